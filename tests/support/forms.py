@@ -795,6 +795,9 @@ from {T}.utils import _pytree as P\nclass Pair:\n    def __init__(self, a, b): s
 """
 
 RARER_MODULES = r"""
+D, C = T.distributions, T.distributions.constraints; x = T.tensor([[.3, -1.], [2., .5]]); out = [(str(c), type(c).__name__, str(D.transform_to(c)), D.transform_to(c)(x), D.transform_to(c).inv(D.transform_to(c)(x))) for c in (C.positive, C.nonnegative, C.greater_than(2.), C.less_than(1.), C.unit_interval, C.interval(-1., 3.), C.real_vector, C.lower_cholesky, C.positive_definite, C.real)]
+D, C = T.distributions, T.distributions.constraints; x = T.tensor([[.3, -1.], [2., .5]]); out = [(D.biject_to(c)(x), D.biject_to(c).log_abs_det_jacobian(x, D.biject_to(c)(x))) for c in (C.positive, C.interval(-1., 3.), C.simplex, C.real_vector)], D.transform_to(C.simplex)(x)
+from {T}.distributions.constraint_registry import ConstraintRegistry, transform_to; C = T.distributions.constraints; r = ConstraintRegistry(); r.register(C.simplex, lambda c: 7); out = r(C.simplex), transform_to(T.distributions.Normal(0., 1.).arg_constraints['scale'])(T.tensor(0.))
 x = T.tensor([-40., -8., -1., 0., .5, 3., 9.], dtype=T.float64, requires_grad=True); y = T.special.log_ndtr(x); out = y, T.autograd.grad(y.sum(), x), T.special.log_ndtr(x.float())
 x = T.tensor([-8., -1., 0., .5, 3.], requires_grad=True); y = T.special.ndtr(x); out = y, T.autograd.grad(y.sum(), x)
 x = T.tensor([.2, .5, 1., 3.], requires_grad=True); y = T.special.entr(x); out = y, T.autograd.grad(y.sum(), x), T.special.entr(T.tensor([0., -1., float('nan')]))

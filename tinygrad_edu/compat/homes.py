@@ -76,7 +76,6 @@ _OF_DISTRIBUTIONS = frozenset(
         "categorical",
         "cauchy",
         "chi2",
-        "constraint_registry",
         "constraints",
         "continuous_bernoulli",
         "dirichlet",

@@ -24,8 +24,9 @@ _LATER = {
         ),
         "kl": ("kl_divergence", "register_kl"),
         "relaxed": ("RelaxedBernoulli", "RelaxedOneHotCategorical"),
+        "constraint_registry": ("biject_to", "transform_to"),
         "transforms": (
-            "AbsTransform", "AffineTransform", "ComposeTransform", "ExpTransform", "IndependentTransform", "PowerTransform",
+            "LowerCholeskyTransform", "PositiveDefiniteTransform", "AbsTransform", "AffineTransform", "ComposeTransform", "ExpTransform", "IndependentTransform", "PowerTransform",
             "ReshapeTransform", "SigmoidTransform", "SoftmaxTransform", "SoftplusTransform", "StickBreakingTransform",
             "TanhTransform", "Transform", "identity_transform",
         ),

@@ -37,65 +37,118 @@ class Constraint:
         return f"{self.name or type(self).__name__}()" if "(" not in self.name else self.name
 
 
-real = Constraint("Real", lambda v: v == v)
-real_vector = Constraint("IndependentConstraint(Real(), 1)", lambda v: (v == v).all(-1), dim=1)
-boolean = Constraint("Boolean", lambda v: (v == 0) | (v == 1), discrete=True)
+def _one(name: str, *about: Any, **more: Any) -> Any:
+    """A region of a class of its own, by which a transform to it is found."""
+    return type(f"_{name}", (Constraint,), {})(name, *about, **more)
 
 
-def greater_than(lower_bound: Any) -> Constraint:
+real = _one("Real", lambda v: v == v)
+boolean = _one("Boolean", lambda v: (v == 0) | (v == 1), discrete=True)
+
+
+class _GreaterThan(Constraint):
     """Above a bound."""
-    return Constraint(f"GreaterThan(lower_bound={lower_bound})", lambda v: lower_bound < v)
+
+    def __init__(self, lower_bound: Any) -> None:
+        self.lower_bound = lower_bound
+        super().__init__(f"GreaterThan(lower_bound={lower_bound})", lambda v: lower_bound < v)
 
 
-def greater_than_eq(lower_bound: Any) -> Constraint:
+greater_than = _GreaterThan
+
+
+class _GreaterThanEq(Constraint):
     """At least a bound."""
-    return Constraint(f"GreaterThanEq(lower_bound={lower_bound})", lambda v: lower_bound <= v)
+
+    def __init__(self, lower_bound: Any) -> None:
+        self.lower_bound = lower_bound
+        super().__init__(f"GreaterThanEq(lower_bound={lower_bound})", lambda v: lower_bound <= v)
 
 
-def less_than(upper_bound: Any) -> Constraint:
+greater_than_eq = _GreaterThanEq
+
+
+class _LessThan(Constraint):
     """Below a bound."""
-    return Constraint(f"LessThan(upper_bound={upper_bound})", lambda v: v < upper_bound)
+
+    def __init__(self, upper_bound: Any) -> None:
+        self.upper_bound = upper_bound
+        super().__init__(f"LessThan(upper_bound={upper_bound})", lambda v: v < upper_bound)
 
 
-def interval(lower_bound: Any, upper_bound: Any) -> Constraint:
+less_than = _LessThan
+
+
+class _Interval(Constraint):
     """Between two bounds, both included."""
-    return Constraint(
-        f"Interval(lower_bound={lower_bound}, upper_bound={upper_bound})",
-        lambda v: (lower_bound <= v) & (v <= upper_bound),
-    )
+
+    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
+        self.lower_bound = lower_bound
+        self.upper_bound = upper_bound
+        super().__init__(
+            f"Interval(lower_bound={lower_bound}, upper_bound={upper_bound})",
+            lambda v: (lower_bound <= v) & (v <= upper_bound),
+        )
 
 
-def half_open_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
+interval = _Interval
+
+
+class _HalfOpenInterval(Constraint):
     """Between two bounds, with the lower one included."""
-    return Constraint(
-        f"HalfOpenInterval(lower_bound={lower_bound}, upper_bound={upper_bound})",
-        lambda v: (lower_bound <= v) & (v < upper_bound),
-    )
+
+    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
+        self.lower_bound = lower_bound
+        self.upper_bound = upper_bound
+        super().__init__(
+            f"HalfOpenInterval(lower_bound={lower_bound}, upper_bound={upper_bound})",
+            lambda v: (lower_bound <= v) & (v < upper_bound),
+        )
 
 
-def integer_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
+half_open_interval = _HalfOpenInterval
+
+
+class _IntegerInterval(Constraint):
     """Integers between two bounds, both included."""
-    return Constraint(
-        f"IntegerInterval(lower_bound={lower_bound}, upper_bound={upper_bound})",
-        lambda v: (v % 1 == 0) & (lower_bound <= v) & (v <= upper_bound),
-        discrete=True,
-    )
+
+    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
+        self.lower_bound = lower_bound
+        self.upper_bound = upper_bound
+        super().__init__(
+            f"IntegerInterval(lower_bound={lower_bound}, upper_bound={upper_bound})",
+            lambda v: (v % 1 == 0) & (lower_bound <= v) & (v <= upper_bound),
+            discrete=True,
+        )
 
 
-def independent(base_constraint: Constraint, reinterpreted_batch_ndims: int) -> Constraint:
+integer_interval = _IntegerInterval
+
+
+class _IndependentConstraint(Constraint):
     """The same constraint for every element of the last dimensions."""
-    dims = tuple(range(-reinterpreted_batch_ndims, 0))
-    return Constraint(
-        f"IndependentConstraint({base_constraint!r}, {reinterpreted_batch_ndims})",
-        lambda v: base_constraint.check(v).all(dims) if dims else base_constraint.check(v),
-        base_constraint.is_discrete,
-        base_constraint.event_dim + reinterpreted_batch_ndims,
-    )
+
+    def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
+        self.base_constraint = base_constraint
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+        dims = tuple(range(-reinterpreted_batch_ndims, 0))
+        super().__init__(
+            f"IndependentConstraint({base_constraint!r}, {reinterpreted_batch_ndims})",
+            lambda v: base_constraint.check(v).all(dims) if dims else base_constraint.check(v),
+            base_constraint.is_discrete,
+            base_constraint.event_dim + reinterpreted_batch_ndims,
+        )
+
+
+independent = _IndependentConstraint
 
 
 def multinomial(upper_bound: Any) -> Constraint:
     """Counts along the last dimension whose sum is at most a bound."""
     return Constraint("Multinomial", lambda v: (v >= 0).all(-1) & (v.sum(-1) <= upper_bound), discrete=True, dim=1)
+
+
+real_vector = independent(real, 1)
 
 
 class _Dependent(Constraint):
@@ -140,20 +193,20 @@ def _by_eigenvalues(v: Any, within: Callable[[Any], Any]) -> Any:
 
 
 dependent = _Dependent("Dependent")
-one_hot = Constraint("OneHot", lambda v: ((v == 0) | (v == 1)).all(-1) & (v.sum(-1) == 1), discrete=True, dim=1)
-square = Constraint("Square", _is_square, dim=2)
-symmetric = Constraint("Symmetric", _is_symmetric, dim=2)
-lower_triangular = Constraint("LowerTriangular", lambda v: (v.tril() == v).all(-1).all(-1), dim=2)
-lower_cholesky = Constraint(
+one_hot = _one("OneHot", lambda v: ((v == 0) | (v == 1)).all(-1) & (v.sum(-1) == 1), discrete=True, dim=1)
+square = _one("Square", _is_square, dim=2)
+symmetric = _one("Symmetric", _is_symmetric, dim=2)
+lower_triangular = _one("LowerTriangular", lambda v: (v.tril() == v).all(-1).all(-1), dim=2)
+lower_cholesky = _one(
     "LowerCholesky", lambda v: (v.tril() == v).all(-1).all(-1) & (v.diagonal(dim1=-2, dim2=-1) > 0).all(-1), dim=2
 )
-positive_definite = Constraint("PositiveDefinite", lambda v: _by_eigenvalues(v, lambda e: e > 0), dim=2)
-positive_semidefinite = Constraint("PositiveSemidefinite", lambda v: _by_eigenvalues(v, lambda e: e >= 0), dim=2)
+positive_definite = _one("PositiveDefinite", lambda v: _by_eigenvalues(v, lambda e: e > 0), dim=2)
+positive_semidefinite = _one("PositiveSemidefinite", lambda v: _by_eigenvalues(v, lambda e: e >= 0), dim=2)
 positive = greater_than(0.0)
 nonnegative = greater_than_eq(0.0)
 unit_interval = interval(0.0, 1.0)
 nonnegative_integer = Constraint("IntegerGreaterThan(lower_bound=0)", lambda v: (v % 1 == 0) & (v >= 0), discrete=True)
 positive_integer = Constraint("IntegerGreaterThan(lower_bound=1)", lambda v: (v % 1 == 0) & (v >= 1), discrete=True)
-simplex = Constraint("Simplex", lambda v: (v >= 0).all(-1) & ((v.sum(-1) - 1).abs() < 1e-6), dim=1)
+simplex = _one("Simplex", lambda v: (v >= 0).all(-1) & ((v.sum(-1) - 1).abs() < 1e-6), dim=1)
 
 __getattr__ = later(__name__, {}, "Write it as a Constraint: its check says which values are in the region.")

@@ -10,14 +10,27 @@ import numpy as np
 
 from ..compat.later import later
 from ..ops import functions as F
-from ..ops import nn_functions
+from ..ops import linalg_functions, nn_functions
 from ..tensor import Size, Tensor
 from . import constraints
 
 __all__ = [
-    "AbsTransform", "AffineTransform", "ComposeTransform", "ExpTransform", "IndependentTransform", "PowerTransform",
-    "ReshapeTransform", "SigmoidTransform", "SoftmaxTransform", "SoftplusTransform", "StickBreakingTransform", "TanhTransform",
-    "Transform", "identity_transform",
+    "AbsTransform",
+    "AffineTransform",
+    "ComposeTransform",
+    "ExpTransform",
+    "IndependentTransform",
+    "LowerCholeskyTransform",
+    "PositiveDefiniteTransform",
+    "PowerTransform",
+    "ReshapeTransform",
+    "SigmoidTransform",
+    "SoftmaxTransform",
+    "SoftplusTransform",
+    "StickBreakingTransform",
+    "TanhTransform",
+    "Transform",
+    "identity_transform",
 ]  # fmt: skip
 
 _softplus = nn_functions["softplus"]
@@ -482,3 +495,30 @@ class StickBreakingTransform(Transform):
 
 
 __getattr__ = later(__name__, {}, "Write it as a Transform: its _call, _inverse and log_abs_det_jacobian.")
+
+
+class LowerCholeskyTransform(Transform):
+    """A square matrix to a lower triangle with a positive diagonal: what is above the diagonal is left out."""
+
+    domain = constraints.independent(constraints.real, 2)
+    codomain = constraints.lower_cholesky
+
+    def _call(self, x: Any) -> Any:
+        return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
+
+    def _inverse(self, y: Any) -> Any:
+        return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
+
+
+class PositiveDefiniteTransform(Transform):
+    """A square matrix to a positive definite one, by its Cholesky factor."""
+
+    domain = constraints.independent(constraints.real, 2)
+    codomain = constraints.positive_definite
+
+    def _call(self, x: Any) -> Any:
+        factor = LowerCholeskyTransform()(x)
+        return factor @ factor.mT
+
+    def _inverse(self, y: Any) -> Any:
+        return LowerCholeskyTransform().inv(linalg_functions["cholesky"](y))
