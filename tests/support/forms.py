@@ -836,6 +836,25 @@ t = T.distributions.transforms; c = t.ComposeTransform([t.AffineTransform(1., -2
 X = type('X', (T.distributions.Distribution,), {'arg_constraints': {'rate': T.distributions.constraints.positive}, '__init__': lambda self, rate: (setattr(self, 'rate', rate), T.distributions.Distribution.__init__(self, rate.shape))[0]}); out = repr(X(T.ones(2))), repr(X(T.tensor(3.)))
 """
 
+OPERANDS = """
+T.nn.Linear(2, 2)(T.ones(2, 2).double())
+T.nn.Linear(2, 2)(T.ones(2).long())
+T.nn.Linear(2, 2).double()(T.ones(4, 3, 2))
+T.nn.Linear(2, 2, bias=False)(T.ones(2, 2).double())
+T.addmm(T.ones(2).double(), T.ones(2, 2), T.ones(2, 2))
+T.bmm(T.ones(1, 2, 2), T.ones(1, 2, 2).double())
+T.ones(1, 2, 2).long() @ T.ones(1, 2, 2)
+T.baddbmm(T.ones(1, 2, 2), T.ones(1, 2, 2), T.ones(1, 2, 2).double())
+T.mv(T.ones(2, 2), T.ones(2).double())
+T.dot(T.ones(2), T.ones(2).double())
+T.ones(2, 2) @ T.ones(2, 2).double()
+T.nn.LSTM(2, 2)(T.ones(1, 1, 2), (T.ones(1, 1, 2), T.ones(1, 2, 2)))
+T.nn.GRU(2, 2)(T.ones(1, 1, 2), T.ones(1, 2, 2))
+T.nn.LSTM(2, 0)
+T.nn.utils.rnn.pad_sequence([])
+T.nn.utils.rnn.pad_sequence([1, 2])
+"""
+
 DATA = """
 D = T.utils.data; g = T.Generator().manual_seed(3); l = D.DataLoader(range(5), 2, shuffle=True, generator=g); T.manual_seed(0); out = [list(l) for _ in range(3)], g.initial_seed(), T.rand(1)
 D = T.utils.data; g = T.Generator().manual_seed(3); s = D.RandomSampler(range(4), num_samples=6, generator=g); out = [list(s) for _ in range(3)]
@@ -858,6 +877,7 @@ T.nn.functional.multilabel_margin_loss(T.ones(4, 3), T.tensor([0, 1, 2, 0]))
 
 FORMS = {
     "data": DATA,
+    "operands": OPERANDS,
     "distributions": DISTRIBUTIONS,
     "sparse": SPARSE,
     "trees": TREES,

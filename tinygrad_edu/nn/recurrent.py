@@ -74,6 +74,8 @@ class RNNBase(Module):
         super().__init__()
         if mode not in _GATES:
             raise ValueError(f"Unrecognized RNN mode: {mode}")
+        if hidden_size <= 0:
+            raise ValueError("hidden_size must be greater than zero")
         if proj_size and mode != "LSTM":
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         if proj_size < 0:
@@ -214,9 +216,10 @@ class RNNBase(Module):
             return [(zero,) * size[0] for zero in zeros]
         states = list(hx) if self.mode == "LSTM" else [hx]
         states = states if batched else [s.unsqueeze(1) for s in states]
-        for s, expected in zip(states, sizes, strict=True):
+        names = ("hidden[0]", "hidden[1]") if self.mode == "LSTM" else ("hidden",)
+        for name, s, expected in zip(names, states, sizes, strict=True):
             if tuple(s.shape) != expected:
-                raise RuntimeError(f"Expected hidden size {expected}, got {list(s.shape)}")
+                raise RuntimeError(f"Expected {name} size {expected}, got {list(s.shape)}")
         return states
 
     def _run(

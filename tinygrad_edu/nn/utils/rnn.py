@@ -32,6 +32,11 @@ def pad_sequence(
     """
     if padding_side not in ("left", "right"):
         raise ValueError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
+    for i, s in enumerate(sequences):
+        if not isinstance(s, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(s).__name__}")
+    if not len(sequences):
+        raise RuntimeError("received an empty list of sequences")
     longest = max(s.shape[0] for s in sequences)
     rows = []
     for s in sequences:
@@ -122,6 +127,10 @@ def pack_padded_sequence(
     if (np.diff(sizes) > 0).any():
         raise RuntimeError(
             "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. Pass enforce_sorted=False."
+        )
+    if sizes.max(initial=0) > sequence.shape[0]:
+        raise RuntimeError(
+            f"A length of {sizes.max()} is beyond the padded tensor, which has {sequence.shape[0]} steps."
         )
     batch_sizes = (np.arange(sizes.max(initial=0))[:, None] < sizes).sum(axis=1)
     return PackedSequence(sequence[_steps(sizes)], wrap(batch_sizes), order, back)

@@ -163,16 +163,16 @@ def _array(x):
     return getattr(x, "_data", x)
 
 
-def _same_dtype(a, b):
+_OF_C = {"Float": "float", "Double": "double", "Long": "long int", "Int": "int", "Half": "c10::Half"}
+
+
+def _same_dtype(a, b, opening="expected m1 and m2 to have the same dtype, but got: {0} != {1}"):
+    """Raise for two dtypes; in `opening` {0} and {1} stand for their names in C, {2} and {3} for those of PyTorch."""
     a, b = _array(a), _array(b)
     if a.dtype is not b.dtype and a.dtype != b.dtype:
-        names = [
-            {"Float": "float", "Double": "double", "Long": "long int", "Int": "int", "Half": "c10::Half"}.get(n, n)
-            for n in (dtypes.from_numpy_dtype(d).legacy_name for d in (a.dtype, b.dtype))
-        ]
-        raise RuntimeError(
-            f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}. Convert one: t.to(other.dtype)."
-        )
+        names = [dtypes.from_numpy_dtype(d).legacy_name for d in (a.dtype, b.dtype)]
+        said = opening.format(*(_OF_C.get(n, n) for n in names), *names)
+        raise RuntimeError(f"{said}. Convert one: t.to(other.dtype).")
 
 
 def _check_product(a, b):
@@ -180,7 +180,6 @@ def _check_product(a, b):
         raise RuntimeError(
             f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})"
         )
-    _same_dtype(a, b)
 
 
 @public()
@@ -199,7 +198,7 @@ def dot(input, tensor) -> Tensor:
             f"inconsistent tensor size, expected tensor [{a.size}] and src [{b.size}] to have the same number of elements, "
             f"but got {a.size} and {b.size} elements respectively"
         )
-    _same_dtype(a, b)
+    _same_dtype(a, b, "dot : expected both vectors to have same dtype, but found {2} and {3}")
     return Dot.apply(input, tensor)
 
 
@@ -224,7 +223,7 @@ def mv(input, vec) -> Tensor:
         raise RuntimeError(
             f"size mismatch, got input ({a.shape[0]}), mat ({a.shape[0]}x{a.shape[1]}), vec ({b.shape[0]})"
         )
-    _same_dtype(a, b)
+    _same_dtype(b, a, "addmv input tensors must have the same dtype, but got {2}, {3}, and {2}")
     return Mv.apply(input, vec)
 
 
@@ -244,6 +243,7 @@ def mm(input, mat2) -> Tensor:
     if b.ndim != 2:
         raise RuntimeError("mat2 must be a matrix")
     _check_product(a, b)
+    _same_dtype(a, b)
     return Mm.apply(input, mat2)
 
 
@@ -255,7 +255,7 @@ def _check_batches(a, b):
             f"Expected size for first two dimensions of batch2 tensor to be: [{a.shape[0]}, {a.shape[2]}] but got: "
             f"[{b.shape[0]}, {b.shape[1]}]."
         )
-    _same_dtype(a, b)
+    _same_dtype(a, b, "expected scalar type {2} but found {3}")
 
 
 @public()
@@ -280,11 +280,9 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1) -> Tensor:
             [4., 5.]])
     """
     _check_product(_array(mat1), _array(mat2))
-    if isinstance(input, Tensor) and input._data.dtype != _array(mat2).dtype:
-        raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {input.dtype.legacy_name} and {mat2.dtype.legacy_name}. "
-            "Convert one: t.to(other.dtype)."
-        )
+    if isinstance(input, Tensor):
+        _same_dtype(input, mat2, "self and mat2 must have the same dtype, but got {2} and {3}")
+    _same_dtype(mat1, mat2, "mat1 and mat2 must have the same dtype, but got {2} and {3}")
     return Addmm.apply(input, mat1, mat2, beta=beta, alpha=alpha)
 
 
