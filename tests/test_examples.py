@@ -65,13 +65,13 @@ WITHOUT = {
         GradientEdge NestedIOFunction SavedTensor is_multithreading_enabled set_detect_anomaly
         set_multithreading_enabled
     """,
-    "tinygrad_edu.func": "stack_module_state",
+    "tinygrad_edu.func": "",
     "tinygrad_edu.linalg": "LinAlgError cholesky_ex diagonal inv_ex lu_factor_ex lu_solve solve_ex",
     "tinygrad_edu.nn": """
         AdaptiveMaxPool3d DataParallel Dropout3d FeatureAlphaDropout FractionalMaxPool2d FractionalMaxPool3d
         LPPool3d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d
         LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d
-        LazyInstanceNorm3d LazyLinear MaxUnpool3d RNNBase RNNCellBase SyncBatchNorm UninitializedParameter
+        LazyInstanceNorm3d MaxUnpool3d RNNBase RNNCellBase SyncBatchNorm UninitializedParameter
     """,
     "tinygrad_edu.nn.functional": """
         adaptive_max_pool3d dropout3d feature_alpha_dropout fractional_max_pool2d fractional_max_pool3d
@@ -83,7 +83,7 @@ WITHOUT = {
     "tinygrad_edu.nn.utils.rnn": "PackedSequence unpad_sequence",
     "tinygrad_edu.optim": "",
     "tinygrad_edu.optim.lr_scheduler": """
-        ChainedScheduler CosineAnnealingWarmRestarts MultiplicativeLR PolynomialLR SequentialLR
+        ChainedScheduler MultiplicativeLR SequentialLR
     """,
 }
 

@@ -81,7 +81,13 @@ def functional_call(
 
 
 def stack_module_state(models: list[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """The parameters and the buffers of several models of one kind, stacked for `functional_call` under `vmap`."""
+    """The parameters and the buffers of several models of one kind, stacked for `functional_call` under `vmap`.
+
+    >>> import tinygrad_edu as T
+    >>> parameters, buffers = T.func.stack_module_state([T.nn.Linear(3, 2) for _ in range(4)])
+    >>> parameters["weight"].shape
+    tinygrad_edu.Size([4, 2, 3])
+    """
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
     if len({m.training for m in models}) > 1:

@@ -95,7 +95,13 @@ class _Lazy(Module):
 
 
 class LazyLinear(_Lazy, Linear):
-    """A `Linear` that infers in_features from its first input."""
+    """A `Linear` that infers in_features from its first input.
+
+    >>> import tinygrad_edu as T
+    >>> layer = T.nn.LazyLinear(2)
+    >>> layer(T.ones(5, 3)).shape, layer.weight.shape
+    (tinygrad_edu.Size([5, 2]), tinygrad_edu.Size([2, 3]))
+    """
 
     _becomes, _size = Linear, "in_features"
 

@@ -276,7 +276,16 @@ class LinearLR(_ByFactors):
 
 
 class PolynomialLR(_ByFactors):
-    """Decays the rates to 0 in `total_iters` epochs, as a power of the remaining fraction."""
+    """Decays the rates to 0 in `total_iters` epochs, as a power of the remaining fraction.
+
+    >>> import tinygrad_edu as T
+    >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = T.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.75]
+    """
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters, self.power = total_iters, power
@@ -377,6 +386,13 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     """Half a cosine wave that restarts after `T_0` epochs; each wave is `T_mult` times as long as the previous one.
 
     `step(epoch)` also accepts fractions of an epoch: `step(epoch + i / len(loader))`.
+
+    >>> import tinygrad_edu as T
+    >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = T.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+    >>> scheduler.step(1)
+    >>> round(scheduler.get_last_lr()[0], 3)
+    0.5
     """
 
     def __init__(
