@@ -63,7 +63,11 @@ class Rule:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self.needs = tuple(inspect.signature(function).parameters)[1:]
+        # Read off the code: `inspect.signature` takes long, and the import reads the rules of all ops.
+        if "__signature__" in vars(function) or "__wrapped__" in vars(function):
+            self.needs = tuple(inspect.signature(function).parameters)[1:]
+        else:
+            self.needs = function.__code__.co_varnames[1 : function.__code__.co_argcount]
 
 
 class Op(core.op.Op):
