@@ -70,11 +70,16 @@ class Places:
             return found[2] or found[1]
         return "torch" if re.search(r"(?<![\w.])torch\.", self.text) else "T"
 
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of the tree: it is searched often, and walking it takes long."""
+        return list(ast.walk(self.tree))
+
     def switched_off(self, stack: tuple[int, ...]) -> int | None:
         """The line that switched gradients off around the running lines: a `with`, a decorator, or a call before them."""
         for line in stack:
             found: tuple[int, int] | None = None  # how many lines it spans, and where it stands
-            for node in ast.walk(self.tree):
+            for node in self.nodes:
                 if isinstance(node, ast.With):
                     inside = node.body[0].lineno <= line <= (node.end_lineno or 0)
                     heads = [item.context_expr for item in node.items]
@@ -92,7 +97,7 @@ class Places:
                 return found[1]
         calls = [
             node.lineno
-            for node in ast.walk(self.tree)
+            for node in self.nodes
             if isinstance(node, ast.Call)
             and ast.unparse(node.func).endswith("set_grad_enabled")
             and not ast.unparse(node).endswith("(True)")
@@ -102,7 +107,7 @@ class Places:
 
     @cached_property
     def _helpers(self) -> list[ast.FunctionDef]:
-        return [node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef)]
+        return [node for node in self.nodes if isinstance(node, ast.FunctionDef)]
 
     def chosen(self, stack: tuple[int, ...]) -> int | None:
         """The line that chose to switch requires_grad: past helpers that do nothing else, it is the one that calls them."""
@@ -117,11 +122,11 @@ class Places:
         """Each simple statement and head: first line, last line, names it gives, names it reads."""
         found = []
         functions: dict[ast.AST, str] = {}
-        for outer in ast.walk(self.tree):
+        for outer in self.nodes:
             if isinstance(outer, ast.FunctionDef):
                 for node in ast.walk(outer):
                     functions.setdefault(node, outer.name)
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, (ast.For, ast.While, ast.If, ast.With)):
                 head = node.iter if isinstance(node, ast.For) else getattr(node, "test", None)
                 if head is None:
@@ -185,14 +190,14 @@ class Places:
 
     @cached_property
     def _functions(self) -> list[tuple[int, int]]:
-        nodes = (node for node in ast.walk(self.tree) if isinstance(node, (ast.FunctionDef, ast.Lambda)))
+        nodes = (node for node in self.nodes if isinstance(node, (ast.FunctionDef, ast.Lambda)))
         return [(node.lineno, node.end_lineno or node.lineno) for node in nodes]
 
     def where_kept(self, line: int | None, names: list[str]) -> int | None:
         """The line of the same method that puts one of these names into an attribute of `self`, for the next call."""
         methods = [
             node
-            for node in ast.walk(self.tree)
+            for node in self.nodes
             if isinstance(node, ast.FunctionDef) and node.lineno <= (line or 0) <= (node.end_lineno or 0)
         ]
         wanted = {name.partition("[")[0] for name in names}
@@ -210,12 +215,12 @@ class Places:
             isinstance(node, ast.FunctionDef)
             and node.lineno <= line <= (node.end_lineno or 0)
             and any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in ast.walk(node))
-            for node in ast.walk(self.tree)
+            for node in self.nodes
         )
 
     def hands_on(self, line: int) -> bool:
         """Whether a line gives again what it reads, as `loss, state = step(batch, state)` does."""
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Assign) and node.lineno <= line <= (node.end_lineno or node.lineno):
                 given = {name for target in node.targets for name in _given(target)}
                 if given & _read(node.value):
@@ -224,14 +229,14 @@ class Places:
 
     def where_made(self, kind: str) -> list[int]:
         """The lines that call a class by its name."""
-        calls = (node for node in ast.walk(self.tree) if isinstance(node, ast.Call))
+        calls = (node for node in self.nodes if isinstance(node, ast.Call))
         return sorted({node.lineno for node in calls if ast.unparse(node.func).rpartition(".")[2] == kind})
 
     def where_given(self, name: str) -> int | None:
         """The first line that gives a name, such as `w` or `self.layers`."""
         lines = [
             node.lineno
-            for node in ast.walk(self.tree)
+            for node in self.nodes
             if isinstance(node, (ast.Name, ast.Attribute))
             and isinstance(node.ctx, ast.Store)
             and ast.unparse(node) == name
@@ -242,7 +247,7 @@ class Places:
         """The first line that gives a name by `register_buffer(name, …)` or its kin."""
         lines = [
             node.lineno
-            for node in ast.walk(self.tree)
+            for node in self.nodes
             if isinstance(node, ast.Call)
             and ast.unparse(node.func).rpartition(".")[2].startswith("register_")
             and any(isinstance(one, ast.Constant) and one.value == name for one in node.args[:1])
@@ -253,7 +258,7 @@ class Places:
         """The first line that calls `name.method(…)`."""
         lines = [
             node.lineno
-            for node in ast.walk(self.tree)
+            for node in self.nodes
             if isinstance(node, ast.Call) and ast.unparse(node.func) == f"{name}.{method}"
         ]
         return min(lines, default=None)
@@ -263,7 +268,7 @@ class Places:
         attribute = name.partition("[")[0].rpartition(".")[2]
         lines = [
             node.lineno
-            for node in ast.walk(self.tree)
+            for node in self.nodes
             if isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
             and node.func.attr in ("append", "add", "extend", "insert")
@@ -273,7 +278,7 @@ class Places:
 
     def where_handed_in(self, line: int | None) -> int | None:
         """Of a line that keeps an argument of its own method, as a meter does: the one line in a loop that calls the method."""
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if not (isinstance(node, ast.FunctionDef) and node.lineno < (line or 0) <= (node.end_lineno or 0)):
                 continue
             several = [one for one in (node.args.vararg, node.args.kwarg) if one is not None]
@@ -291,7 +296,7 @@ class Places:
                 continue
             calls = {
                 call.lineno
-                for call in ast.walk(self.tree)
+                for call in self.nodes
                 if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] == node.name
             }
             looped = [one for one in calls if self.loops(one)]
@@ -302,7 +307,7 @@ class Places:
     def where_grown(self, name: str) -> int | None:
         """The first line that adds to what a name stands for: `name += …`, `name[…] = …`, `name = name + …`."""
         name = name.partition("[")[0]
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if not isinstance(node, (ast.AugAssign, ast.Assign)):
                 continue
             for target in [node.target] if isinstance(node, ast.AugAssign) else node.targets:
@@ -316,7 +321,7 @@ class Places:
         """The first line that names a method and leaves out its parentheses: a statement that does nothing."""
         lines = [
             node.lineno
-            for node in ast.walk(self.tree)
+            for node in self.nodes
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Attribute) and node.value.attr == method
         ]
         return min(lines, default=None)
@@ -328,15 +333,14 @@ class Places:
             and isinstance(node.op, ast.Mult)
             and node.lineno <= (line or 0) <= (node.end_lineno or 0)
             and any(isinstance(side, ast.List) for side in (node.left, node.right))
-            for node in ast.walk(self.tree)
+            for node in self.nodes
         )
 
     def repeats(self, line: int | None) -> bool:
         """Whether a line fills places in a loop, by a comprehension or from a list, in place of naming each."""
         kinds = (ast.ListComp, ast.GeneratorExp, ast.Starred)
         return self.multiplies_a_list(line) or any(
-            isinstance(node, kinds) and node.lineno <= (line or 0) <= (node.end_lineno or 0)
-            for node in ast.walk(self.tree)
+            isinstance(node, kinds) and node.lineno <= (line or 0) <= (node.end_lineno or 0) for node in self.nodes
         )
 
     def where_read(self, name: str) -> list[int]:
@@ -344,7 +348,7 @@ class Places:
         return sorted(
             {
                 node.lineno
-                for node in ast.walk(self.tree)
+                for node in self.nodes
                 if isinstance(node, (ast.Name, ast.Attribute))
                 and isinstance(node.ctx, ast.Load)
                 and (ast.unparse(node) == name or (isinstance(node, ast.Attribute) and node.attr == name))
@@ -355,7 +359,7 @@ class Places:
         """The line of the innermost `if` that decides over a line: it holds it, or leaves the block before it."""
         around = [
             node.lineno
-            for node in ast.walk(self.tree)
+            for node in self.nodes
             if isinstance(node, ast.If) and node.body[0].lineno <= line <= (node.end_lineno or 0)
         ]
         if around:
@@ -365,7 +369,7 @@ class Places:
         inner = max(functions, default=(0, 0))
         before = [
             node.lineno
-            for node in ast.walk(self.tree)
+            for node in self.nodes
             if isinstance(node, ast.If) and isinstance(node.body[-1], leaving) and inner[0] < node.lineno < line
         ]
         return max(before, default=None) if functions else None
@@ -376,14 +380,14 @@ class Places:
             return []
         around = [
             (node.lineno, node.end_lineno or node.lineno)
-            for node in ast.walk(self.tree)
+            for node in self.nodes
             if isinstance(node, (ast.For, ast.While)) and node.body[0].lineno <= line <= (node.end_lineno or 0)
         ]
         return sorted(around, key=lambda span: span[1] - span[0])
 
     def defined(self, kind: str, method: str) -> tuple[int, int] | None:
         """First and last line of a method of a class."""
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.ClassDef) and node.name == kind:
                 for part in node.body:
                     if isinstance(part, ast.FunctionDef) and part.name == method:
@@ -396,7 +400,7 @@ class Places:
         With `varies`, what is returned is right in part: where it is the gradient times one name that the method computes, the
         line that computes it.
         """
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if not (isinstance(node, ast.ClassDef) and node.name == kind):
                 continue
             for part in node.body:

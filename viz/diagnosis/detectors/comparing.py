@@ -52,9 +52,9 @@ def find(seen: Observation) -> Iterator[Finding]:
 def _shapes(seen: Observation) -> Iterator[Finding]:
     told = set()
     for each in seen.passes:
-        above = seen.above(each.roots)
-        for op in seen.ops:
-            if op.line in told or len(op.inputs) < 2 or not set(op.outputs) & above:
+        made = {seen.values[nr].op for nr in seen.above(each.roots)}
+        for op in (seen.ops[nr] for nr in sorted(nr for nr in made if nr is not None)):
+            if op.line in told or len(op.inputs) < 2:
                 continue
             a, b = seen.values[op.inputs[0]], seen.values[op.inputs[1]]
             whole = _outgrown(a.shape, b.shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Iterator
 
@@ -43,7 +44,7 @@ def _growing(seen: Observation) -> Iterator[Finding]:
             if value.op is None or value.leaf is not None or not value.requires_grad:
                 continue
             maker = seen.ops[value.op]
-            if maker.line is not None and any(maker.nr < end <= op.nr for end in ends) and _same(seen, maker, op):
+            if maker.line is not None and _between(ends, maker.nr, op.nr) and _same(seen, maker, op):
                 lines.setdefault(op.line, []).append((op, value))
     for line, found in lines.items():
         op, value = found[0]
@@ -75,6 +76,12 @@ def _growing(seen: Observation) -> Iterator[Finding]:
                 "Keep the number alone: `.item()`, or `.detach()`.", names, [line], 6, _with_item(code), op.where,
                 [value.nr, *op.outputs[:1]], value.nr, 0.7,
             )  # fmt: skip
+
+
+def _between(ends: list[int], before: int, after: int) -> bool:
+    """Whether a backward pass ended after op `before` and no later than op `after`; `ends` rise."""
+    place = bisect.bisect_right(ends, before)
+    return place < len(ends) and ends[place] <= after
 
 
 def _summed(seen: Observation) -> Iterator[Finding]:

@@ -42,11 +42,15 @@ def links(seen: Observation) -> dict[int, list[int]]:
     """From a value to the values whose numbers came to it by way of Python: `item()` and back."""
     found: dict[int, list[int]] = {}
     sources = [value for value in seen.values if value.op is None or not seen.ops[value.op].inputs]
+    first_use: dict[int, int] = {}
+    for op in seen.ops:
+        for nr in op.inputs:
+            first_use.setdefault(nr, op.nr)
     for leaving in seen.exits:
         if not seen.values[leaving.value].floating or leaving.name == "__bool__":
             continue
         for source in sources:
-            born = source.op if source.op is not None else _first_use(seen, source)
+            born = source.op if source.op is not None else first_use.get(source.nr)
             if born is not None and born >= leaving.op and source.leaf is None and source.of_grad is None:
                 if source.base == leaving.value or seen.places.flows(leaving.line, source.line):
                     found.setdefault(source.nr, []).append(leaving.value)
@@ -102,13 +106,6 @@ def _written_through_data(seen: Observation, op: Ran) -> Leaf | None:
         if value.base is None:
             return None
         value = seen.values[value.base]
-    return None
-
-
-def _first_use(seen: Observation, value: Seen) -> int | None:
-    for op in seen.ops:
-        if value.nr in op.inputs:
-            return op.nr
     return None
 
 
