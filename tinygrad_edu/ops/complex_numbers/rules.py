@@ -75,15 +75,16 @@ _linear_in_reals(
     repetition.Repeat, windows.Unfold, windows.Fold, windows.AsStrided,
     diagonal.Diagonal, diagonal.DiagonalCopy, diagonal.DiagonalScatter, diagonal.DiagEmbed, diagonal.Tril, diagonal.Triu,
     diagonal.Trace,
-    compare.Eq, compare.Ne, compare._Test,
+    compare.Eq, compare.Ne, compare.LogicalNot, compare._Test, reduce._Counted, joining.BlockDiag,
 )  # fmt: skip
 
 _holomorphic(
     arithmetic.Add, arithmetic.Sub, arithmetic.Rsub, arithmetic.RsubTensor,
     arithmetic.Mul, arithmetic.Lerp, arithmetic.Addcmul, arithmetic.Addcdiv,
     division.Div, division.Reciprocal,
-    powers.Pow, powers.Sqrt,
-    exponential.Exp, exponential.Log,
+    powers.Pow, powers.Sqrt, powers.Rsqrt,
+    exponential.Exp, exponential.Exp2, exponential.Expm1, exponential.Log, exponential.Log2, exponential.Log10,
+    exponential.Log1p, exponential.Sigmoid, reduce.Prod, reduce.ProdDim,
     trigonometric.Sin, trigonometric.Cos, trigonometric.Tan, trigonometric.Sinh, trigonometric.Cosh, trigonometric.Tanh,
     matmul.Dot, matmul.Mv, matmul.Mm, matmul.Bmm, matmul.Addmm, matmul.Baddbmm, matmul.Addmv,
 )  # fmt: skip
@@ -98,22 +99,22 @@ complexes.accept(
     "abs absolute angle sgn isreal "
     # arithmetic
     "add add_ sub sub_ subtract subtract_ rsub __rsub__ mul mul_ multiply multiply_ div div_ divide divide_ true_divide true_divide_ "
-    "__rtruediv__ __rdiv__ reciprocal reciprocal_ neg neg_ negative negative_ pow pow_ square square_ sqrt sqrt_ exp exp_ log log_ sin "
+    "__rtruediv__ __rdiv__ reciprocal reciprocal_ neg neg_ negative negative_ pow pow_ square square_ sqrt sqrt_ exp exp_ log log_ exp2 exp2_ expm1 expm1_ log2 log2_ log10 log10_ log1p log1p_ sigmoid sigmoid_ rsqrt rsqrt_ sin "
     "sin_ cos cos_ tan tan_ sinh sinh_ cosh cosh_ tanh tanh_ addcmul addcmul_ addcdiv addcdiv_ lerp lerp_ "
     # sums and products
-    "sum mean cumsum cumsum_ trace norm vector_norm dot vdot mv mm bmm matmul __rmatmul__ addmm addmm_ addmv addmv_ baddbmm "
+    "sum mean prod cumsum cumsum_ trace norm vector_norm dot vdot mv mm bmm matmul __rmatmul__ addmm addmm_ addmv addmv_ baddbmm "
     "baddbmm_ outer ger inner tensordot einsum kron linear matrix_norm "
     # shapes
     "view reshape reshape_as view_as flatten unflatten ravel expand expand_as broadcast_to sum_to_size unsqueeze unsqueeze_ squeeze "
     "squeeze_ permute transpose transpose_ swapaxes swapdims t t_ movedim moveaxis adjoint flip fliplr flipud roll rot90 cat concat "
     "concatenate stack hstack vstack dstack split split_with_sizes chunk unbind tensor_split narrow select repeat tile "
     "repeat_interleave pad constant_pad_nd unfold as_strided diagonal diag diag_embed diagflat tril triu tril_ triu_ atleast_1d "
-    "atleast_2d atleast_3d broadcast_tensors meshgrid "
+    "atleast_2d atleast_3d broadcast_tensors meshgrid block_diag "
     # indices
     "__getitem__ __setitem__ index_select gather take_along_dim scatter_add scatter_add_ index_add index_add_ index_put index_put_ where "
     "masked_fill masked_fill_ masked_select "
     # asked
-    "eq __eq__ not_equal ne equal isnan isfinite isinf allclose isclose count_nonzero is_same_size is_nonzero is_signed __contains__ "
+    "eq __eq__ not_equal ne equal isnan isfinite isinf allclose isclose count_nonzero all any logical_not is_same_size is_nonzero is_signed __contains__ "
     "__reversed__ ndimension __len__ __array__ __bool__ __float__ __int__ __complex__ __format__ __iter__ __repr__ item numpy tolist size "
     # Fourier
     "fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 hfft2 ihfft2 fftn ifftn rfftn irfftn hfftn ihfftn fftshift ifftshift stft "
