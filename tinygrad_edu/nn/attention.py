@@ -124,6 +124,11 @@ class MultiheadAttention(Module):
             )
         if query.shape[-1] != self.embed_dim:
             raise AssertionError(f"was expecting embedding dimension of {self.embed_dim}, but got {query.shape[-1]}")
+        if is_causal and attn_mask is None:
+            raise RuntimeError(
+                "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+                "`generate_square_subsequent_mask` to create this mask."
+            )
         batched = query.ndim == 3
         if not batched:
             query, key, value = (x.unsqueeze(1) for x in (query, key, value))

@@ -29,6 +29,14 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     return tensor.shape[1] * field, tensor.shape[0] * field
 
 
+def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
+    """The one that `mode`, "fan_in" or "fan_out", names."""
+    mode = mode.lower()
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
+    return _calculate_fan_in_and_fan_out(tensor)[mode == "fan_out"]
+
+
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """The factor that compensates for how much a nonlinearity shrinks the standard deviation.
 

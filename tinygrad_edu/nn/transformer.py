@@ -288,6 +288,9 @@ class Transformer(Module):
     ) -> Tensor:
         if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
             raise RuntimeError("the feature number of src and tgt must be equal to d_model")
+        rows = 0 if self.batch_first else 1
+        if src.ndim == 3 and src.size(rows) != tgt.size(rows):
+            raise RuntimeError("the batch number of src and tgt must be equal")
         memory = self.encoder(src, src_mask, src_key_padding_mask)
         return self.decoder(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
 
