@@ -497,6 +497,34 @@ for _ in range(2):
     opt.step()
 """,
     ),
+    Broken(
+        "setup: a target that is the online network, and is loaded from it",
+        7,
+        "alias",
+        """
+import torch
+from torch import nn
+torch.manual_seed(0)
+class DQN:
+    def __init__(self):
+        self.online = nn.Linear(4, 2)
+        self.target = self.online  #!
+        self.opt = torch.optim.Adam(self.online.parameters(), lr=1e-3)
+    def learn(self):
+        s, s2, r = torch.randn(8, 4), torch.randn(8, 4), torch.randn(8)
+        with torch.no_grad():
+            y = r + 0.99 * self.target(s2).max(1).values
+        loss = (self.online(s).max(1).values - y).pow(2).mean()
+        self.opt.zero_grad()
+        loss.backward()
+        self.opt.step()
+agent = DQN()
+for i in range(4):
+    agent.learn()
+    if i % 2:
+        agent.target.load_state_dict(agent.online.state_dict())
+""",
+    ),
 ]
 
 HEALTHY = [

@@ -189,8 +189,10 @@ def _turned_round(seen: Observation, check: FunctionCheck, line: int | None) -> 
 
 def _aliases(seen: Observation) -> Iterator[Finding]:
     """Two names for one network or one state, where a copy was meant."""
-    shallow = [one for one in seen.aliases if one.kind == "shallow"]
-    for one in shallow or seen.aliases:
+    two_names = any(one.kind != "state" for one in seen.aliases)
+    for one in seen.aliases:
+        if two_names and one.kind == "state" and one.line == one.used:
+            continue  # loaded as it was taken: that it changes nothing follows from the two names
         code = seen.places.code(one.line)
         if one.kind == "shallow" and seen.steps:
             yield Finding(
