@@ -31,6 +31,8 @@ from .dtypes import (
     complex128,
     dtype,
     finfo,
+    float8_e4m3fn,
+    float8_e5m2,
     float16,
     float32,
     float64,
@@ -43,11 +45,15 @@ from .dtypes import (
     result_type,
     set_default_dtype,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from .printing import set_printoptions
 from .tensor import Size, Tensor, device
 
-__version__ = "0.1.0"
+# It begins with the version of PyTorch that is followed: programs and libraries compare `torch.__version__`.
+__version__ = "2.13.0"
 
 double, float, half = float64, float32, float16
 long, int, short = int64, int32, int16
@@ -203,7 +209,19 @@ _LATER = {
     ),
     **dict.fromkeys(["selu_", "threshold_"], "compat.lower"),
     **{
-        n: n for n in ("amp", "distributed", "func", "hub", "multiprocessing", "onnx", "profiler", "special", "version")
+        n: n
+        for n in (
+            "amp",
+            "distributed",
+            "func",
+            "futures",
+            "hub",
+            "multiprocessing",
+            "onnx",
+            "profiler",
+            "special",
+            "version",
+        )
     },
     "autocast": "compat.outside.amp",
     "GradScaler": "compat.outside.amp",

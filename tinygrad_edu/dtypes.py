@@ -20,6 +20,8 @@ __all__ = [
     "complex128",
     "dtype",
     "finfo",
+    "float8_e4m3fn",
+    "float8_e5m2",
     "float16",
     "float32",
     "float64",
@@ -33,6 +35,9 @@ __all__ = [
     "set_default_dtype",
     "to_numpy_dtype",
     "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
 ]
 
 
@@ -75,16 +80,15 @@ class dtype:
 class _Named(dtype):
     """A type that a program may mention, for example in a table of choices, but that no tensor can have."""
 
-    __slots__ = ()
+    __slots__ = ("is_signed",)
 
     def __init__(self, name: str, itemsize: int) -> None:
-        self.name, self.itemsize, self.is_floating_point, self.legacy_name = name, itemsize, True, name
+        self.name, self.itemsize, self.legacy_name = name, itemsize, name
+        self.is_floating_point = self.is_signed = not name.startswith("uint")  # type: ignore[misc]
 
     @property
     def numpy(self) -> Any:  # type: ignore[override]
         raise NotImplementedError(absent.sentence(self.name))
-
-    is_signed = True  # type: ignore[assignment]
 
 
 class _Complex(dtype):
@@ -124,6 +128,11 @@ complex64: Final = _Complex("complex64", np.complex64, "ComplexFloat")
 complex128: Final = _Complex("complex128", np.complex128, "ComplexDouble")
 
 bfloat16: Final = _Named("bfloat16", 2)
+float8_e4m3fn: Final = _Named("float8_e4m3fn", 1)
+float8_e5m2: Final = _Named("float8_e5m2", 1)
+uint16: Final = _Named("uint16", 2)
+uint32: Final = _Named("uint32", 4)
+uint64: Final = _Named("uint64", 8)
 
 _BY_NUMPY: Final = {t.numpy: t for t in (float64, float32, float16, int64, int32, int16, int8, uint8, bool_)}
 _BY_PYTHON: Final = {float: float64, int: int64, bool: bool_}

@@ -21,6 +21,7 @@ _HOMES = {
     "distributed.nn": "compat.outside.distributed",
     "distributed.nn.functional": "compat.outside.distributed",
     "functional": "",
+    "futures": "compat.outside.futures",
     "hub": "compat.outside.hub",
     "multiprocessing": "compat.outside.multiprocessing",
     "nn.parallel": "compat.outside.parallel",
