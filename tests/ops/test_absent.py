@@ -120,7 +120,7 @@ REFUSED = [
     *refused(
         "not built here|one process|downloaded|not shared",
         lambda: T.export,
-        lambda: T.fx,
+        lambda: T.fx.symbolic_trace(T.sin),
         lambda: T.distributed.init_process_group("gloo"),
         lambda: T.distributed.DeviceMesh,
         lambda: T.onnx.export(linear(), ones(), "model.onnx"),
@@ -138,7 +138,7 @@ REFUSED = [
         lambda: ones().to(T.bfloat16),
         lambda: T.zeros(2, dtype=T.bfloat16),
         lambda: ones().bfloat16(),
-        lambda: T.uint16,
+        lambda: T.zeros(2, dtype=T.uint16),
     ),
 ]
 

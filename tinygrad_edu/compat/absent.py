@@ -44,7 +44,7 @@ _NAMES = {
         "qscheme quantized quantizable quantization qat ao per_tensor_affine per_channel_affine"
     ),
     "dtype": "bfloat16 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu uint16 uint32 uint64",
-    "machinery": "export fx package monitor nested masked _dynamo _inductor cpp_extension",
+    "machinery": "export package monitor nested masked _dynamo _inductor cpp_extension",
     "transform": "",
     "decomposition": "ldl_factor ldl_solve geqrf ormqr orgqr householder_product lobpcg",
     "rare": (

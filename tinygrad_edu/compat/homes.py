@@ -22,6 +22,7 @@ _HOMES = {
     "distributed.nn.functional": "compat.outside.distributed",
     "functional": "",
     "futures": "compat.outside.futures",
+    "fx": "compat.outside.fx",
     "hub": "compat.outside.hub",
     "multiprocessing": "compat.outside.multiprocessing",
     "nn.parallel": "compat.outside.parallel",

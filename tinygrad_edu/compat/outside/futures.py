@@ -24,6 +24,10 @@ class Future:
     def __init__(self, *, devices: Any = None) -> None:
         self._future: concurrent.futures.Future[Any] = concurrent.futures.Future()
 
+    def __class_getitem__(cls, result: Any) -> type[Future]:
+        """The class itself: annotations name the type of the result."""
+        return cls
+
     def done(self) -> bool:
         """True if there is a result or an exception."""
         return self._future.done()
