@@ -26,7 +26,6 @@ MODULES = (
     "utils.data.sampler", "utils.model_zoo", "utils.tensorboard", "version",
 )  # fmt: skip
 REFUSED = (
-    "fx",
     "export",
     "quantization",
     "ao",

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...nn.module import Module
 
-__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
+__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel", "parallel_apply"]
 
 
 class DataParallel(Module):
@@ -40,3 +40,17 @@ class DistributedDataParallel(Module):
         raise NotImplementedError(
             "DistributedDataParallel: sharing work among processes is not built here. Use the module itself."
         )
+
+
+def parallel_apply(modules: Any, inputs: Any, kwargs_tup: Any = None, devices: Any = None) -> list[Any]:
+    """Call each module on its inputs, one after the other."""
+    settings = kwargs_tup or [{}] * len(modules)
+    calls = zip(modules, inputs, settings, strict=True)
+    return [module(*(x if isinstance(x, tuple) else (x,)), **named) for module, x, named in calls]
+
+
+def _several_devices(*args: Any, **kwargs: Any) -> Any:
+    raise NotImplementedError("nn.parallel: there is one device here. Call the module on the whole batch.")
+
+
+scatter = gather = scatter_kwargs = replicate = _several_devices
