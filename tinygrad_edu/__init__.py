@@ -231,6 +231,7 @@ _LATER = {
     **dict.fromkeys(("sparse", "sparse_coo", "sparse_coo_tensor"), "sparse"),
     **dict.fromkeys(("binomial", "poisson"), "distributions.draws"),
     **dict.fromkeys(("TypedStorage", "UntypedStorage"), "compat.storage"),
+    "Future": "compat.outside.futures",
     "default_generator": "random",
     **dict.fromkeys(("channels_last", "channels_last_3d"), "compat.legacy"),
     "return_types": "return_types",

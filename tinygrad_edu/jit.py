@@ -383,7 +383,12 @@ def script(obj: Any, *args: Any, **settings: Any) -> Any:
     return obj
 
 
-ignore = unused = export = freeze = optimize_for_inference = script_if_tracing = script
+unused = export = freeze = optimize_for_inference = script_if_tracing = script
+
+
+def ignore(drop: Any = False, **settings: Any) -> Any:
+    """A decorator that returns its function, with settings or without: `@jit.ignore`, `@jit.ignore(drop=True)`."""
+    return drop if callable(drop) else script
 
 
 def is_scripting() -> bool:

@@ -119,7 +119,7 @@ def test_an_import_of_what_is_not_built_says_what_to_do(name: str) -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "from tinygrad_edu import vmap_of_something", "from tinygrad_edu.nn import NoSuchLayer", "import tinygrad_edu.fx",
+        "from tinygrad_edu import vmap_of_something", "from tinygrad_edu.nn import NoSuchLayer", "import tinygrad_edu.export",
         "from tinygrad_edu.nn.functional import no_such_function", "from tinygrad_edu.optim import SparseAdam",
         "from tinygrad_edu.linalg import eig", "from tinygrad_edu.utils.data import DataPipe",
     ],
