@@ -253,7 +253,8 @@ T.manual_seed(0); e = T.nn.Embedding(3, 2, _weight=T.ones(3, 2)); out = e.weight
 """
 
 CALLS = """
-f = lambda x: x; out = T.jit.ignore()(f) is f, T.jit.ignore(f) is f, T.jit.ignore(drop=True)(f) is f, T.jit.unused(f) is f, T.jit.export(f) is f
+f = lambda x: x; out = T.jit.ignore()(f) is f, T.jit.ignore(f) is f, T.jit.unused(f) is f, T.jit.export(f) is f
+from {T}.jit.annotations import List, Optional; from {T}.hub import HASH_REGEX, get_dir; out = str(List[int]), HASH_REGEX.pattern, get_dir()[-9:]
 out = str(T.uint16), T.uint16.is_signed, T.uint32.itemsize, T.float8_e5m2.is_floating_point, T.uint64.is_floating_point, T.__version__[:4]
 f = T.futures.Future(); g = f.then(lambda f: f.value() * 2); out = [f.done()]; f.set_result(3); out += [g.wait(), T.futures.wait_all([f, g])]
 a = T.ones(3); b = T.tensor([1., 2., 3.]); out = a.clone().add_(.5, b), a.add(.5, b), T.add(a, .5, b), a.sub(.5, b), a.clone().sub_(.5, b), T.sub(a, 2, b)

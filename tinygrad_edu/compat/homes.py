@@ -23,6 +23,7 @@ _HOMES = {
     "functional": "",
     "futures": "compat.outside.futures",
     "fx": "compat.outside.fx",
+    "jit.annotations": "compat.outside.annotations",
     "hub": "compat.outside.hub",
     "multiprocessing": "compat.outside.multiprocessing",
     "nn.parallel": "compat.outside.parallel",
