@@ -35,8 +35,6 @@ ABSENT: dict[str, dict[str, str]] = {
     "autograd.variable": {},
     "utils.checkpoint": {
         "DefaultDeviceType": NO_DEVICE,
-        "get_device_states": NO_DEVICE,
-        "set_device_states": NO_DEVICE,
         "GraphExecGroup": NO_COMPILER,
         "SAC_IGNORED_OPS": NOT_SELECTIVE,
         "SelectiveCheckpointContext": NOT_SELECTIVE,
