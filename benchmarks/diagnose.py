@@ -8,7 +8,7 @@ and 1.5 times its memory.
 
 Causes: the broken and the healthy programs of the tests, on PyTorch. viz names a cause when its first finding has the kind and
 the line. The peers give no line: one is said to name a cause as soon as anything that it says holds a word of that group of
-trouble (`WORDS`), which is generous. They watch a model: each gets all modules of a program as one, its optimiser and its losses,
+trouble (`WORDS`), which is generous. They watch a model: each gets all modules of a program as one, its optimizer and its losses,
 and is told after each step. Peers that are not installed (`pip install torchdiag torch-audit torchmortem`) are left out.
 """
 
@@ -111,7 +111,7 @@ def resnet() -> nn.Module:
 
 
 def training(name: str) -> tuple[nn.Module, torch.optim.Optimizer, Callable[[], None]]:
-    """A model, its optimiser and a step."""
+    """A model, its optimizer and a step."""
     torch.manual_seed(0)
     model = GPT() if name == "gpt" else resnet()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
@@ -207,7 +207,7 @@ def ours(program: str) -> tuple[str, int | None, bool]:
 
 
 class Training:
-    """A program that is run while a peer looks at its modules, from the first step of its optimiser on."""
+    """A program that is run while a peer looks at its modules, from the first step of its optimizer on."""
 
     def __init__(self, program: str) -> None:
         self.program = program
@@ -278,7 +278,7 @@ def torchmortem(program: str) -> str:
 
 
 def torch_audit(program: str) -> str:
-    """What torch-audit says of the model and its optimiser after the run, in each of its phases."""
+    """What torch-audit says of the model and its optimizer after the run, in each of its phases."""
     peer = importlib.import_module("torch_audit")
 
     training = Training(program)

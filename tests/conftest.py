@@ -41,7 +41,7 @@ OUTER = [
     "javascript",
     "autograd/test_reliability.py",
     "ops/test_pytorch_samples.py",
-    "nn/test_modules_and_optimisers_of_pytorch.py",
+    "nn/test_modules_and_optimizers_of_pytorch.py",
     "ops/test_derivatives.py",
     "parity",
     "test_quality.py",

@@ -236,7 +236,7 @@ def test_post_accumulate_hooks_run_after_the_grad_was_added_and_get_the_leaf(T):
 
 
 @same_on_both
-def test_an_optimiser_step_inside_the_backward_pass(T):
+def test_an_optimizer_step_inside_the_backward_pass(T):
     x = leaf(T)
 
     def step(t):

@@ -1,4 +1,4 @@
-"""Optimisers and schedules beside PyTorch's, step by step."""
+"""Optimizers and schedules beside PyTorch's, step by step."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ SCHEDULES = [
 
 
 def _scheduled(T: Any, code: str) -> tuple[Any, list[Any]]:
-    """An optimiser that has gradients, and the schedulers that act on it."""
+    """An optimizer that has gradients, and the schedulers that act on it."""
 
     class Own(T.optim.lr_scheduler._LRScheduler):  # type: ignore[misc]
         def get_lr(self) -> list[float]:

@@ -305,7 +305,7 @@ OPTIMISERS = [
 
 @pytest.mark.parametrize(("name", "settings"), OPTIMISERS)
 @pytest.mark.parametrize("count", [1, 5])
-def test_optimisers_take_complex_parameters(name: str, settings: dict[str, Any], count: int) -> None:
+def test_optimizers_take_complex_parameters(name: str, settings: dict[str, Any], count: int) -> None:
     def trained(T: Any) -> list[Any]:
         T.manual_seed(0)
         params = [T.randn(3, dtype=T.cdouble, requires_grad=True) for _ in range(count)]

@@ -889,7 +889,7 @@ FORMS = {
     "sparse": SPARSE,
     "trees": TREES,
     "rarer modules": RARER_MODULES,
-    "optimisers": OPTIMISERS,
+    "optimizers": OPTIMISERS,
     "memory order": MEMORY_ORDER,
     "floats alone": FLOATS_ALONE,
     "windows": WINDOWS,

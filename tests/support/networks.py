@@ -12,7 +12,7 @@ from typing import Any
 
 
 def mlp(T: Any) -> None:
-    """A classifier of two hidden layers, with an optimiser and the loop's three lines."""
+    """A classifier of two hidden layers, with an optimizer and the loop's three lines."""
     nn = T.nn
 
     class MLP(nn.Module):

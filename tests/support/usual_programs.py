@@ -70,7 +70,7 @@ def blitz(T: Any) -> list[float]:
 
 
 def names_by_characters(T: Any) -> list[float]:
-    """A recurrent network by hand that tells the language of a name, trained without an optimiser."""
+    """A recurrent network by hand that tells the language of a name, trained without an optimizer."""
     nn = T.nn
     T.manual_seed(1)
     names = [("anna", 0), ("otto", 1), ("ivan", 2), ("pedro", 0), ("hans", 1), ("olga", 2)]
@@ -242,7 +242,7 @@ def word_embedding(T: Any) -> list[float]:
 
 
 def time_series(T: Any) -> list[float]:
-    """An LSTM cell after the other foretells a wave; the optimiser is given a closure."""
+    """An LSTM cell after the other foretells a wave; the optimizer is given a closure."""
     nn = T.nn
     T.manual_seed(6)
     wave = T.sin(T.linspace(0, 6 * math.pi, 40) + T.arange(3).unsqueeze(1))
@@ -660,7 +660,7 @@ def packed_sentences(T: Any) -> list[float]:
 
 
 def rules_of_ones_own(T: Any) -> list[float]:
-    """An optimiser and a schedule that the lesson writes itself, steps that add up gradients, and the best weights kept."""
+    """An optimizer and a schedule that the lesson writes itself, steps that add up gradients, and the best weights kept."""
     nn = T.nn
     T.manual_seed(20)
 

@@ -44,7 +44,7 @@ def test_nothing_is_called_certain_about_a_program_that_is_right(engine, case):
 
 
 def trained(T):
-    """A model, its optimiser and a step, in the midst of training."""
+    """A model, its optimizer and a step, in the midst of training."""
     T.manual_seed(3)
     model = T.nn.Sequential(T.nn.Linear(4, 8), T.nn.BatchNorm1d(8), T.nn.ReLU(), T.nn.Dropout(0.5), T.nn.Linear(8, 1))
     optimizer = T.optim.Adam(model.parameters(), lr=0.01)
@@ -154,7 +154,7 @@ def test_a_healthy_program_is_told_what_was_looked_at(engine):
     report = viz.diagnose(healthy.HEALTHY[0].program, engine=engine)
     assert report.findings == []
     assert "Nothing was found" in repr(report)
-    assert "4 backward passes, 4 optimiser steps and 4 tensors" in report.looked_at
+    assert "4 backward passes, 4 optimizer steps and 4 tensors" in report.looked_at
 
 
 def test_a_report_shows_itself_and_is_data(engine, tmp_path):
@@ -382,7 +382,7 @@ def test_every_kind_that_a_program_is_held_to_has_a_meaning():
             "ended with an error before",
             "a mistake of its own",
         ),
-        ("x = 1", "no backward pass and no optimiser step ran", "0 backward passes"),
+        ("x = 1", "no backward pass and no optimizer step ran", "0 backward passes"),
     ],
 )
 def test_a_program_that_shows_nothing_is_told_what_to_do(program, headline, said):

@@ -89,7 +89,7 @@ thread = _Thread()
 class _Everywhere:
     """What is in force in all threads: `unusual` is true while anything is.
 
-    `modes_seen`: some thread entered a function mode at some time, so each thread must check its own.
+    `modes_seen`: some thread entered a function mode, or made a complex tensor, at some time: public calls look for both.
     """
 
     __slots__ = ("_in_force", "modes_seen", "unusual")

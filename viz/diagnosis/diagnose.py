@@ -49,16 +49,16 @@ def diagnose(
 ) -> Report:
     """Say why a gradient is None, zero or nan, or why a model does not learn: each cause with its line and what was seen.
 
-    Nothing changes: weights, gradients, optimisers, modes, hooks and random numbers are restored afterwards. Only
+    Nothing changes: weights, gradients, optimizers, modes, hooks and random numbers are restored afterwards. Only
     version counters keep their new values.
 
     Args:
         program_or_step: source text; a function that takes the engine's module first; a training step without arguments,
             which runs `steps` times; or a loss, whose finished graph still shows a part of the story.
         model: the module that is trained, if the program's names do not show it.
-        optimizer: its optimiser, likewise.
+        optimizer: its optimizer, likewise.
         steps: how often a training step runs; a program runs once.
-        engine: `"torch"` or `"tinygrad_edu"` for source text; None: taken from its imports, the model or the optimiser.
+        engine: `"torch"` or `"tinygrad_edu"` for source text; None: taken from its imports, the model or the optimizer.
         inputs: further names for source text.
         limit: seconds after which a program is stopped; the report covers what was seen until then.
 
@@ -194,7 +194,7 @@ class Run:
         steps: how often a step without arguments is called.
         inputs: further names for source text.
         model: the module that is trained, if it was named.
-        optimizer: its optimiser, if it was named.
+        optimizer: its optimizer, if it was named.
         limit: seconds that it may take.
         namespace: where source text runs and leaves its names; a new one if None.
         execute: runs the source text in the namespace, where that is more than `exec`.
@@ -234,7 +234,7 @@ class Run:
             keep += found_in(self.engine, self.source.function)
         keep += [thing for thing in self._inputs.values() if engines.of(thing) is self.engine]
         unique = list({id(thing): thing for thing in keep}.values())
-        # Modules first: what is put back last is what counts, and an optimiser's tensors are the module's.
+        # Modules first: what is put back last is what counts, and an optimizer's tensors are the module's.
         with as_before(self.engine, unique), contextlib.redirect_stdout(self._output):
             seen = self.observe(unique)
         return self.conclude(seen)

@@ -61,7 +61,7 @@ def _read(engine: Engine, loss: Any, model: Any, optimizer: Any, reached: dict[i
     known = {id(tensor) for _, tensor in named}
     if optimizer is not None:
         rest = [p for group in optimizer.param_groups for p in group["params"] if id(p) not in known]
-        named += [(f"parameter {place} of the optimiser", tensor) for place, tensor in enumerate(rest)]
+        named += [(f"parameter {place} of the optimizer", tensor) for place, tensor in enumerate(rest)]
     value = float(loss.detach().sum().item())
     if not math.isfinite(value):
         yield Finding(
@@ -103,8 +103,8 @@ def _read(engine: Engine, loss: Any, model: Any, optimizer: Any, reached: dict[i
         ]
         if lost:
             yield Finding(
-                "not-in-optimizer", None, False, f"The loss reaches {listed(lost)}, but the optimiser does not hold it.",
-                "Make the optimiser from model.parameters(), after the model is complete.", lost, group=5,
+                "not-in-optimizer", None, False, f"The loss reaches {listed(lost)}, but the optimizer does not hold it.",
+                "Make the optimizer from model.parameters(), after the model is complete.", lost, group=5,
                 share=len(lost) / len(named),
             )  # fmt: skip
     sizes = [(name, _peak(engine, tensor.grad)) for name, tensor in named if tensor.grad is not None]

@@ -58,7 +58,7 @@ class Ran:
     library: bool = False  # whether it ran inside a module of the engine itself
     in_place: bool = False
     options: dict[str, Any] = field(default_factory=dict)  # numbers, words and flags that the call was given
-    step: int = 0  # how many optimiser steps there had been
+    step: int = 0  # how many optimizer steps there had been
     owner: int | None = None  # the module whose forward ran it
     node: str = ""  # the name of the node that was recorded
 
@@ -77,7 +77,7 @@ class Exit:
 
 @dataclass
 class Leaf:
-    """A tensor that gradients are collected for, or that an optimiser holds: what became of it."""
+    """A tensor that gradients are collected for, or that an optimizer holds: what became of it."""
 
     nr: int
     name: str
@@ -86,7 +86,7 @@ class Leaf:
     line: int | None
     parameter: bool = False
     holder: int | None = None  # the module that it is a parameter of
-    held: list[int] = field(default_factory=list)  # optimisers that hold it
+    held: list[int] = field(default_factory=list)  # optimizers that hold it
     gradients: list[tuple[int, float]] = field(default_factory=list)  # pass, largest magnitude
     writes: list[Write] = field(default_factory=list)
     used: int = 0  # by how many ops
@@ -108,7 +108,7 @@ class Leaf:
 
 @dataclass(slots=True)
 class Write:
-    """A write into a leaf: by an optimiser, an initialiser, or a line of the program."""
+    """A write into a leaf: by an optimizer, an initialiser, or a line of the program."""
 
     kind: str  # step | init | update | write
     name: str
@@ -150,7 +150,7 @@ class Moment:
     kind: str
     line: int | None
     order: int
-    who: int = 0  # the optimiser or module
+    who: int = 0  # the optimizer or module
     text: str = ""
     passes: int = 0
     empty: bool = False  # step: no leaf that it holds has a gradient other than zero
@@ -167,7 +167,7 @@ class Moment:
 
 @dataclass
 class Held:
-    """An optimiser: what it is, where it was made and which leaves it holds."""
+    """An optimizer: what it is, where it was made and which leaves it holds."""
 
     nr: int
     kind: str
@@ -334,7 +334,7 @@ class Observation:
         return None if value.op is None else self.ops[value.op]
 
     def trained(self) -> Iterator[Leaf]:
-        """The leaves that are meant to learn: those that an optimiser holds; without one, all that require grad."""
+        """The leaves that are meant to learn: those that an optimizer holds; without one, all that require grad."""
         if any(leaf.held for leaf in self.leaves):
             yield from (leaf for leaf in self.leaves if leaf.held)
         else:

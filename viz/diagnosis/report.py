@@ -63,7 +63,7 @@ class Report:
         parts = [
             _count(len(seen.ops), "op"),
             _count(len(seen.passes), "backward pass", "backward passes"),
-            _count(seen.steps, "optimiser step"),
+            _count(seen.steps, "optimizer step"),
             _count(
                 sum(leaf.requires_grad for leaf in seen.leaves),
                 "tensor that requires grad",
@@ -197,7 +197,7 @@ class Report:
                 if self.error is not None:
                     return "Nothing could be judged: the program ended with an error before any backward pass."
                 return (
-                    "Nothing could be judged: no backward pass and no optimiser step ran. Give the whole training step, from the forward "
+                    "Nothing could be judged: no backward pass and no optimizer step ran. Give the whole training step, from the forward "
                     "pass to backward()."
                 )
             return f"Nothing was found{ended}: every parameter that should learn was checked for {len(GROUPS)} kinds of problems."

@@ -1,4 +1,4 @@
-"""Puts everything back as it was: weights, gradients, optimisers, modes, hooks and random numbers."""
+"""Puts everything back as it was: weights, gradients, optimizers, modes, hooks and random numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WIDEST = 200  # things in each of them
 
 @contextlib.contextmanager
 def as_before(engine: Engine, things: list[Any]) -> Iterator[None]:
-    """A context after which the modules, optimisers and tensors among `things`, and all modes, are as they were before it."""
+    """A context after which the modules, optimizers and tensors among `things`, and all modes, are as they were before it."""
     module = engine.module
     grad, dtype = module.is_grad_enabled(), module.get_default_dtype()
     anomaly = module.is_anomaly_enabled(), module.is_anomaly_check_nan_enabled()
@@ -33,7 +33,7 @@ def as_before(engine: Engine, things: list[Any]) -> Iterator[None]:
 
 
 def found_in(engine: Engine, function: Callable[..., Any]) -> list[Any]:
-    """The modules, optimisers, tensors and schedulers that a function can reach by its closure, its globals and its object."""
+    """The modules, optimizers, tensors and schedulers that a function can reach by its closure, its globals and its object."""
     found: list[Any] = []
     met: set[int] = set()
 

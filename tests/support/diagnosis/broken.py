@@ -845,7 +845,7 @@ for _ in range(2):
 
 LEARNS_NOT = [
     Broken(
-        "the optimiser has only the head",
+        "the optimizer has only the head",
         5,
         "not-in-optimizer",
         DATA
@@ -861,7 +861,7 @@ for _ in range(3):
 """,
     ),
     Broken(
-        "the head is replaced after the optimiser was made",
+        "the head is replaced after the optimizer was made",
         5,
         "stale-optimizer not-in-optimizer",
         DATA
@@ -1050,7 +1050,7 @@ for _ in range(3):
 """,
     ),
     Broken(
-        "the generator's optimiser holds the discriminator",
+        "the generator's optimizer holds the discriminator",
         5,
         "not-in-optimizer",
         """

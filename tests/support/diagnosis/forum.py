@@ -379,7 +379,7 @@ for i in range(5):
 """,
     ),
     Broken(
-        "forum: an optimiser made for each step",
+        "forum: an optimizer made for each step",
         5,
         "made-anew",
         """
@@ -772,7 +772,7 @@ for _ in range(4):
 """,
     ),
     Healthy(
-        "forum: a new optimiser for each stage",
+        "forum: a new optimizer for each stage",
         """
 import torch
 import torch.nn as nn

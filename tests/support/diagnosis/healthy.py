@@ -95,7 +95,7 @@ for _ in range(4):
         + STEP,
     ),
     Healthy(
-        "a frozen body, all parameters given to the optimiser",
+        "a frozen body, all parameters given to the optimizer",
         DATA
         + NET
         + """
@@ -107,7 +107,7 @@ for _ in range(4):
         + STEP,
     ),
     Healthy(
-        "only what requires grad is given to the optimiser",
+        "only what requires grad is given to the optimizer",
         DATA
         + NET
         + """
@@ -925,7 +925,7 @@ for _ in range(3):
         + STEP,
     ),
     Healthy(
-        "an optimiser for a part, another for the rest",
+        "an optimizer for a part, another for the rest",
         DATA
         + NET
         + """
@@ -941,7 +941,7 @@ for _ in range(4):
 """,
     ),
     Healthy(
-        "an ascent on purpose, by the optimiser",
+        "an ascent on purpose, by the optimizer",
         """
 T.manual_seed(0)
 price = T.tensor(1.0, requires_grad=True)

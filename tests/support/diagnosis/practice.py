@@ -204,7 +204,7 @@ run()
 """,
     ),
     Broken(
-        "practice: model copied after the optimiser got its parameters",
+        "practice: model copied after the optimizer got its parameters",
         5,
         "stale-optimizer",
         """
@@ -350,7 +350,7 @@ for _ in range(cfg.steps):
 """,
     ),
     Broken(
-        "practice: optimiser over tensors that need no gradient",
+        "practice: optimizer over tensors that need no gradient",
         1,
         "requires-grad-off",
         """
@@ -717,7 +717,7 @@ for i in range(12):
 """,
     ),
     Broken(
-        "practice: optimiser made before the weights are replaced by a loaded tensor",
+        "practice: optimizer made before the weights are replaced by a loaded tensor",
         5,
         "stale-optimizer",
         """
@@ -754,7 +754,7 @@ for _ in range(2):
 """,
     ),
     Broken(
-        "practice: optimiser over a copy",
+        "practice: optimizer over a copy",
         5,
         "stale-optimizer not-in-optimizer",
         """

@@ -301,7 +301,7 @@ for step in range(2):
 """,
     ),
     Broken(
-        "setup: one of two critics is left out of their optimiser",
+        "setup: one of two critics is left out of their optimizer",
         5,
         "not-in-optimizer",
         """
@@ -331,7 +331,7 @@ for step in range(3):
 """,
     ),
     Broken(
-        "setup: a new head after a first training, the old optimiser",
+        "setup: a new head after a first training, the old optimizer",
         5,
         "stale-optimizer",
         """

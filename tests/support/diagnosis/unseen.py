@@ -719,7 +719,7 @@ for epoch in range(2):
 """,
     ),
     Broken(
-        "unseen: a head replaced after the optimiser was made",
+        "unseen: a head replaced after the optimizer was made",
         5,
         "stale-optimizer not-in-optimizer",
         SET
@@ -1582,7 +1582,7 @@ for epoch in range(2):
 """,
     ),
     Broken(
-        "second: two optimisers for one model",
+        "second: two optimizers for one model",
         5,
         "not-in-optimizer",
         SET
@@ -1668,7 +1668,7 @@ for _ in range(8):
 """,
     ),
     Broken(
-        "second: an optimiser that never steps",
+        "second: an optimizer that never steps",
         5,
         "never-steps",
         LOADER
@@ -1877,7 +1877,7 @@ for _ in range(3):
 """,
     ),
     Broken(
-        "third: a copy of a leaf given to the optimiser",
+        "third: a copy of a leaf given to the optimizer",
         1,
         "non-leaf",
         SET

@@ -279,7 +279,7 @@ def _recorded(seen: Observation, each: Through) -> set[int]:
 
 
 def _of_another(seen: Observation, first: Through, failed: Through, shared: set[int], mine: set[int]) -> Ran | None:
-    """The op that took a shared value into the failed pass, where the optimiser set back for that pass holds nothing behind it."""
+    """The op that took a shared value into the failed pass, where the optimizer set back for that pass holds nothing behind it."""
     zero = [m for m in seen.moments if m.kind == "zero" and first.order < m.order < failed.order and m.who >= 0]
     if not zero or not any(m.kind == "step" and first.order < m.order < failed.order for m in seen.moments):
         return None
@@ -336,7 +336,7 @@ def _written(seen: Observation) -> Iterator[Finding]:
         yield Finding(
             "in-place", line, True,
             f"Line {line}, `{code}`, writes into a leaf that requires grad, and autograd records: the value before would be lost.",
-            "Write under no_grad, as an optimiser does: `with T.no_grad(): …`; or into a clone() of it.", [], [line], 6, share=1.0, explains_error=True,
+            "Write under no_grad, as an optimizer does: `with T.no_grad(): …`; or into a clone() of it.", [], [line], 6, share=1.0, explains_error=True,
         )  # fmt: skip
         return
     failed = next((each for each in seen.passes if WRITTEN in each.raised), None)

@@ -145,7 +145,7 @@ def _without_gradient(seen: Observation) -> Iterator[Finding]:
 
 
 def _only_handed_out(seen: Observation, leaf: Leaf) -> bool:
-    """Whether autograd.grad() alone computed gradients of a leaf, and each step of its optimiser found nothing in `.grad`."""
+    """Whether autograd.grad() alone computed gradients of a leaf, and each step of its optimizer found nothing in `.grad`."""
     if not leaf.held or not leaf.gradients or any(seen.passes[nr - 1].kind == "backward" for nr, _ in leaf.gradients):
         return False
     steps = [moment for moment in seen.moments if moment.kind == "step" and moment.who in leaf.held]
@@ -210,7 +210,7 @@ def _cut(seen: Observation, leaf: Leaf, passes: list[Through], ways: dict[int, l
 
 
 def _stepped_by(seen: Observation, each: Through) -> int | None:
-    """The optimiser that takes a step first after a pass."""
+    """The optimizer that takes a step first after a pass."""
     return next((m.who for m in seen.moments if m.kind == "step" and m.order > each.order), None)
 
 
@@ -320,7 +320,7 @@ FIXES = {
     "inference-mode": "Move the part that should learn out of the inference_mode block.",
     "integer-op": "Use a loss with a slope, such as cross_entropy on the scores; count hits only to report them.",
     "requires-grad-off": "Keep requires_grad on for everything that should learn: `p.requires_grad_(True)`.",
-    "rebound": "Write into the parameter: `with T.no_grad(): w -= lr * w.grad`, or use an optimiser.",
+    "rebound": "Write into the parameter: `with T.no_grad(): w -= lr * w.grad`, or use an optimizer.",
     "wrong-backward": "Return a differentiable output, with a gradient for each input that needs one.",
     "cut": "Keep every op between the parameter and the loss recorded.",
 }
@@ -518,7 +518,7 @@ def _asked_unrequired(seen: Observation) -> Iterator[Finding]:
 
 
 def _unregistered(seen: Observation) -> Iterator[Finding]:
-    """Modules in a plain list: they get gradients, and no optimiser was ever told of them."""
+    """Modules in a plain list: they get gradients, and no optimizer was ever told of them."""
     if not seen.optimizers:
         return
     yield from _listed_parameters(seen)
@@ -538,7 +538,7 @@ def _unregistered(seen: Observation) -> Iterator[Finding]:
         yield Finding(
             "unregistered", line, True,
             f"Line {line}, `{seen.places.code(line)}`, keeps modules in a plain {'list'} of {owner.kind}, which parameters() "
-            f"does not look into. {listed(names)} got gradients, but no optimiser holds them: they never change.",
+            f"does not look into. {listed(names)} got gradients, but no optimizer holds them: they never change.",
             f"Keep them in nn.ModuleList: `self.{part.attribute} = T.nn.ModuleList([…])`.", names, [line or 0, part.line or 0], 1,
             share=1.0,
         )  # fmt: skip
@@ -559,7 +559,7 @@ def _listed_parameters(seen: Observation) -> Iterator[Finding]:
         yield Finding(
             "unregistered", line, True,
             f"Line {line}, `{seen.places.code(line)}`, keeps parameters in a plain list, which parameters() does not look into. "
-            f"{listed(names)} got gradients, but no optimiser holds them: they never change.",
+            f"{listed(names)} got gradients, but no optimizer holds them: they never change.",
             f"Keep them in nn.ParameterList: `self.{attribute} = T.nn.ParameterList([…])`.", names, [line], 1, share=1.0,
         )  # fmt: skip
 
@@ -586,6 +586,6 @@ def _plain_attributes(seen: Observation) -> Iterator[Finding]:
         yield Finding(
             "unregistered", line, True,
             f"Line {line}, `{code}`, makes a tensor that learns and is no Parameter: parameters() leaves it out. {leaf.name} got gradients in "
-            f"{len(passes)} backward passes, and no optimiser holds it: it never changes.",
+            f"{len(passes)} backward passes, and no optimizer holds it: it never changes.",
             f"Make it a Parameter: `self.{attribute} = T.nn.Parameter(…)`.", [leaf.name], [line], 1, share=1.0,
         )  # fmt: skip

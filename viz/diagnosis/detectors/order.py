@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 
-from viz.diagnosis.detectors.optimiser import wiped
+from viz.diagnosis.detectors.optimizer import wiped
 from viz.diagnosis.finding import Finding, listed
 from viz.diagnosis.observation import Moment, Observation
 
@@ -107,7 +107,7 @@ def _emptied(seen: Observation) -> Iterator[Finding]:
 
 
 def _of_another_loss(seen: Observation) -> Iterator[Finding]:
-    """An optimiser none of whose parameters any backward() reached, while what they computed ends in a number nobody used."""
+    """An optimizer none of whose parameters any backward() reached, while what they computed ends in a number nobody used."""
     passes = [each for each in seen.passes if each.kind == "backward" and each.done]
     above = seen.above([root for each in passes for root in each.roots])
     for held in seen.optimizers:

@@ -246,7 +246,7 @@ def _uphill(seen: Observation) -> Iterator[Finding]:
 
 
 def _steps_uphill(seen: Observation) -> Iterator[Finding]:
-    """An optimiser whose every step goes along the gradient, while the loss rises."""
+    """An optimizer whose every step goes along the gradient, while the loss rises."""
     losses = [each.loss for each in seen.passes if each.loss is not None and each.kind == "backward"]
     if len(losses) < 3 or len({each.line for each in seen.passes}) != 1 or not losses[-1] > losses[0]:
         return
@@ -267,7 +267,7 @@ def _steps_uphill(seen: Observation) -> Iterator[Finding]:
             f"Each of {len(steps)} steps went along the gradient from backward() instead of against it, and the loss "
             f"rises: {number(losses[0])} → {number(losses[-1])}. Line {line}, `{seen.places.code(line)}`, "
             + ("asks for that: maximize=True." if held.maximises else "reverses the sign."),
-            "Leave the sign of the gradient to the optimiser, which subtracts it.", seen.called(held.leaves), [line or 0, steps[0].line or 0], 7,
+            "Leave the sign of the gradient to the optimizer, which subtracts it.", seen.called(held.leaves), [line or 0, steps[0].line or 0], 7,
             share=0.9,
         )  # fmt: skip
         return

@@ -1,6 +1,6 @@
 """Watches a program while it runs: every op, pass, step and mode of either engine, as light summaries.
 
-Ops are seen by a function mode, gradients by hooks on nodes and leaves, modules and optimisers by their base classes' own
+Ops are seen by a function mode, gradients by hooks on nodes and leaves, modules and optimizers by their base classes' own
 methods, which are put back afterwards. Nothing is copied: of a tensor its shape and its largest magnitude are kept.
 """
 
@@ -15,7 +15,7 @@ from viz.diagnosis.places import Places
 from viz.diagnosis.watching.modules import Modules
 from viz.diagnosis.watching.names import Names
 from viz.diagnosis.watching.ops import Ops
-from viz.diagnosis.watching.optimisers import Optimisers
+from viz.diagnosis.watching.optimizers import Optimizers
 from viz.diagnosis.watching.passes import Passes
 from viz.diagnosis.watching.surroundings import surrounded
 from viz.diagnosis.watching.values import Values
@@ -38,7 +38,7 @@ class Observer:
         self._writes = Writes(self._watch, self._values)
         self._modules = Modules(self._watch, self._values)
         self._names = Names(self._watch, self._values, self._modules)
-        self._optimisers = Optimisers(self._watch, self._values, self._writes, self._names)
+        self._optimizers = Optimizers(self._watch, self._values, self._writes, self._names)
         self._ops = Ops(
             self._watch, self._values, self._writes, Passes(self._watch, self._values, self._writes, self._names)
         )
@@ -53,7 +53,7 @@ class Observer:
         """A context in which everything is seen; what it puts in place is taken away at its end."""
         with ExitStack() as stack:
             stack.callback(self._close)
-            stack.enter_context(surrounded(self._watch, self._ops, self._modules, self._optimisers))
+            stack.enter_context(surrounded(self._watch, self._ops, self._modules, self._optimizers))
             stack.enter_context(self._ops.mode())
             self._watch.active = True
             yield self
@@ -63,11 +63,11 @@ class Observer:
         self._values.close()
 
     def introduce(self, thing: Any, name: str = "") -> None:
-        """Tell of a module or an optimiser that was there before; `name` is what the program calls it."""
+        """Tell of a module or an optimizer that was there before; `name` is what the program calls it."""
         if self._watch.engine.is_module(thing):
             self._modules.know(thing, name)
         elif hasattr(thing, "param_groups"):
-            self._optimisers.held(thing, made_here=False)
+            self._optimizers.held(thing, made_here=False)
 
     def number_of(self, module: Any) -> int:
         """The number of a module among the parts that were seen."""

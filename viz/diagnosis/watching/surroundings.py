@@ -17,13 +17,13 @@ from viz.diagnosis.functions import check_function
 from viz.diagnosis.observation import Moment, Write
 from viz.diagnosis.watching.modules import Modules
 from viz.diagnosis.watching.ops import Ops
-from viz.diagnosis.watching.optimisers import Optimisers
+from viz.diagnosis.watching.optimizers import Optimizers
 from viz.diagnosis.watching.watch import Watch
 
 
 @contextmanager
-def surrounded(watch: Watch, ops: Ops, modules: Modules, optimisers: Optimisers) -> Iterator[None]:
-    """A context in which modules, optimisers, initialisers, seeds, custom Functions and warnings are seen."""
+def surrounded(watch: Watch, ops: Ops, modules: Modules, optimizers: Optimizers) -> Iterator[None]:
+    """A context in which modules, optimizers, initialisers, seeds, custom Functions and warnings are seen."""
     engine = watch.engine
     nn, optim = engine.module.nn, engine.module.optim
     around = _Around(watch, ops)
@@ -31,23 +31,23 @@ def surrounded(watch: Watch, ops: Ops, modules: Modules, optimisers: Optimisers)
     replaced.put(nn.Module, "__call__", modules.around_call)
     replaced.put(nn.Module, "__init__", modules.around_init)
     replaced.put(nn.Module, "train", modules.around_train)
-    replaced.put(nn.Module, "zero_grad", optimisers.around_zero)
-    replaced.put(optim.Optimizer, "zero_grad", optimisers.around_zero)
-    replaced.put(optim.Optimizer, "add_param_group", optimisers.around_group)
+    replaced.put(nn.Module, "zero_grad", optimizers.around_zero)
+    replaced.put(optim.Optimizer, "zero_grad", optimizers.around_zero)
+    replaced.put(optim.Optimizer, "add_param_group", optimizers.around_group)
     stepping: set[type] = set()
 
     def watch_steps(kind: type) -> None:
         for one in kind.__mro__:
             if "step" in vars(one) and one not in stepping:
                 stepping.add(one)
-                replaced.put(one, "step", optimisers.around_step)
+                replaced.put(one, "step", optimizers.around_step)
 
-    optimisers.met = watch_steps  # a class that the program defines, or that is imported when it is asked for
+    optimizers.met = watch_steps  # a class that the program defines, or that is imported when it is asked for
     for kind in (optim.Optimizer, *_below(optim.Optimizer)):
         watch_steps(kind)
     schedulers = optim.lr_scheduler
     for scheduler in {schedulers.LRScheduler, schedulers.ReduceLROnPlateau}:  # the second calls no __init__ but its own
-        replaced.put(scheduler, "__init__", optimisers.around_schedule)
+        replaced.put(scheduler, "__init__", optimizers.around_schedule)
     replaced.put(engine.function_type, "apply", lambda apply: classmethod(around.apply(apply.__func__)))
     tensor_type: Any = engine.tensor_type
     data = vars(tensor_type).get("data")

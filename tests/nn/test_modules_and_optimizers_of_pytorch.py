@@ -1,4 +1,4 @@
-"""PyTorch's own samples of its modules and optimisers (torch.testing): both engines give the same results from them."""
+"""PyTorch's own samples of its modules and optimizers (torch.testing): both engines give the same results from them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def infos_of_optimizers() -> dict[str, Any]:
     return {info.optim_cls.__name__: info for info in pytorchs_own("common_optimizers").optim_db}
 
 
-def test_all_modules_and_optimisers_of_which_pytorch_has_samples_are_tried() -> None:
+def test_all_modules_and_optimizers_of_which_pytorch_has_samples_are_tried() -> None:
     assert infos_of_modules().keys() == MODULES
     assert infos_of_optimizers().keys() - {"SparseAdam"} == OPTIMIZERS
 
@@ -143,7 +143,7 @@ def compare(kind: Any, sample: Any, training: bool) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(OPTIMIZERS))
-def test_an_optimiser_takes_pytorchs_steps(name: str) -> None:
+def test_an_optimizer_takes_pytorchs_steps(name: str) -> None:
     for sample in infos_of_optimizers()[name].optim_inputs_func(device="cpu"):
         settings = sample.kwargs
         if not (settings.get("capturable") or settings.get("differentiable")):
@@ -154,7 +154,7 @@ def test_an_optimiser_takes_pytorchs_steps(name: str) -> None:
 
 
 def trained(engine: Any, name: str, settings: dict[str, Any]) -> tuple[Any, Any]:
-    """The optimiser, and the weights after some steps of a small regression."""
+    """The optimizer, and the weights after some steps of a small regression."""
     rng = np.random.default_rng(0)
     x, weight, bias = (
         engine.tensor(rng.standard_normal(size)) for size in ((5, 4), (3, 4), (1, 3))
@@ -175,7 +175,7 @@ def trained(engine: Any, name: str, settings: dict[str, Any]) -> tuple[Any, Any]
 
 
 @pytest.mark.parametrize("name", sorted(OPTIMIZERS))
-def test_an_optimiser_refuses_what_pytorch_refuses(name: str) -> None:
+def test_an_optimizer_refuses_what_pytorch_refuses(name: str) -> None:
     for case in infos_of_optimizers()[name].optim_error_inputs_func(device="cpu", dtype=torch.float32):
         given = case.optimizer_error_input
         simple = isinstance(given.params, torch.Tensor) or not given.params

@@ -1,4 +1,4 @@
-"""What an optimiser holds, and how far its steps go."""
+"""What an optimizer holds, and how far its steps go."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DECAYED = 1e-4  # of the first learning rate
 
 
 def find(seen: Observation) -> Iterator[Finding]:
-    """Parameters that no optimiser moves, and rates that are far off."""
+    """Parameters that no optimizer moves, and rates that are far off."""
     yield from _held(seen)
     yield from _wiped(seen)
     yield from _rate(seen)
@@ -65,10 +65,10 @@ def _held(seen: Observation) -> Iterator[Finding]:
         names = seen.called(leaf.nr for leaf in stale)
         yield Finding(
             "stale-optimizer", line, True,
-            f"Line {line}, `{seen.places.code(line)}`, creates new parameters after the optimiser was made in line "
-            f"{made}. The optimiser still holds the old ones, which no op uses. {listed(names)} gets gradients but "
+            f"Line {line}, `{seen.places.code(line)}`, creates new parameters after the optimizer was made in line "
+            f"{made}. The optimizer still holds the old ones, which no op uses. {listed(names)} gets gradients but "
             "never changes.",
-            "Make the optimiser after the model is complete.", names, [line or 0, made or 0], 5, share=1.0,
+            "Make the optimizer after the model is complete.", names, [line or 0, made or 0], 5, share=1.0,
         )  # fmt: skip
         return
     fresh = [leaf for leaf in lost if leaf.holder is None and len(leaf.gradients) == 1 and leaf.line is not None]
@@ -76,7 +76,7 @@ def _held(seen: Observation) -> Iterator[Finding]:
     if len(fresh) > 1 and len(lines) == 1 and (line := lines.pop()) is not None:
         yield Finding(
             "made-anew", line, False,
-            f"Line {line}, `{seen.places.code(line)}`, made a new parameter for each of {len(fresh)} passes: none of them is held by an optimiser, "
+            f"Line {line}, `{seen.places.code(line)}`, made a new parameter for each of {len(fresh)} passes: none of them is held by an optimizer, "
             "and what a gradient says of one is lost with it.",
             "Make it once, in __init__, and use it in forward: `self.w = T.nn.Parameter(…)`.", [], [line], 5, share=0.9,
         )  # fmt: skip
@@ -90,11 +90,11 @@ def _held(seen: Observation) -> Iterator[Finding]:
     whole = _by_all(seen, lost, optimizer)
     yield Finding(
         "not-in-optimizer", line, False,
-        f"{listed(names)} got gradients in {len(lost[0].gradients)} backward passes but never changed: no optimiser "
+        f"{listed(names)} got gradients in {len(lost[0].gradients)} backward passes but never changed: no optimizer "
         f"holds {'it' if len(names) == 1 else 'them'}. "
         + (f"The {seen.optimizers[optimizer].kind} of line {line}, `{seen.places.code(line)}`, holds others." if line else "")
         + whole,
-        "Give it to the optimiser, `model.parameters()`. If it is frozen on purpose, say so: `p.requires_grad_(False)`."
+        "Give it to the optimizer, `model.parameters()`. If it is frozen on purpose, say so: `p.requires_grad_(False)`."
         + ("" if lost[0].parameter else " A module registers only Parameters: `self.w = T.nn.Parameter(…)`."),
         names, [line or 0], 5, share=len(untouched) / max(1, len(untouched) + len(held)),
     )  # fmt: skip
@@ -106,10 +106,10 @@ def _learns_again(seen: Observation, leaf: Leaf) -> bool:
 
 
 def _replaced(seen: Observation, leaf: Leaf, idle: list[Leaf]) -> bool:
-    """Whether an optimiser holds an unused parameter of the same shape, made before it held this one's place."""
+    """Whether an optimizer holds an unused parameter of the same shape, made before it held this one's place."""
     part = seen.parts[leaf.holder] if leaf.holder is not None else None
     if any(old.copied == leaf.nr for old in idle):
-        return False  # the optimiser was given the copy
+        return False  # the optimizer was given the copy
     if leaf.copied is not None and seen.leaves[leaf.copied].held:
         return any(old.nr == leaf.copied for old in idle)
     if part is None or not part.line or not part.registered or not any(held.line for held in seen.optimizers):
@@ -120,13 +120,13 @@ def _replaced(seen: Observation, leaf: Leaf, idle: list[Leaf]) -> bool:
 
 
 def _succeeds(seen: Observation, leaf: Leaf) -> bool:
-    """Whether an optimiser holds another leaf of this name, which no op took any more once this one was there."""
+    """Whether an optimizer holds another leaf of this name, which no op took any more once this one was there."""
     older = (one for one in seen.leaves if one.held and one.name and one.name == leaf.name and one.nr != leaf.nr)
     return any(one.used_by and leaf.used_by and one.used_by[-1] < leaf.used_by[0] for one in older)
 
 
 def _nearest(seen: Observation, lost: list[Leaf]) -> int:
-    """The optimiser that should have held them: the one that steps after their passes; of two that hold the same leaves, the later."""
+    """The optimizer that should have held them: the one that steps after their passes; of two that hold the same leaves, the later."""
     seen_sets: list[frozenset[int]] = []
     for held in seen.optimizers:
         if frozenset(held.leaves) in seen_sets:
@@ -259,7 +259,7 @@ def _shrunk(seen: Observation) -> tuple[int | None, str] | None:
 
 
 def _made_anew(seen: Observation) -> Iterator[Finding]:
-    """One line that makes an optimiser for each step: its momentum, or the model itself, begins again each time."""
+    """One line that makes an optimizer for each step: its momentum, or the model itself, begins again each time."""
     lines: dict[int, list[Held]] = {}
     for held in seen.optimizers:
         if held.line is not None and held.made_here:
@@ -277,13 +277,13 @@ def _made_anew(seen: Observation) -> Iterator[Finding]:
         text = (
             "a new model, and what the last one had learnt is gone"
             if fresh
-            else "a new optimiser, without the momentum and averages of the last"
+            else "a new optimizer, without the momentum and averages of the last"
         )
         yield Finding(
             "made-anew", place, False,
             f"Line {place}, `{seen.places.code(place)}`, ran {len(found)} times, with one step each time: each step "
             f"starts with {text}.",
-            "Make the model and its optimiser once, before the loop.", [], [place or 0, line], 5, share=0.8 if fresh else 0.4,
+            "Make the model and its optimizer once, before the loop.", [], [place or 0, line], 5, share=0.8 if fresh else 0.4,
         )  # fmt: skip
         return
 
@@ -313,7 +313,7 @@ def _put_back(seen: Observation) -> Iterator[Finding]:
 
 
 def _held_twice(seen: Observation) -> Iterator[Finding]:
-    """One parameter that two optimisers move in turn, each for a loss of its own."""
+    """One parameter that two optimizers move in turn, each for a loss of its own."""
     for a, b in itertools.permutations(seen.optimizers, 2):
         own, all_of = set(a.leaves), set(b.leaves)
         if not own or not own <= all_of or (own == all_of and a.nr > b.nr) or a.line == b.line:
@@ -326,7 +326,7 @@ def _held_twice(seen: Observation) -> Iterator[Finding]:
             "held-twice", b.line, False,
             f"The {b.kind} of line {b.line}, `{seen.places.code(b.line)}`, holds {listed(seen.called(own))}, which the {a.kind} of line {a.line} holds too: "
             "both move it, one after the other, and undo each other's work.",
-            "Give each parameter to one optimiser alone.", seen.called(own), [b.line or 0, a.line or 0], 5, share=len(own) / len(all_of),
+            "Give each parameter to one optimizer alone.", seen.called(own), [b.line or 0, a.line or 0], 5, share=len(own) / len(all_of),
         )  # fmt: skip
         return
 

@@ -1,4 +1,4 @@
-"""The optimisers of a run: what they hold, when they step and zero, and how far a step goes."""
+"""The optimizers of a run: what they hold, when they step and zero, and how far a step goes."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class _Step:
     stale: set[int] = field(default_factory=set)
 
 
-class Optimisers:
-    """Knows the optimisers, and wraps the methods through which they go.
+class Optimizers:
+    """Knows the optimizers, and wraps the methods through which they go.
 
     Args:
         watch: the run.
         values: numbers of its values and leaves.
         writes: what was written into leaves.
-        names: the program's names, which are learnt where an optimiser is made.
+        names: the program's names, which are learnt where an optimizer is made.
     """
 
     def __init__(self, watch: Watch, values: Values, writes: Writes, names: Names) -> None:
@@ -49,10 +49,10 @@ class Optimisers:
         self._numbers = Register()
         self._begun: dict[
             int, tuple[list[int], list[np.ndarray]]
-        ] = {}  # optimiser: the leaves of its last step, and their numbers before it
+        ] = {}  # optimizer: the leaves of its last step, and their numbers before it
 
     def held(self, optimizer: Any, stack: tuple[int, ...] = (), made_here: bool = True) -> int:
-        """The number of an optimiser, with the leaves that it holds now."""
+        """The number of an optimizer, with the leaves that it holds now."""
         seen = self.watch.seen
         nr = self._numbers[optimizer]
         if nr is None:
@@ -75,7 +75,7 @@ class Optimisers:
     # what takes the place of their methods
 
     def around_group(self, add: Any) -> Any:
-        """`add_param_group`, which making an optimiser calls too."""
+        """`add_param_group`, which making an optimizer calls too."""
 
         @functools.wraps(add)
         def add_param_group(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
@@ -94,7 +94,7 @@ class Optimisers:
         return add_param_group
 
     def _refused(self, args: Any) -> None:
-        """An optimiser did not take what it was given: a tensor that is no leaf has no `.grad` for it to use."""
+        """An optimizer did not take what it was given: a tensor that is no leaf has no `.grad` for it to use."""
         line = self.watch.line()
         with self.watch.aside():
             for tensor in self.watch.tensors(args):
@@ -103,7 +103,7 @@ class Optimisers:
                     self.watch.seen.asked_in_vain.append((nr, line))
 
     def around_zero(self, zero: Any) -> Any:
-        """`zero_grad()` of an optimiser or a module."""
+        """`zero_grad()` of an optimizer or a module."""
 
         @functools.wraps(zero)
         def zero_grad(owner: Any, *args: Any, **kwargs: Any) -> Any:
@@ -132,7 +132,7 @@ class Optimisers:
         return zero_grad
 
     def around_step(self, step: Any) -> Any:
-        """`step()` of an optimiser; a closure that it is given is the program's, and is seen as such."""
+        """`step()` of an optimizer; a closure that it is given is the program's, and is seen as such."""
 
         @functools.wraps(step)
         def wrapped(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
