@@ -73,7 +73,7 @@ def test_compare_writes_a_page_of_both_engines(folder, monkeypatch):
         (["draw", "-", "-o", "a.svg"], '{"cells": 3}', "- is not a notebook"),
         (["draw", "bytes.py"], None, "not text that Python can read"),
         (["compare", "script.py", "-o", "both.png"], None, "saved as .html"),
-        (["compare", "."], None, "directory"),
+        (["compare", "."], None, "is a folder"),
     ],
     ids=lambda each: " ".join(each) if isinstance(each, list) else "",
 )

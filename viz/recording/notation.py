@@ -282,7 +282,7 @@ def number(value: Any, digits: int = 4) -> str:
     """
     if isinstance(value, bool):
         return str(value)
-    if isinstance(value, str):
+    if isinstance(value, str) and value.endswith("j"):  # JSON has nan and infinity as text, too
         whole = complex(value)
         imag = number(whole.imag, digits)
         return f"{number(whole.real, digits)}{imag if imag[0] == '−' else '+' + imag}j"
