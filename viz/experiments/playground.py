@@ -198,7 +198,7 @@ def program(setting: Setting, data: str = "circles", points: Iterable[Point] = F
         "",
         *(["rng = np.random.default_rng(0)"] if drawn else []),
         made,
-        "X, y = T.tensor(X, dtype=T.float32), T.tensor(y)",
+        "X, y = T.tensor(X, dtype=T.float32), T.tensor(y, dtype=T.int64)",  # in a browser NumPy's whole numbers have 32 bits
         "",
         *(_RESIDUAL if _is_residual(setting) else []),
         f"T.manual_seed({setting.seed})",
