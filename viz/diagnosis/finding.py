@@ -83,6 +83,11 @@ def listed(names: list[str], most: int = 4) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown) if shown else "nothing"
 
 
+def gets(names: list[str]) -> str:
+    """The names and the verb: `a gets`, `a and b get`."""
+    return f"{listed(names)} {'get' if len(names) > 1 else 'gets'}"
+
+
 def by_module(names: list[str], most: int) -> list[str]:
     """Where there are more names than `most`, those that share a module as one, if that leaves no more than `most`."""
     if len(names) <= most:

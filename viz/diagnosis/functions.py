@@ -12,7 +12,7 @@ from viz.diagnosis.places import Places
 from viz.engines import Engine
 
 MOST = 12  # numbers of an input that are moved
-LARGEST = 4096  # numbers of a call that is checked
+LARGEST = 1_000_000  # numbers of a call that is checked, in which at most MOST of each input are moved
 STEP = 1e-6
 
 

@@ -202,6 +202,8 @@ def _rate(line: Line, finding: Finding, seen: Observation) -> str | None:
     smaller = finding.kind == "rate-too-large"
     if smaller and float(found[1]) <= float(usual):
         usual = f"{float(found[1]) / 10:g}"
+    elif not smaller and float(found[1]) >= float(usual):
+        usual = f"{float(found[1]) * 10:g}"
     return line.code[: found.start(1)] + usual + line.code[found.end(1) :]
 
 
@@ -228,9 +230,11 @@ def _random(line: Line, finding: Finding, seen: Observation) -> str | None:
     for name in ("zeros_", "ones_", "constant_"):
         found = line.call(name)
         if found is not None and "init." in line.code:
-            return line.put(
-                found[0], f"{ast.unparse(found[0].func).rpartition('.')[0]}.xavier_uniform_({line.text(found[1])})"
-            )
+            # Xavier's numbers need a matrix: a loop over all parameters meets biases as well.
+            written = [leaf for leaf in seen.leaves if any(write.line == finding.line for write in leaf.writes)]
+            usual = "xavier_uniform_({})" if all(len(leaf.shape) > 1 for leaf in written) else "normal_({}, std=0.1)"
+            around = ast.unparse(found[0].func).rpartition(".")[0]
+            return line.put(found[0], f"{around}.{usual.format(line.text(found[1]))}")
     new = re.sub(r"\.(zero_\(\)|fill_\([^()]*\))", ".normal_(0, 0.1)", line.code)
     new = re.sub(r"\.(zeros|ones)\(", ".randn(", new) if new == line.code else new
     return re.sub(r"\.full\((\(.*?\)), [^(),]+", r".randn(\1", new) if new == line.code else new

@@ -770,4 +770,52 @@ for _ in range(4):
     opt.zero_grad(); loss.backward(); opt.step()
 """,
     ),
+    Broken(
+        "practice: swapped gradients of a call with many numbers",
+        7,
+        "wrong-backward",
+        """
+import torch
+torch.manual_seed(0)
+
+class Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad):
+        a, b = ctx.saved_tensors
+        return grad * a, grad * b  #!
+
+w = torch.randn(5000, requires_grad=True)
+v = torch.randn(5000, requires_grad=True)
+for _ in range(2):
+    loss = (Product.apply(w, v) - 1).pow(2).mean()
+    loss.backward()
+    with torch.no_grad():
+        for p in (w, v):
+            p -= 0.1 * p.grad
+            p.grad = None
+""",
+    ),
+    Broken(
+        "practice: recurrent weights with a gain",
+        4,
+        "exploding",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+rnn = nn.RNN(1, 12, nonlinearity="relu", batch_first=True)
+readout = nn.Linear(12, 1)
+nn.init.orthogonal_(rnn.weight_hh_l0, gain=3.0)  #!
+opt = torch.optim.SGD([*rnn.parameters(), *readout.parameters()], lr=1e-12)
+for _ in range(3):
+    x = torch.rand(8, 40, 1)
+    loss = (readout(rnn(x)[0][:, -1]) - x.mean(1)).pow(2).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
 ]

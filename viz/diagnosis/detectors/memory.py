@@ -65,7 +65,7 @@ def _growing(seen: Observation) -> Iterator[Finding]:
                 + f"its whole history: the graph of each step is attached to that of the step before ({times} "
                 f"step{'s' if times > 1 else ''} seen)."
                 + (" backward() then reached a part whose saved tensors were freed." if raised else ""),
-                f"Cut the history between the steps: `{called} = {called}.detach()`. retain_graph=True would only make it longer.",
+                f"Cut the history between the steps: `{_cut(called)}`. retain_graph=True would only make it longer.",
                 names, [line], 6, where=op.where, path=[value.nr, *op.outputs[:1]], cut=value.nr, share=1.0, explains_error=raised,
             )  # fmt: skip
         else:
@@ -403,3 +403,9 @@ def _bases(seen: Observation, value: Seen) -> list[Seen]:
 def _out_of_place(code: str) -> tuple[str, str] | None:
     found = re.fullmatch(r"(\w+) ([+\-*/])= (.+)", code)
     return (code, f"{found[1]} = {found[1]} {found[2]} {found[3]}") if found else None
+
+
+def _cut(name: str) -> str:
+    """The line that detaches a state, or each tensor of a tuple of states."""
+    whole, part, _ = name.partition("[")
+    return f"{whole} = tuple(state.detach() for state in {whole})" if part else f"{name} = {name}.detach()"

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
-from viz.diagnosis.finding import Finding, listed, number
+from viz.diagnosis.finding import Finding, gets, listed, number
 from viz.diagnosis.observation import Held, Leaf, Moment, Observation
 
 SMALL = 1e-6  # a step, against the size of what it changes
@@ -66,7 +66,7 @@ def _held(seen: Observation) -> Iterator[Finding]:
         yield Finding(
             "stale-optimizer", line, True,
             f"Line {line}, `{seen.places.code(line)}`, creates new parameters after the optimizer was made in line "
-            f"{made}. The optimizer still holds the old ones, which no op uses. {listed(names)} gets gradients but "
+            f"{made}. The optimizer still holds the old ones, which no op uses. {gets(names)} gradients but "
             "never changes.",
             "Make the optimizer after the model is complete.", names, [line or 0, made or 0], 5, share=1.0,
         )  # fmt: skip
@@ -182,7 +182,7 @@ def _rate(seen: Observation) -> Iterator[Finding]:
                 f"{len(own)} steps of the {held.kind} moved the weights by at most {number(near)} of their size, and "
                 f"the loss from {losses[0]:.6g} to {losses[-1]:.6g}. Its learning rate is {held.rate:g}"
                 + (f", by the {seen.schedules[-1][0]} of line {line}." if asleep else "."),
-                "Try a rate a thousand times larger. Usual rates are 0.1 to 0.01 for SGD "
+                "Try a rate ten to a thousand times larger. Usual rates are 0.1 to 0.01 for SGD "
                 "and 0.001 for Adam.", seen.called(held.leaves),
                 [line or 0, held.line or 0], 5, share=0.8,
             )  # fmt: skip

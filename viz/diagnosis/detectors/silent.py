@@ -330,7 +330,7 @@ def _repeated(seen: Observation) -> Iterator[Finding]:
             "used-twice", line, False,
             f"Line {line}, `{code}`, puts one {part.kind} into {part.repeated} places: this does not copy the layer, "
             "so all of them share its weights.",
-            f"Make one for each place: `[T.nn.{part.kind}(…) for _ in range({part.repeated})]`.", [part.path], [line or 0, part.line or 0], 7, share=0.6,
+            f"Make one for each place: `[{'T.nn.' if part.library else ''}{part.kind}(…) for _ in range({part.repeated})]`.", [part.path], [line or 0, part.line or 0], 7, share=0.6,
         )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from viz.diagnosis.detectors.weights import sized
 from viz.diagnosis.detectors.zero import layer_line
-from viz.diagnosis.finding import Finding, listed, number
+from viz.diagnosis.finding import Finding, gets, listed, number
 from viz.diagnosis.observation import Leaf, Observation, Ran, Through
 
 VANISHES = 1e-5  # of the largest gradient among the leaves, or along one path, under which it is called vanished
@@ -94,7 +94,7 @@ def _of_pass(seen: Observation, each: Through) -> Iterator[Finding]:
     elif positive[largest] > EXPLODES * max(1.0, big.size) and any(
         seen.ops[nr].name.startswith(RECURRENT) for nr in big.used_by
     ):
-        line = sized(seen, big)
+        line = sized(seen, big) or _initialized(big)
         if line is not None:
             yield _inside(seen, line, big, positive[largest])
 
@@ -116,9 +116,9 @@ def _inside(seen: Observation, line: int, leaf: Leaf, size: float) -> Finding:
     user = seen.ops[leaf.used_by[-1]]
     return Finding(
         "exploding", line, False,
-        f"{listed(name)} gets a gradient of {number(size)}, out of `{user.name}` in line {user.line}, which multiplies by it in each step of the sequence. "
+        f"{gets(name)} a gradient of {number(size)}, out of `{user.name}` in line {user.line}, which multiplies by it in each step of the sequence. "
         f"Line {line}, `{seen.places.code(line)}`, gave it its size.",
-        "Start recurrent weights orthogonal (nn.init.orthogonal_), or clip: `T.nn.utils.clip_grad_norm_(parameters, 1.0)` before the step.",
+        "Start recurrent weights orthogonal with a gain of 1 (nn.init.orthogonal_), or clip: `T.nn.utils.clip_grad_norm_(parameters, 1.0)` before the step.",
         name, [line, user.line or 0], 4, share=0.6,
     )  # fmt: skip
 
@@ -184,7 +184,15 @@ def _to_change(seen: Observation, fall: Fall, down: bool) -> int | None:
         return given.most_common(1)[0][0]
     if squashers and down and squashing < weighing:
         return layer_line(seen, squashers[-1])
+    if weights and not down:
+        again, times = Counter(weights).most_common(1)[0]
+        return _initialized(seen.leaves[again]) if times >= DEEP else None
     return None
+
+
+def _initialized(leaf: Leaf) -> int | None:
+    """The line of the initializer of a weight. One that is usually sound is not with a gain: a recurrence makes it a power."""
+    return next((write.line for write in reversed(leaf.writes) if write.kind == "init" and write.line), None)
 
 
 def _held_shut(seen: Observation, fall: Fall) -> int | None:
@@ -241,7 +249,7 @@ def _finding(
     if kind == "vanishing":
         text = (
             f"Line {worst}, `{seen.places.code(worst)}`, runs {repeats} times on the way from the loss to {listed(names)}, and the gradient {verb} to "
-            f"{number(factor)} of itself each time: from {number(begins)} to {number(ends)}. {listed(names)} gets {number(size)}, where another gets {number(other)}."
+            f"{number(factor)} of itself each time: from {number(begins)} to {number(ends)}. {gets(names)} {number(size)}, where another gets {number(other)}."
         )
         text += _by(seen, line, worst)
         fix = (
@@ -251,7 +259,7 @@ def _finding(
     else:
         text = (
             f"Line {worst}, `{seen.places.code(worst)}`, runs {repeats} times on the way from the loss to {listed(names)}, and the gradient {verb} {number(factor)} "
-            f"times each time: from {number(begins)} to {number(ends)}. {listed(names)} gets {number(size)}."
+            f"times each time: from {number(begins)} to {number(ends)}. {gets(names)} {number(size)}."
         )
         text += _by(seen, line, worst)
         fix = (
