@@ -253,6 +253,12 @@ T.manual_seed(0); e = T.nn.Embedding(3, 2, _weight=T.ones(3, 2)); out = e.weight
 """
 
 CALLS = """
+a, b = T.arange(6.).reshape(2, 3), T.arange(12.).reshape(3, 4); out = T.einsum(a, [0, 1], b, [1, 2], [0, 2]), T.einsum(a, [0, 1], [1, 0]), T.einsum(a, [1, 0]), T.einsum(a, [..., 0], [..., 0]), T.einsum(a, [0, 1], a, [0, 1], [])
+out = T.einsum(T.ones(2), [60], [60])
+out = T.einsum('ij,jk', T.ones(2, 3), T.ones(2, 3))
+out = T.ones(2, 3).gather(1, T.tensor([[5]]))
+out = T.ones(2, 3).scatter(1, T.tensor([[5]]), 1.)
+out = T.optim.SGD(T.ones(2), lr=.1)
 f = lambda x: x; out = T.jit.ignore()(f) is f, T.jit.ignore(f) is f, T.jit.unused(f) is f, T.jit.export(f) is f
 from {T}.jit.annotations import List, Optional; from {T}.hub import HASH_REGEX, get_dir; out = str(List[int]), HASH_REGEX.pattern, get_dir()[-9:]
 out = str(T.uint16), T.uint16.is_signed, T.uint32.itemsize, T.float8_e5m2.is_floating_point, T.uint64.is_floating_point, T.__version__[:4]

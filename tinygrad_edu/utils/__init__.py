@@ -10,5 +10,5 @@ __all__ = ["checkpoint", "data", "hooks"]
 __getattr__ = later(
     __name__,
     {"_pytree": "_pytree", "tensorboard": "tensorboard", "model_zoo": "model_zoo"},
-    "It has checkpoint, data, hooks and tensorboard.",
+    "It has benchmark, checkpoint, data, hooks and tensorboard.",
 )

@@ -251,14 +251,14 @@ def put_along(value, size, dim, index):
     return PutAlong.apply(value, size=tuple(size), dim=dim, index=index)
 
 
-def checked_index(name, index, ndim=None, size=None):
+def checked_index(name, index, ndim=None, size=None, dim=None):
     """The array of an index tensor, after checking that each index is within `size` and not negative."""
     if not isinstance(index, Tensor) or (index._data.dtype not in (np.int64, np.int32) and index._data.size):
         raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index. Convert first: index.long().")
     array = index._data
     if size is not None and array.size and not (array.min() >= 0 and array.max() < size):
         bad = array[(array < 0) | (array >= size)].flat[0]
-        raise RuntimeError(f"index {bad} is out of bounds for dimension with size {size}")
+        raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
     if ndim is not None and max(array.ndim, 1) != max(ndim, 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     return array
@@ -276,7 +276,7 @@ def gather(input, dim, index, *, sparse_grad: bool = False) -> Tensor:
     axis = axis_of(dim, input.ndim)
     if isinstance(index, Tensor) and not index.numel():
         return Gather.apply(input, dim=axis, index=index)
-    array = checked_index("gather", index, input.ndim, input.shape[axis] if input.ndim else 1)
+    array = checked_index("gather", index, input.ndim, input.shape[axis] if input.ndim else 1, axis)
     for d, (n, m) in enumerate(zip(array.shape, input.shape, strict=False)):
         if d != axis and n > m:
             raise RuntimeError(
@@ -319,7 +319,7 @@ def take_along_dim(input, indices, dim=None) -> Tensor:
 
 def _scatter_arguments(input, dim, index):
     axis = axis_of(dim, input.ndim)
-    return axis, checked_index("scatter", index, input.ndim, input.shape[axis] if input.ndim else 1)
+    return axis, checked_index("scatter", index, input.ndim, input.shape[axis] if input.ndim else 1, axis)
 
 
 def _fit_source(input, array, src):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import string
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,8 @@ def einsum(equation, *operands) -> Any:
     >>> T.einsum('ij,jk->ik', T.ones(2, 3), T.ones(3, 4)).shape
     tinygrad_edu.Size([2, 4])
     """
+    if isinstance(equation, Tensor):
+        equation, operands = _lettered((equation, *operands))
     if not isinstance(equation, str):
         raise TypeError(
             f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}. The equation "
@@ -144,13 +147,26 @@ def _parse(equation, operands):
     return terms, output
 
 
+def _lettered(operands):
+    """The equation of the form without one, einsum(a, [0, 1], b, [1, 2], [0, 2]): numbers from 0 to 51 stand for letters."""
+    letters = string.ascii_uppercase + string.ascii_lowercase
+    *operands, output = operands if len(operands) % 2 else (*operands, None)
+    lists = [*operands[1::2], output]
+    if not all(n is Ellipsis or (isinstance(n, int) and 0 <= n < 52) for numbers in lists for n in numbers or ()):
+        raise ValueError(
+            "einsum(): subscript in subscript list is not within the valid range [0, 52). Number the dimensions from 0"
+        )
+    texts = ["".join("..." if n is Ellipsis else letters[n] for n in numbers or ()) for numbers in lists]
+    return ",".join(texts[:-1]) + ("" if output is None else f"->{texts[-1]}"), tuple(operands[::2])
+
+
 def _sizes_of(terms, operands):
     sizes: dict[Any, int] = {}
-    for term, operand in zip(terms, operands, strict=True):
+    for i, (term, operand) in enumerate(zip(terms, operands, strict=True)):
         for label, n in zip(term, operand.shape, strict=True):
             if sizes.get(label, 1) not in (1, n) and n != 1:
                 raise RuntimeError(
-                    f"einsum(): subscript {label} has size {n} for an operand which does not broadcast with previously "
+                    f"einsum(): subscript {label} has size {n} for operand {i} which does not broadcast with previously "
                     f"seen size {sizes[label]}"
                 )
             sizes[label] = builtins.max(n, sizes.get(label, 1)) if n != 0 else 0
