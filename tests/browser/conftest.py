@@ -11,6 +11,9 @@ import pytest
 from support.harness import Desk, Lab, NoBrowser, start_browser, start_lab
 
 HERE = Path(__file__).parent
+# WebAssembly is compiled once, quickly: each page of the live site starts a Python anew, and to compile it better as well takes
+# longer than it then saves.
+QUICKLY_COMPILED = "--js-flags=--liftoff-only"
 HANGS_S = 900  # the site that runs Python is built within one test, in minutes
 
 
@@ -31,7 +34,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     try:
-        with start_browser() as started:
+        with start_browser(QUICKLY_COMPILED) as started:
             yield started
     except NoBrowser as reason:
         # A laptop without a browser skips these tests; where CI is set, that would hide a fault.

@@ -60,8 +60,8 @@ def browser_path() -> Path:
 
 
 @contextmanager
-def start_browser() -> Iterator[Any]:
-    """Chromium without a window, driven by Playwright.
+def start_browser(*flags: str) -> Iterator[Any]:
+    """Chromium without a window, driven by Playwright; with more `flags` than `FLAGS`, if any.
 
     Raises:
         NoBrowser: Playwright or the browser is not there.
@@ -73,7 +73,7 @@ def start_browser() -> Iterator[Any]:
     path = browser_path()
     expect.set_options(timeout=1000 * PATIENCE_S)
     with sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=path, args=FLAGS, timeout=1000 * PATIENCE_S)
+        started = driver.chromium.launch(executable_path=path, args=[*FLAGS, *flags], timeout=1000 * PATIENCE_S)
         yield started
         started.close()
 
