@@ -73,6 +73,10 @@ class Engine(ABC):
     def quietly(self) -> AbstractContextManager[Any]:
         """A context in which reading a tensor is not seen as an op."""
 
+    @abstractmethod
+    def take_off(self, mode: Any) -> None:
+        """Remove a function mode that an interrupt kept from ending; other modes stay, such as a default device."""
+
     def node(self, tensor: Any) -> Any:
         """The node that the gradient of `tensor` goes to: its `grad_fn`, a leaf's AccumulateGrad, or None."""
         try:
@@ -205,6 +209,14 @@ class Torch(Engine):
     def quietly(self) -> AbstractContextManager[Any]:
         return self.module._C.DisableTorchFunction()  # type: ignore[no-any-return]
 
+    def take_off(self, mode: Any) -> None:
+        overrides = self.module.overrides
+        if any(active is mode for active in overrides._get_current_function_mode_stack()):
+            innermost = overrides._pop_mode()
+            self.take_off(mode)
+            if innermost is not mode:
+                overrides._push_mode(innermost)
+
     def _run_backward(self) -> Callable[..., Any]:
         return self.module.autograd.graph._engine_run_backward  # type: ignore[no-any-return]
 
@@ -267,6 +279,10 @@ class Core(Engine):
             yield
         finally:
             state.modes = modes
+
+    def take_off(self, mode: Any) -> None:
+        modes = self.module.core.state.thread.state.modes
+        modes[:] = [active for active in modes if active is not mode]
 
     def _run_backward(self) -> Callable[..., Any]:
         return self.module.autograd.engine.run  # type: ignore[no-any-return]

@@ -4,7 +4,9 @@ import json
 import linecache
 
 import pytest
+import torch
 
+import tinygrad_edu
 import viz
 from viz.picture.fold import fold
 from viz.recording.recording import from_data
@@ -521,3 +523,24 @@ def test_a_tied_weight_has_both_names_and_the_program_s_name_wins_over_a_functio
     (leaf,) = [v for v in viz.record(TIED, engine=engine).graph.values.values() if v.kind == "leaf"]
     assert leaf.name == "language.embedding.weight"
     assert "language.head.weight" in leaf.names
+
+
+def test_an_interrupt_of_our_own_code_leaves_no_mode_behind(engine):
+    program = """
+class Interrupts:
+    @property
+    def __class__(self): raise KeyboardInterrupt  # as soon as the recording looks at it
+class Twice(T.autograd.Function):
+    @staticmethod
+    def forward(ctx, x): return x * 2
+    @staticmethod
+    def backward(ctx, g):
+        met = Interrupts()
+        return g * 2
+Twice.apply(T.tensor(2.0, requires_grad=True)).backward()
+"""
+    with torch.device("cpu"):  # a mode of PyTorch's own, which stays
+        with pytest.raises(KeyboardInterrupt):
+            viz.record(program, engine)
+        assert [type(mode).__name__ for mode in torch.overrides._get_current_function_mode_stack()] == ["DeviceContext"]
+    assert tinygrad_edu.core.state.thread.state.modes == []

@@ -138,7 +138,6 @@ class Recorder:
             for name, item in inputs.items()
         }
         output = Printed()
-        mode = self._watch.mode()
         before = sys.gettrace()
         with contextlib.ExitStack() as stack:
             stack.enter_context(contextlib.redirect_stdout(output))
@@ -156,10 +155,11 @@ class Recorder:
                     start = lambda: function(module, **given)  # noqa: E731
                 sys.settrace(self._watch.trace)
                 try:
-                    with mode:
+                    with self._watch.mode:
                         start()
                 finally:
                     sys.settrace(before)
+                    self.engine.take_off(self._watch.mode)
             except (Exception, SystemExit) as raised:
                 self.raised = raised
             finally:

@@ -73,6 +73,7 @@ class Watch:
         self._bound: dict[str, tuple[str | None, int, bool, bool]] = {}  # what each name is bound to, and its state
         self._calls = 0  # our calls that PyTorch runs without function modes
         self._written = False  # whether memory was written to since the names were read
+        self.mode = self._reporting()
 
     def _still_made(self, key: str) -> bool:
         """Whether a parameter, or an unnamed tensor, has not been used yet: writing to it still counts as making it."""
@@ -83,7 +84,7 @@ class Watch:
         self.passes.close()
         self.final.clear()
 
-    def mode(self) -> Any:
+    def _reporting(self) -> Any:
         """A function mode of the engine that reports every op to this object."""
         watch = self
 
@@ -209,14 +210,13 @@ class Watch:
         if entry == "run":
             if self._calls == 0 or self.passes.current is None:
                 return None
-            mode = self.mode()  # PyTorch passed this call to us without modes
-            mode.__enter__()
+            self.mode.__enter__()  # PyTorch passed this call to us without modes
             calls, self._calls = self._calls, 0
 
             def leave(frame: FrameType, event: str, argument: Any) -> Any:
                 if event == "return":
                     self._calls = calls
-                    mode.__exit__(None, None, None)
+                    self.mode.__exit__(None, None, None)
                 return leave
 
             frame.f_trace_lines = False
