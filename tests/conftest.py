@@ -180,3 +180,12 @@ def jupyters_own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
         for name, folder in _FOLDERS.items():
             patch.setenv(name, str(home / folder))
         yield
+
+
+@pytest.fixture(autouse=True)
+def pytorch_is_left_as_it_was_found() -> Iterator[None]:
+    """A default device or a mode that one test leaves behind changes what PyTorch records in the tests after it."""
+    yield
+    if (torch := sys.modules.get("torch")) and hasattr(torch, "_C"):
+        left = torch.overrides._get_current_function_mode_stack(), torch.get_default_dtype(), torch.is_grad_enabled()
+        assert left == ([], torch.float32, True), f"left behind: modes, default dtype, gradients: {left}"
