@@ -1,1 +1,1 @@
-"""The exercises of the course, one file a lesson. Nothing here may be loaded where a student's code is graded."""
+"""The exercises of the course, one file for each lesson. A process that grades a student's code must not load them."""

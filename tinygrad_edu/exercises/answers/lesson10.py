@@ -84,7 +84,7 @@ def scaled(answer, noise):
 def kept(answer, width):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(width, 16))
-    with np.errstate(all="ignore"):  # weights that are too large, or no numbers, are what is looked for
+    with np.errstate(all="ignore"):  # wrong answers may overflow or return nan
         for _ in range(20):
             x = np.maximum(np.asarray(answer(rng.normal(size=(width, width)))) @ x, 0)
         return float(np.mean(x**2))

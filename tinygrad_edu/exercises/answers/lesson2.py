@@ -15,7 +15,7 @@ record_parents = Exercise(
 
 
 class Start:
-    """What the notebook gives: `__mul__` is the student's."""
+    """The notebook provides this class; the student writes `__mul__`."""
 
     def __init__(self, data, requires_grad=False, parents=()):
         self.data = data

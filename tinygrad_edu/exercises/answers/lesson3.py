@@ -8,8 +8,8 @@ from ..exercise import Exercise
 CHAIN = {"L": ["b"], "b": ["a"], "a": []}
 TREE = {"L": ["a", "b"], "a": ["x"], "b": ["y"], "x": [], "y": []}
 DIAMOND = {"L": ["a", "b"], "a": ["x"], "b": ["x"], "x": []}
-LATE = {"L": ["a", "b"], "b": ["a"], "a": ["x"], "x": []}  # a is reached before all that uses it has run
-SHUFFLED = {"x": [], "b": ["a"], "L": ["a", "b"], "a": ["x"]}  # the same, not written down from the root
+LATE = {"L": ["a", "b"], "b": ["a"], "a": ["x"], "x": []}  # a is reached before everything that uses it has run
+SHUFFLED = {"x": [], "b": ["a"], "L": ["a", "b"], "a": ["x"]}  # the same graph, not listed from the root
 SQUARE = {"L": ["x", "x"], "x": ["w"], "w": []}
 TWICE = {"L": ["b", "x", "x"], "b": ["x"], "x": ["w"], "w": []}
 NAMED = {"loss": ["error", "weight"], "error": ["weight", "input"], "weight": ["bias"], "input": [], "bias": []}
@@ -18,7 +18,7 @@ topological_order = Exercise("topological_order", "topological_order(root, input
 
 
 def uses(root, inputs):
-    """How often each node that `root` needs stands among the inputs of another such node."""
+    """Count how often each node that `root` needs is an input of another such node."""
     count, stack = {root: 0}, [root]
     while stack:
         for name in inputs[stack.pop()]:
@@ -149,7 +149,7 @@ def root_left_out(root, inputs):
 
 
 def order_faults(order, root, inputs):
-    """What is wrong with an order: nodes that are missing, nodes that come twice, nodes that come too early."""
+    """Say what is wrong with an order: nodes are missing, come twice, or come too early."""
     needed = uses(root, inputs)
     first = {name: place for place, name in reversed(list(enumerate(order)))}
     early = [a for b in needed for a in inputs[b] if a in first and b in first and first[a] < first[b]]
@@ -215,7 +215,7 @@ smallest_graph.wrong("There is no L. The root of the graph must have this name."
 
 
 def what_it_shows(graph):
-    """What happens when the nodes of a graph run in the naive order, each as it is first met, level by level from L."""
+    """Run the nodes of a graph in the naive order: level by level from L, each as soon as it is first met."""
     inputs = {name: list(graph.get(name, [])) for name in {*graph, *(n for row in graph.values() for n in row)}}
     try:
         tuple(TopologicalSorter(inputs).static_order())
@@ -520,7 +520,7 @@ def on_its_way(answer, T, x, grad_output):
     x, other, grad_output = T.tensor(x, requires_grad=True), T.tensor(x, requires_grad=True), T.tensor(grad_output)
     z, y, seen = other * 2, x * 2, []  # y is recorded last, so its hook runs first
     answer(T, y, seen)
-    (y + z).backward(grad_output)  # both are handed the very same tensor
+    (y + z).backward(grad_output)  # both receive the very same tensor
     return {"seen": seen, "x.grad": x.grad, "what is beside it": other.grad, "what was handed in": grad_output}
 
 

@@ -6,7 +6,7 @@ from ..exercise import Exercise
 
 
 def arrays(*shapes):
-    """A case of random arrays, small whole numbers for a readable report."""
+    """A case of random arrays. They hold small integers, so that the report is easy to read."""
     return lambda rng: tuple(rng.integers(-3, 4, size=shape).astype(float) for shape in shapes)
 
 

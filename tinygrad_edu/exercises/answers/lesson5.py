@@ -299,7 +299,7 @@ def the_last(T, losses):
 
 @log_loss.criterion("The result is the mean of the losses", cases=[([1.0, 3.0],), ([2.0, 0.5, 0.5],)])
 def mean_value(answer, T, values):
-    class Losses:  # made while they are asked for, and counted by whoever wants to
+    class Losses:  # computes each loss when it is asked for, and knows its length
         def __iter__(self):
             return (w * value for value in values)
 
@@ -321,7 +321,7 @@ def mean_value(answer, T, values):
     measure=lambda alive, values: (max(alive[:-1]) <= 2, alive[-1] <= 2, len(alive) > len(values)),
 )
 def alive_graphs(answer, T, values):
-    # ctx lives as long as its node: a weak reference to what it carries tells whether a step's graph is still there
+    # ctx lives as long as its node, so a weak reference to an object on it tells whether a step's graph still exists
     class Token:
         pass
 
@@ -357,7 +357,7 @@ def alive_graphs(answer, T, values):
 
     tokens, alive, w = weakref.WeakSet(), [], T.tensor(1.0, requires_grad=True)
     mean = answer(T, Losses())
-    alive.append(len(tokens))  # while the mean is still there
+    alive.append(len(tokens))  # while the mean still exists
     del mean
     return alive
 

@@ -1,4 +1,4 @@
-"""Lesson 6, stopping gradients: what still receives one, and what must not."""
+"""Lesson 6, stopping gradients: what still receives a gradient, and what must not."""
 
 from ..exercise import Exercise
 

@@ -127,7 +127,7 @@ def exp_gradient(answer, T, x, grad_output):
 
 
 def unless_wrong(found, x, changed):
-    """Whether backward() raised or gave the right gradient: both are honest."""
+    """True if backward() raised or computed the right gradient: both are honest."""
     honest = isinstance(found, str) or (found is not None and np.allclose(found, np.exp(x), rtol=1e-4))
     return "honest" if honest else found
 
@@ -438,7 +438,7 @@ class LinearFunctionIfNeeded(LinearForward):
 
 
 def with_rule(rule):
-    """A linear layer whose backward is `rule(grad_output, x, weight)`, called as the rule is."""
+    """A linear layer whose backward is `rule(grad_output, x, weight)`, named after the rule."""
 
     def backward(ctx, grad_output):
         return rule(grad_output, *ctx.saved_tensors)

@@ -1,4 +1,4 @@
-"""Lesson 8, your own Function: three more to practise on, each with a trap of its own."""
+"""Lesson 8, your own Function: three more for practice, each with a different trap."""
 
 import tinygrad_edu as T
 
@@ -120,7 +120,7 @@ def zero_first_value(answer, T, x, n):
 def zero_first_gradient(answer, T, x, n, grad_output):
     x, grad_output = T.tensor(x, requires_grad=True), T.tensor(grad_output)
     result = answer.apply(x, n)
-    answer.apply(x.detach(), n + 1)  # another call, which is none of its business
+    answer.apply(x.detach(), n + 1)  # a separate call, which must not affect the first one
     result.backward(grad_output)
     return {"x.grad": x.grad, "grad_output": grad_output}
 
@@ -296,7 +296,7 @@ def applied_once(F, x):
 
 @apply_twice.criterion("F's own backward runs twice", points=2, cases=[(1.0,), (-2.0,)])
 def twice(answer, T, x):
-    class Double(T.autograd.Function):  # its backward says 10 where autograd would find 2: who asks it can be told
+    class Double(T.autograd.Function):  # backward returns 10 where autograd would find 2: that shows which ran
         @staticmethod
         def forward(ctx, x):
             return x * 2.0

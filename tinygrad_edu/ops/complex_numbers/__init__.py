@@ -1,1 +1,1 @@
-"""Complex numbers: their parts, the ops that make them, Fourier transforms, and which other ops accept them (`rules.py`)."""
+"""Complex numbers: their parts, the ops that make them, Fourier transforms. `rules.py` lists the other ops that accept them."""

@@ -1,7 +1,7 @@
-"""Discrete Fourier transforms: three ops, and PyTorch's functions of `torch.fft` around them.
+"""Discrete Fourier transforms: three ops, and the functions of `torch.fft` built from them.
 
-The transform of a complex signal is a matrix times the signal, so its gradient is the transform the other way, with the same
-factor. A real signal has a spectrum of which half says all: going back, the half that was left out counts.
+The transform of a complex signal is a matrix times the signal. So its gradient is the transform in the other direction, with
+the same factor. Half of a real signal's spectrum determines the other half. The backward pass must count that other half too.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from ..shapes.permute import roll
 from ..shapes.shape import axis_of
 from .parts import conj, conj_physical, is_complex
 
-# Which factor a transform has: none, 1/√n, 1/n. What NumPy calls these depends on the direction.
-_NORMALIZATION = {"backward": (0, 2), "ortho": (1, 1), "forward": (2, 0)}  # forward, and the other way
+# The factor of a transform: none, 1/√n, 1/n. NumPy's names for them depend on the direction.
+_NORMALIZATION = {"backward": (0, 2), "ortho": (1, 1), "forward": (2, 0)}  # forward, inverse
 _FORWARD: Any = ("backward", "ortho", "forward")
 _BACKWARD: Any = ("forward", "ortho", "backward")
 
 
 class FftC2C(Op, name="FftC2CBackward0"):
-    """The transform of complex numbers along `dim`, forward or the other way."""
+    """The transform of complex numbers along `dim`, forward or inverse."""
 
     def forward(self, *, dim, normalization, forward):
         if forward:
@@ -44,13 +44,13 @@ class FftC2C(Op, name="FftC2CBackward0"):
 
 
 class FftR2C(Op, name="FftR2CBackward0"):
-    """The transform of real numbers along `dim`; of the last of these the half that says all, if `onesided`."""
+    """The transform of real numbers along `dim`. If `onesided`, the last of these dimensions holds half of the spectrum."""
 
     def forward(self, *, dim, normalization, onesided):
         transform = np.fft.rfftn if onesided else np.fft.fftn
         return transform(self, axes=dim, norm=_FORWARD[normalization])
 
-    # Asked for its shape alone, and kept, hence checked, as PyTorch does.
+    # Only the shape is needed, but PyTorch saves the tensor and checks its version, so this rule does too.
     def grad_self(grad, self, dim, normalization, onesided):
         if onesided:
             last = dim[-1]
@@ -61,13 +61,13 @@ class FftR2C(Op, name="FftR2CBackward0"):
 
 
 class FftC2R(Op, name="FftC2RBackward0"):
-    """The way back from half a spectrum to real numbers, `last_dim_size` of them along the last of `dim`."""
+    """The inverse: from half a spectrum to real numbers, `last_dim_size` of them along the last of `dim`."""
 
     def forward(self, *, dim, normalization, last_dim_size):
         sizes = [*(self.shape[d] for d in dim[:-1]), last_dim_size]
         return np.fft.irfftn(self, s=sizes, axes=dim, norm=_BACKWARD[normalization])
 
-    # What the spectrum has a mirror image of counts twice.
+    # An element that has a mirror image in the spectrum counts twice.
     def grad_self(grad, dim, normalization):
         half = FftR2C.apply(grad, dim=dim, normalization=normalization, onesided=True)
         size, last = grad.shape[dim[-1]], dim[-1]
@@ -86,7 +86,7 @@ for _op in (FftC2C, FftR2C, FftC2R):
 
 
 def _resized(value: Any, sizes: dict[int, int]) -> Any:
-    """`value` cut, or with zeros behind it, to so many elements along each dimension."""
+    """`value`, cut or padded with zeros at the end, so that each dimension has the given size."""
     for d, n in sizes.items():
         if n < value.shape[d]:
             value = Slice.apply(value, dim=d, start=0, end=n, step=1)
@@ -95,7 +95,7 @@ def _resized(value: Any, sizes: dict[int, int]) -> Any:
 
 
 def _prepared(name: str, input: Any, must_be: str = "") -> Tensor:
-    """`input` as floating-point or complex numbers."""
+    """`input`, converted to floating-point or complex numbers."""
     if not isinstance(input, Tensor):
         raise TypeError(
             f"fft_{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}. Make one with tensor(…)."
@@ -107,7 +107,7 @@ def _prepared(name: str, input: Any, must_be: str = "") -> Tensor:
         raise RuntimeError("Unsupported dtype Half: convert to float32 first.")
     if must_be == "complex":
         return input._to_numpy_dtype(dtypes.complex_of(kind))
-    dtypes.complex_of(kind)  # what comes out is complex
+    dtypes.complex_of(kind)  # announces the complex result; refuses half precision
     return input if kind.kind in "fc" else input._to_numpy_dtype(dtypes.get_default_dtype().numpy)
 
 
@@ -130,7 +130,7 @@ def _axis(input: Tensor, dim: int) -> int:
 
 
 def _axes(name: str, input: Tensor, s: Any, dim: Any, needs_one: bool = False) -> tuple[tuple[int, ...], list[int]]:
-    """The dimensions that are transformed, and how many elements each of them is to have (-1: as many as it has)."""
+    """The dimensions to transform, and the size of each (-1 keeps the size that it has)."""
     if isinstance(dim, int):
         dim = (dim,)
     if isinstance(s, int):
@@ -172,7 +172,7 @@ def _complex_transform(name: str, input: Any, s: Any, dim: Any, norm: str | None
 
 
 def _to_half(name: str, input: Any, s: Any, dim: Any, norm: str | None, forward: bool) -> Tensor:
-    """From real numbers to half a spectrum."""
+    """Transform real numbers into half a spectrum."""
     input = _prepared(name, input, "real")
     if isinstance(dim, int):
         axes: tuple[int, ...] = (_axis(input, dim),)
@@ -190,7 +190,7 @@ def _to_half(name: str, input: Any, s: Any, dim: Any, norm: str | None, forward:
 
 
 def _from_half(name: str, input: Any, s: Any, dim: Any, norm: str | None, forward: bool) -> Tensor:
-    """From half a spectrum to real numbers."""
+    """Transform half a spectrum into real numbers."""
     input = _prepared(name, input, "complex")
     if isinstance(dim, int):
         axes: tuple[int, ...] = (_axis(input, dim),)
@@ -217,7 +217,7 @@ Dims = Sequence[int] | None
 
 @_fft
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The Fourier transform along `dim`, of the first `n` numbers or with zeros behind them.
+    """The Fourier transform along `dim`. With `n`, the input is cut, or padded with zeros, to n numbers.
 
     Args:
         norm: where the factor 1/n goes: "backward" (default: into the inverse), "forward", or "ortho" (1/√n into both).
@@ -231,13 +231,18 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
 
 @_fft
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of `fft`."""
+    """The inverse of `fft`.
+
+    >>> import tinygrad_edu as T
+    >>> T.fft.ifft(T.fft.fft(T.tensor([1.0, 2.0]))).real
+    tensor([1., 2.])
+    """
     return _complex_transform("ifft", input, n, dim, norm, False)
 
 
 @_fft
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The first n // 2 + 1 numbers of the Fourier transform of real numbers: the others are their conjugates.
+    """The first n // 2 + 1 numbers of the Fourier transform of real numbers. The others are their conjugates.
 
     >>> import tinygrad_edu as T
     >>> T.fft.rfft(T.tensor([1.0, 2.0, 1.0, 0.0]))
@@ -248,25 +253,46 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 
 @_fft
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of `rfft`: `n` real numbers, by default the even number 2·(m - 1) for m of the spectrum."""
+    """The inverse of `rfft`: `n` real numbers. For m numbers of the spectrum, n is 2·(m - 1) by default.
+
+    >>> import tinygrad_edu as T
+    >>> T.fft.irfft(T.fft.rfft(T.tensor([1.0, 2.0, 1.0, 0.0])))
+    tensor([1., 2., 1., 0.])
+    """
     return _from_half("irfft", input, n, dim, norm, False)
 
 
 @_fft
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The real spectrum of a signal whose second half is the conjugate of the first."""
+    """The real spectrum of a signal whose second half is the conjugate of the first half.
+
+    >>> import tinygrad_edu as T
+    >>> T.fft.hfft(T.tensor([1.0, 1j]))  # n = 2·(2 - 1) numbers
+    tensor([1., 1.])
+    """
     return _from_half("hfft", input, n, dim, norm, True)
 
 
 @_fft
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of `hfft`."""
+    """The inverse of `hfft`.
+
+    >>> import tinygrad_edu as T
+    >>> T.fft.ihfft(T.tensor([1.0, 3.0]))
+    tensor([ 2.-0.j, -1.-0.j])
+    """
     return _to_half("ihfft", input, n, dim, norm, False)
 
 
 @_fft
 def fftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The Fourier transform along several dimensions, by default all."""
+    """The Fourier transform along several dimensions, by default along all.
+
+    >>> import tinygrad_edu as T
+    >>> T.fft.fftn(T.ones(2, 2))
+    tensor([[4.+0.j, 0.+0.j],
+            [0.+0.j, 0.+0.j]])
+    """
     return _complex_transform("fftn", input, s, _several(dim), norm, True)
 
 
@@ -278,7 +304,12 @@ def ifftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = No
 
 @_fft
 def rfftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """`fftn` of real numbers: of the last dimension the half that says all."""
+    """`fftn` of real numbers. The last dimension holds only half of the spectrum, as in `rfft`.
+
+    >>> import tinygrad_edu as T
+    >>> T.fft.rfftn(T.ones(2, 4)).shape
+    tinygrad_edu.Size([2, 3])
+    """
     return _to_half("rfftn", input, s, _several(dim), norm, True)
 
 
@@ -318,7 +349,7 @@ def ifft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None 
 
 @_fft
 def rfft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """`fft2` of real numbers: of the last dimension the half that says all."""
+    """`fft2` of real numbers. The last dimension holds only half of the spectrum, as in `rfft`."""
     return rfftn(input, s, dim, norm)
 
 
@@ -342,14 +373,24 @@ def ihfft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None
 
 @_fft
 def fftshift(input: Tensor, dim: Dims = None) -> Tensor:
-    """The frequency 0 in the middle instead of at the beginning, along `dim` (by default all)."""
+    """Move frequency 0 from the beginning to the middle, along `dim` (by default along all dimensions).
+
+    >>> import tinygrad_edu as T
+    >>> T.fft.fftshift(T.fft.fftfreq(4))
+    tensor([-0.5000, -0.2500,  0.0000,  0.2500])
+    """
     axes, sizes = _axes("fftshift", input, None, _several(dim))
     return roll(input, tuple(n // 2 for n in sizes), axes)
 
 
 @_fft
 def ifftshift(input: Tensor, dim: Dims = None) -> Tensor:
-    """The inverse of `fftshift`."""
+    """The inverse of `fftshift`.
+
+    >>> import tinygrad_edu as T
+    >>> T.fft.ifftshift(T.fft.fftshift(T.arange(3)))
+    tensor([0, 1, 2])
+    """
     axes, sizes = _axes("ifftshift", input, None, _several(dim))
     return roll(input, tuple((n + 1) // 2 for n in sizes), axes)
 

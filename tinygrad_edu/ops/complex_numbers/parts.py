@@ -1,4 +1,4 @@
-"""The parts of a complex number, and a complex number from its parts: `real`, `conj`, `angle`, `view_as_real`, `polar`, …
+"""The parts of a complex number, and complex numbers made from parts: `real`, `conj`, `angle`, `view_as_real`, `polar`, …
 
 The gradient of a real loss L with respect to z = x + iy is ∂L/∂x + i·∂L/∂y, as in PyTorch: the direction of steepest ascent.
 """
@@ -26,7 +26,7 @@ from ..shapes.permute import transposed
 
 
 class ViewAsReal(Op):
-    """The real and the imaginary part as a last dimension of size 2: a view."""
+    """A view with one more dimension, of size 2: the real and the imaginary part."""
 
     view = True
 
@@ -40,7 +40,7 @@ class ViewAsReal(Op):
 
 
 class ViewAsComplex(Op):
-    """A last dimension of size 2, real and imaginary part, as complex numbers: a view."""
+    """A view as complex numbers: the last dimension, of size 2, holds the real and the imaginary part."""
 
     view = True
 
@@ -94,7 +94,7 @@ class Polar(Op):
     def forward(abs, angle):
         return Complex.forward(abs * np.cos(angle), abs * np.sin(angle))
 
-    # What moves outward is abs, what moves around is angle.
+    # abs moves the result outward, angle moves it around 0.
     def grad_abs(grad, result):
         return (conj(grad) * sgn(result)).real
 
@@ -106,7 +106,7 @@ class Polar(Op):
 
 
 class Angle(FloatOp):
-    """The angle of a complex number; of a real one 0, or π if it is negative."""
+    """The angle of a complex number. For a real number it is 0, or π if the number is negative."""
 
     def forward(self):
         if self.dtype.kind == "c":
@@ -123,7 +123,7 @@ class Angle(FloatOp):
 class AngleOfComplex(Angle, name="AngleBackward0"):
     forward = Angle.forward
 
-    # dφ = Im(z̄·dz)/|z|²: across the direction of z
+    # dφ = Im(z̄·dz)/|z|²: only the part of dz at right angles to z counts
     def grad_self(grad, self):
         return where(self == 0, 0.0, grad * (self * 1j) / square(abs(self)))
 
@@ -146,7 +146,7 @@ class SgnOfComplex(Sgn, name="SgnBackward0"):
 
     forward = Sgn.forward
 
-    # What remains of the gradient is its part across the direction of z.
+    # Only the part of the gradient at right angles to z remains.
     def grad_self(grad, self, result):
         return _across(grad, self, result)
 
@@ -161,7 +161,7 @@ def _across(value, z, direction):
 
 
 class Vdot(Op):
-    """The product of two vectors, the first of them conjugated."""
+    """The product of two vectors, with the first one conjugated."""
 
     def forward(self, other):
         return np.vdot(self, other)
@@ -192,7 +192,7 @@ def is_complex(value):
 
 
 def as_complex(value):
-    """Real and imaginary parts along the last dimension as complex numbers, copied where they do not lie side by side."""
+    """Real and imaginary parts along the last dimension, as complex numbers. Copies them if they are not contiguous."""
     if isinstance(value, Tensor):
         return ViewAsComplex.apply(value.contiguous())
     return ViewAsComplex.forward(np.ascontiguousarray(value))
@@ -200,7 +200,7 @@ def as_complex(value):
 
 @public(method=False)
 def view_as_real(input: Tensor) -> Tensor:
-    """The real and the imaginary part as a last dimension of size 2: a view.
+    """A view of complex numbers with one more dimension, of size 2: the real and the imaginary part.
 
     >>> import tinygrad_edu as T
     >>> T.view_as_real(T.tensor([1 + 2j]))
@@ -213,7 +213,7 @@ def view_as_real(input: Tensor) -> Tensor:
 
 @public(method=False)
 def view_as_complex(input: Tensor) -> Tensor:
-    """A last dimension of size 2, the real and the imaginary part, as complex numbers: a view.
+    """A view as complex numbers of a tensor whose last dimension, of size 2, holds the real and the imaginary part.
 
     >>> import tinygrad_edu as T
     >>> T.view_as_complex(T.tensor([[1.0, 2.0]]))
@@ -286,7 +286,7 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 
 @public()
 def angle(input: Tensor) -> Tensor:
-    """The angle of a complex number, from -π to π; of a real one 0, or π if it is negative.
+    """The angle of a complex number, from -π to π. For a real number it is 0, or π if the number is negative.
 
     >>> import tinygrad_edu as T
     >>> T.angle(T.tensor([1j, -2.0]))
@@ -297,7 +297,7 @@ def angle(input: Tensor) -> Tensor:
 
 @public()
 def conj(input: Tensor) -> Tensor:
-    """The conjugate x - iy; a real tensor is its own.
+    """The conjugate x - iy. A real tensor is returned as it is.
 
     >>> import tinygrad_edu as T
     >>> T.conj(T.tensor([1 + 2j]))
@@ -308,13 +308,18 @@ def conj(input: Tensor) -> Tensor:
 
 @public()
 def conj_physical(input: Tensor) -> Tensor:
-    """The conjugate, as `conj`."""
+    """The conjugate, like `conj`.
+
+    >>> import tinygrad_edu as T
+    >>> T.conj_physical(T.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
     return ConjPhysical.apply(input) if is_complex(input) else input
 
 
 @public(method=False)
 def real(input: Tensor) -> Tensor:
-    """The real part, a view; a real tensor is its own.
+    """The real part, as a view. A real tensor is returned as it is.
 
     >>> import tinygrad_edu as T
     >>> T.real(T.tensor([1 + 2j]))
@@ -325,10 +330,10 @@ def real(input: Tensor) -> Tensor:
 
 @public(method=False)
 def imag(input: Tensor) -> Tensor:
-    """The imaginary part, a view.
+    """The imaginary part, as a view.
 
     Raises:
-        RuntimeError: the tensor is real, and has no such part to show.
+        RuntimeError: the tensor is real, and its memory holds no imaginary part.
 
     >>> import tinygrad_edu as T
     >>> T.imag(T.tensor([1 + 2j]))
@@ -336,14 +341,14 @@ def imag(input: Tensor) -> Tensor:
     """
     if not is_complex(input):
         raise RuntimeError(
-            "imag is not implemented for tensors with non-complex dtypes. Of a real tensor it would be zeros_like(t)."
+            "imag is not implemented for tensors with non-complex dtypes. For a real tensor use zeros_like(t)."
         )
     return select(ViewAsReal.apply(input), -1, 1)
 
 
 @public()
 def vdot(input: Tensor, other: Tensor) -> Tensor:
-    """The product of two vectors, the first of them conjugated: for real ones the same as `dot`.
+    """The product of two vectors, with the first one conjugated. For real vectors it equals `dot`.
 
     >>> import tinygrad_edu as T
     >>> T.vdot(T.tensor([1.0, 2.0]), T.tensor([3.0, 4.0]))
@@ -358,7 +363,12 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 
 @public()
 def isreal(input: Tensor) -> Tensor:
-    """True where the imaginary part is 0."""
+    """True where the imaginary part is 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.isreal(T.tensor([1j, 2.0]))
+    tensor([False,  True])
+    """
     return imag(input) == 0 if is_complex(input) else functions["ones_like"](input, dtype=dtypes.bool_)
 
 
@@ -367,7 +377,7 @@ def _itself(name):
         return input
 
     same.__name__ = name
-    same.__doc__ = "The tensor itself: here nothing waits to be conjugated or negated."
+    same.__doc__ = "The tensor itself: here, conjugation and negation are never delayed."
     return public()(same)
 
 
@@ -376,22 +386,22 @@ for _name in ("resolve_conj", "resolve_neg"):
 
 
 def is_conj(input):
-    """False: nothing waits to be conjugated."""
+    """False: here, conjugation is never delayed."""
     return False
 
 
 def is_neg(input):
-    """False: nothing waits to be negated."""
+    """False: here, negation is never delayed."""
     return False
 
 
 def conj_physical_(self):
-    """The conjugate, written into this tensor."""
+    """The in-place version of `conj_physical`."""
     return ConjPhysicalInPlace.apply_(self) if is_complex(self) else self
 
 
 def adjoint(self):
-    """The conjugate of the transposed matrix, or of each matrix of a batch."""
+    """The conjugate of the transposed matrix, or of each transposed matrix of a batch."""
     return conj(transposed(self, "adjoint()"))
 
 

@@ -1,12 +1,13 @@
-"""The white list: which ops and functions accept complex numbers, and by which rules.
+"""The list of ops and functions that accept complex numbers, and the rules that they use.
 
-For most ops one of two wrappers tells the rule:
+For most ops one of two declarations gives the rule:
 
-- `holomorphic`: f has a complex derivative f'. The gradient of a real loss is grad·conj(f'), so the op's rule, which says
-  grad·f', is given the conjugate of grad, and what it gives is conjugated. A tangent moves by f' itself, as the op says.
-- `linear_in_reals`: a sum, a choice, another shape, with real coefficients alone: the rule is right as it stands.
+- `_holomorphic`: f has a complex derivative f'. The gradient of a real loss is grad·conj(f'), but the op's rule computes
+  grad·f'. So the rule receives the conjugate of grad, and its result is conjugated. A tangent is multiplied by f' itself, as
+  in the op.
+- `_linear_in_reals`: a sum, a selection, or another shape, with real coefficients only. The rule is right as it is.
 
-An op with another rule, as `abs`, is written in `parts.py`. What is not named here refuses complex numbers.
+Ops with other rules, such as `abs`, are in `parts.py`. All ops that are not listed here refuse complex numbers.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from .parts import conj, is_complex
 
 
 def _conjugated(value: Any) -> Any:
-    """`value`, or each of several, conjugated: None and what is real stay."""
+    """The conjugate of `value`, or of each of several values. None and real values stay as they are."""
     if isinstance(value, list | tuple):
         return [_conjugated(v) for v in value]
     return conj(value) if value is not None and is_complex(value) else value
@@ -43,7 +44,7 @@ def _with_conjugates(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _declare(op: type[Op], **rules: Any) -> None:
-    """Let `op` accept complex numbers, by its own rules or by `rules` in their place."""
+    """Let `op` accept complex numbers, with its own rules except where `rules` replaces them."""
     body = {"forward": staticmethod(op.forward), "__doc__": op.__doc__, "__module__": op.__module__, **rules}
     variant: Any = types.new_class(op.__name__, (op,), {"name": op._name}, lambda space: space.update(body))
     op.of_complex = variant.of_complex = variant
@@ -89,7 +90,7 @@ _holomorphic(
     matmul.Dot, matmul.Mv, matmul.Mm, matmul.Bmm, matmul.Addmm, matmul.Baddbmm, matmul.Addmv,
 )  # fmt: skip
 
-# The functions and methods that end in these ops alone, or ask for no number's order.
+# The functions and methods that use only these ops, or that do not compare numbers.
 complexes.accept(
     # made of
     "tensor as_tensor from_numpy full full_like zeros_like ones_like empty_like eye clone detach detach_ to type type_as contiguous "

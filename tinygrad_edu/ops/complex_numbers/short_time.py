@@ -1,4 +1,4 @@
-"""Short-time Fourier transforms: a signal cut into overlapping frames, and the spectrum of each."""
+"""Short-time Fourier transforms: a signal is cut into overlapping frames, and each frame has a spectrum."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _checked(name: str, holds: bool, what: str) -> None:
 
 
 def _window(name: str, window: Tensor | None, n_fft: int, win_length: int, like: np.dtype) -> Tensor:
-    """The window with zeros on both sides, `n_fft` numbers long."""
+    """The window, padded with zeros on both sides to `n_fft` numbers."""
     if window is None:
         warnings.warn(_NO_WINDOW, UserWarning, stacklevel=4)
         window = wrap(np.ones(win_length, dtypes.real_of(like)))
@@ -54,12 +54,12 @@ def stft(
     """The spectrum of each frame of a signal: (…, frequencies, frames).
 
     Args:
-        input: a signal (L) or a batch of them (B, L).
-        n_fft: how many numbers a frame has. hop_length: how far the next frame begins, n_fft // 4 by default.
-        win_length: the length of `window`, n_fft by default; a shorter one gets zeros on both sides.
-        center: pad the signal, by `pad_mode`, so that frame t is around the number t·hop_length.
-        normalized: divide by √n_fft. onesided: only the n_fft // 2 + 1 frequencies that say all of a real signal.
-        return_complex: must be given for a real signal; False gives real and imaginary part as a last dimension.
+        input: a signal (L) or a batch of signals (B, L).
+        n_fft: the size of a frame. hop_length: the distance from one frame to the next, n_fft // 4 by default.
+        win_length: the length of `window`, n_fft by default. A shorter window is padded with zeros on both sides.
+        center: pad the signal by `pad_mode`, so that the middle of frame t is at position t·hop_length.
+        normalized: divide by √n_fft. onesided: return only the n_fft // 2 + 1 frequencies that determine the others.
+        return_complex: required for a real signal. False returns the real and the imaginary part in a last dimension.
 
     >>> import tinygrad_edu as T
     >>> T.stft(T.ones(16), 8, window=T.hann_window(8), return_complex=True).shape
@@ -90,7 +90,7 @@ def stft(
     onesided = not any_complex if onesided is None else onesided
     if onesided and any_complex:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
-    dtypes.complex_of(kind)  # what comes out is complex
+    dtypes.complex_of(kind)  # announces the complex result; refuses half precision
     batch = unsqueeze(input, 0) if input.ndim == 1 else input
     batch = batch if batch.is_contiguous() else clone(batch).contiguous()
     frames = 1 + (length - n_fft) // hop
@@ -120,10 +120,10 @@ def istft(
     center: bool = True, normalized: bool = False, onesided: bool | None = None, length: int | None = None,
     return_complex: bool = False,
 ) -> Tensor:  # fmt: skip
-    """The inverse of `stft`, with the same settings: frames are added where they overlap, and divided by the windows' squares.
+    """The inverse of `stft`, with the same settings. Overlapping frames are added, then divided by the sum of squared windows.
 
     Raises:
-        RuntimeError: at some place all windows are 0, so that nothing is known of the signal there.
+        RuntimeError: at some position all windows are 0, so nothing is known of the signal there.
 
     >>> import tinygrad_edu as T
     >>> window = T.hann_window(8)
@@ -174,7 +174,7 @@ def istft(
     added, envelope = (Slice.apply(x, dim=1, start=start, end=end, step=1) for x in (added, envelope))
     if np.abs(envelope._data).min(initial=np.inf) < 1e-11:
         raise RuntimeError(
-            "istft(): window overlap add min: 1. At some place of the signal all windows are 0: take center=True, another "
+            "istft(): window overlap add min: 1. At some position of the signal all windows are 0: use center=True, another "
             "window, or a smaller hop_length."
         )
     signal = added / envelope

@@ -10,7 +10,7 @@ export class Output {
     this.python = python;
     this.handles = new Map();
     this.fresh = false;
-    this.written = Promise.resolve(); // one message after the other, and a widget when its code is there
+    this.written = Promise.resolve(); // one message after the other; a widget waits for its code
   }
 
   get place() {
@@ -80,7 +80,7 @@ export class Output {
     if (id) {
       const model = this.python.models.get(id);
       if (!model) return; // closed by now
-      const code = await model.loaded; // until then what was there before stays
+      const code = await model.loaded; // until then the previous output stays
       this.model = model; // the last one shown
       await mount(this.#add("widget"), model, code);
       return;

@@ -9,7 +9,7 @@ const about = JSON.parse(document.getElementById("tgv-live-page").textContent);
 const notebook = document.querySelector("article a.download[href$='.ipynb']")?.href;
 const python = new Python(new URL("worker.js", HERE), about.tape && new URL(`tapes/${about.tape}.json`, HERE));
 const savesData = navigator.connection?.saveData; // then Python waits until a cell is run
-if (about.cells.length && !savesData) python.start(); // while the editor is on its way
+if (about.cells.length && !savesData) python.start(); // while the editor loads
 const hasCode = ({ id }) => document.querySelector(`.tag_cell-${CSS.escape(id)} > .cell_input`);
 const { Editor } = about.cells.some(hasCode) ? await import("./editor.js") : {};
 

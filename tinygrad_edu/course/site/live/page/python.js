@@ -8,7 +8,7 @@ export class Python {
     this.models = new Map();
     this.runs = new Map(); // by cell: {output, finish}
     this.ready = false;
-    this.lost = false; // whether what had run is gone
+    this.lost = false; // true if the results of earlier runs are gone
     this.onChecked = () => {};
     this.text = "";
   }
@@ -31,7 +31,7 @@ export class Python {
       fetch(this.tape)
         .then((answer) => (answer.ok ? answer.text() : Promise.reject(new Error(answer.status))))
         .then((tape) => this.worker?.postMessage({ type: "tape", tape }))
-        .catch(() => {}); // what PyTorch did is then missing, and each explorer says so
+        .catch(() => {}); // then PyTorch's recordings are missing, and each explorer says so
     }
   }
 

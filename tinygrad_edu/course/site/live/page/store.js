@@ -15,7 +15,7 @@ function write(name, value) {
     if (value === null) localStorage.removeItem(PREFIX + name);
     else localStorage.setItem(PREFIX + name, value);
   } catch {
-    // not kept
+    // not stored
   }
 }
 

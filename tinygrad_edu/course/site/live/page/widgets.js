@@ -14,7 +14,7 @@ function addStyle(text) {
   document.head.append(style);
 }
 
-/** What anywidget calls a model: traits, kept in step with Python. */
+/** An anywidget model: traits that are kept in step with Python. */
 export class RemoteModel {
   constructor({ model, state, code, module, style }, send) {
     Object.assign(this, { id: model, state, send });

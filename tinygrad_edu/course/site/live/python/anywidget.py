@@ -1,4 +1,4 @@
-"""Stands for anywidget where no Jupyter is: a widget's traits are kept in step with the page by the worker's messages."""
+"""Stands in for anywidget outside Jupyter: the worker's messages keep a widget's traits in step with the page."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 import kernel
 import traitlets
 
-_told: set[str] = set()  # whose code and style the page has: some are as large as all the rest of a lesson
+_told: set[str] = set()  # the page already has their code and style, which can be as large as the rest of a lesson
 
 
 class AnyWidget(traitlets.HasTraits):
-    """As `anywidget.AnyWidget`: traits tagged `sync=True` are those of the page's model, `_esm` and `_css` show it."""
+    """Like `anywidget.AnyWidget`: the page's model has the traits tagged `sync=True`; `_esm` and `_css` show it."""
 
     comm: str | None = None
     _esm: Any
@@ -29,7 +29,7 @@ class AnyWidget(traitlets.HasTraits):
         self.open()
 
     def open(self) -> None:
-        """Tell the page of this widget, with all that it shows."""
+        """Tell the page of this widget, and send its whole state."""
         if self.comm is not None:
             return
         self.comm = self.model_id
@@ -42,7 +42,7 @@ class AnyWidget(traitlets.HasTraits):
         self.observe(self._changed, self._synced())
 
     def close(self) -> None:
-        """Take it off the page; what was changed later is told to nobody."""
+        """Remove it from the page. Later changes are sent nowhere."""
         if self.comm is not None:
             self.comm = None
             self.unobserve_all()
@@ -50,13 +50,13 @@ class AnyWidget(traitlets.HasTraits):
             kernel.send({"type": "close", "model": self.model_id})
 
     def send_state(self, names: Any = None) -> None:
-        """Send traits, all of them when none are named."""
+        """Send the named traits, or all of them if none are named."""
         wanted = [names] if isinstance(names, str) else list(names or self._synced())
         kernel.send({"type": "change", "model": self.model_id, "state": self._state(wanted)})
 
     @contextlib.contextmanager
     def hold_sync(self) -> Iterator[None]:
-        """Send what changes in here in one message, at the end."""
+        """Send all changes made in this context in one message, at its end."""
         self._held += 1
         try:
             yield
@@ -67,7 +67,7 @@ class AnyWidget(traitlets.HasTraits):
                 self.send_state(names)
 
     def receive(self, changes: dict[str, Any]) -> None:
-        """What the page says that it changed."""
+        """Take over what the page changed."""
         values = {}
         for name, value in changes.items():
             read = self.trait_metadata(name, "from_json")
@@ -82,7 +82,7 @@ class AnyWidget(traitlets.HasTraits):
 
     def _changed(self, change: Any) -> None:
         if change.name in self._from_page and self._from_page[change.name] == change.new:
-            return  # the page has it already
+            return  # the page already has it
         self._waiting.add(change.name)
         if not self._held:
             names, self._waiting = self._waiting, set()

@@ -1,6 +1,6 @@
-"""All that differs where Python runs in a page: how long a layout may take, the clock of a check, random numbers, PyTorch.
+"""Everything that differs when Python runs in a page: how layouts are limited, the clock of a check, random numbers, PyTorch.
 
-`put_in_place` is called once, before any cell. No other file of the project asks where it runs.
+`put_in_place` is called once, before the first cell. No other file of the project asks where it runs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import later
 import tape
 
-_TOOL = 4  # of the numbers that `sys.monitoring` has for tools, one that no tool has by name
+_TOOL = 4  # a tool number of `sys.monitoring` that is not reserved for a kind of tool
 
 
 def put_in_place() -> None:
@@ -27,20 +27,20 @@ def put_in_place() -> None:
 
 
 def _graphviz() -> None:
-    """No other process can be started: each graph is laid out in this one."""
+    """Lay out every graph in this process: a page can start no other."""
     from viz.picture import layout
 
     layout.IN_PROCESS = sys.maxsize
 
 
 def _clock(probe: Any) -> None:
-    """There are no signals and no threads: a check ends an endless loop at its next jump."""
-    probe._clock_of_this_thread = lambda: time.monotonic  # the worker does nothing else meanwhile
+    """Let a check end an endless loop at its next jump: a page has neither signals nor threads."""
+    probe._clock_of_this_thread = lambda: time.monotonic  # the worker does nothing else in the meantime
     probe.time_limit = _time_limit(probe.TimeUp)
 
 
 def _time_limit(time_up: type[BaseException]) -> Callable[[Any], contextlib.AbstractContextManager[None]]:
-    monitoring: Any = sys.monitoring  # type: ignore[attr-defined]  # as of Python 3.12, and a browser's is later
+    monitoring: Any = sys.monitoring  # type: ignore[attr-defined]  # since Python 3.12; the browser's is newer
     events = monitoring.events.JUMP | monitoring.events.PY_START | monitoring.events.BRANCH_LEFT
 
     @contextlib.contextmanager
@@ -52,7 +52,7 @@ def _time_limit(time_up: type[BaseException]) -> Callable[[Any], contextlib.Abst
             return
 
         def look(code: Any, *where: int) -> None:
-            # Its own way out must not be ended: neither this file, nor the context managers on the way to it.
+            # The way out of the check must not be interrupted: this file, and the context managers that lead to it.
             own = code.co_filename.endswith(("differences.py", "probe.py", "contextlib.py"))
             if not own and budget.left <= 0:
                 raise time_up
@@ -71,7 +71,7 @@ def _time_limit(time_up: type[BaseException]) -> Callable[[Any], contextlib.Abst
 
 
 def _random_numbers() -> None:
-    """NumPy's are loaded when a program asks for them, and then begin where its run has begun all others."""
+    """Load NumPy's random numbers when a program asks for them, and seed them as the run has seeded all others."""
     from viz import engines
 
     of_numpy, begun = engines._of_numpy, 0
@@ -101,7 +101,7 @@ def _random_numbers() -> None:
 
 
 def _engines() -> None:
-    """PyTorch is what it did when the site was built."""
+    """Let the tape stand in for PyTorch: it holds what PyTorch did when the site was built."""
     from viz import engines
     from viz.recording import record as recording
 
@@ -112,7 +112,7 @@ def _engines() -> None:
         if torch is None:
             return object.__new__(cls)
         if cls is not recording.Recorder:
-            torch.same_randomness()  # a cell below a magic is on no tape: this says so
+            torch.same_randomness()  # raises: a cell below a magic is on no tape
         _, source, *others = given
         return tape.Player(source, *others)
 

@@ -1,6 +1,6 @@
 """Runs the cells of a page: the part of Jupyter's kernel that a lesson needs, and nothing else.
 
-`send(message)` is given by the worker; every message is a dict of plain data with a `type`.
+The worker provides `send(message)`. Every message is a dict of plain data with a `type`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-send: Callable[[dict[str, Any]], None] = lambda message: None  # noqa: E731 the worker puts its own in this place
+send: Callable[[dict[str, Any]], None] = lambda message: None  # noqa: E731 the worker replaces it
 _main = types.ModuleType("__main__")  # where the cells of the page live
 namespace = _main.__dict__
-widgets: dict[str, Any] = {}  # by model id: what the page may write to
-_cell = ""  # whose output is being written
-shell: Any = None  # what stands for IPython's; the worker makes it
+widgets: dict[str, Any] = {}  # by model id: those that the page may write to
+_cell = ""  # the cell whose output is being written
+shell: Any = None  # stands in for IPython's; the worker makes it
 
 _FORMS = {
     "_repr_html_": "text/html",
@@ -44,7 +44,7 @@ class _Stream(io.TextIOBase):
 
 
 async def run(cell: str, source: str) -> bool:
-    """Run one cell, send what it shows, and say whether it came to its end."""
+    """Run one cell and send what it shows. Returns whether it ran to its end."""
     global _cell
     _cell = cell
     filename = shell.begin(source)
@@ -63,7 +63,7 @@ async def run(cell: str, source: str) -> bool:
 
 
 async def _execute(source: str, filename: str) -> Any:
-    """Run a cell, and give the value of its last line where that is an expression."""
+    """Run a cell. Returns the value of its last line if that is an expression."""
     if source.lstrip().startswith("%"):
         value = shell.magic(source)
         return None if source.rstrip().endswith(";") else value
@@ -113,7 +113,7 @@ def bundle(thing: Any) -> dict[str, str]:
 
 
 def show(thing: Any, is_result: bool = False) -> None:
-    """Show a value as Jupyter would: by itself where it can, else the richest form that it has."""
+    """Show a value as Jupyter would: by its own method if it has one, otherwise in its richest form."""
     own = getattr(type(thing), "_ipython_display_", None)
     if own is not None:
         own(thing)
@@ -125,13 +125,13 @@ def show(thing: Any, is_result: bool = False) -> None:
 def display_data(
     data: dict[str, Any], handle: str | None = None, update: bool = False, is_result: bool = False
 ) -> None:
-    """Send what is shown; with a `handle`, in the place of what was shown with it before."""
+    """Send what is shown. With `update`, it replaces what was shown before under the same `handle`."""
     kind = "update" if update else "display"
     send({"type": kind, "cell": _cell, "data": data, "handle": handle, "result": is_result})
 
 
 def _progress(thing: Any) -> None:
-    """Tell the page of an exercise that was just checked: it keeps the student's progress."""
+    """Tell the page about an exercise that was just checked: the page stores the student's progress."""
     verdict: Any = getattr(thing, "verdict", None)
     if type(verdict).__name__ == "Verdict":
         message = {"type": "checked", "exercise": verdict.exercise, "points": verdict.points, "of": verdict.out_of}
@@ -139,7 +139,7 @@ def _progress(thing: Any) -> None:
 
 
 def receive(model: str, changes: dict[str, Any]) -> None:
-    """What the page changed in a widget."""
+    """Take over what the page changed in a widget."""
     if model in widgets:
         with contextlib.redirect_stdout(_Stream("stdout")), contextlib.redirect_stderr(_Stream("stderr")):
             try:

@@ -1,4 +1,4 @@
-"""What no first picture needs, of Python's library, of NumPy and of ours: fetched when a program imports the first of a pack."""
+"""Fetches modules that the first picture does not need: a pack is loaded when a program imports one of its modules."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from typing import Any
 import the_page  # registered by worker.js
 
 SITE = Path(__file__).parent
-_GZIP = 31  # how zlib is told of a gzip stream
+_GZIP = 31  # zlib's code for a gzip stream
 _packs: dict[str, str] = json.loads((SITE / "later.json").read_bytes()) if (SITE / "later.json").exists() else {}
 _fetched: set[str] = set()
-_asked_at_once = {"numpy.linalg._umath_linalg"}  # which their package imports, whether or not anything of them is used
-when_imported: dict[str, Callable[[ModuleType], None]] = {}  # what is to be done after a module was loaded
+_asked_at_once = {"numpy.linalg._umath_linalg"}  # their package imports them even if nothing in them is used
+when_imported: dict[str, Callable[[ModuleType], None]] = {}  # what to do after a module has loaded
 
 
 def fetch(pack: str) -> None:
-    """Put the files of a pack beside those that are here."""
+    """Fetch a pack and put its files beside those that are already here."""
     if pack in _fetched:
         return
     data = zlib.decompress(the_page.now(f"later/{pack}.pack").to_bytes(), _GZIP)
@@ -35,7 +35,7 @@ def fetch(pack: str) -> None:
         path.write_bytes(data[at : at + size])
         at += size
     _fetched.add(pack)
-    for finder in sys.path_importer_cache.values():  # not importlib's own, which imports half of the library for it
+    for finder in sys.path_importer_cache.values():  # importlib's own function would import half of the library
         if isinstance(finder, importlib.machinery.FileFinder):
             finder.invalidate_caches()
 
@@ -46,10 +46,10 @@ def _found(name: str) -> Any:
 
 
 class _Unused(ModuleType):
-    """A module that is loaded when something of it is asked for."""
+    """A module that loads when its first attribute is read."""
 
     def __getattr__(self, attribute: str) -> Any:
-        if attribute.startswith("__"):  # the machinery of imports looks for these
+        if attribute.startswith("__"):  # the import machinery looks for these
             raise AttributeError(attribute)
         spec = _found(self.__name__)
         loaded = importlib.util.module_from_spec(spec)
@@ -59,7 +59,7 @@ class _Unused(ModuleType):
 
 
 class _Unloaded:
-    """The loader of such a module."""
+    """The loader of an `_Unused` module."""
 
     @staticmethod
     def create_module(spec: Any) -> ModuleType:
@@ -67,11 +67,11 @@ class _Unloaded:
 
     @staticmethod
     def exec_module(module: ModuleType) -> None:
-        """Not yet."""
+        """Do nothing: the module loads when it is used."""
 
 
 class _Finder:
-    """Asked first: what is done after an import must not depend on which module of a pack came first."""
+    """Stands first in `sys.meta_path`, so that `when_imported` runs whichever module of a pack is imported first."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
@@ -92,5 +92,5 @@ class _Finder:
 
 
 def look_there_too() -> None:
-    """Find those modules from now on."""
+    """Find the modules of the packs from now on."""
     sys.meta_path.insert(0, _Finder)

@@ -1,4 +1,4 @@
-"""Stands for IPython's shell, as far as `viz.magic` and a check ask for it: magics, the cells that ran, who hears of a cell."""
+"""Stands in for IPython's shell, as far as `viz.magic` and a check need it: magics, past cells, listeners."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _OTHERS = (
 
 
 def filename(number: int) -> str:
-    """What a traceback calls the cell that ran as this one."""
+    """The file name that a traceback shows for the cell with this number."""
     return f"<ipython-input-{number}>"
 
 
 class Shell:
-    """What IPython's is to a magic."""
+    """The shell as a magic sees it."""
 
     def __init__(self, namespace: dict[str, Any]) -> None:
         self.user_ns = namespace
@@ -36,7 +36,7 @@ class Shell:
         namespace["In"] = self.history_manager.input_hist_parsed
 
     def begin(self, source: str) -> str:
-        """A cell is about to run; what its code is called."""
+        """Note that a cell is about to run. Returns the file name of its code."""
         self.history_manager.input_hist_parsed.append(source)
         return self._cache(source, len(self.history_manager.input_hist_parsed) - 1)
 
@@ -47,29 +47,29 @@ class Shell:
         return name
 
     def end(self, source: str, value: Any, well: bool) -> None:
-        """A cell has run."""
+        """Tell the listeners that a cell has run."""
         if source.lstrip().startswith("%"):
-            return  # what follows a cell is for those in Python
+            return  # listeners expect a cell in Python
         for listener in list(self._listeners):
             listener(SimpleNamespace(info=SimpleNamespace(raw_cell=source), success=well, result=value))
 
     @staticmethod
     def transform_cell(source: str) -> str:
-        """A cell in Python: nothing else can stand below a magic here."""
+        """Return the source unchanged: here, only Python can stand below a magic."""
         return source
 
     def register_magics(self, magics: Any) -> None:
-        """Take the magics of a class."""
+        """Register the magics of a class."""
         made = self.magics_manager.registry[magics.__name__] = magics(self)
         for name in dir(magics):
             for marks in getattr(getattr(magics, name), "marks", ()):
                 self._magics[marks, name] = getattr(made, name)
 
     def magic(self, source: str) -> Any:
-        """Run a cell that begins with a magic, and give its value.
+        """Run a cell that begins with a magic. Returns its value.
 
         Raises:
-            UsageError: there is none of that name here.
+            UsageError: there is no magic of that name here.
         """
         from IPython.core.error import UsageError
 

@@ -1,6 +1,6 @@
-"""What PyTorch did when the site was built: each program of a lesson, as it stands and with its switches.
+"""What PyTorch did when the site was built, for each program of a lesson: as written, and with each switch.
 
-The same file makes the tape, in the kernel that runs a lesson for the site, and reads it in the page.
+This file both writes the tape, in the kernel that runs a lesson for the site, and reads it, in the page.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Any
 
 SAYS = "PyTorch does not run in a browser"
 _LABELS = {"double": "hook ×2", "print": "hook print", "backwards": "call it twice", "zero_grad": "clear .grad between"}
-_MOST_NAMED = 14  # switches of one text
-_dtype = "float32"  # of floats when a program names none
+_MOST_NAMED = 14  # switches that are combined, for one text
+_dtype = "float32"  # the type of floats if a program names none
 _recordings: dict[str, str] = {}  # JSON by key
 _version = ""
 
 
 def key(source: str, device: str, dtype: str, inputs: dict[str, Any]) -> str:
-    """What a recording is found by: the program's text, and all that it was given."""
+    """The key of a recording: a hash of the program's text and of everything that it was given."""
     given = {name: _written(value) for name, value in sorted(inputs.items())}
     text = json.dumps([source, device, dtype, given], ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:24]
@@ -39,7 +39,7 @@ def _written(value: Any) -> Any:
 
 
 def start() -> None:
-    """Keep what PyTorch records in this process from now on. Called where the site is built."""
+    """Store what PyTorch records in this process from now on. Called where the site is built."""
     from viz import engines
     from viz.recording.record import Recorder
 
@@ -57,9 +57,9 @@ def start() -> None:
 
 
 def press_every_switch(texts: Sequence[str]) -> None:
-    """Record what each switch of each explorer in this process makes of its program, and those that belong together.
+    """Record the program of each explorer in this process with each of its switches, and with combinations of them.
 
-    Those are the switches that one of the `texts` beside an explorer names: a reader presses up to three of them.
+    The combinations are of two or three switches that one of the `texts` beside an explorer names.
     """
     from ipywidgets.widgets.widget import _instances
 
@@ -84,7 +84,7 @@ def press_every_switch(texts: Sequence[str]) -> None:
 
 
 def _named(states: list[dict[str, Any]], program: dict[str, Any], text: str) -> list[dict[str, Any]]:
-    """Of single switches those that a text names in code: the switch, and a name of the program that it is for."""
+    """The single switches that a text names in code marks: the switch, and a name of the program that it applies to."""
     words = set(re.findall(r"`([^`]+)`", text))
     lines = {line["first"]: set(line["names"]) for line in program["lines"]}
 
@@ -102,7 +102,7 @@ def _named(states: list[dict[str, Any]], program: dict[str, Any], text: str) -> 
 
 
 def _together(singles: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Two and three of single switches at once."""
+    """All combinations of two and of three switches."""
     for count in (2, 3):
         for chosen in itertools.combinations(singles[:_MOST_NAMED], count):
             state: dict[str, Any] = {}
@@ -150,7 +150,7 @@ def insert(text: str) -> None:
 
 
 class Player:
-    """Takes the place of a `Recorder`: its run is looked up."""
+    """Takes the place of a `Recorder`: looks up the run instead of running the program."""
 
     def __init__(self, source: Any, device: str = "cpu", *options: Any) -> None:
         self.source = source
@@ -160,7 +160,7 @@ class Player:
         """What PyTorch did with this program.
 
         Raises:
-            ModuleNotFoundError: it is on no tape.
+            ModuleNotFoundError: no tape holds it.
         """
         from viz.recording.recording import from_data
 
@@ -171,7 +171,7 @@ class Player:
 
 
 class _Module:
-    """Stands for the module `torch`: what it is called, and no function of it."""
+    """Stands in for the module `torch`: it has a version and a default dtype, but no functions."""
 
     def __init__(self) -> None:
         self.__version__ = f"{_version}, recorded"
@@ -185,7 +185,7 @@ class _Module:
 
 
 class PyTorch:
-    """The engine, as far as it is asked about itself and not to compute."""
+    """The engine PyTorch: it answers questions about itself, but computes nothing."""
 
     name = "torch"
 
@@ -193,17 +193,17 @@ class PyTorch:
         self.module = _Module()
 
     def devices(self) -> dict[str, str]:
-        """No GPU, and why."""
+        """The devices, and why CUDA is not available."""
         return {"cpu": "", "cuda": f"{SAYS}."}
 
     @contextlib.contextmanager
     def seeded(self, seed: int, device: str = "cpu") -> Iterator[Callable[[], list[str]]]:
-        """The recordings were made with their seeds."""
+        """Do nothing: the recordings were made with their seeds."""
         yield list
 
     @contextlib.contextmanager
     def default_dtype(self, name: str) -> Iterator[None]:
-        """A context in which the recordings are looked for that were made under this dtype."""
+        """A context that looks up the recordings made under this dtype."""
         global _dtype
         before, _dtype = _dtype, name
         try:
@@ -212,7 +212,7 @@ class PyTorch:
             _dtype = before
 
     def same_randomness(self) -> contextlib.AbstractContextManager[None]:
-        """What the playground asks first of an engine that it is to compute with.
+        """The playground calls this before it computes with an engine.
 
         Raises:
             ModuleNotFoundError: always.
@@ -220,7 +220,7 @@ class PyTorch:
         raise ModuleNotFoundError(f"{SAYS}: choose tinygrad_edu here.")
 
     def is_tensor(self, thing: Any) -> bool:
-        """None is there."""
+        """False: there are no tensors of PyTorch here."""
         return False
 
     is_module = is_tensor

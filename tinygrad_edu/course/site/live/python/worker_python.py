@@ -1,4 +1,4 @@
-"""What the worker calls: text in, text out, so that no Python object has to be kept alive for JavaScript."""
+"""The functions that the worker calls. They exchange text, so that no Python object must be kept alive for JavaScript."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import the_page  # registered by worker.js
 kernel.send = lambda message: the_page.send(json.dumps(message, default=str))
 later.look_there_too()
 
-import differences  # noqa: E402 imports what may not be among what is loaded at the start
+import differences  # noqa: E402 its imports may come from packs that are loaded later
 
 differences.put_in_place()
-kernel.shell = shell.Shell(kernel.namespace)  # from here on: before, `import viz` would load all magics
+kernel.shell = shell.Shell(kernel.namespace)  # not earlier: `import viz` would load all magics
 
 
 async def run(cell: str, source: str) -> bool:
-    """Run a cell; whether it came to its end."""
+    """Run a cell. Returns whether it ran to its end."""
     return await kernel.run(cell, source)
 
 
 def receive(model: str, changes: str) -> None:
-    """What the page changed in a widget, as JSON."""
+    """Take over what the page changed in a widget, as JSON."""
     kernel.receive(model, json.loads(changes))
 
 

@@ -1,4 +1,4 @@
-"""Stands for IPython where no Jupyter is: `display`, and what `viz.magic` asks of a shell."""
+"""Stands in for IPython outside Jupyter: `display`, and the shell that `viz.magic` needs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["display", "get_ipython"]
 
 
 def get_ipython() -> Any:
-    """The shell of this page; None until the packages of this project are in place."""
+    """The shell of this page, or None until the packages of this project are in place."""
     import kernel
 
     return kernel.shell

@@ -1,4 +1,4 @@
-"""What `IPython.display` gives, as far as lessons and pictures use it."""
+"""Stands in for `IPython.display`, as far as lessons and pictures use it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import kernel
 
 
 class DisplayHandle:
-    """A place on the page that can be written again."""
+    """A place on the page whose content can be replaced."""
 
     def __init__(self, display_id: str | None = None) -> None:
         self.display_id = display_id or uuid.uuid4().hex
@@ -24,7 +24,7 @@ class DisplayHandle:
 
 
 def display(*things: Any, raw: bool = False, display_id: Any = None, **options: Any) -> DisplayHandle | None:
-    """Show each of `things`, in its richest form; with a `display_id`, give what can write it again."""
+    """Show each of `things` in its richest form. With a `display_id`, returns a handle that can replace it."""
     handle = None
     if display_id is not None:
         handle = DisplayHandle(None if display_id is True else str(display_id))
@@ -61,11 +61,11 @@ class SVG(_Text):
 
 
 class Markdown(_Text):
-    """Text that the page shows as it is: it has no Markdown of its own."""
+    """Text that the page shows as it is: the page does not render Markdown."""
 
     kind = "text/markdown"
 
 
 def clear_output(wait: bool = False) -> None:
-    """Take away what the cell has shown so far."""
+    """Remove what the cell has shown so far."""
     kernel.send({"type": "clear", "cell": kernel._cell})

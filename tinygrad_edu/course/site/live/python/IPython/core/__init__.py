@@ -1,1 +1,1 @@
-"""What `viz.magic` asks of IPython's core."""
+"""Stands in for `IPython.core`, as far as `viz.magic` uses it."""

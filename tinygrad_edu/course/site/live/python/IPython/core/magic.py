@@ -1,4 +1,4 @@
-"""Stands for `IPython.core.magic`: marks on the methods that are magics; `shell.py` reads them."""
+"""Stands in for `IPython.core.magic`: it marks the methods that are magics, and `shell.py` reads the marks."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 
 class Magics:
-    """Methods that are called by `%name` or `%%name`."""
+    """A class whose marked methods run as `%name` or `%%name`."""
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
 
 
 def magics_class(cls: type) -> type:
-    """A class of magics: nothing to do."""
+    """Return the class unchanged."""
     return cls
 
 
@@ -31,5 +31,5 @@ line_cell_magic = _above("%", "%%")
 
 
 def output_can_be_silenced(method: Any) -> Any:
-    """As every magic here: a semicolon at the end of the cell keeps its value off the page."""
+    """Return the method unchanged: here, a semicolon at the end of the cell hides the value of any magic."""
     return method

@@ -1,4 +1,4 @@
-"""Stands for `IPython.core.magic_arguments`: what stands behind the name of a magic, read by argparse."""
+"""Stands in for `IPython.core.magic_arguments`: argparse reads what follows the name of a magic."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def argument(*names: str, **options: Any) -> Callable[[Any], Any]:
-    """One argument of a magic."""
+    """Declare one argument of a magic."""
 
     def add(method: Any) -> Any:
         method.arguments = [(names, options), *getattr(method, "arguments", [])]
@@ -26,7 +26,7 @@ def argument(*names: str, **options: Any) -> Callable[[Any], Any]:
 
 
 def magic_arguments() -> Callable[[Any], Any]:
-    """All arguments are there: what is above them reads them."""
+    """Make the parser. This decorator stands above all `argument`s, so it runs last."""
 
     def add(method: Any) -> Any:
         method.parser = _Parser(method.__name__, add_help=False)
@@ -38,9 +38,9 @@ def magic_arguments() -> Callable[[Any], Any]:
 
 
 def parse_argstring(method: Any, line: str) -> Any:
-    """The arguments in a line.
+    """Read the arguments in a line.
 
     Raises:
-        UsageError: they are others than the magic's.
+        UsageError: the line does not fit the magic's arguments.
     """
     return method.parser.parse_args(shlex.split(line))
