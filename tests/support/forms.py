@@ -669,6 +669,8 @@ m = T.nn.Sequential(T.nn.Linear(2, 3)); m.load_state_dict({'0.weight': T.ones(2,
 D = T.distributions; out = [str(d.support) for d in (D.Normal(0., 1.), D.Uniform(0., 2.), D.Categorical(T.ones(3)), D.Bernoulli(T.tensor(.5)), D.TransformedDistribution(D.Normal(0., 1.), [D.transforms.TanhTransform()]), D.Independent(D.Normal(T.zeros(2), 1.), 1), D.MultivariateNormal(T.zeros(2), T.eye(2)), D.Dirichlet(T.ones(2)), D.Beta(1., 1.), D.LogNormal(0., 1.), D.OneHotCategorical(T.ones(3)), D.Poisson(1.), D.Gamma(1., 1.), D.Pareto(1., 1.), D.Multinomial(3, T.ones(2)))]
 D = T.distributions; T.manual_seed(0); out = [(d.sample((2,)), d.batch_shape, d.event_shape) for d in (D.Normal(0., 1.).expand([3]), D.Categorical(logits=T.ones(3)).expand((2,)), D.Independent(D.Normal(T.zeros(2), 1.), 1).expand((4,)), D.MultivariateNormal(T.zeros(2), T.eye(2)).expand((3,)), D.OneHotCategorical(T.ones(3)).expand((2,)), D.LogNormal(0., 1.).expand((2,)))]
 T.distributions.Normal(T.tensor([0., 1.]), T.tensor([1., -1.]))
+T.distributions.HalfCauchy(T.tensor([1., -1.]))
+T.distributions.Gumbel(0., T.tensor([1., -1.]))
 T.distributions.Categorical(T.tensor([-1., 2.]))
 T.distributions.Categorical(logits=T.tensor([float('nan'), 2.]))
 D = T.distributions; D.Normal(0., 1.)._validate_sample(T.tensor(float('nan')))

@@ -21,14 +21,8 @@ from .utils import logits_to_probs, probs_to_logits
 __all__ = ["Bernoulli", "Categorical", "Normal", "Uniform"]
 
 
-class Normal(Distribution):
-    """The normal distribution with mean `loc` and standard deviation `scale`.
-
-    Example:
-        >>> import tinygrad_edu as T
-        >>> T.distributions.Normal(0.0, 1.0).log_prob(T.tensor(0.0))
-        tensor(-0.9189)
-    """
+class LocationScale(Distribution):
+    """The base of distributions of real numbers around `loc`, as wide as `scale`."""
 
     has_rsample = True
     _parameters: tuple[str, ...] = ("loc", "scale")
@@ -38,6 +32,21 @@ class Normal(Distribution):
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = together(loc, scale)
         super().__init__(self.loc.shape, validate_args=validate_args)
+
+    @property
+    def mode(self) -> Any:
+        """loc"""
+        return self.loc
+
+
+class Normal(LocationScale):
+    """The normal distribution with mean `loc` and standard deviation `scale`.
+
+    Example:
+        >>> import tinygrad_edu as T
+        >>> T.distributions.Normal(0.0, 1.0).log_prob(T.tensor(0.0))
+        tensor(-0.9189)
+    """
 
     @property
     def mean(self) -> Any:
@@ -67,11 +76,6 @@ class Normal(Distribution):
     def icdf(self, value: Any) -> Any:
         """The inverse of `cdf`."""
         return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
-
-    @property
-    def mode(self) -> Any:
-        """loc"""
-        return self.loc
 
 
 class Uniform(Distribution):

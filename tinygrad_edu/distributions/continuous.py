@@ -13,7 +13,7 @@ from ..ops import linalg_functions, nn_functions
 from ..ops.creation.factories import as_tensor
 from ..tensor import Size, Tensor, wrap
 from . import constraints, draws
-from .basic import Normal
+from .basic import LocationScale, Normal
 from .distribution import Distribution, even, positive, together
 
 __all__ = [
@@ -153,10 +153,18 @@ class LogNormal(Normal):
 
 
 class Half(Distribution):
-    """The absolute value of a draw from `_base`, a distribution that is symmetric around 0."""
+    """The absolute value of a draw from `_whole`, a distribution that is symmetric around 0."""
 
     has_rsample = True
-    _base: Any
+    _parameters: tuple[str, ...] = ()
+    arg_constraints: Any = {"scale": constraints.positive}  # noqa: RUF012
+    support: Any = constraints.nonnegative
+    _whole: type[LocationScale]
+
+    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
+        self._base: Any = self._whole(0, scale, validate_args=False)
+        self.scale = self._base.scale
+        super().__init__(self.scale.shape, validate_args=validate_args)
 
     def _drawn(self, shape: tuple[int, ...]) -> Any:
         return self._base._drawn(shape).abs()
@@ -181,15 +189,7 @@ class Half(Distribution):
 class HalfNormal(Half):
     """The absolute value of a draw from a normal distribution with mean 0."""
 
-    support: Any = constraints.nonnegative
-
-    _parameters: tuple[str, ...] = ()
-
-    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
-        (self.scale,) = together(scale)
-        positive("HalfNormal", scale=self.scale)
-        super().__init__(self.scale.shape)
-        self._base = Normal(self.scale * 0, self.scale)
+    _whole = Normal
 
     @property
     def mode(self) -> Any:
@@ -207,24 +207,13 @@ class HalfNormal(Half):
         return self.scale.pow(2) * (1 - 2 / math.pi)
 
 
-class Cauchy(Distribution):
+class Cauchy(LocationScale):
     """The distribution of the ratio of two normal numbers. It has no mean."""
-
-    support: Any = constraints.real
-
-    has_rsample = True
-    _parameters = ("loc", "scale")
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = together(loc, scale)
-        super().__init__(self.loc.shape)
 
     @property
     def mean(self) -> Any:
         """nan: the mean does not exist."""
         return math.nan * self.loc
-
-    mode = property(lambda self: self.loc)
 
     @property
     def variance(self) -> Any:
@@ -254,12 +243,7 @@ class Cauchy(Distribution):
 class HalfCauchy(Half):
     """The absolute value of a draw from a Cauchy distribution around 0."""
 
-    support: Any = constraints.nonnegative
-
-    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
-        self._base = Cauchy(0, scale)
-        self.scale = self._base.scale
-        super().__init__(self.scale.shape)
+    _whole = Cauchy
 
     @property
     def mode(self) -> Any:
@@ -322,23 +306,8 @@ class Exponential(Distribution):
         return -(-value).log1p() / self.rate
 
 
-class Laplace(Distribution):
+class Laplace(LocationScale):
     """Two exponential distributions back to back."""
-
-    support: Any = constraints.real
-
-    has_rsample = True
-    _parameters = ("loc", "scale")
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = together(loc, scale)
-        positive("Laplace", scale=self.scale)
-        super().__init__(self.loc.shape)
-
-    @property
-    def mode(self) -> Any:
-        """loc"""
-        return self.loc
 
     @property
     def mean(self) -> Any:
@@ -374,23 +343,8 @@ class Laplace(Distribution):
         return self.loc - self.scale * term.sign() * (-2 * term.abs()).log1p()
 
 
-class Gumbel(Distribution):
+class Gumbel(LocationScale):
     """The limit distribution of the maximum of many samples."""
-
-    support: Any = constraints.real
-
-    has_rsample = True
-    _parameters = ("loc", "scale")
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = together(loc, scale)
-        positive("Gumbel", scale=self.scale)
-        super().__init__(self.loc.shape)
-
-    @property
-    def mode(self) -> Any:
-        """loc"""
-        return self.loc
 
     @property
     def mean(self) -> Any:

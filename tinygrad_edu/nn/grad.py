@@ -12,14 +12,14 @@ from . import functional as F
 __all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]
 
 
-def _gradient(convolve: Any, of: int, given: list[Any], size: Any, grad_output: Any, settings: dict[str, Any]) -> Any:
+def _gradient(convolve: Any, of: int, given: list[Any], size: Any, grad_output: Any, *settings: Any) -> Any:
     """The gradient of a convolution with respect to its input (0) or its weight (1), which is given only by its size."""
     # A convolution is linear in each of the two, so the gradient does not depend on the value of that one.
     place = functions["zeros"](size, dtype=grad_output.dtype, requires_grad=True)
     given.insert(of, place)
     keep = is_grad_enabled() and any(t.requires_grad for t in (*given[1 - of : 2 - of], grad_output))
     with enable_grad():
-        (found,) = _grad(convolve(*given, None, **settings), place, grad_output, create_graph=keep)
+        (found,) = _grad(convolve(*given, None, *settings), place, grad_output, create_graph=keep)
     return found
 
 
@@ -35,8 +35,7 @@ def _pair(name: str) -> tuple[Any, Any]:
         dilation: Any = 1,
         groups: int = 1,
     ) -> Any:
-        settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-        return _gradient(convolve, 0, [weight], input_size, grad_output, settings)
+        return _gradient(convolve, 0, [weight], input_size, grad_output, stride, padding, dilation, groups)
 
     def weight(
         input: Any,
@@ -47,8 +46,7 @@ def _pair(name: str) -> tuple[Any, Any]:
         dilation: Any = 1,
         groups: int = 1,
     ) -> Any:
-        settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-        return _gradient(convolve, 1, [input], weight_size, grad_output, settings)
+        return _gradient(convolve, 1, [input], weight_size, grad_output, stride, padding, dilation, groups)
 
     for function, of in ((input, "input"), (weight, "weight")):
         function.__name__ = function.__qualname__ = f"{name}_{of}"

@@ -14,9 +14,9 @@ from .dataset import (
     TensorDataset,
     random_split,
 )
+from .distributed import DistributedSampler
 from .sampler import (
     BatchSampler,
-    DistributedSampler,
     RandomSampler,
     Sampler,
     SequentialSampler,
@@ -50,6 +50,6 @@ __all__ = [
 
 __getattr__ = later(
     __name__,
-    {"DistributedSampler": "distributed", "distributed": "distributed"},
+    {"distributed": "distributed"},
     "Write it as a custom Dataset or Sampler.",
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -14,7 +13,7 @@ from ...generator import Generator
 from ...tensor import wrap
 
 __all__ = [
-    "BatchSampler", "DistributedSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler",
+    "BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler",
 ]  # fmt: skip
 
 
@@ -122,43 +121,6 @@ class WeightedRandomSampler(Sampler):
 
     def __len__(self) -> int:
         return self.num_samples
-
-
-class DistributedSampler(Sampler):
-    """The part of a dataset that the process `rank` of `num_replicas` reads; shuffled anew after each `set_epoch`."""
-
-    def __init__(
-        self,
-        dataset: Any,
-        num_replicas: int | None = None,
-        rank: int | None = None,
-        shuffle: bool = True,
-        seed: int = 0,
-        drop_last: bool = False,
-    ) -> None:
-        # One process without `distributed`, which has no groups of processes here.
-        count, rank = num_replicas or 1, rank or 0
-        if not 0 <= rank < count:
-            raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {count - 1}]")
-        self.dataset, self.num_replicas, self.rank, self.epoch = dataset, count, rank, 0
-        self.shuffle, self.seed, self.drop_last = shuffle, seed, drop_last
-        n = len(dataset)
-        self.num_samples = n // count if drop_last else math.ceil(n / count)
-        self.total_size = self.num_samples * count
-
-    def __iter__(self) -> Iterator[int]:
-        n = len(self.dataset)
-        order = Generator().manual_seed(self.seed + self.epoch).permutation(n).tolist() if self.shuffle else range(n)
-        # The first ones again, until all replicas have equally many.
-        whole = itertools.islice(itertools.cycle(order), self.total_size)
-        return itertools.islice(whole, self.rank, None, self.num_replicas)
-
-    def __len__(self) -> int:
-        return self.num_samples
-
-    def set_epoch(self, epoch: int) -> None:
-        """Choose the order of this epoch."""
-        self.epoch = epoch
 
 
 class BatchSampler(Sampler):
