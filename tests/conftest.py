@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import os
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Generator, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.faulthandler import fault_handler_stderr_fd_key
+from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
@@ -138,6 +142,48 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     waits for half of its time: for a browser, a kernel, a server, a clock. Not more than there are long files."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores if config.option.markexpr == "quick" else cores + cores // 2, 8)
+
+
+WORTH_A_MESSAGE_S = 0.1
+
+
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """A worker of a parallel run says once of a test how it ended; of a setup and a teardown, if one failed or took long.
+
+    Twenty thousand times six messages took longer than most of the tests.
+    """
+    may_run_again = item.get_closest_marker("flaky") or getattr(item.config.option, "reruns", None)
+    if not hasattr(item.config, "workerinput") or may_run_again:
+        return None
+    for report in runtestprotocol(item, nextitem=nextitem, log=False):
+        if report.when == "call" or not report.passed or report.duration > WORTH_A_MESSAGE_S:
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable(report: pytest.TestReport) -> Generator[None, dict[str, Any], dict[str, Any]]:
+    """Nobody asks for the keywords of a test that passed."""
+    data = yield
+    if report.passed:
+        data["keywords"] = {}
+    return data
+
+
+HANG_S, RENEWED_S = 600, 60
+_watched_since = 0.0
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Where a test hangs is told before it is ended. pytest's `faulthandler_timeout` would start a thread for each test."""
+    global _watched_since
+    if time.monotonic() > _watched_since + RENEWED_S:
+        _watched_since = time.monotonic()
+        faulthandler.dump_traceback_later(HANG_S, file=item.config.stash[fault_handler_stderr_fd_key])
+
+
+def pytest_sessionfinish() -> None:
+    faulthandler.cancel_dump_traceback_later()
 
 
 _CRASHED: set[str] = set()

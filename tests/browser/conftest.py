@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from support.harness import Desk, Lab, NoBrowser, start_browser, start_lab
 
-HERE = Path(__file__).parent
+HERE = "tests/browser/"
 # WebAssembly is compiled once, quickly: each page of the live site starts a Python anew, and to compile it better as well takes
 # longer than it then saves.
 QUICKLY_COMPILED = "--js-flags=--liftoff-only"
@@ -24,7 +23,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     its page into the state that the test starts from, so that it may.
     """
     for item in items:
-        if HERE in item.path.parents:
+        if item.nodeid.startswith(HERE):
             item.add_marker(pytest.mark.flaky(reruns=1))
             # Some of Playwright's calls, `evaluate` among them, have no limit of their own, and a signal that raises inside its
             # loop breaks it for good. So what hangs ends its process; of a parallel run, another one goes on (tests/conftest.py).
