@@ -121,7 +121,12 @@ def is_floating_point(input: Tensor) -> Any:
 
 
 def is_complex(input: Tensor) -> Any:
-    """True if the elements are complex numbers."""
+    """True if the elements are complex numbers.
+
+    >>> import tinygrad_edu as T
+    >>> T.is_complex(T.tensor([1j])), T.is_complex(T.tensor([1.0]))
+    (True, False)
+    """
     return input.is_complex()
 
 
@@ -158,7 +163,13 @@ def can_cast(from_: dtype, to: dtype) -> Any:
 
 
 def compile(model: Any = None, **settings: Any) -> Any:
-    """Return the model or function unchanged, or a decorator that does so: nothing is compiled here."""
+    """Return the model or function unchanged, or a decorator that does so: nothing is compiled here.
+
+    >>> import tinygrad_edu as T
+    >>> model = T.nn.Linear(2, 1)
+    >>> T.compile(model) is model
+    True
+    """
     return model if model is not None else lambda function: function
 
 

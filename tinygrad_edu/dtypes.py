@@ -42,7 +42,12 @@ __all__ = [
 
 
 class dtype:
-    """The element type of a Tensor: `float32`, `int64`, `bool`, …. Compare two with `is` or `==`."""
+    """The element type of a Tensor: `float32`, `int64`, `bool`, …. Compare two with `is` or `==`.
+
+    >>> import tinygrad_edu as T
+    >>> T.zeros(1).dtype is T.float32, T.float32.itemsize
+    (True, 4)
+    """
 
     __slots__ = ("is_floating_point", "itemsize", "legacy_name", "name", "numpy")
 

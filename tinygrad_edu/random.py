@@ -42,12 +42,23 @@ def manual_seed(seed: int) -> Generator:
 
 
 def seed() -> int:
-    """Seed the random numbers from the system's entropy. Returns the seed."""
+    """Seed the random numbers from the system's entropy. Returns the seed.
+
+    >>> import tinygrad_edu as T
+    >>> T.seed() == T.initial_seed()
+    True
+    """
     return default_generator.seed()
 
 
 def initial_seed() -> int:
-    """The seed that the random numbers started from."""
+    """The seed that the random numbers started from.
+
+    >>> import tinygrad_edu as T
+    >>> _ = T.manual_seed(3)
+    >>> T.initial_seed()
+    3
+    """
     return default_generator.initial_seed()
 
 
@@ -65,7 +76,15 @@ def get_rng_state() -> Any:
 
 
 def set_rng_state(state: Any) -> None:
-    """Restore a state that `get_rng_state` returned."""
+    """Restore a state that `get_rng_state` returned.
+
+    >>> import tinygrad_edu as T
+    >>> state = T.get_rng_state()
+    >>> first = T.rand(2)
+    >>> T.set_rng_state(state)
+    >>> T.equal(T.rand(2), first)
+    True
+    """
     default_generator.set_state(state)
 
 

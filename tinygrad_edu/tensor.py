@@ -24,7 +24,13 @@ __all__ = ["Size", "Tensor", "as_array", "bind", "check_device", "device", "tens
 
 
 class Size(tuple):
-    """The shape of a Tensor: a tuple of ints that knows its number of elements."""
+    """The shape of a Tensor: a tuple of ints that knows its number of elements.
+
+    >>> import tinygrad_edu as T
+    >>> shape = T.zeros(2, 3).shape
+    >>> shape, shape.numel()
+    (tinygrad_edu.Size([2, 3]), 6)
+    """
 
     __slots__ = ()
 
@@ -59,7 +65,12 @@ _DEVICES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", 
 
 
 class device:
-    """Where a Tensor lives: always `device("cpu")`. Others can be named and compared, as in PyTorch, but not used."""
+    """Where a Tensor lives: always `device("cpu")`. Others can be named and compared, as in PyTorch, but not used.
+
+    >>> import tinygrad_edu as T
+    >>> T.zeros(1).device, T.zeros(1).device == T.device("cpu")
+    (device(type='cpu'), True)
+    """
 
     __slots__ = ("index", "type")
 

@@ -25,17 +25,36 @@ __all__ = [
 
 
 def is_anomaly_enabled() -> bool:
-    """True if new nodes remember their forward line."""
+    """True if new nodes remember their forward line.
+
+    >>> import tinygrad_edu as T
+    >>> with T.autograd.detect_anomaly():
+    ...     print(T.is_anomaly_enabled())
+    True
+    """
     return thread.state.anomaly
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """True if, in anomaly mode, a gradient that is NaN raises."""
+    """True if, in anomaly mode, a gradient that is NaN raises.
+
+    >>> import tinygrad_edu as T
+    >>> with T.autograd.detect_anomaly(check_nan=False):
+    ...     print(T.is_anomaly_check_nan_enabled())
+    False
+    """
     return thread.state.check_nan
 
 
 def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
-    """Switch anomaly mode on or off until the next call."""
+    """Switch anomaly mode on or off until the next call.
+
+    >>> import tinygrad_edu as T
+    >>> T.set_anomaly_enabled(True)
+    >>> T.is_anomaly_enabled()
+    True
+    >>> T.set_anomaly_enabled(False)
+    """
     thread.state.anomaly, thread.state.check_nan = bool(enabled), bool(check_nan)
 
 
@@ -45,6 +64,11 @@ class set_detect_anomaly:
     Args:
         mode: on or off.
         check_nan: let a backward pass raise at the first node that returns NaN.
+
+    >>> import tinygrad_edu as T
+    >>> with T.autograd.set_detect_anomaly(True):
+    ...     print(T.is_anomaly_enabled())
+    True
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:

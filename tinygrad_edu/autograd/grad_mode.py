@@ -35,7 +35,13 @@ def is_grad_enabled() -> bool:
 
 
 def is_inference_mode_enabled() -> bool:
-    """True inside `inference_mode` in this thread."""
+    """True inside `inference_mode` in this thread.
+
+    >>> import tinygrad_edu as T
+    >>> with T.inference_mode():
+    ...     print(T.is_inference_mode_enabled())
+    True
+    """
     return thread.state.inference
 
 
@@ -218,7 +224,13 @@ class inference_mode(_Mode):
 
 
 class set_multithreading_enabled(_Mode):
-    """Accepted so that PyTorch programs run. Here every backward pass runs in the thread that asks for it."""
+    """Accepted so that PyTorch programs run. Here every backward pass runs in the thread that asks for it.
+
+    >>> import tinygrad_edu as T
+    >>> with T.autograd.set_multithreading_enabled(False):
+    ...     print(T.autograd.is_multithreading_enabled())
+    False
+    """
 
     def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
@@ -236,5 +248,10 @@ class set_multithreading_enabled(_Mode):
 
 
 def is_multithreading_enabled() -> bool:
-    """The value that `set_multithreading_enabled` got in this thread, True at first; nothing depends on it."""
+    """The value that `set_multithreading_enabled` got in this thread, True at first; nothing depends on it.
+
+    >>> import tinygrad_edu as T
+    >>> T.autograd.is_multithreading_enabled()
+    True
+    """
     return thread.state.multithreading

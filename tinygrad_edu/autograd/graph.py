@@ -44,7 +44,14 @@ class TensorMeta(NamedTuple):
 
 
 class GradientEdge(NamedTuple):
-    """An edge of the graph: a node and the number of one of its outputs. Stands for a tensor in `grad` and `backward`."""
+    """An edge of the graph: a node and the number of one of its outputs. Stands for a tensor in `grad` and `backward`.
+
+    >>> import tinygrad_edu as T
+    >>> y = T.tensor(3.0, requires_grad=True) ** 2
+    >>> edge = T.autograd.graph.get_gradient_edge(y)
+    >>> edge.node.name(), edge.output_nr
+    ('PowBackward0', 0)
+    """
 
     node: Node
     output_nr: int

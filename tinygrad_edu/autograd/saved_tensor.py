@@ -33,6 +33,11 @@ class SavedTensor:
     """A tensor that a node keeps for its backward rule, with the version it had, packed by the hooks in force.
 
     An input of the op is kept as it is. An output is kept without its node, since the node would keep itself alive.
+
+    >>> import tinygrad_edu as T
+    >>> y = T.tensor(3.0, requires_grad=True).exp()
+    >>> y.grad_fn._saved_result
+    tensor(20.0855, grad_fn=<ExpBackward0>)
     """
 
     __slots__ = ("_array", "_counter", "_leaf", "_node", "_output_nr", "_tensor", "_unpack", "_version")

@@ -86,7 +86,12 @@ def met(found: str, expected: str) -> str:
 
 
 class Switches:
-    """A namespace of settings such as `backends.cudnn`. Programs may set them; nothing here depends on them."""
+    """A namespace of settings such as `backends.cudnn`. Programs may set them; nothing here depends on them.
+
+    >>> import tinygrad_edu as T
+    >>> T.backends.cudnn.benchmark
+    False
+    """
 
     # This allows importing names below it.
     __path__: list[str] = []  # noqa: RUF012

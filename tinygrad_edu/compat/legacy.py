@@ -35,15 +35,30 @@ channels_last, channels_last_3d = "channels_last", "channels_last_3d"
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Has no effect: everything is already computed in the same order each time."""
+    """Has no effect: everything is already computed in the same order each time.
+
+    >>> import tinygrad_edu as T
+    >>> T.use_deterministic_algorithms(True)
+    """
 
 
 def set_num_threads(num: int) -> None:
-    """Has no effect: NumPy's matrix products use their own threads (set OMP_NUM_THREADS in the environment)."""
+    """Has no effect: NumPy's matrix products use their own threads (set OMP_NUM_THREADS in the environment).
+
+    >>> import tinygrad_edu as T
+    >>> T.set_num_threads(4)
+    >>> T.get_num_threads()
+    1
+    """
 
 
 def get_num_threads() -> int:
-    """1."""
+    """1.
+
+    >>> import tinygrad_edu as T
+    >>> T.get_num_threads()
+    1
+    """
     return 1
 
 
@@ -68,8 +83,16 @@ class _LegacyType(type):
         return f"<class 'torch.{cls.__name__}'>"
 
 
+_DOC = """A tensor of {kind}, made from data, as in `([1, 2])`, or from a shape, as in `(2, 3)`.
+
+>>> import tinygrad_edu as T
+>>> T.{name}([1, 0]).dtype, T.{name}(2, 3).shape
+(tinygrad_edu.{kind}, tinygrad_edu.Size([2, 3]))
+"""
+
+
 def _legacy(kind: dtype) -> Any:
-    doc = f"A tensor of {kind.name}, made from data, as in `([1, 2])`, or from a shape, as in `(2, 3)`."
+    doc = _DOC.format(kind=kind.name, name=f"{kind.legacy_name}Tensor")
     return _LegacyType(f"{kind.legacy_name}Tensor", (), {"dtype": kind, "__doc__": doc, "__module__": __name__})
 
 

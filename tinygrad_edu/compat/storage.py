@@ -109,7 +109,13 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
 
 
 def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
-    """Change the shape in place to that of another tensor; see `resize_`."""
+    """Change the shape in place to that of another tensor; see `resize_`.
+
+    >>> import tinygrad_edu as T
+    >>> T.resize_as_(T.arange(4), T.zeros(2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
     return resize_(self, the_template.shape)
 
 

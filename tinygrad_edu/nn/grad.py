@@ -23,6 +23,17 @@ def _gradient(convolve: Any, of: int, given: list[Any], size: Any, grad_output: 
     return found
 
 
+_DOC = """The gradient of `{name}` with respect to its {of}, from the gradient of its output.
+
+>>> import tinygrad_edu as T
+>>> from tinygrad_edu.nn.grad import {name}_{of}
+>>> size = {size}
+>>> three, two = T.full(size, 3.0), T.full(size, 2.0)
+>>> {name}_{of}({given}).item()
+6.0
+"""
+
+
 def _pair(name: str) -> tuple[Any, Any]:
     convolve = getattr(F, name)
 
@@ -50,7 +61,8 @@ def _pair(name: str) -> tuple[Any, Any]:
 
     for function, of in ((input, "input"), (weight, "weight")):
         function.__name__ = function.__qualname__ = f"{name}_{of}"
-        function.__doc__ = f"The gradient of `{name}` with respect to its {of}, from the gradient of its output."
+        given = "size, three, two" if of == "input" else "three, size, two"
+        function.__doc__ = _DOC.format(name=name, of=of, given=given, size=(1,) * (int(name[4]) + 2))
     return input, weight
 
 

@@ -21,7 +21,16 @@ __all__ = [
 
 
 class UninitializedParameter(Parameter):
-    """A parameter whose shape is still unknown."""
+    """A parameter whose shape is still unknown.
+
+    >>> import tinygrad_edu as T
+    >>> layer = T.nn.LazyLinear(2)
+    >>> layer.weight
+    <UninitializedParameter>
+    >>> _ = layer(T.ones(5, 3))
+    >>> layer.weight.shape
+    tinygrad_edu.Size([2, 3])
+    """
 
     @property
     def shape(self) -> Any:
@@ -165,9 +174,21 @@ class _LazyNorm(_Lazy):
         return self.num_features == 0
 
 
+_DOC = """A `{name}` that infers {size} from its first input.
+
+>>> import tinygrad_edu as T
+>>> layer = T.nn.Lazy{name}({arguments})
+>>> _ = layer(T.ones({shape}))
+>>> layer.{size}
+3
+"""
+
+
 def _lazily(base: type, kind: type[Module]) -> Any:
     size = getattr(base, "_size")  # noqa: B009
-    doc = f"A `{kind.__name__}` that infers {size} from its first input."
+    arguments = "2, kernel_size=1" if base is _LazyConv else ""
+    shape = ", ".join("23456"[: int(kind.__name__[-2]) + 2])
+    doc = _DOC.format(name=kind.__name__, size=size, arguments=arguments, shape=shape)
     return type(f"Lazy{kind.__name__}", (base, kind), {"_becomes": kind, "__doc__": doc, "__module__": __name__})
 
 

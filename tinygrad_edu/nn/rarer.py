@@ -119,7 +119,12 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """The maxima of as many windows as requested, for volumes."""
+    """The maxima of as many windows as requested, for volumes.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.AdaptiveMaxPool3d(1)(T.arange(8.0).reshape(1, 2, 2, 2))
+    tensor([[[[7.]]]])
+    """
 
     _function: Any = staticmethod(F.adaptive_max_pool3d)
 
@@ -161,7 +166,12 @@ class LPPool2d(_LPPoolNd):
 
 
 class LPPool3d(_LPPoolNd):
-    """The p-norm of each window of volumes."""
+    """The p-norm of each window of volumes.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.LPPool3d(2, kernel_size=2)(T.ones(1, 2, 2, 2))  # √8
+    tensor([[[[2.8284]]]])
+    """
 
     _function: Any = staticmethod(F.lp_pool3d)
 
@@ -200,13 +210,25 @@ class _FractionalMaxPool(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):
-    """Max pooling of images with random strides (Graham 2014)."""
+    """Max pooling of images with random strides (Graham 2014).
+
+    >>> import tinygrad_edu as T
+    >>> _ = T.manual_seed(0)
+    >>> T.nn.FractionalMaxPool2d(2, output_size=3)(T.rand(1, 1, 5, 5)).shape
+    tinygrad_edu.Size([1, 1, 3, 3])
+    """
 
     _function: Any = staticmethod(F.fractional_max_pool2d)
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
-    """Max pooling of volumes with random strides (Graham 2014)."""
+    """Max pooling of volumes with random strides (Graham 2014).
+
+    >>> import tinygrad_edu as T
+    >>> _ = T.manual_seed(0)
+    >>> T.nn.FractionalMaxPool3d(2, output_size=2)(T.rand(1, 1, 4, 4, 4)).shape
+    tinygrad_edu.Size([1, 1, 2, 2, 2])
+    """
 
     _dims = 3
     _function: Any = staticmethod(F.fractional_max_pool3d)
@@ -258,14 +280,31 @@ class MaxUnpool2d(_MaxUnpool):
 
 
 class MaxUnpool3d(_MaxUnpool):
-    """Puts the elements back where MaxPool3d took them from, with zeros elsewhere."""
+    """Puts the elements back where MaxPool3d took them from, with zeros elsewhere.
+
+    >>> import tinygrad_edu as T
+    >>> x = T.arange(8.0).reshape(1, 2, 2, 2)
+    >>> values, indices = T.nn.MaxPool3d(2, return_indices=True)(x)
+    >>> T.nn.MaxUnpool3d(2)(values, indices)
+    tensor([[[[0., 0.],
+              [0., 0.]],
+    <BLANKLINE>
+             [[0., 0.],
+              [0., 7.]]]])
+    """
 
     _dims = 3
     _function: Any = staticmethod(F.max_unpool3d)
 
 
 class Dropout3d(_DropoutNd):
-    """Dropout of whole channels, for volumes (N, C, D, H, W)."""
+    """Dropout of whole channels, for volumes (N, C, D, H, W).
+
+    >>> import tinygrad_edu as T
+    >>> layer = T.nn.Dropout3d(0.5).eval()
+    >>> layer(T.ones(1, 1, 1, 1, 2))
+    tensor([[[[[1., 1.]]]]])
+    """
 
     _function: Any = staticmethod(F.dropout3d)
 
@@ -282,7 +321,14 @@ class AlphaDropout(_DropoutNd):
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """Alpha dropout of whole channels."""
+    """Alpha dropout of whole channels.
+
+    >>> import tinygrad_edu as T
+    >>> layer = T.nn.FeatureAlphaDropout(0.5).eval()
+    >>> layer(T.ones(1, 2, 2))
+    tensor([[[1., 1.],
+             [1., 1.]]])
+    """
 
     _function: Any = staticmethod(F.feature_alpha_dropout)
 
@@ -350,7 +396,13 @@ NLLLoss2d = _loss("NLLLoss2d", "nll_loss", module=__name__)
 
 
 class SyncBatchNorm(_BatchNorm):
-    """BatchNorm over the batches of several processes. In a single process, as here, it is BatchNorm."""
+    """BatchNorm over the batches of several processes. In a single process, as here, it is BatchNorm.
+
+    >>> import tinygrad_edu as T
+    >>> model = T.nn.Sequential(T.nn.Linear(2, 3), T.nn.BatchNorm1d(3))
+    >>> type(T.nn.SyncBatchNorm.convert_sync_batchnorm(model)[1]).__name__
+    'SyncBatchNorm'
+    """
 
     def __init__(
         self,

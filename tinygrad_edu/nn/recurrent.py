@@ -55,7 +55,12 @@ _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
 class RNNBase(Module):
-    """The base of RNN, LSTM and GRU. `mode` is "LSTM", "GRU", "RNN_TANH" or "RNN_RELU"."""
+    """The base of RNN, LSTM and GRU. `mode` is "LSTM", "GRU", "RNN_TANH" or "RNN_RELU".
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.RNNBase("GRU", input_size=2, hidden_size=3).weight_ih_l0.shape
+    tinygrad_edu.Size([9, 2])
+    """
 
     def __init__(
         self,
@@ -332,7 +337,12 @@ class GRU(RNNBase):
 
 
 class RNNCellBase(Module):
-    """The base of RNNCell, LSTMCell and GRUCell. `num_chunks` is the number of gates."""
+    """The base of RNNCell, LSTMCell and GRUCell. `num_chunks` is the number of gates.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.RNNCellBase(input_size=2, hidden_size=3, bias=True, num_chunks=4).weight_ih.shape
+    tinygrad_edu.Size([12, 2])
+    """
 
     _mode = ""
 

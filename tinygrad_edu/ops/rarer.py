@@ -145,7 +145,12 @@ def lcm(input, other) -> Tensor:
 
 @public(inplace=lambda self, other: self.copy_(nextafter(self, other)))
 def nextafter(input, other) -> Tensor:
-    """The next representable number after `input`, in the direction of `other`."""
+    """The next representable number after `input`, in the direction of `other`.
+
+    >>> import tinygrad_edu as T
+    >>> T.nextafter(T.tensor(1.0), T.tensor(2.0)) - 1
+    tensor(1.1921e-07)
+    """
     return Nextafter.apply(input, other)
 
 
@@ -625,7 +630,12 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1) -> Tensor:
 
 @public(inplace=lambda self, b1, b2, *, beta=1, alpha=1: self.copy_(addbmm(self, b1, b2, beta=beta, alpha=alpha)))
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1) -> Tensor:
-    """beta·input + alpha·Σ batch1ᵢ·batch2ᵢ."""
+    """beta·input + alpha·Σ batch1ᵢ·batch2ᵢ.
+
+    >>> import tinygrad_edu as T
+    >>> T.addbmm(T.zeros(1, 1), T.ones(2, 1, 3), T.ones(2, 3, 1))
+    tensor([[6.]])
+    """
     return input * beta + sum(bmm(batch1, batch2), 0) * alpha
 
 

@@ -333,7 +333,19 @@ class LambdaLR(LRScheduler):
 
 
 class MultiplicativeLR(LambdaLR):
-    """Multiplies the current rates by a function of the epoch."""
+    """Multiplies the current rates by a function of the epoch.
+
+    >>> import tinygrad_edu as T
+    >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = T.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
+    >>> rates = []
+    >>> for _ in range(3):
+    ...     rates.append(scheduler.get_last_lr()[0])
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.5, 0.25]
+    """
 
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
@@ -648,7 +660,21 @@ class _OfSchedulers(LRScheduler):
 
 
 class SequentialLR(_OfSchedulers):
-    """Runs schedulers one after the other. Each starts at its milestone."""
+    """Runs schedulers one after the other. Each starts at its milestone.
+
+    >>> import tinygrad_edu as T
+    >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
+    >>> S = T.optim.lr_scheduler
+    >>> parts = [S.ConstantLR(optimizer, 0.1, total_iters=2), S.ExponentialLR(optimizer, 0.5)]
+    >>> scheduler = S.SequentialLR(optimizer, parts, milestones=[2])
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(scheduler.get_last_lr()[0])
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [0.1, 0.1, 1.0, 0.5]
+    """
 
     def __init__(
         self, optimizer: Optimizer, schedulers: list[Any], milestones: list[int], last_epoch: int = -1
@@ -689,7 +715,20 @@ class SequentialLR(_OfSchedulers):
 
 
 class ChainedScheduler(_OfSchedulers):
-    """Applies several schedulers at the same time, each to the rates that the previous one has set."""
+    """Applies several schedulers at the same time, each to the rates that the previous one has set.
+
+    >>> import tinygrad_edu as T
+    >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
+    >>> S = T.optim.lr_scheduler
+    >>> scheduler = S.ChainedScheduler([S.ExponentialLR(optimizer, 0.5), S.ConstantLR(optimizer, 0.1, total_iters=2)])
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [0.1, 0.05, 0.25, 0.125]
+    """
 
     def __init__(self, schedulers: list[Any], optimizer: Optimizer | None = None) -> None:
         if len(schedulers) < 1:

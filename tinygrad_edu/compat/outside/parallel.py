@@ -10,7 +10,13 @@ __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel", "parallel
 
 
 class DataParallel(Module):
-    """Runs `module` on the CPU, as PyTorch does without a GPU. Its parameters get the prefix `module.`."""
+    """Runs `module` on the CPU, as PyTorch does without a GPU. Its parameters get the prefix `module.`.
+
+    >>> import tinygrad_edu as T
+    >>> model = T.nn.DataParallel(T.nn.Linear(2, 1))
+    >>> [name for name, _ in model.named_parameters()]
+    ['module.weight', 'module.bias']
+    """
 
     def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
         super().__init__()

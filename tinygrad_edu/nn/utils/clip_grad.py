@@ -64,7 +64,15 @@ def get_total_norm(
 
 
 def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, foreach: Any = None) -> None:
-    """Scale all gradients by `max_norm` / `total_norm`, if that is less than 1."""
+    """Scale all gradients by `max_norm` / `total_norm`, if that is less than 1.
+
+    >>> import tinygrad_edu as T
+    >>> w = T.tensor([3.0, 4.0], requires_grad=True)
+    >>> (w * w / 2).sum().backward()
+    >>> T.nn.utils.clip_grads_with_norm_([w], 1.0, T.tensor(5.0))
+    >>> w.grad
+    tensor([0.6000, 0.8000])
+    """
     factor = max_norm / (float(total_norm._data) + 1e-6)
     for g in _gradients(parameters):
         if not factor >= 1:
@@ -72,7 +80,14 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, 
 
 
 def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
-    """The older name of `clip_grad_norm_`."""
+    """The older name of `clip_grad_norm_`.
+
+    >>> import tinygrad_edu as T
+    >>> w = T.tensor([3.0, 4.0], requires_grad=True)
+    >>> (w * w / 2).sum().backward()
+    >>> T.nn.utils.clip_grad_norm([w], 1.0)
+    tensor(5.)
+    """
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,

@@ -47,7 +47,12 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Tensor]:
-    """The sequences without their padding."""
+    """The sequences without their padding.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.utils.rnn.unpad_sequence(T.tensor([[1, 2], [3, 0]]), T.tensor([2, 1]), batch_first=True)
+    [tensor([1, 2]), tensor([3])]
+    """
     rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     return [row[: int(n)] for row, n in zip(rows, lengths, strict=True)]
 
@@ -60,6 +65,11 @@ class PackedSequence(NamedTuple):
         batch_sizes: the number of sequences that have a first step, a second step, ….
         sorted_indices: the sequence of the batch at each position; None if they were already sorted by length.
         unsorted_indices: the position of each sequence of the batch.
+
+    >>> import tinygrad_edu as T
+    >>> packed = T.nn.utils.rnn.pack_sequence([T.tensor([1, 2, 3]), T.tensor([4, 5])])
+    >>> packed.data, packed.batch_sizes
+    (tensor([1, 4, 2, 5, 3]), tensor([2, 2, 1]))
     """
 
     data: Tensor

@@ -298,7 +298,12 @@ def fftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = Non
 
 @_fft
 def ifftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The inverse of `fftn`."""
+    """The inverse of `fftn`.
+
+    >>> import tinygrad_edu as T
+    >>> T.fft.ifftn(T.fft.fftn(T.tensor([[1.0, 2.0]]))).real
+    tensor([[1., 2.]])
+    """
     return _complex_transform("ifftn", input, s, _several(dim), norm, False)
 
 
@@ -315,19 +320,35 @@ def rfftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = No
 
 @_fft
 def irfftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The inverse of `rfftn`."""
+    """The inverse of `rfftn`.
+
+    >>> import tinygrad_edu as T
+    >>> T.fft.irfftn(T.fft.rfftn(T.eye(2)))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     return _from_half("irfftn", input, s, _several(dim), norm, False)
 
 
 @_fft
 def hfftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """`hfft` along the last of several dimensions, `fft` along the others."""
+    """`hfft` along the last of several dimensions, `fft` along the others.
+
+    >>> import tinygrad_edu as T
+    >>> T.fft.hfftn(T.tensor([[1.0, 1j]]))
+    tensor([[1., 1.]])
+    """
     return _from_half("hfftn", input, s, _several(dim), norm, True)
 
 
 @_fft
 def ihfftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The inverse of `hfftn`."""
+    """The inverse of `hfftn`.
+
+    >>> import tinygrad_edu as T
+    >>> T.fft.ihfftn(T.tensor([[1.0, 3.0]])).real
+    tensor([[ 2., -1.]])
+    """
     return _to_half("ihfftn", input, s, _several(dim), norm, False)
 
 
@@ -337,37 +358,70 @@ def _several(dim: Any) -> Any:
 
 @_fft
 def fft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """The Fourier transform along two dimensions."""
+    """The Fourier transform along two dimensions.
+
+    >>> import tinygrad_edu as T
+    >>> T.fft.fft2(T.ones(2, 2)).real
+    tensor([[4., 0.],
+            [0., 0.]])
+    """
     return fftn(input, s, dim, norm)
 
 
 @_fft
 def ifft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """The inverse of `fft2`."""
+    """The inverse of `fft2`.
+
+    >>> import tinygrad_edu as T
+    >>> T.fft.ifft2(T.fft.fft2(T.eye(2))).real
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     return ifftn(input, s, dim, norm)
 
 
 @_fft
 def rfft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """`fft2` of real numbers. The last dimension holds only half of the spectrum, as in `rfft`."""
+    """`fft2` of real numbers. The last dimension holds only half of the spectrum, as in `rfft`.
+
+    >>> import tinygrad_edu as T
+    >>> T.fft.rfft2(T.ones(2, 4)).shape
+    tinygrad_edu.Size([2, 3])
+    """
     return rfftn(input, s, dim, norm)
 
 
 @_fft
 def irfft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """The inverse of `rfft2`."""
+    """The inverse of `rfft2`.
+
+    >>> import tinygrad_edu as T
+    >>> T.fft.irfft2(T.fft.rfft2(T.eye(2)))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     return irfftn(input, s, dim, norm)
 
 
 @_fft
 def hfft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """`hfftn` along two dimensions."""
+    """`hfftn` along two dimensions.
+
+    >>> import tinygrad_edu as T
+    >>> T.fft.hfft2(T.tensor([[1.0, 1j]]))
+    tensor([[1., 1.]])
+    """
     return hfftn(input, s, dim, norm)
 
 
 @_fft
 def ihfft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """The inverse of `hfft2`."""
+    """The inverse of `hfft2`.
+
+    >>> import tinygrad_edu as T
+    >>> T.fft.ihfft2(T.tensor([[1.0, 3.0]])).real
+    tensor([[ 2., -1.]])
+    """
     return ihfftn(input, s, dim, norm)
 
 

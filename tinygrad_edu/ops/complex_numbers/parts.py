@@ -377,7 +377,12 @@ def _itself(name):
         return input
 
     same.__name__ = name
-    same.__doc__ = "The tensor itself: here, conjugation and negation are never delayed."
+    same.__doc__ = f"""The tensor itself: here, conjugation and negation are never delayed.
+
+    >>> import tinygrad_edu as T
+    >>> T.{name}(T.tensor([1j]).conj())
+    tensor([0.-1.j])
+    """
     return public()(same)
 
 
@@ -386,12 +391,22 @@ for _name in ("resolve_conj", "resolve_neg"):
 
 
 def is_conj(input):
-    """False: here, conjugation is never delayed."""
+    """False: here, conjugation is never delayed.
+
+    >>> import tinygrad_edu as T
+    >>> T.is_conj(T.tensor([1j]).conj())
+    False
+    """
     return False
 
 
 def is_neg(input):
-    """False: here, negation is never delayed."""
+    """False: here, negation is never delayed.
+
+    >>> import tinygrad_edu as T
+    >>> T.is_neg(-T.ones(2))
+    False
+    """
     return False
 
 

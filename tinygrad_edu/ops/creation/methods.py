@@ -158,7 +158,12 @@ def __reversed__(self: Tensor) -> Tensor:
 
 
 def is_same_size(self: Tensor, other: Tensor) -> bool:
-    """True if both tensors have the same shape."""
+    """True if both tensors have the same shape.
+
+    >>> import tinygrad_edu as T
+    >>> T.is_same_size(T.zeros(2, 3), T.ones(2, 3))
+    True
+    """
     return self._data.shape == other._data.shape
 
 
@@ -173,7 +178,12 @@ def is_nonzero(self: Tensor) -> bool:
 
 
 def is_signed(self: Tensor) -> bool:
-    """True if the dtype can hold negative numbers."""
+    """True if the dtype can hold negative numbers.
+
+    >>> import tinygrad_edu as T
+    >>> T.is_signed(T.tensor([1])), T.is_signed(T.tensor([1], dtype=T.uint8))
+    (True, False)
+    """
     return self._data.dtype.kind in "fic"
 
 

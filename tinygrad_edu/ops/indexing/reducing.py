@@ -178,5 +178,10 @@ def _index_reduce_(self, dim, index, source, reduce, *, include_self=True):
 
 @public(inplace=_index_reduce_)
 def index_reduce(input: Tensor, dim, index, source, reduce, *, include_self: bool = True) -> Tensor:
-    """`input` with the slices of `source` combined with its slices `index` along `dim`, by "prod", "mean", "amax" or "amin"."""
+    """`input` with the slices of `source` combined with its slices `index` along `dim`, by "prod", "mean", "amax" or "amin".
+
+    >>> import tinygrad_edu as T
+    >>> T.index_reduce(T.tensor([1.0, 5.0]), 0, T.tensor([0, 0]), T.tensor([3.0, 2.0]), "amax")
+    tensor([3., 5.])
+    """
     return IndexReduce.apply(input, source, **_indexed(input, dim, index, source, reduce, include_self))

@@ -153,7 +153,15 @@ def _or_singular(name, compute, *arrays):
 
 
 class LinAlgError(RuntimeError):
-    """PyTorch's `torch.linalg.LinAlgError`: a matrix was singular, for example."""
+    """PyTorch's `torch.linalg.LinAlgError`: a matrix was singular, for example.
+
+    >>> import tinygrad_edu as T
+    >>> try:
+    ...     T.linalg.cholesky(-T.eye(2))
+    ... except T.linalg.LinAlgError as error:
+    ...     print(type(error).__name__)
+    LinAlgError
+    """
 
 
 linalg_functions["LinAlgError"] = LinAlgError

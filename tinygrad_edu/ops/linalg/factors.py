@@ -323,7 +323,14 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
 
 @public(where=(functions,))
 def _qr(input: Tensor, some: bool = True) -> Any:
-    """The decomposition input = Q·R: the older form of `linalg.qr`."""
+    """The decomposition input = Q·R: the older form of `linalg.qr`.
+
+    >>> import tinygrad_edu as T
+    >>> A = T.tensor([[3.0, 1.0], [4.0, 2.0]])
+    >>> Q, R = T.qr(A)
+    >>> T.allclose(Q @ R, A)
+    True
+    """
     return _OldQr(qr(input, "reduced" if some else "complete"))
 
 
@@ -447,7 +454,14 @@ def cholesky_solve(input: Tensor, L, upper: bool = False) -> Tensor:
 
 @public()
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
-    """The inverse of the matrix whose Cholesky factor is `input`."""
+    """The inverse of the matrix whose Cholesky factor is `input`.
+
+    >>> import tinygrad_edu as T
+    >>> A = T.tensor([[4.0, 0.0], [0.0, 2.0]])
+    >>> T.cholesky_inverse(T.linalg.cholesky(A))
+    tensor([[0.2500, 0.0000],
+            [0.0000, 0.5000]])
+    """
     return cholesky_solve(eye(input.shape[-1], dtype=input.dtype), input, upper)
 
 
@@ -465,7 +479,12 @@ def matrix_exp(input: Tensor) -> Tensor:
 
 @public(where=_LINALG, method=False)
 def _diagonal(A: Tensor, *, offset=0, dim1=-2, dim2=-1) -> Tensor:
-    """The diagonals of matrices, as a view."""
+    """The diagonals of matrices, as a view.
+
+    >>> import tinygrad_edu as T
+    >>> T.linalg.diagonal(T.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([1., 4.])
+    """
     return diagonal(A, offset, dim1, dim2)
 
 
@@ -526,20 +545,38 @@ def tensorsolve(A: Tensor, B, dims=None) -> Tensor:
 
 @public(where=_LINALG, method=False)
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """The Cholesky factor, and a status: 0 means success. See `cholesky`."""
+    """The Cholesky factor, and a status: 0 means success. See `cholesky`.
+
+    >>> import tinygrad_edu as T
+    >>> L, info = T.linalg.cholesky_ex(T.tensor([[4.0]]))
+    >>> L, info
+    (tensor([[2.]]), tensor(0, dtype=tinygrad_edu.int32))
+    """
     factor = linalg_functions["cholesky"](A, upper=upper)
     return _CholeskyEx((factor, wrap(np.zeros(A.shape[:-2], np.int32))))
 
 
 @public(where=_LINALG, method=False)
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
-    """The inverse, and a status: 0 means success. See `inv`."""
+    """The inverse, and a status: 0 means success. See `inv`.
+
+    >>> import tinygrad_edu as T
+    >>> inverse, info = T.linalg.inv_ex(T.tensor([[4.0]]))
+    >>> inverse, info
+    (tensor([[0.2500]]), tensor(0, dtype=tinygrad_edu.int32))
+    """
     return _InvEx((inv(A), wrap(np.zeros(A.shape[:-2], np.int32))))
 
 
 @public(where=_LINALG, method=False)
 def solve_ex(A: Tensor, B, *, left: bool = True, check_errors: bool = False) -> Any:
-    """The solution, and a status: 0 means success. See `solve`."""
+    """The solution, and a status: 0 means success. See `solve`.
+
+    >>> import tinygrad_edu as T
+    >>> X, info = T.linalg.solve_ex(T.tensor([[2.0]]), T.tensor([[6.0]]))
+    >>> X, info
+    (tensor([[3.]]), tensor(0, dtype=tinygrad_edu.int32))
+    """
     return _SolveEx((solve(A, B, left=left), wrap(np.zeros(A.shape[:-2], np.int32))))
 
 
@@ -556,13 +593,23 @@ def frobenius_norm(input: Tensor, dim=None, keepdim: bool = False) -> Tensor:
 
 @public(method=False)
 def nuclear_norm(input: Tensor, keepdim: bool = False) -> Tensor:
-    """The sum of the singular values."""
+    """The sum of the singular values.
+
+    >>> import tinygrad_edu as T
+    >>> T.nuclear_norm(T.tensor([[3.0, 0.0], [0.0, 4.0]]))
+    tensor(7.)
+    """
     return svdvals(input).sum(-1)
 
 
 @public(method=False)
 def chain_matmul(*matrices):
-    """The matrix product of several matrices."""
+    """The matrix product of several matrices.
+
+    >>> import tinygrad_edu as T
+    >>> T.chain_matmul(T.ones(1, 2), T.ones(2, 3), T.ones(3, 1))
+    tensor([[6.]])
+    """
     return linalg_functions["multi_dot"](list(matrices))
 
 
@@ -571,6 +618,13 @@ def svd_lowrank(A: Tensor, q=6, niter=2, M=None) -> Any:
     """Approximate the q largest singular values of A - M and their vectors: (U, S, V), in `niter` iterations.
 
     Source: Halko, Martinsson and Tropp, "Finding structure with randomness", algorithm 5.1, arXiv:0909.4061.
+
+    >>> import tinygrad_edu as T
+    >>> _ = T.manual_seed(0)
+    >>> A = T.tensor([[3.0], [4.0]]) @ T.tensor([[1.0, 0.0]])  # rank 1
+    >>> U, S, V = T.svd_lowrank(A, q=1)
+    >>> S
+    tensor([5.])
     """
     A = A if M is None else A - M
     wide = A.shape[-2] < A.shape[-1]
@@ -587,7 +641,15 @@ def svd_lowrank(A: Tensor, q=6, niter=2, M=None) -> Any:
 
 @public(method=False)
 def pca_lowrank(A: Tensor, q=None, center: bool = True, niter=2) -> Any:
-    """The principal components of the rows: `svd_lowrank` of A minus the mean of its rows."""
+    """The principal components of the rows: `svd_lowrank` of A minus the mean of its rows.
+
+    >>> import tinygrad_edu as T
+    >>> _ = T.manual_seed(0)
+    >>> points = T.tensor([[0.0, 0.0], [1.0, 2.0], [2.0, 4.0]])  # on a line
+    >>> U, S, V = T.pca_lowrank(points, q=1)
+    >>> S
+    tensor([3.1623])
+    """
     least = min(A.shape[-2:])
     q = min(6, least) if q is None else q
     if not 0 <= q <= least:

@@ -195,7 +195,14 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
 
 @public(where=_LINALG, method=False)
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
-    """L and U in one matrix, the row exchanges, and the number of the first 0 on the diagonal of U (0 if there is none)."""
+    """L and U in one matrix, the row exchanges, and the number of the first 0 on the diagonal of U (0 if there is none).
+
+    >>> import tinygrad_edu as T
+    >>> LU, pivots, info = T.linalg.lu_factor_ex(T.tensor([[2.0, 1.0], [4.0, 3.0]]))
+    >>> LU, pivots, info
+    (tensor([[ 4.0000,  3.0000],
+            [ 0.5000, -0.5000]]), tensor([2, 2], dtype=tinygrad_edu.int32), tensor(0, dtype=tinygrad_edu.int32))
+    """
     _checked("torch.linalg.lu_factor", A, pivot)
     LU, pivots, info = LinalgLuFactorEx.apply(A)
     if check_errors and info._data.any():
@@ -229,7 +236,14 @@ def _refuse_zero(info):
 
 @public(where=_LINALG, method=False)
 def _lu_solve(LU, pivots, B, *, left: bool = True, adjoint: bool = False) -> Tensor:
-    """The X of A·X = B (X·A = B with `left=False`, Aᵀ in place of A with `adjoint`), from the result of `lu_factor`."""
+    """The X of A·X = B (X·A = B with `left=False`, Aᵀ in place of A with `adjoint`), from the result of `lu_factor`.
+
+    >>> import tinygrad_edu as T
+    >>> LU, pivots = T.linalg.lu_factor(T.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    >>> T.linalg.lu_solve(LU, pivots, T.tensor([[2.0], [8.0]]))
+    tensor([[1.],
+            [2.]])
+    """
     if not left:
         return _t(_lu_solve(LU, pivots, _t(B), adjoint=not adjoint))
     L, U, P = LuUnpack.apply(LU, LU_pivots=pivots)
@@ -241,7 +255,14 @@ def _lu_solve(LU, pivots, B, *, left: bool = True, adjoint: bool = False) -> Ten
 
 @public()
 def lu_solve(b, LU_data, LU_pivots) -> Tensor:
-    """The older form of `linalg.lu_solve`."""
+    """The older form of `linalg.lu_solve`.
+
+    >>> import tinygrad_edu as T
+    >>> LU, pivots = T.linalg.lu_factor(T.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    >>> T.lu_solve(T.tensor([[2.0], [8.0]]), LU, pivots)
+    tensor([[1.],
+            [2.]])
+    """
     warnings.warn(
         "torch.lu_solve is deprecated in favor of torch.linalg.lu_solveand will be removed in a future PyTorch release.\n"
         "Note that torch.linalg.lu_solve has its arguments reversed.\nX = torch.lu_solve(B, LU, pivots)\n"
@@ -254,7 +275,14 @@ def lu_solve(b, LU_data, LU_pivots) -> Tensor:
 
 @public(method=False)
 def lu_unpack(LU_data, LU_pivots, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    """P, L and U from the result of `lu_factor`. What is not asked for is returned empty."""
+    """P, L and U from the result of `lu_factor`. What is not asked for is returned empty.
+
+    >>> import tinygrad_edu as T
+    >>> A = T.tensor([[2.0, 1.0], [4.0, 3.0]])
+    >>> P, L, U = T.lu_unpack(*T.linalg.lu_factor(A))
+    >>> T.equal(P @ L @ U, A)
+    True
+    """
     L, U, P = LuUnpack.apply(LU_data, LU_pivots=LU_pivots)
     none = wrap(np.zeros(0, LU_data._data.dtype))
     return _LuUnpack((P if unpack_pivots else none, L if unpack_data else none, U if unpack_data else none))
@@ -262,7 +290,14 @@ def lu_unpack(LU_data, LU_pivots, unpack_data: bool = True, unpack_pivots: bool 
 
 @public()
 def _lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out=None) -> Any:
-    """The older form of `linalg.lu_factor`."""
+    """The older form of `linalg.lu_factor`.
+
+    >>> import tinygrad_edu as T
+    >>> LU, pivots = T.lu(T.tensor([[2.0, 1.0], [4.0, 3.0]]))
+    >>> LU
+    tensor([[ 4.0000,  3.0000],
+            [ 0.5000, -0.5000]])
+    """
     warnings.warn(
         "torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be removed in a future "
         "PyTorch release.\nLU, pivots = torch.lu(A, compute_pivots)\nshould be replaced with\n"

@@ -119,7 +119,14 @@ def _max_unpool(dims):
         return _unpool(input, indices, sizes, dims)
 
     unpool.__name__ = f"max_unpool{dims}d"
-    unpool.__doc__ = "Zeros with the elements at the places that max_pool took them from."
+    unpool.__doc__ = f"""Puts the elements back where max_pool{dims}d took them from, with zeros elsewhere.
+
+    >>> import tinygrad_edu as T
+    >>> x = T.arange({2.0**dims}).reshape{(1, *(2,) * dims)}
+    >>> values, indices = T.nn.functional.max_pool{dims}d(x, 2, return_indices=True)
+    >>> T.nn.functional.max_unpool{dims}d(values, indices, 2).flatten()[-2:]
+    tensor([0., {2.0**dims - 1:.0f}.])
+    """
     return public(where=_NN, method=False)(unpool)
 
 
@@ -133,7 +140,12 @@ _max_unpool(3)
 
 @public(where=_NN, method=False)
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """As dropout, of whole channels of volumes (N, C, D, H, W) or (C, D, H, W)."""
+    """As dropout, of whole channels of volumes (N, C, D, H, W) or (C, D, H, W).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.dropout3d(T.ones(1, 1, 1, 1, 2), training=False)
+    tensor([[[[[1., 1.]]]]])
+    """
     return dropped_channels(input, p, training, inplace, "dropout3d", 5)
 
 
@@ -153,7 +165,13 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 
 @public(where=_BOTH, method=False)
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Alpha dropout of whole channels."""
+    """Alpha dropout of whole channels.
+
+    >>> import tinygrad_edu as T
+    >>> T.feature_alpha_dropout(T.ones(1, 2, 2), training=False)
+    tensor([[[1., 1.],
+             [1., 1.]]])
+    """
     return _alpha_dropout(input, p, training, channels(input))
 
 

@@ -460,13 +460,23 @@ def _wide(old, new, step, align_corners, cubic):
 
 @public(where=_NN, method=False)
 def upsample(input: Tensor, size=None, scale_factor=None, mode: str = "nearest", align_corners=None) -> Tensor:
-    """The older name of `interpolate`."""
+    """The older name of `interpolate`.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.upsample(T.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    """
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 @public(where=_NN, method=False)
 def upsample_nearest(input: Tensor, size=None, scale_factor=None) -> Tensor:
-    """The older name of `interpolate` with mode "nearest"."""
+    """The older name of `interpolate` with mode "nearest".
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.upsample_nearest(T.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    """
     warnings.warn(
         "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.",
         UserWarning,
@@ -477,7 +487,12 @@ def upsample_nearest(input: Tensor, size=None, scale_factor=None) -> Tensor:
 
 @public(where=_NN, method=False)
 def upsample_bilinear(input: Tensor, size=None, scale_factor=None) -> Tensor:
-    """The older name of `interpolate` with mode "bilinear" and aligned corners."""
+    """The older name of `interpolate` with mode "bilinear" and aligned corners.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.upsample_bilinear(T.tensor([[[[1.0, 3.0]]]]), size=(1, 3))
+    tensor([[[[1., 2., 3.]]]])
+    """
     warnings.warn(
         "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.",
         UserWarning,

@@ -153,9 +153,17 @@ def max_pool3d(
     return (values, places) if return_indices else values
 
 
-nn_functions["max_pool3d_with_indices"] = lambda *args, **kwargs: max_pool3d(
-    *args, **{**kwargs, "return_indices": True}
-)
+def max_pool3d_with_indices(*args: Any, **kwargs: Any) -> Any:
+    """As `max_pool3d` with `return_indices=True`.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.max_pool3d_with_indices(T.arange(8.0).reshape(1, 2, 2, 2), 2)
+    (tensor([[[[7.]]]]), tensor([[[[7]]]]))
+    """
+    return max_pool3d(*args, **{**kwargs, "return_indices": True})
+
+
+nn_functions["max_pool3d_with_indices"] = max_pool3d_with_indices
 
 
 def _evenly(n, m):
@@ -205,7 +213,12 @@ def adaptive_max_pool2d(input: Tensor, output_size, return_indices: bool = False
 
 @public(where=_NN, method=False)
 def adaptive_max_pool3d(input: Tensor, output_size, return_indices: bool = False) -> Any:
-    """The maxima of `output_size` windows that cover volumes evenly."""
+    """The maxima of `output_size` windows that cover volumes evenly.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.adaptive_max_pool3d(T.arange(8.0).reshape(1, 2, 2, 2), 1)
+    tensor([[[[7.]]]])
+    """
     values, places = _adaptive_max(input, output_size, 3)
     return (values, places) if return_indices else values
 
@@ -249,7 +262,13 @@ def _fractional(name, dims, input, kernel_size, output_size, output_ratio, retur
 def fractional_max_pool2d(
     input: Tensor, kernel_size, output_size=None, output_ratio=None, return_indices: bool = False, _random_samples=None
 ) -> Any:
-    """Max pooling of images with random strides, so that any output size is possible."""
+    """Max pooling of images with random strides, so that any output size is possible.
+
+    >>> import tinygrad_edu as T
+    >>> _ = T.manual_seed(0)
+    >>> T.nn.functional.fractional_max_pool2d(T.rand(1, 1, 5, 5), 2, output_size=3).shape
+    tinygrad_edu.Size([1, 1, 3, 3])
+    """
     return _fractional(
         "fractional_max_pool2d", 2, input, kernel_size, output_size, output_ratio, return_indices, _random_samples
     )
@@ -259,7 +278,13 @@ def fractional_max_pool2d(
 def fractional_max_pool3d(
     input: Tensor, kernel_size, output_size=None, output_ratio=None, return_indices: bool = False, _random_samples=None
 ) -> Any:
-    """Max pooling of volumes with random strides, so that any output size is possible."""
+    """Max pooling of volumes with random strides, so that any output size is possible.
+
+    >>> import tinygrad_edu as T
+    >>> _ = T.manual_seed(0)
+    >>> T.nn.functional.fractional_max_pool3d(T.rand(1, 1, 4, 4, 4), 2, output_size=2).shape
+    tinygrad_edu.Size([1, 1, 2, 2, 2])
+    """
     return _fractional(
         "fractional_max_pool3d", 3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples
     )
@@ -364,7 +389,12 @@ def adaptive_avg_pool3d(input: Tensor, output_size) -> Tensor:
 
 @public(where=_NN, method=False)
 def lp_pool3d(input: Tensor, norm_type, kernel_size, stride=None, ceil_mode: bool = False) -> Tensor:
-    """The p-norm of each window of volumes, with p = norm_type."""
+    """The p-norm of each window of volumes, with p = norm_type.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.lp_pool3d(T.ones(1, 2, 2, 2), 2, kernel_size=2)  # √8
+    tensor([[[[2.8284]]]])
+    """
     pooled = avg_pool3d(functions["pow"](input, norm_type), kernel_size, stride, 0, ceil_mode)
     room = math.prod(as_tuple(kernel_size, 3))
     size = functions["sign"](pooled) * functions["relu"](functions["abs"](pooled))

@@ -303,7 +303,12 @@ def sub(input, other, *, alpha=1) -> Tensor:
 @operator("__rsub__")
 @public(method=False)
 def rsub(input, other, *, alpha=1) -> Tensor:
-    """other - alpha * input."""
+    """other - alpha * input.
+
+    >>> import tinygrad_edu as T
+    >>> T.rsub(T.tensor([1.0, 2.0]), 10)
+    tensor([9., 8.])
+    """
     _refuse_booleans(input, other)
     if not isinstance(other, int | float | complex):
         return RsubTensor.apply(input, other, alpha=alpha)

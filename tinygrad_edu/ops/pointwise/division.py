@@ -182,7 +182,12 @@ def div(input, other, *, rounding_mode=None) -> Tensor:
 
 @public(inplace=Div, number_first=True)
 def true_divide(input, other) -> Tensor:
-    """input / other, with broadcasting; integers become floats."""
+    """input / other, with broadcasting; integers become floats.
+
+    >>> import tinygrad_edu as T
+    >>> T.true_divide(T.tensor([1, 3]), 2)
+    tensor([0.5000, 1.5000])
+    """
     return Div.apply(input, other)
 
 

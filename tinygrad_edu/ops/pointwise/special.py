@@ -285,7 +285,12 @@ def sinc(input: Tensor) -> Tensor:
 
 @public(inplace=I0)
 def i0(input: Tensor) -> Tensor:
-    """The modified Bessel function of the first kind, of order 0."""
+    """The modified Bessel function of the first kind, of order 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.i0(T.tensor([0.0, 1.0]))
+    tensor([1.0000, 1.2661])
+    """
     return I0.apply(input)
 
 
@@ -306,7 +311,12 @@ def i1e(input):
 
 @public()
 def mvlgamma(input: Tensor, p) -> Tensor:
-    """The logarithm of the multivariate gamma function of dimension `p`."""
+    """The logarithm of the multivariate gamma function of dimension `p`.
+
+    >>> import tinygrad_edu as T
+    >>> T.mvlgamma(T.tensor(2.0), p=1)  # ln Γ(2) = 0
+    tensor(0.)
+    """
     if (input.detach() <= (p - 1) / 2).any():
         raise RuntimeError("All elements must be greater than (p-1)/2")
     total = lgamma(input)
