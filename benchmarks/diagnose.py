@@ -302,7 +302,7 @@ def causes() -> None:
         *practice.BROKEN,
         *setups.BROKEN,
     ]
-    right = [*healthy.HEALTHY, *unseen.HEALTHY, *forum.HEALTHY, *threads.HEALTHY, *setups.HEALTHY]
+    right = [*healthy.HEALTHY, *unseen.HEALTHY, *forum.HEALTHY, *threads.HEALTHY, *setups.HEALTHY, *practice.HEALTHY]
     rows: dict[str, list[int]] = {"viz": [0] * 8}
     for case in cases:
         kind, line, _ = ours(case.program)

@@ -33,7 +33,14 @@ def test_the_cause_and_its_line_come_first(engine, case):
 
 @pytest.mark.parametrize(
     "case",
-    [*healthy.HEALTHY, *unseen.HEALTHY, *forum.HEALTHY, *threads.HEALTHY, *setups.HEALTHY],
+    [
+        *healthy.HEALTHY,
+        *unseen.HEALTHY,
+        *forum.HEALTHY,
+        *threads.HEALTHY,
+        *setups.HEALTHY,
+        *practice.HEALTHY,
+    ],
     ids=lambda case: case.name,
 )
 def test_nothing_is_called_certain_about_a_program_that_is_right(engine, case):

@@ -80,6 +80,7 @@ KINDS = {
     "eval-mode": Kind(5, "Training steps in evaluation mode.", "the eval()"),
     "rate-too-large": Kind(5, "The loss grows from step to step.", "where the optimizer is made, or the update"),
     "rate-too-small": Kind(5, "The steps move nothing.", "where the optimizer, or the scheduler, is made"),
+    "weight-decay": Kind(5, "A weight decay that is stronger than the gradients.", "where the optimizer is made"),
     "made-anew": Kind(5, "A new optimizer or model for each step, or the same weights again.", "where it is made, or where the weights are put back"),
     "never-backward": Kind(5, "Steps without any backward().", "the step()"),
     "never-steps": Kind(5, "Backward passes without any step().", "the backward()"),

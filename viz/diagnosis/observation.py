@@ -28,6 +28,9 @@ class Seen:
     arrived: int = 0  # how many gradients had arrived anywhere before that one
     low: float | None = None
     of_grad: int | None = None  # the leaf whose `.grad` it is
+    bound: float | None = (
+        None  # of what a sigmoid, tanh or softmax made: the share that lies where its slope is next to 0
+    )
 
     @property
     def finite(self) -> bool:
@@ -104,6 +107,7 @@ class Leaf:
     copied_in: int | None = None  # line
     looked: int = -1  # how many writes there had been when its rows were looked at last
     size: float = 0.0  # its largest magnitude when last looked at
+    began: float = 0.0  # likewise, before the first step
 
 
 @dataclass(slots=True)
@@ -177,6 +181,7 @@ class Held:
     made_here: bool = True
     maximises: bool = False
     stack: tuple[int, ...] = ()  # the lines that ran when it was made
+    decay: float = 0.0  # the largest weight decay of its groups
 
 
 @dataclass
@@ -200,6 +205,16 @@ class Part:
     repeated: int = 1  # under how many names one module holds it
     names: list[str] = field(default_factory=list)  # these names, where there are several
     untrained_statistics: int = 0  # calls of a batch norm in evaluation mode with the statistics it was born with
+
+
+@dataclass
+class Kept:
+    """A variable that keeps values of earlier steps, with their graphs."""
+
+    name: str
+    line: int | None  # that adds to it
+    counts: list[int]  # how many such values it kept, each time that it was looked at after one more pass
+    passes: int  # there had been when it was looked at last
 
 
 @dataclass
@@ -244,7 +259,7 @@ class Observation:
     parts: list[Part] = field(default_factory=list)
     warnings: list[tuple[str, int | None]] = field(default_factory=list)
     functions: list[FunctionCheck] = field(default_factory=list)
-    kept: list[tuple[str, int, int | None]] = field(default_factory=list)  # name, values of older steps alive, line
+    kept: list[Kept] = field(default_factory=list)
     asked_in_vain: list[tuple[int, int]] = field(
         default_factory=list
     )  # value whose `.grad` was read and is no leaf, line

@@ -26,6 +26,8 @@ EXPLAINS = {
 }
 
 
+ON_PURPOSE = {"requires-grad-off"}  # which is a common wish: not told beside a cause that is certain
+
 _NO_NUMBERS = {
     "saturated", "vanishing", "exploding", "zero", "dead-relu", "clamp", "times-zero", "rate-too-small", "rate-too-large",
 }  # fmt: skip
@@ -53,6 +55,8 @@ def rank(findings: list[Finding]) -> list[Finding]:
             known.share = max(known.share, finding.share)
             known.certain = known.certain or finding.certain
     explained = {follows for finding in once.values() for follows in EXPLAINS.get(finding.kind, ())}
+    if any(finding.certain for finding in once.values()):
+        explained |= {kind for kind in ON_PURPOSE if not any(one.certain and one.kind == kind for one in once.values())}
     left = [finding for finding in once.values() if finding.kind not in explained]
     left.sort(key=_weight)
     for place, finding in enumerate(left):

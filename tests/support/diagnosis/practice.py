@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .broken import Broken
+from .healthy import Healthy
 
 BROKEN = [
     Broken(
@@ -815,6 +816,181 @@ opt = torch.optim.SGD([*rnn.parameters(), *readout.parameters()], lr=1e-12)
 for _ in range(3):
     x = torch.rand(8, 40, 1)
     loss = (readout(rnn(x)[0][:, -1]) - x.mean(1)).pow(2).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "practice: sigmoid of raw pixels",
+        2,
+        "saturated",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(8)
+class MLP(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc1 = nn.Linear(36, 20)
+        self.fc2 = nn.Linear(20, 4)
+    def forward(self, x):
+        h = torch.sigmoid(self.fc1(x))  #!
+        return self.fc2(h)
+images = torch.randint(0, 256, (64, 36)).float()  #!
+labels = torch.randint(0, 4, (64,))
+model = MLP()
+opt = torch.optim.SGD(model.parameters(), lr=0.01)
+for epoch in range(8):
+    for i in range(0, 64, 16):
+        opt.zero_grad()
+        nn.functional.cross_entropy(model(images[i:i + 16]), labels[i:i + 16]).backward()
+        opt.step()
+""",
+    ),
+    Broken(
+        "practice: attention scores not scaled",
+        2,
+        "saturated",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(9)
+class Attention(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.q, self.k, self.v = nn.Linear(d, d, bias=False), nn.Linear(d, d, bias=False), nn.Linear(d, d)
+        for lin in (self.q, self.k):
+            nn.init.normal_(lin.weight, std=1.0)  #!
+        self.out = nn.Linear(d, 2)
+    def forward(self, x):
+        scores = self.q(x) @ self.k(x).transpose(-2, -1)  #!
+        att = scores.softmax(-1)  #!
+        return self.out((att @ self.v(x)).mean(1))
+net = Attention(32)
+opt = torch.optim.Adam(net.parameters(), lr=1e-3)
+for _ in range(5):
+    x, y = torch.randn(4, 6, 32), torch.randint(0, 2, (4,))
+    loss = nn.functional.cross_entropy(net(x), y)
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "practice: padding mask inverted in pooled sentence vector",
+        2,
+        "times-zero",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(11)
+class Sentence(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.emb = nn.Embedding(30, 8, padding_idx=0)
+        self.fc = nn.Linear(8, 2)
+    def forward(self, ids):
+        mask = (ids == 0).float().unsqueeze(-1)  #!
+        h = self.emb(ids) * mask  #!
+        return self.fc(h.sum(1) / mask.sum(1).clamp(min=1))
+model = Sentence()
+opt = torch.optim.Adam(model.parameters(), lr=0.01)
+ids = torch.randint(1, 30, (16, 6))
+ids[:, 4:] = 0
+y = torch.randint(0, 2, (16,))
+for step in range(5):
+    loss = nn.functional.cross_entropy(model(ids), y)
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "practice: reconstruction trained against itself instead of the clean image",
+        5,
+        "unused-labels",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(24)
+class Denoiser(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.f = nn.Sequential(nn.Linear(9, 16), nn.ReLU(), nn.Linear(16, 9))
+    def forward(self, x): return self.f(x)
+clean = torch.rand(40, 9)
+noisy = clean + 0.3 * torch.randn_like(clean)
+model = Denoiser()
+opt = torch.optim.Adam(model.parameters(), lr=1e-3)
+for epoch in range(4):
+    for i in range(0, 40, 10):
+        x, target = noisy[i:i + 10], clean[i:i + 10]
+        out = model(x)
+        loss = nn.functional.mse_loss(out, x)  #!
+        opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "practice: weight decay that eats the weights",
+        5,
+        "weight-decay",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(25)
+net = nn.Sequential(nn.Linear(5, 12), nn.ReLU(), nn.Linear(12, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1, weight_decay=5.0)  #!
+x = torch.randn(50, 5); y = (x[:, :1] - x[:, 1:2])
+for epoch in range(20):
+    loss = nn.functional.mse_loss(net(x), y)
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "practice: sorted inputs",
+        5,
+        "shuffled-apart",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+x = torch.rand(40, 1) * 6
+y = torch.sin(x) + 0.1 * torch.randn(40, 1)
+x, _ = torch.sort(x, dim=0)  #!
+net = nn.Sequential(nn.Linear(1, 16), nn.Tanh(), nn.Linear(16, 1))
+opt = torch.optim.Adam(net.parameters(), lr=1e-2)
+for _ in range(6):
+    loss = nn.functional.mse_loss(net(x), y)
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "practice: layernorm over one feature",
+        2,
+        "zero",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1), nn.LayerNorm(1))  #!
+opt = torch.optim.Adam(net.parameters(), lr=1e-2)
+x = torch.randn(32, 4); y = x.sum(1, keepdim=True)
+for _ in range(5):
+    loss = nn.functional.mse_loss(net(x), y)
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+]
+
+HEALTHY = [
+    Healthy(
+        "practice: a cache of two keys",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+net = nn.Linear(3, 3)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+cache, losses = {}, []
+for step in range(8):
+    cache[step % 2] = net(torch.randn(5, 3))
+    loss = cache[step % 2].pow(2).mean()
+    losses.append(loss.item())
     opt.zero_grad(); loss.backward(); opt.step()
 """,
     ),

@@ -11,6 +11,7 @@ from viz.diagnosis.observation import Observation, Ran, Seen, Through
 
 SECOND = "backward through the graph a second time"
 LEAF_WRITTEN = "used in an in-place operation"
+STEADY = 3  # looks at which what a variable keeps was as much as before
 SUMS = {"add", "__add__", "__radd__", "__iadd__", "add_"}
 WRITTEN = "modified by an inplace operation"
 
@@ -138,12 +139,16 @@ def _with_item(code: str) -> tuple[str, str] | None:
 
 
 def _kept(seen: Observation) -> Iterator[Finding]:
-    for name, count, line in seen.kept:
+    passes = sum(each.done and each.kind == "backward" for each in seen.passes)
+    for kept in seen.kept:
+        name, line, count = kept.name, kept.line, kept.counts[-1]
+        if len(kept.counts) >= STEADY and len(set(kept.counts[-STEADY:])) == 1:
+            continue  # it holds the last few, or one for each key: it does not grow
         code = seen.places.code(line)
         found = re.search(r"append\((\w+)\)", code)
         change = (code, code.replace(found[0], f"append({found[1]}.detach())")) if found else None
         yield Finding(
-            "graph-grows", line, True,
+            "graph-grows", line, 2 * count >= passes,
             f"{name} holds {count} tensors of several steps, each with the graph behind it"
             + (f" (line {line}, `{code}`)" if line else "")
             + ": no step's graph is freed.",

@@ -292,8 +292,12 @@ def _picked(seen: Observation, op: Ran, value: Seen) -> int | None:
 
 
 def _near_grad(seen: Observation, nr: int) -> bool:
+    return any(seen.values[one].of_grad is not None for one in _makers_inputs(seen, nr))
+
+
+def _makers_inputs(seen: Observation, nr: int) -> tuple[int, ...]:
     maker = seen.maker(seen.values[nr])
-    return maker is not None and any(seen.values[one].of_grad is not None for one in maker.inputs)
+    return () if maker is None else maker.inputs
 
 
 SAYS = {
@@ -305,7 +309,7 @@ SAYS = {
     "no-grad": "{code} switches recording off: `{op}` in line {at} ran under it, and no gradient comes back to {names}.",
     "inference-mode": "{code} switches recording off for good: `{op}` in line {at} ran under it, and no gradient comes back to {names}.",
     "integer-op": "{code} returns integers or booleans (`{op}`), which have no slope: no gradient comes back to {names}.",
-    "requires-grad-off": "{code} switches requires_grad off for {names}, so autograd records nothing for it.",
+    "requires-grad-off": "{code} switches requires_grad off for {names}: autograd records nothing there.",
     "rebound": "{code} makes a new tensor and gives it the parameter's name. The new tensor is not a leaf that requires grad: {names} gets no further gradient.",
     "wrong-backward": "{code}: the result of this Function has no gradient, so none comes back to {names}.",
     "cut": "{code}: `{op}` was not recorded, so no gradient comes back to {names}.",
@@ -335,7 +339,7 @@ def _cut_finding(
     text = SAYS[cut.kind].format(
         code=code, names=listed(names), op=cut.op.name if cut.op else "", at=cut.op.line if cut.op else cut.line
     )
-    text += f" None of {len(seen.passes)} backward passes gave it a gradient."
+    text += f" None of {len(seen.passes)} backward passes gave {'it' if len(names) == 1 else 'them'} a gradient."
     if failed is not None:
         text += " backward() itself raised an error, because nothing that led to the loss requires grad."
     held = all(leaf.held for leaf in leaves)
@@ -479,9 +483,21 @@ def _rebound_or_non_leaf(seen: Observation) -> Iterator[Finding]:
         rebound = any(seen.values[nr].of_grad is not None or _near_grad(seen, nr) for nr in op.inputs)
         kind = "rebound" if rebound else "non-leaf"
         code = f"Line {op.line}, `{seen.places.code(op.line)}`,"
+        others: list[int] = []
         if rebound:
+            others = [other for other in _rebinding(seen) if other != op.line]
             text = SAYS["rebound"].format(code=code, names=name)
+            if others:
+                text += (
+                    f" So {'does' if len(others) == 1 else 'do'} "
+                    + listed([f"line {other}, `{seen.places.code(other)}`" for other in others])
+                    + "."
+                )
             fix = FIXES["rebound"]
+            if others:
+                fix += f" Change {listed([f'line {other}' for other in others])} in the same way."
+            if not re.search(r"zero_grad|\.grad = None|\.grad\.zero_|\.grad\.data\.zero_", seen.places.text):
+                fix += f" Reset the gradient after the update, or the next one is added to it: `{name}.grad = None`."
         else:
             text = (
                 f"{code} computes {name} from another tensor (`{op.name}`), so {name} is not a leaf. backward() keeps "
@@ -492,9 +508,22 @@ def _rebound_or_non_leaf(seen: Observation) -> Iterator[Finding]:
                 f"separate line. Or call {name}.retain_grad() before backward() to look at the gradient."
             )
         yield Finding(
-            kind, op.line, True, text, fix, [name], [op.line or 0, line or 0], 1, path=[*op.inputs[:1], value.nr],
+            kind, op.line, True, text, fix, [name], [op.line or 0, *others, line or 0], 1, path=[*op.inputs[:1], value.nr],
             cut=value.nr, share=1.0, explains_error=seen.error is not None and any(word in seen.error["message"] for word in ("NoneType", NOT_A_LEAF)),
         )  # fmt: skip
+
+
+def _rebinding(seen: Observation) -> list[int]:
+    """The lines that compute a new tensor from a leaf and its own gradient, and record it: updates that make what is no leaf."""
+    found = []
+    for op in seen.ops:
+        leaves = {seen.values[nr].leaf for nr in op.inputs} - {None}
+        if op.line is None or not op.recorded or op.in_place or op.line in found or not leaves:
+            continue
+        gradients = {seen.values[one].of_grad for nr in op.inputs for one in (nr, *_makers_inputs(seen, nr))} - {None}
+        if leaves & gradients:
+            found.append(op.line)
+    return found
 
 
 def _asked_unrequired(seen: Observation) -> Iterator[Finding]:
@@ -523,23 +552,25 @@ def _unregistered(seen: Observation) -> Iterator[Finding]:
         return
     yield from _listed_parameters(seen)
     yield from _plain_attributes(seen)
+    lists: dict[tuple[int, str], list[Part]] = {}
     for part in seen.parts:
-        if part.registered:
-            continue
-        leaves = [seen.leaves[nr] for nr in part.parameters]
-        inner = [p for p in seen.parts if part.nr in p.parents]
-        leaves += [seen.leaves[nr] for p in inner for nr in p.parameters]
+        if not part.registered:
+            lists.setdefault((part.parents[0] if part.parents else part.nr, part.attribute), []).append(part)
+    for (nr, attribute), parts in lists.items():
+        inside = [part.nr for part in parts]
+        for place in inside:  # it grows: what is in them, and in that
+            inside += [one.nr for one in seen.parts if place in one.parents and one.nr not in inside]
+        leaves = [seen.leaves[leaf] for one in inside for leaf in seen.parts[one].parameters]
         lost = [leaf for leaf in leaves if leaf.gradients and not leaf.held]
         if not lost:
             continue
-        owner = seen.parts[part.parents[0]] if part.parents else part
-        line = seen.places.where_given(f"self.{part.attribute}") or part.line
+        line = seen.places.where_given(f"self.{attribute}") or parts[0].line
         names = seen.called(leaf.nr for leaf in lost)
         yield Finding(
             "unregistered", line, True,
-            f"Line {line}, `{seen.places.code(line)}`, keeps modules in a plain {'list'} of {owner.kind}, which parameters() "
+            f"Line {line}, `{seen.places.code(line)}`, keeps modules in a plain list or dict of {seen.parts[nr].kind}, which parameters() "
             f"does not look into. {listed(names)} got gradients, but no optimizer holds them: they never change.",
-            f"Keep them in nn.ModuleList: `self.{part.attribute} = T.nn.ModuleList([…])`.", names, [line or 0, part.line or 0], 1,
+            f"Keep them in nn.ModuleList: `self.{attribute} = T.nn.ModuleList([…])`.", names, [line or 0, parts[0].line or 0], 1,
             share=1.0,
         )  # fmt: skip
 

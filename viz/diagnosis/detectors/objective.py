@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from viz.diagnosis.detectors.comparing import compared
+from viz.diagnosis.detectors.families import TURNS, source
 from viz.diagnosis.finding import Finding, number
 from viz.diagnosis.observation import Observation, Ran, Seen, Through
 
@@ -16,19 +17,6 @@ LAYERS = {"linear", "addmm", "matmul", "__matmul__", "mm", "bmm", "conv1d", "con
 PROBABILITIES = {"softmax", "sigmoid", "sigmoid_", "softmin"}
 AMOUNTS = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
 CASTS = {"float", "to", "type", "double", "type_as"}
-TURNS = {
-    "view",
-    "reshape",
-    "squeeze",
-    "unsqueeze",
-    "flatten",
-    "transpose",
-    "permute",
-    "contiguous",
-    "to",
-    "float",
-    "clone",
-}
 OUTSIDE = "should be between 0 and 1"
 LOGS = {"log_softmax", "logsigmoid", "log_prob"}
 KEEPS_SIGN = {
@@ -62,6 +50,7 @@ TURNS_SIGN = {"neg", "__neg__", "negative"}
 ALWAYS_POSITIVE = AMOUNTS | {"cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits"}
 CLASS_LOSSES = {"cross_entropy", "nll_loss", "multi_margin_loss"}
 TARGETED = CLASS_LOSSES | AMOUNTS | {"binary_cross_entropy", "binary_cross_entropy_with_logits"}
+REORDERS = {"sort", "msort", "flip", "flipud", "roll"}
 RUNS_AWAY = 10.0  # times that a loss below zero grows
 
 
@@ -72,20 +61,9 @@ def find(seen: Observation) -> Iterator[Finding]:
     yield from _classes(seen)
     yield from _sign(seen)
     yield from _pairs(seen)
+    yield from _reordered(seen)
     yield from _rows(seen)
     yield from _outside_shuffles(seen)
-
-
-def _source(seen: Observation, nr: int) -> tuple[Seen, Ran | None]:
-    """A value and its maker, past what only changes its shape."""
-    value = seen.values[nr]
-    maker = seen.maker(value)
-    for _ in range(6):
-        if maker is None or maker.name not in TURNS or not maker.inputs:
-            break
-        value = seen.values[maker.inputs[0]]
-        maker = seen.maker(value)
-    return value, maker
 
 
 def _positive(value: Seen) -> bool:
@@ -99,7 +77,7 @@ def _scores(seen: Observation) -> Iterator[Finding]:
     for op in seen.ops:
         if op.name not in ("nll_loss", "kl_div") or not op.inputs or op.line in told:
             continue
-        value, maker = _source(seen, op.inputs[0])
+        value, maker = source(seen, op.inputs[0])
         named = maker.name if maker is not None else ""
         if named in PROBABILITIES and op.name == "nll_loss":
             continue  # told as a softmax where a log_softmax belongs
@@ -471,6 +449,45 @@ def _pairs(seen: Observation) -> Iterator[Finding]:
             [], [taken.line or 0, op.line or 0], 5, where=taken.where, share=0.9,
         )  # fmt: skip
         return
+
+
+def _reordered(seen: Observation) -> Iterator[Finding]:
+    """Rows of the inputs that were sorted, turned round or rolled, while the labels belong to the rows as they were, or the reverse."""
+    orders = [
+        op
+        for op in seen.ops
+        if op.name in REORDERS
+        and op.outputs
+        and not op.recorded
+        and len(seen.values[op.inputs[0]].shape) > 0
+        and _along_rows(op, len(seen.values[op.inputs[0]].shape))
+    ]
+    for op, *sides in _compared_sides(seen) if orders else ():
+        for order in orders:
+            has, own = [], set(order.outputs)
+            for nr in sides:
+                above = seen.above([nr])
+                has.append((bool(above & own), order.inputs[0] in above))
+            if {has[0][0], has[1][0]} != {True, False} or not has[0 if has[1][0] else 1][1]:
+                continue
+            what, rest = ("inputs", "labels") if has[0][0] else ("labels", "inputs")
+            yield Finding(
+                "shuffled-apart", order.line, False,
+                f"Line {order.line}, `{seen.places.code(order.line)}`, puts the {what} in another order (`{order.name}`), and the {rest} stay in the order before: "
+                f"`{op.name}` in line {op.line} compares each answer with the label of another row.",
+                "Take both by one order: `order = T.argsort(x); x, y = x[order], y[order]`.", [], [order.line or 0, op.line or 0], 5,
+                where=order.where, share=0.9,
+            )  # fmt: skip
+            return
+
+
+def _along_rows(op: Ran, rank: int) -> bool:
+    """Whether an op moves whole rows, and not what stands within one."""
+    dim = next(
+        (op.options[key] for key in ("dim", "dims", "1", "2") if key in op.options), -1 if "sort" in op.name else None
+    )
+    dims = dim if isinstance(dim, tuple) else (dim,)
+    return op.name in ("msort", "flipud") or any(isinstance(one, int) and one % rank == 0 for one in dims)
 
 
 def _as_many(seen: Observation, nr: int, taken: Ran) -> bool:

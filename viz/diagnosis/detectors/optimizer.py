@@ -12,6 +12,7 @@ from viz.diagnosis.observation import Held, Leaf, Moment, Observation
 
 SMALL = 1e-6  # a step, against the size of what it changes
 STILL = 1e-5  # a change of the loss over all steps, against the loss
+LEARNT = 1e-10  # a loss, in single precision, that cannot get much smaller
 LARGE = 3.0  # times that a loss grows over five passes or more; batches differ, so over fewer it takes
 AT_ONCE = 100.0
 GONE = 10.0  # times the first loss that all later ones are
@@ -19,6 +20,8 @@ THROWN = 0.5  # a step, against the size of the weights, that throws them about
 LEAP = 2.0  # likewise, where the loss came down again
 NOTHING = 1e-4  # of a gradient: what is left of it where a line makes next to nothing of it
 FACTORS = {"mul", "__mul__", "__rmul__", "div", "__truediv__"}
+EATEN = 0.3  # of the first size of the weights: below it they shrank
+TINY = 1e-30
 DECAYED = 1e-4  # of the first learning rate
 
 
@@ -67,7 +70,7 @@ def _held(seen: Observation) -> Iterator[Finding]:
             "stale-optimizer", line, True,
             f"Line {line}, `{seen.places.code(line)}`, creates new parameters after the optimizer was made in line "
             f"{made}. The optimizer still holds the old ones, which no op uses. {gets(names)} gradients but "
-            "never changes.",
+            f"never {'change' if len(names) > 1 else 'changes'}.",
             "Make the optimizer after the model is complete.", names, [line or 0, made or 0], 5, share=1.0,
         )  # fmt: skip
         return
@@ -174,7 +177,9 @@ def _rate(seen: Observation) -> Iterator[Finding]:
                 "Choose a bound, or a factor, of about 1: `max_norm=1.0`.", seen.called(held.leaves), [line or 0, held.line or 0], 5,
                 share=0.8,
             )  # fmt: skip
-        elif near < SMALL and (still or (rates and rates[-1] <= rates[0])):  # a warm-up begins small, and rises
+        elif (
+            near < SMALL and abs(losses[0]) > LEARNT and (still or (rates and rates[-1] <= rates[0]))
+        ):  # a warm-up begins small, and rises
             asleep = bool(seen.schedules) and not any(rates)  # a rate of 0 that a scheduler set
             line = seen.schedules[-1][1] if asleep else held.line
             yield Finding(
@@ -187,6 +192,7 @@ def _rate(seen: Observation) -> Iterator[Finding]:
                 [line or 0, held.line or 0], 5, share=0.8,
             )  # fmt: skip
         yield from _decayed(seen, held, own)
+        yield from _eaten(seen, held, own)
     if len(losses) >= 3 and len(lines) == 1 and all(math.isfinite(loss) for loss in losses):
         grows = sum(b > a for a, b in itertools.pairwise(losses))
         grown = LARGE if len(losses) >= 5 else AT_ONCE
@@ -256,6 +262,35 @@ def _shrunk(seen: Observation) -> tuple[int | None, str] | None:
                 )
             value = seen.values[ahead[0]]
     return None
+
+
+def _eaten(seen: Observation, held: Held, own: list[Moment]) -> Iterator[Finding]:
+    """A weight decay that outweighs the gradients: the weights shrink towards 0, whatever the data say."""
+    matrices = [leaf for leaf in (seen.leaves[nr] for nr in held.leaves) if len(leaf.shape) > 1 and leaf.gradients]
+    if not held.decay or len(own) < 3 or not matrices:
+        return
+    shrunk = math.prod(max(0.0, 1 - (step.rate or 0.0) * held.decay) for step in own)
+
+    def outweighed(leaf: Leaf) -> bool:
+        return (
+            min(
+                held.decay * leaf.began / max(leaf.gradients[0][1], TINY),
+                held.decay * leaf.size / max(leaf.gradients[-1][1], TINY),
+            )
+            > 1
+        )
+
+    eaten = [leaf for leaf in matrices if leaf.size < EATEN * leaf.began and (shrunk < EATEN or outweighed(leaf))]
+    if 2 * len(eaten) <= len(matrices):
+        return
+    names = seen.called(leaf.nr for leaf in eaten)
+    worst = min(eaten, key=lambda leaf: leaf.size / leaf.began)
+    yield Finding(
+        "weight-decay", held.line, False,
+        f"In {len(own)} steps {listed(names)} shrank towards 0, {worst.name or 'one'} from {number(worst.began)} to {number(worst.size)}: the weight decay of "
+        f"{held.decay:g} of the {held.kind} in line {held.line}, `{seen.places.code(held.line)}`, is stronger than the gradients.",
+        "Usual weight decays are 1e-4 to 1e-2, and up to 0.1 for AdamW.", names, [held.line or 0], 5, share=0.9,
+    )  # fmt: skip
 
 
 def _made_anew(seen: Observation) -> Iterator[Finding]:

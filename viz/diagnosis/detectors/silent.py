@@ -366,7 +366,7 @@ def _unseeded(seen: Observation) -> Iterator[Finding]:
         code = seen.places.code(maker)
         yield Finding(
             "unseeded", maker, False,
-            f"Line {line} starts the same training {len(found)} times, and line {maker}, `{code}`, starts from other "
+            f"The same training ran {len(found)} times (line {line} made an optimizer each time), and line {maker}, `{code}`, drew other "
             f"random numbers each time: the first loss is {number(began[0].loss)} in one run and "
             f"{number(began[1].loss or 0.0)} in another. Part of what differs between them is chance.",
             "Seed before each run that you compare, `T.manual_seed(0)`, and give a shuffling loader its own generator; or average over "

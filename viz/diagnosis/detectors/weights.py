@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from viz.diagnosis.detectors.families import RESHAPES
 from viz.diagnosis.observation import Leaf, Observation, Ran, Seen
 
 SOUND = ("xavier", "kaiming", "orthogonal", "eye", "dirac")
-SHAPES = {"view", "reshape", "squeeze", "unsqueeze", "flatten", "transpose", "permute", "contiguous", "t", "T", "mT"}
 
 
 def sized(seen: Observation, leaf: Leaf) -> int | None:
@@ -24,7 +24,7 @@ def sized(seen: Observation, leaf: Leaf) -> int | None:
 def outweighs(seen: Observation, value: Seen) -> int | None:
     """The line that set the weight, or the bias, that makes the result of a layer so large; None where its input does."""
     op = seen.maker(value)
-    while op is not None and op.name in SHAPES and op.inputs:
+    while op is not None and op.name in RESHAPES and op.inputs:
         value = seen.values[op.inputs[0]]
         op = seen.maker(value)
     if op is None:
@@ -50,7 +50,7 @@ def _leaf(seen: Observation, nr: int) -> Leaf | None:
         if value.leaf is not None:
             return seen.leaves[value.leaf]
         op = seen.maker(value)
-        if op is None or op.name not in SHAPES or not op.inputs:
+        if op is None or op.name not in RESHAPES or not op.inputs:
             return None
         value = seen.values[op.inputs[0]]
     return None

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import median
 
+from viz.diagnosis.detectors.families import TURNS, source
 from viz.diagnosis.detectors.weights import outweighs
 from viz.diagnosis.finding import Finding, listed, number
 from viz.diagnosis.observation import Leaf, Moment, Observation, Ran, Seen, Through
@@ -28,7 +32,8 @@ SQUASHES = {"sigmoid", "tanh", "softmax", "log_softmax", "sigmoid_", "tanh_", "e
 BOUNDED = {"sigmoid", "tanh", "sigmoid_", "tanh_"}
 LOST = 1e-20  # a gradient below which what follows is 0 for want of digits: it vanished before
 FAR_OUT = 20.0  # an input at which a sigmoid or tanh is flat in single precision
-ONE_OF_ALL = 0.999  # a share that a softmax gives to one, and next to nothing to the others
+MOST_UNITS = 0.9  # of the results of a sigmoid or tanh: where these lie at the bound, most units learn nothing
+MOST_ROWS = 0.8  # of the rows of a softmax, likewise
 THROWN = 0.5  # a step, against the size of the weights, that can kill a unit
 FALLEN = 0.05  # of the first loss: below it a model has learnt
 HARDLY = 0.02  # of a gradient: the most that a nearly saturated op lets pass
@@ -82,21 +87,6 @@ LAYERS = {
     "conv2d",
 }  # where a row, or a column, is a unit
 CLASS_LOSSES = {"cross_entropy", "cross_entropy_loss"}
-TURNS = {
-    "view",
-    "reshape",
-    "squeeze",
-    "unsqueeze",
-    "flatten",
-    "transpose",
-    "permute",
-    "contiguous",
-    "to",
-    "float",
-    "clone",
-    "__getitem__",
-}
-TURNED = {"t", "T", "mT", "transpose", "permute", "unsqueeze", "squeeze", "view", "reshape", "expand"}
 
 
 def find(seen: Observation) -> Iterator[Finding]:
@@ -105,6 +95,7 @@ def find(seen: Observation) -> Iterator[Finding]:
     yield from _blocked(seen)
     yield from _equal_units(seen)
     yield from _nearly_flat(seen)
+    yield from _normed_alone(seen)
 
 
 def _blocked(seen: Observation) -> Iterator[Finding]:
@@ -311,29 +302,31 @@ def _zero_factor(seen: Observation, op: Ran, given: Seen) -> tuple[str, int | No
     for nr in op.inputs:
         other = seen.values[nr]
         if other.nr != given.nr and other.peak == 0:
-            source, line = other, None
-            while (
-                source.leaf is None and (turn := seen.maker(source)) is not None and turn.name in TURNED and turn.inputs
-            ):
-                source = seen.values[turn.inputs[0]]
-            if source.leaf is not None:
-                leaf = seen.leaves[source.leaf]
+            first = _first_zero(seen, other)
+            if first is None:
+                return None  # how much a dropout drops is told elsewhere
+            if first.leaf is not None:
+                leaf = seen.leaves[first.leaf]
                 written = [write.line for write in leaf.writes if write.kind in ("init", "write") and write.line]
                 learns = leaf if leaf.requires_grad and leaf.held + leaf.gradients else None
-                return leaf.name or other.name or "a weight", next(iter(written), seen.origin(leaf)), learns
-            source = other
-            for _ in range(6):  # a mask is mostly made by a comparison and a cast
-                maker = seen.maker(source)
-                if maker is not None and "dropout" in maker.name:
-                    return None  # how much a dropout drops is told elsewhere
-                line = source.line if source.line != op.line else line
-                if maker is None or len(maker.inputs) != 1 or maker.name not in TURNS | TURNED:
-                    break
-                source = seen.values[maker.inputs[0]]
-            return other.name or f"the tensor of line {other.line}", line, None
+                return leaf.name or first.name or "a weight", next(iter(written), seen.origin(leaf)), learns
+            return other.name or f"the tensor of line {other.line}", first.line, None
     if any(item == 0 and not isinstance(item, bool) for item in op.options.values()):
         return "the number 0", None, None
     return None
+
+
+def _first_zero(seen: Observation, value: Seen) -> Seen | None:
+    """The first value that was 0 everywhere, of those that made `value` so; None where a dropout had a part in it."""
+    while value.leaf is None and (maker := seen.maker(value)) is not None:
+        if "dropout" in maker.name:
+            return None
+        given = [seen.values[nr] for nr in maker.inputs]
+        zeros = [one for one in given if one.peak == 0 and (one.floating or maker.name in TURNS)]
+        if not zeros:
+            break
+        value = next((one for one in zeros if one.requires_grad), zeros[0])
+    return value
 
 
 def _twice_softmax(seen: Observation) -> Iterator[Finding]:
@@ -352,12 +345,7 @@ def _twice_softmax(seen: Observation) -> Iterator[Finding]:
             wanted = {"softmax", "sigmoid"}
         else:
             continue
-        value = seen.values[op.inputs[0]]
-        maker = seen.maker(value)
-        for _ in range(6):
-            if maker is not None and maker.name in TURNS and maker.inputs:
-                value = seen.values[maker.inputs[0]]
-                maker = seen.maker(value)
+        value, maker = source(seen, op.inputs[0], TURNS | {"__getitem__"})
         if maker is None or maker.name not in wanted or maker.line in told:
             continue
         told.add(maker.line)
@@ -389,31 +377,68 @@ def layer_line(seen: Observation, op: Ran) -> int | None:
     return made if made is not None and hidden else op.line
 
 
+@dataclass
+class _Call:
+    """One call of a sigmoid, tanh or softmax: what it let through, and the share of its results that lie at the bound."""
+
+    op: Ran
+    passed: float  # of the largest gradient that came
+    bound: float
+    peak: float  # of its input
+
+
 def _nearly_flat(seen: Observation) -> Iterator[Finding]:
-    """A sigmoid or tanh whose inputs are so large that hardly any gradient passes, though not quite none."""
-    lines: dict[int | None, list[tuple[Ran, float, float]]] = {}
+    """A sigmoid, tanh or softmax whose inputs are so large that hardly any gradient passes, or that most units get none."""
+    lines: dict[int | None, list[_Call]] = {}
     for op in seen.ops:
-        choosing = op.name == "softmax"
-        if (op.name in BOUNDED or choosing) and op.recorded and op.inputs and op.outputs:
-            given, out = seen.values[op.inputs[0]], seen.values[op.outputs[0]]
-            if choosing and (out.peak or 0.0) < ONE_OF_ALL:
-                continue
-            if out.grad and given.grad is not None and (given.peak or 0.0) > FAR_OUT:
-                lines.setdefault(layer_line(seen, op), []).append((op, given.grad / out.grad, given.peak or 0.0))
-    for at, found in lines.items():
-        shares = sorted(share for _, share, _ in found)
-        op, _, peak = found[-1]
-        line = outweighs(seen, seen.values[found[0][0].inputs[0]]) or at
-        most = HARDLY if op.name in BOUNDED else HARDLY / 20
-        if len(found) < 2 or max(shares[len(shares) // 2], found[0][1]) > most:  # not where a step drove it there
+        if op.name not in BOUNDED | {"softmax"} or not op.recorded or not op.inputs or not op.outputs:
             continue
+        given, out = seen.values[op.inputs[0]], seen.values[op.outputs[0]]
+        if out.grad and given.grad is not None:
+            call = _Call(op, given.grad / out.grad, out.bound or 0.0, given.peak or 0.0)
+            lines.setdefault(layer_line(seen, op), []).append(call)
+    for at, calls in lines.items():
+        first, last = calls[0], calls[-1]  # the first call tells what a step drove there
+        passed = max(median(call.passed for call in calls), first.passed)
+        bound = min(median(call.bound for call in calls), first.bound)
+        choosing = last.op.name == "softmax"
+        little = passed <= (HARDLY / 20 if choosing else HARDLY) and last.peak > FAR_OUT
+        little = little and (not choosing or bound > 0)
+        if len(calls) < 2 or not (little or bound >= (MOST_ROWS if choosing else MOST_UNITS)):
+            continue
+        line = outweighs(seen, seen.values[first.op.inputs[0]]) or at
+        said = (
+            f"of the gradient {number(passed)} passes"
+            if little
+            else f"{bound:.0%} of its {'rows give all to one place' if choosing else 'results lie at the bound'}, where next to no gradient passes"
+        )
         yield Finding(
             "saturated", line, False,
-            f"Line {at}, `{seen.places.code(at)}`: `{op.name}` is nearly saturated. Its input reaches {number(peak)} in size, and of the "
-            f"gradient {number(shares[len(shares) // 2])} passes, in {len(found)} calls."
+            f"Line {at}, `{seen.places.code(at)}`: `{last.op.name}` is nearly saturated. Its input reaches {number(last.peak)} in size, and {said}, "
+            f"in {len(calls)} calls."
             + (f" That comes from the weights, which line {line}, `{seen.places.code(line)}`, made so large." if line != at else ""),
             "Scale the inputs to about 1 (subtract the mean, divide by the deviation), or make the weights smaller.",
-            [], [line or 0, at or 0], 2, where=op.where, path=[op.inputs[0], *op.outputs[:1]], cut=op.inputs[0], share=0.3,
+            [], [line or 0, at or 0], 2, where=last.op.where, path=[last.op.inputs[0], *last.op.outputs[:1]], cut=last.op.inputs[0], share=0.3,
+        )  # fmt: skip
+
+
+def _normed_alone(seen: Observation) -> Iterator[Finding]:
+    """A layer norm over one number: it takes its mean from it, and 0 is left, whatever came in."""
+    told = set()
+    for op in seen.ops:
+        shape = op.options.get("normalized_shape", op.options.get("1"))
+        if op.name != "layer_norm" or not op.recorded or not isinstance(shape, tuple) or math.prod(shape) != 1:
+            continue
+        line = layer_line(seen, op)
+        if line in told:
+            continue
+        told.add(line)
+        yield Finding(
+            "zero", line, True,
+            f"Line {line}, `{seen.places.code(line)}`: `layer_norm` over one number subtracts that number from itself. Its result does not depend on "
+            "its input, so no gradient passes.",
+            "Normalise over the features, of which there must be several; leave the norm out where there is one.",
+            [], [line or 0, op.line or 0], 2, where=op.where, path=[op.inputs[0], *op.outputs[:1]], cut=op.outputs[0], share=0.9,
         )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from collections import deque
 from types import FrameType, FunctionType
 from typing import Any
 
-from viz.diagnosis.observation import Alias
+from viz.diagnosis.observation import Alias, Kept
 from viz.diagnosis.watching.modules import Modules
 from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Watch
@@ -108,8 +108,6 @@ class Names:
         for name, thing in list(variables.items()):
             if name.startswith("__") or not isinstance(thing, (list, tuple, dict, set, deque)):
                 continue
-            if any(name == known for known, _, _ in seen.kept):
-                continue
             if isinstance(thing, dict) and any(isinstance(inner, (list, dict, set, deque)) for inner in thing.values()):
                 self._kept({f"{name}[{key!r}]": inner for key, inner in thing.items()})
                 continue
@@ -119,13 +117,19 @@ class Names:
                 if tensor.requires_grad and not tensor.is_leaf
             ]
             nrs = [nr for tensor in kept if (nr := self.values.known(tensor)) is not None]
-            if len({self._pass_of(nr) for nr in nrs}) > 1:
+            known = next((one for one in seen.kept if one.name == name), None)
+            if known is not None and known.passes < len(seen.passes):
+                known.counts.append(len(nrs))
+                known.passes = len(seen.passes)
+            elif known is not None:
+                known.counts[-1] = len(nrs)
+            elif len({self._pass_of(nr) for nr in nrs}) > 1:
                 places = self.watch.places
                 called = (places.where_called(name, method) for method in ("append", "add", "extend", "insert"))
                 line = (
                     next((line for line in called if line), None) or places.where_grown(name) or places.where_fed(name)
                 )
-                seen.kept.append((name, len(nrs), places.where_handed_in(line) or line))
+                seen.kept.append(Kept(name, places.where_handed_in(line) or line, [len(nrs)], len(seen.passes)))
 
     def _pass_of(self, nr: int) -> int:
         made = self.watch.seen.values[nr].op or 0

@@ -15,6 +15,7 @@ from viz.diagnosis.watching.writes import Writes
 MOST_OPS = 60_000  # that are written down; past them a program runs on unseen
 MOST_USES = 200  # ops that are noted for one leaf
 EXITS = {"item", "tolist", "numpy", "__float__", "__int__", "__bool__", "__array__", "__index__"}
+BOUNDED = {"sigmoid", "tanh", "sigmoid_", "tanh_", "softmax"}
 PLAIN_VIEWS = {"T", "mT", "H", "mH", "data", "real", "imag"}
 ALIASES = {
     "detach", "data", "view", "reshape", "T", "mT", "__getitem__", "squeeze", "unsqueeze", "transpose", "t", "permute",
@@ -138,6 +139,9 @@ class Ops:
         seen.ops.append(op)
         base = inputs[0] if name in ALIASES and inputs else None
         outputs = [self.values.value(tensor, line, op.nr, base) for tensor in made]
+        if name in BOUNDED and recorded and made:
+            dim = op.options.get("dim", op.options.get("1"))
+            seen.values[outputs[0]].bound = watch.at_bound(name, made[0], dim)
         for tensor in changed:
             before = self.values.last(tensor)
             nr = self.values.value(tensor, line, op.nr, before.base if before is not None else None)
@@ -224,11 +228,17 @@ class Ops:
                 seen.leaves[nr].frozen_at = self.watch.places.chosen(self.watch.stack())
 
 
+def _whole_numbers(item: Any) -> bool:
+    """Whether an argument is a shape or a list of dimensions."""
+    return isinstance(item, (tuple, list)) and 0 < len(item) < 9 and all(type(one) is int for one in item)
+
+
 def _options(args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {
         str(place): item for place, item in enumerate(args) if isinstance(item, (int, float, str, bool))
     }
     found |= {name: item for name, item in kwargs.items() if isinstance(item, (int, float, str, bool, tuple))}
+    found |= {str(place): tuple(item) for place, item in enumerate(args) if _whole_numbers(item)}
     for item in args:
         for part in item if isinstance(item, tuple) else (item,):
             if isinstance(part, slice):

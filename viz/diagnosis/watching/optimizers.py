@@ -65,6 +65,7 @@ class Optimizers:
                 rate = group.get("lr")
                 known.maximises = known.maximises or bool(group.get("maximize"))
                 known.rate = float(rate) if rate is not None else known.rate
+                known.decay = max(known.decay, float(group.get("weight_decay") or 0.0))
                 for tensor in group["params"]:
                     leaf = self.values.leaf(tensor)
                     if leaf not in known.leaves:
@@ -258,6 +259,7 @@ class Optimizers:
             leaf = seen.leaves[nr]
             leaf.writes.append(Write("step", "step", line, len(seen.passes), order, far / large if large else None))
             leaf.size = large
+            leaf.began = leaf.began or large
         return furthest / largest if largest else None
 
 

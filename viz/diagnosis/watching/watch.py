@@ -17,6 +17,8 @@ from viz.diagnosis.places import Places
 from viz.engines import Engine
 
 SAMPLE = 64  # numbers of a leaf that are looked at before and after a step
+SPREAD = 1_024  # numbers of a result that are looked at for its bound
+SLOPE = 1e-3  # how far from its bound a sigmoid, tanh or softmax is flat
 SMALL = 100_000  # numbers, up to which NumPy finds the largest as soon as the engine does
 
 
@@ -119,6 +121,19 @@ class Watch:
         except (RuntimeError, TypeError, NotImplementedError, ValueError, AttributeError):
             return None, None
         return (math.nan if math.isnan(low) or math.isnan(high) else max(abs(low), abs(high))), low
+
+    def at_bound(self, name: str, tensor: Any, dim: Any) -> float | None:
+        """The share of what a sigmoid or tanh made, or of the rows of a softmax, that lies where the slope is next to 0."""
+        tensor = tensor.detach()
+        if name == "softmax":
+            if not isinstance(dim, int) or tensor.numel() > SMALL or tensor.ndim == 0 or tensor.shape[dim] < 2:
+                return None
+            rows = self.engine.array(tensor).max(axis=dim)
+            return float((rows > 1 - SLOPE).mean()) if rows.size else None
+        flat = tensor.reshape(-1)
+        numbers = np.abs(self.engine.array(flat[:: max(1, flat.numel() // SPREAD)]))
+        flattest = (numbers > 1 - SLOPE) | ((numbers < SLOPE) if name.startswith("sigmoid") else False)
+        return float(flattest.mean()) if numbers.size else None
 
     def peak(self, tensor: Any) -> float | None:
         """The largest magnitude; None for what has no numbers."""
