@@ -27,9 +27,8 @@ sys.dont_write_bytecode = False
 # else is marked `quick`. The order is the one in which a parallel run starts the files: the longest first.
 OUTER = [
     "browser/test_live_site.py",
-    "browser/test_stage_in_lab.py",
+    "browser/lab",
     "exercises/test_nbgrader.py",
-    "browser/test_explorer.py",
     "browser",
     "course/test_notebooks.py",
     "exercises/test_sandbox.py",
@@ -134,6 +133,22 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     if getattr(config.option, "numprocesses", None):
         config.option.dist, config.option.loadscopereorder = "loadfile", False
         config.option.maxworkerrestart = config.option.maxworkerrestart or "4"  # where all hang, the run ends too
+
+
+# One process runs all files of such a folder: what they share takes long to start.
+DEALT_OUT_AS_ONE = ("tests/browser/lab/",)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Deal out whole files, and some folders."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class FilesAndFolders(LoadFileScheduling):  # type: ignore[misc] # mypy does not read it
+        def _split_scope(self, nodeid: str) -> str:
+            return next(filter(nodeid.startswith, DEALT_OUT_AS_ONE), super()._split_scope(nodeid))
+
+    return FilesAndFolders(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,4 +1,4 @@
-"""Fixtures: one JupyterLab and one browser for all tests here, a desk for the tests of each file."""
+"""One browser for all tests here, which run once more if they fail."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support.harness import Desk, Lab, NoBrowser, start_browser, start_lab
+from support.harness import NoBrowser, start_browser
 
 HERE = "tests/browser/"
 # WebAssembly is compiled once, quickly: each page of the live site starts a Python anew, and to compile it better as well takes
@@ -40,39 +40,3 @@ def browser() -> Iterator[Any]:
         if os.environ.get("CI"):
             pytest.fail(f"the browser tests cannot run: {reason}")
         pytest.skip(str(reason))
-
-
-@pytest.fixture(scope="session")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    from support.forked_kernels import CONFIGURATION  # Jupyter's server, which no other test needs
-
-    with start_lab(
-        tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("lessons"), configuration=CONFIGURATION
-    ) as running:
-        yield running
-
-
-@pytest.fixture(scope="session")
-def free_pages() -> dict[tuple[int, int], list[Any]]:
-    """Pages in which JupyterLab is loaded, and no notebook is open."""
-    return {}
-
-
-@pytest.fixture(scope="module")
-def desk(browser: Any, lab: Lab, free_pages: dict[tuple[int, int], list[Any]]) -> Iterator[Desk]:
-    """A desk for the tests of one file; at its end, a notebook whose console showed an error fails."""
-    working = Desk(browser, lab, free_pages)
-    yield working
-    working.close()
-    errors = [error for notebook in working.notebooks for error in notebook.faults()]
-    assert errors == [], "the browser's console shows errors"
-
-
-@pytest.fixture(autouse=True)
-def put_away(request: pytest.FixtureRequest) -> Iterator[None]:
-    """What one test has opened for itself is closed at its end: another test can have the page."""
-    working = request.getfixturevalue("desk") if "desk" in request.fixturenames else None
-    before = len(working.notebooks) if working else 0
-    yield
-    for notebook in working.notebooks[before:] if working else []:
-        working.put_away(notebook)

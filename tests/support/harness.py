@@ -217,7 +217,7 @@ class Notebook:
 
     page: Any
     path: Path
-    size: tuple[int, int] | None = None  # of its page, if that may show other notebooks afterwards
+    shared: bool = False  # whether its page may show other notebooks afterwards
     closed: bool = False
     errors: list[str] = field(default_factory=list)
     # Words that are no fault of ours. The one here anywidget says of a page so busy that a module came after two seconds.
@@ -297,13 +297,13 @@ class Desk:
     """Opens notebooks in pages and collects what their consoles say.
 
     JupyterLab takes longer to load than most tests take, so a page whose notebook was put away shows the next one. `free`
-    holds these pages by their size; several desks may share it.
+    holds these pages; several desks may share it.
     """
 
-    def __init__(self, browser: Any, lab: Lab, free: dict[tuple[int, int], list[Any]] | None = None):
+    def __init__(self, browser: Any, lab: Lab, free: list[Any] | None = None):
         self.browser = browser
         self.lab = lab
-        self.free = {} if free is None else free
+        self.free = [] if free is None else free
         self.notebooks: list[Notebook] = []
 
     def open(
@@ -314,14 +314,16 @@ class Desk:
         `own_page` loads JupyterLab for this notebook alone: for a test that is about loading, or that leaves traces in the page.
         """
         name = path.relative_to(self.lab.root).as_posix()
-        waiting = [] if own_page or not kernel else self.free.get((width, height), [])
-        reused = bool(waiting)
-        page = waiting.pop() if reused else new_page(self.browser, viewport={"width": width, "height": height})
-        notebook = Notebook(page, path, size=None if own_page or not kernel else (width, height))
+        shared = kernel and not own_page
+        viewport = {"width": width, "height": height}
+        reused = bool(shared and self.free)
+        page = self.free.pop() if reused else new_page(self.browser, viewport=viewport)
+        notebook = Notebook(page, path, shared=shared)
         self.notebooks.append(notebook)
         page.on("console", notebook.heard)
         page.on("pageerror", notebook.raised)
         if reused:
+            page.set_viewport_size(viewport)
             page.evaluate(_SHOW_ANOTHER, name)
         else:
             page.goto(f"{self.lab.url}/lab/tree/{name}?reset", wait_until="domcontentloaded")
@@ -345,15 +347,14 @@ class Desk:
 
     def put_away(self, notebook: Notebook) -> None:
         """Close a notebook; its page waits for another one, where it is as it was at first."""
-        page, size = notebook.page, notebook.size
+        page = notebook.page
         if notebook.closed:
             return
         notebook.closed = True
         page.remove_listener("console", notebook.heard)
         page.remove_listener("pageerror", notebook.raised)
-        as_it_was = size is not None and page.viewport_size == {"width": size[0], "height": size[1]}
-        if as_it_was and page.evaluate(_PUT_AWAY):
-            self.free.setdefault(size, []).append(page)
+        if notebook.shared and page.evaluate(_PUT_AWAY):
+            self.free.append(page)
         else:
             page.context.close()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 from support.harness import eventually
 
-LESSONS = Path(__file__).parents[2] / "notebooks"
+LESSONS = Path(__file__).parents[3] / "notebooks"
 PREDICT = """
 from viz.widgets.predict import predict
 asked = predict("What is `2 + 2`?", {"4": "Yes: `2 + 2` is 4.", "<b>5</b>": "One too many."}, right="4")

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from support.hands import Hands
 from support.harness import eventually
 
-LESSONS = Path(__file__).parents[2] / "notebooks"
+LESSONS = Path(__file__).parents[3] / "notebooks"
 FIRST = "01_slopes_and_local_derivatives"
 
 
