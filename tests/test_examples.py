@@ -55,6 +55,8 @@ CALLED = {
 WITHOUT = {
     "tinygrad_edu": "Tensor later",  # the package opens with a Tensor; `later` is no name of PyTorch
     "tinygrad_edu.autograd": "NestedIOFunction",  # refuses what it was for
+    "tinygrad_edu.distributions": "",
+    "tinygrad_edu.distributions.constraints": "",
     "tinygrad_edu.fft": "",
     "tinygrad_edu.func": "",
     "tinygrad_edu.linalg": "",
@@ -63,9 +65,15 @@ WITHOUT = {
     "tinygrad_edu.nn.grad": "",
     "tinygrad_edu.nn.init": "",
     "tinygrad_edu.nn.utils": "",
+    "tinygrad_edu.nn.utils.parametrizations": "",
+    "tinygrad_edu.nn.utils.parametrize": "",
+    "tinygrad_edu.nn.utils.prune": "",
     "tinygrad_edu.nn.utils.rnn": "",
     "tinygrad_edu.optim": "",
     "tinygrad_edu.optim.lr_scheduler": "",
+    "tinygrad_edu.optim.swa_utils": "",
+    "tinygrad_edu.sparse": "",
+    "tinygrad_edu.utils.data": "",
 }
 
 

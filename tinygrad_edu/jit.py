@@ -74,6 +74,11 @@ class Traced:
     """The result of `trace`: call it like the function that was traced.
 
     `steps`, `frozen`, `constants` and `code` describe what it does.
+
+    >>> import tinygrad_edu as T
+    >>> traced = T.jit.trace(lambda x: x * 2 + 1, T.tensor([1.0]))
+    >>> traced(T.tensor([3.0])), len(traced.steps)
+    (tensor([7.]), 2)
     """
 
     name: str
@@ -392,17 +397,32 @@ def ignore(drop: Any = False, **settings: Any) -> Any:
 
 
 def is_scripting() -> bool:
-    """False: the program runs as Python."""
+    """False: the program runs as Python.
+
+    >>> import tinygrad_edu as T
+    >>> T.jit.is_scripting()
+    False
+    """
     return False
 
 
 def is_tracing() -> bool:
-    """True while `trace` runs a function."""
+    """True while `trace` runs a function.
+
+    >>> import tinygrad_edu as T
+    >>> T.jit.is_tracing()
+    False
+    """
     return any(isinstance(mode, _Tracer) for mode in thread.state.modes)
 
 
 def annotate(the_type: Any, the_value: Any) -> Any:
-    """Return the value unchanged."""
+    """Return the value unchanged.
+
+    >>> import tinygrad_edu as T
+    >>> T.jit.annotate(int, 3)
+    3
+    """
     return the_value
 
 

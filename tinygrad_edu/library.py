@@ -195,7 +195,23 @@ def _find(op: Any) -> CustomOpDef:
 def register_autograd(
     op: Any, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None, lib: Any = None
 ) -> None:
-    """Register the gradient of a custom op, given as the op or its name. `lib` has no effect."""
+    """Register the gradient of a custom op, given as the op or its name. `lib` has no effect.
+
+    >>> import tinygrad_edu as T
+    >>> @T.library.custom_op("example::cube", mutates_args=())
+    ... def cube(x: T.Tensor) -> T.Tensor:
+    ...     return x**3
+    >>> def save(ctx, inputs, output):
+    ...     ctx.save_for_backward(*inputs)
+    >>> def backward(ctx, grad):
+    ...     (x,) = ctx.saved_tensors
+    ...     return 3 * x**2 * grad
+    >>> T.library.register_autograd("example::cube", backward, setup_context=save)
+    >>> x = T.tensor(2.0, requires_grad=True)
+    >>> cube(x).backward()
+    >>> x.grad
+    tensor(12.)
+    """
     _find(op).register_autograd(backward, setup_context=setup_context)
 
 

@@ -94,7 +94,12 @@ def _overrides(value: Any) -> bool:
 
 
 def has_torch_function(relevant_args: Any) -> bool:
-    """True if an argument is of a class that overrides functions by `__torch_function__`."""
+    """True if an argument is of a class that overrides functions by `__torch_function__`.
+
+    >>> import tinygrad_edu as T
+    >>> T.overrides.has_torch_function([T.ones(1), 2.0])
+    False
+    """
     return any(map(_overrides, relevant_args))
 
 
@@ -109,7 +114,12 @@ def has_torch_function_variadic(*args: Any) -> bool:
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """True for a Tensor, and for whatever overrides functions as if it were one."""
+    """True for a Tensor, and for whatever overrides functions as if it were one.
+
+    >>> import tinygrad_edu as T
+    >>> T.overrides.is_tensor_like(T.ones(1)), T.overrides.is_tensor_like([1.0])
+    (True, False)
+    """
     return isinstance(inp, Tensor) or hasattr(inp, "__torch_function__")
 
 

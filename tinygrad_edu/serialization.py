@@ -204,7 +204,15 @@ def _named(safe_globals: list[Any]) -> dict[str, Any]:
 
 
 def add_safe_globals(safe_globals: list[Any]) -> None:
-    """Allow these classes and functions in files that `load` reads with `weights_only`; a pair also gives the name."""
+    """Allow these classes and functions in files that `load` reads with `weights_only`; a pair also gives the name.
+
+    >>> import tinygrad_edu as T
+    >>> import collections
+    >>> T.serialization.add_safe_globals([collections.Counter])
+    >>> collections.Counter in T.serialization.get_safe_globals()
+    True
+    >>> T.serialization.clear_safe_globals()
+    """
     _trusted.update(_named(safe_globals))
 
 
@@ -220,7 +228,14 @@ def clear_safe_globals() -> None:
 
 @contextlib.contextmanager
 def safe_globals(safe_globals: list[Any]) -> Iterator[None]:
-    """Allow these classes and functions, as `add_safe_globals` does, inside a `with` block."""
+    """Allow these classes and functions, as `add_safe_globals` does, inside a `with` block.
+
+    >>> import tinygrad_edu as T
+    >>> import collections
+    >>> with T.serialization.safe_globals([collections.Counter]):
+    ...     print(collections.Counter in T.serialization.get_safe_globals())
+    True
+    """
     before = dict(_trusted)
     add_safe_globals(safe_globals)
     try:

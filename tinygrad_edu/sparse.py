@@ -532,7 +532,13 @@ def mm(mat1: Any, mat2: Any) -> Any:
 
 @overridable
 def addmm(mat: Tensor, mat1: Any, mat2: Any, *, beta: float = 1.0, alpha: float = 1.0) -> Tensor:
-    """beta·mat + alpha·(mat1 @ mat2), for a sparse `mat1`."""
+    """beta·mat + alpha·(mat1 @ mat2), for a sparse `mat1`.
+
+    >>> import tinygrad_edu as T
+    >>> A = T.tensor([[0.0, 2.0]]).to_sparse()
+    >>> T.sparse.addmm(T.ones(1, 1), A, T.tensor([[5.0], [7.0]]))
+    tensor([[15.]])
+    """
     return _addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
 
 
@@ -548,7 +554,12 @@ def _addmm(mat: Any, mat1: Any, mat2: Any, **settings: Any) -> Tensor:
 
 @overridable
 def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
-    """The sum of all elements of a sparse tensor, or, dense, that along a dimension of a sparse matrix."""
+    """The sum of all elements of a sparse tensor, or, dense, that along a dimension of a sparse matrix.
+
+    >>> import tinygrad_edu as T
+    >>> T.sparse.sum(T.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse())
+    tensor(5.)
+    """
     elements = input.elements if dtype is None else input.elements.to(dtype)
     if dim is None:
         return elements.sum()

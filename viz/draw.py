@@ -36,7 +36,13 @@ ACCEPTED = (
 
 @dataclass
 class Picture:
-    """One drawn graph. It shows itself in Jupyter, IPython and VS Code, and can be saved in many formats."""
+    """One drawn graph. It shows itself in Jupyter, IPython and VS Code, and can be saved in many formats.
+
+    >>> import torch, viz
+    >>> w = torch.tensor(2.0, requires_grad=True)
+    >>> viz.draw(w * 3).source.startswith("digraph")
+    True
+    """
 
     graph: Graph
     view: str = "values"

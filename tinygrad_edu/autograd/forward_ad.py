@@ -42,6 +42,14 @@ def enter_dual_level() -> int:
 
     Raises:
         RuntimeError: it is open already.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.autograd import forward_ad
+    >>> level = forward_ad.enter_dual_level()
+    >>> x = forward_ad.make_dual(T.tensor(3.0), T.tensor(1.0))
+    >>> forward_ad.unpack_dual(x * x).tangent
+    tensor(6.)
+    >>> forward_ad.exit_dual_level(level=level)
     """
     if _state.open:
         raise RuntimeError(
@@ -136,7 +144,15 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The primal value and the tangent of a dual tensor; the tangent is None for other tensors, and outside the level."""
+    """The primal value and the tangent of a dual tensor; the tangent is None for other tensors, and outside the level.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.autograd import forward_ad
+    >>> with forward_ad.dual_level():
+    ...     x = forward_ad.make_dual(T.tensor(3.0), T.tensor(1.0))
+    ...     print(forward_ad.unpack_dual(x * x).tangent)
+    tensor(6.)
+    """
     tangent = tangent_of(tensor) if level in (None, 0) else None
     if not _state.open:
         return UnpackedDualTensor(tensor, None)

@@ -148,7 +148,16 @@ Node.__call__ = _call  # type: ignore[method-assign]
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Inside `with`, saved tensors are kept on the CPU. They are there already, so the saved values come back unchanged."""
+    """Inside `with`, saved tensors are kept on the CPU. They are there already, so the saved values come back unchanged.
+
+    >>> import tinygrad_edu as T
+    >>> x = T.tensor(3.0, requires_grad=True)
+    >>> with T.autograd.graph.save_on_cpu():
+    ...     y = x * x
+    >>> y.backward()
+    >>> x.grad
+    tensor(6.)
+    """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         super().__init__(lambda tensor: tensor, lambda tensor: tensor)

@@ -79,7 +79,12 @@ class Normal(LocationScale):
 
 
 class Uniform(Distribution):
-    """The uniform distribution over [low, high)."""
+    """The uniform distribution over [low, high).
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.Uniform(0.0, 4.0).log_prob(T.tensor(1.0)).exp()
+    tensor(0.2500)
+    """
 
     has_rsample = True
     _parameters = ("low", "high")
@@ -168,7 +173,12 @@ class ByChance(Distribution):
 
 
 class Bernoulli(ByChance):
-    """1 with probability `probs`, else 0."""
+    """1 with probability `probs`, else 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.Bernoulli(T.tensor(0.25)).log_prob(T.tensor(1.0)).exp()
+    tensor(0.2500)
+    """
 
     arg_constraints: Any = {"probs": constraints.unit_interval, "logits": constraints.real}  # noqa: RUF012
     support: Any = constraints.boolean

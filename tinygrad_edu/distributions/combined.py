@@ -25,7 +25,13 @@ __all__ = ["Independent", "MixtureSameFamily", "Pareto", "TransformedDistributio
 
 
 class Independent(Distribution):
-    """Treats the last batch dimensions of a distribution as one event, so their log_probs are summed."""
+    """Treats the last batch dimensions of a distribution as one event, so their log_probs are summed.
+
+    >>> import tinygrad_edu as T
+    >>> normal = T.distributions.Normal(T.zeros(3), T.ones(3))
+    >>> T.distributions.Independent(normal, 1).log_prob(T.zeros(3)).shape
+    tinygrad_edu.Size([])
+    """
 
     def __init__(
         self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None
@@ -166,7 +172,12 @@ class TransformedDistribution(Distribution):
 
 
 class Weibull(TransformedDistribution):
-    """scale·x^(1/concentration), where x is exponentially distributed."""
+    """scale·x^(1/concentration), where x is exponentially distributed.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.Weibull(T.tensor(2.0), T.tensor(1.0)).mean
+    tensor(2.)
+    """
 
     support: Any = constraints.positive
 
@@ -205,7 +216,12 @@ class Weibull(TransformedDistribution):
 
 
 class Pareto(TransformedDistribution):
-    """scale·e^x, where x is exponentially distributed with rate alpha."""
+    """scale·e^x, where x is exponentially distributed with rate alpha.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.Pareto(T.tensor(1.0), T.tensor(3.0)).mean
+    tensor(1.5000)
+    """
 
     _parameters = ("alpha", "scale")
 
@@ -241,7 +257,14 @@ class Pareto(TransformedDistribution):
 
 
 class MixtureSameFamily(Distribution):
-    """A mixture: a Categorical chooses one of several distributions of the same kind, along their last batch dimension."""
+    """A mixture: a Categorical chooses one of several distributions of the same kind, along their last batch dimension.
+
+    >>> import tinygrad_edu as T
+    >>> D = T.distributions
+    >>> choice = D.Categorical(T.tensor([1.0, 3.0]))
+    >>> D.MixtureSameFamily(choice, D.Normal(T.tensor([0.0, 4.0]), 1.0)).mean
+    tensor(3.)
+    """
 
     def __init__(
         self, mixture_distribution: Any, component_distribution: Any, validate_args: bool | None = None

@@ -17,7 +17,13 @@ __all__ = [
 
 
 class Constraint:
-    """A region of values. `check(value)` is True for each event inside it."""
+    """A region of values. `check(value)` is True for each event inside it.
+
+    >>> import tinygrad_edu as T
+    >>> even = T.distributions.constraints.Constraint("Even", lambda value: value % 2 == 0)
+    >>> even.check(T.tensor([1, 2]))
+    tensor([False,  True])
+    """
 
     is_discrete = False
     event_dim = 0
@@ -47,7 +53,12 @@ boolean = _one("Boolean", lambda v: (v == 0) | (v == 1), discrete=True)
 
 
 class _GreaterThan(Constraint):
-    """Above a bound."""
+    """Above a bound.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.constraints.greater_than(1).check(T.tensor([1.0, 2.0]))
+    tensor([False,  True])
+    """
 
     def __init__(self, lower_bound: Any) -> None:
         self.lower_bound = lower_bound
@@ -58,7 +69,12 @@ greater_than = _GreaterThan
 
 
 class _GreaterThanEq(Constraint):
-    """At least a bound."""
+    """At least a bound.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.constraints.greater_than_eq(1).check(T.tensor([1.0, 2.0]))
+    tensor([True, True])
+    """
 
     def __init__(self, lower_bound: Any) -> None:
         self.lower_bound = lower_bound
@@ -69,7 +85,12 @@ greater_than_eq = _GreaterThanEq
 
 
 class _LessThan(Constraint):
-    """Below a bound."""
+    """Below a bound.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.constraints.less_than(1).check(T.tensor([0.0, 1.0]))
+    tensor([ True, False])
+    """
 
     def __init__(self, upper_bound: Any) -> None:
         self.upper_bound = upper_bound
@@ -80,7 +101,12 @@ less_than = _LessThan
 
 
 class _Interval(Constraint):
-    """Between two bounds, both included."""
+    """Between two bounds, both included.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.constraints.interval(0, 1).check(T.tensor([0.0, 2.0]))
+    tensor([ True, False])
+    """
 
     def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
         self.lower_bound = lower_bound
@@ -95,7 +121,12 @@ interval = _Interval
 
 
 class _HalfOpenInterval(Constraint):
-    """Between two bounds, with the lower one included."""
+    """Between two bounds, with the lower one included.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.constraints.half_open_interval(0, 1).check(T.tensor([0.0, 1.0]))
+    tensor([ True, False])
+    """
 
     def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
         self.lower_bound = lower_bound
@@ -110,7 +141,12 @@ half_open_interval = _HalfOpenInterval
 
 
 class _IntegerInterval(Constraint):
-    """Integers between two bounds, both included."""
+    """Integers between two bounds, both included.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.constraints.integer_interval(0, 2).check(T.tensor([1.0, 1.5]))
+    tensor([ True, False])
+    """
 
     def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
         self.lower_bound = lower_bound
@@ -126,7 +162,13 @@ integer_interval = _IntegerInterval
 
 
 class _IndependentConstraint(Constraint):
-    """The same constraint for every element of the last dimensions."""
+    """The same constraint for every element of the last dimensions.
+
+    >>> import tinygrad_edu as T
+    >>> c = T.distributions.constraints
+    >>> c.independent(c.positive, 1).check(T.tensor([[1.0, 2.0], [1.0, -2.0]]))
+    tensor([ True, False])
+    """
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         self.base_constraint = base_constraint
@@ -144,7 +186,12 @@ independent = _IndependentConstraint
 
 
 def multinomial(upper_bound: Any) -> Constraint:
-    """Counts along the last dimension whose sum is at most a bound."""
+    """Counts along the last dimension whose sum is at most a bound.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.constraints.multinomial(3).check(T.tensor([1.0, 2.0]))
+    tensor(True)
+    """
     return Constraint("Multinomial", lambda v: (v >= 0).all(-1) & (v.sum(-1) <= upper_bound), discrete=True, dim=1)
 
 
@@ -152,7 +199,12 @@ real_vector = independent(real, 1)
 
 
 class _Dependent(Constraint):
-    """A region that depends on other parameters, so it cannot be checked without them."""
+    """A region that depends on other parameters, so it cannot be checked without them.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.constraints.dependent(is_discrete=True, event_dim=1).event_dim
+    1
+    """
 
     def __call__(self, *, is_discrete: bool = False, event_dim: int = 0) -> _Dependent:
         return _Dependent("Dependent", None, is_discrete, event_dim)
@@ -163,7 +215,17 @@ class _Dependent(Constraint):
 
 
 class dependent_property(property, _Dependent):
-    """A decorator like `property`, for a property whose value is a constraint."""
+    """A decorator like `property`, for a property whose value is a constraint.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.distributions import constraints
+    >>> class Below(T.distributions.Distribution):
+    ...     @constraints.dependent_property
+    ...     def support(self):
+    ...         return constraints.less_than(self.top)
+    >>> constraints.is_dependent(Below.support)
+    True
+    """
 
     def __init__(self, fn: Any = None, *, is_discrete: bool = False, event_dim: int = 0) -> None:
         property.__init__(self, fn)
@@ -174,7 +236,13 @@ class dependent_property(property, _Dependent):
 
 
 def is_dependent(constraint: Any) -> bool:
-    """True for a region that depends on other parameters."""
+    """True for a region that depends on other parameters.
+
+    >>> import tinygrad_edu as T
+    >>> c = T.distributions.constraints
+    >>> c.is_dependent(c.dependent), c.is_dependent(c.real)
+    (True, False)
+    """
     return isinstance(constraint, _Dependent)
 
 

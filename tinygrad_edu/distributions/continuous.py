@@ -34,7 +34,13 @@ __all__ = [
 
 
 class MultivariateNormal(Distribution):
-    """The multivariate normal distribution, given by its covariance, its precision or the lower Cholesky factor."""
+    """The multivariate normal distribution, given by its covariance, its precision or the lower Cholesky factor.
+
+    >>> import tinygrad_edu as T
+    >>> d = T.distributions.MultivariateNormal(T.zeros(2), covariance_matrix=T.eye(2))
+    >>> d.log_prob(T.zeros(2))  # -ln 2π
+    tensor(-1.8379)
+    """
 
     support: Any = constraints.real_vector
 
@@ -109,7 +115,12 @@ class MultivariateNormal(Distribution):
 
 
 class LogNormal(Normal):
-    """The distribution of e^x, where x is normally distributed."""
+    """The distribution of e^x, where x is normally distributed.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.LogNormal(0.0, 1.0).mean  # e^½
+    tensor(1.6487)
+    """
 
     support: Any = constraints.positive
 
@@ -187,7 +198,12 @@ class Half(Distribution):
 
 
 class HalfNormal(Half):
-    """The absolute value of a draw from a normal distribution with mean 0."""
+    """The absolute value of a draw from a normal distribution with mean 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.HalfNormal(1.0).mean  # √(2/π)
+    tensor(0.7979)
+    """
 
     _whole = Normal
 
@@ -208,7 +224,12 @@ class HalfNormal(Half):
 
 
 class Cauchy(LocationScale):
-    """The distribution of the ratio of two normal numbers. It has no mean."""
+    """The distribution of the ratio of two normal numbers. It has no mean.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.Cauchy(0.0, 1.0).cdf(T.tensor([-1.0, 0.0, 1.0]))
+    tensor([0.2500, 0.5000, 0.7500])
+    """
 
     @property
     def mean(self) -> Any:
@@ -241,7 +262,12 @@ class Cauchy(LocationScale):
 
 
 class HalfCauchy(Half):
-    """The absolute value of a draw from a Cauchy distribution around 0."""
+    """The absolute value of a draw from a Cauchy distribution around 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.HalfCauchy(1.0).cdf(T.tensor(1.0))
+    tensor(0.5000)
+    """
 
     _whole = Cauchy
 
@@ -259,7 +285,12 @@ class HalfCauchy(Half):
 
 
 class Exponential(Distribution):
-    """The waiting time for an event that happens `rate` times per unit of time."""
+    """The waiting time for an event that happens `rate` times per unit of time.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.Exponential(2.0).mean
+    tensor(0.5000)
+    """
 
     support: Any = constraints.nonnegative
 
@@ -307,7 +338,12 @@ class Exponential(Distribution):
 
 
 class Laplace(LocationScale):
-    """Two exponential distributions back to back."""
+    """Two exponential distributions back to back.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.Laplace(0.0, 1.0).variance
+    tensor(2.)
+    """
 
     @property
     def mean(self) -> Any:
@@ -344,7 +380,12 @@ class Laplace(LocationScale):
 
 
 class Gumbel(LocationScale):
-    """The limit distribution of the maximum of many samples."""
+    """The limit distribution of the maximum of many samples.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.Gumbel(0.0, 1.0).mean  # Euler's constant
+    tensor(0.5772)
+    """
 
     @property
     def mean(self) -> Any:
@@ -389,7 +430,12 @@ class _WithoutPath(Distribution):
 
 
 class Gamma(Distribution):
-    """The sum of `concentration` waiting times of the given rate, generalized to any positive `concentration`."""
+    """The sum of `concentration` waiting times of the given rate, generalized to any positive `concentration`.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.Gamma(3.0, 2.0).mean
+    tensor(1.5000)
+    """
 
     has_rsample = True
     support: Any = constraints.nonnegative
@@ -434,7 +480,12 @@ class Gamma(Distribution):
 
 
 class Chi2(Gamma):
-    """The sum of the squares of `df` standard normal numbers."""
+    """The sum of the squares of `df` standard normal numbers.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.Chi2(3.0).mean
+    tensor(3.)
+    """
 
     _parameters = ()
 
@@ -449,7 +500,12 @@ class Chi2(Gamma):
 
 
 class Dirichlet(_WithoutPath):
-    """Fractions that sum to 1."""
+    """Fractions that sum to 1.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.Dirichlet(T.tensor([1.0, 3.0])).mean
+    tensor([0.2500, 0.7500])
+    """
 
     support: Any = constraints.simplex
 
@@ -499,7 +555,12 @@ class Dirichlet(_WithoutPath):
 
 
 class Beta(_WithoutPath):
-    """A fraction between 0 and 1; `concentration1` favours 1 and `concentration0` favours 0."""
+    """A fraction between 0 and 1; `concentration1` favours 1 and `concentration0` favours 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.Beta(3.0, 1.0).mean
+    tensor(0.7500)
+    """
 
     support: Any = constraints.unit_interval
 
@@ -540,7 +601,12 @@ class Beta(_WithoutPath):
 
 
 class StudentT(Distribution):
-    """Student's t: a normal distribution with heavier tails, with `df` degrees of freedom."""
+    """Student's t: a normal distribution with heavier tails, with `df` degrees of freedom.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.StudentT(3.0).variance
+    tensor(3.)
+    """
 
     has_rsample = True
     support: Any = constraints.real

@@ -27,7 +27,12 @@ __all__ = [
 
 
 class Poisson(Distribution):
-    """The number of events, where `rate` happen on average."""
+    """The number of events, where `rate` happen on average.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.Poisson(T.tensor(2.0)).log_prob(T.tensor(0.0)).exp()  # e^-2
+    tensor(0.1353)
+    """
 
     support: Any = constraints.nonnegative_integer
 
@@ -59,7 +64,12 @@ class Poisson(Distribution):
 
 
 class Geometric(ByChance):
-    """The number of failures before the first success; each trial succeeds with probability `probs`."""
+    """The number of failures before the first success; each trial succeeds with probability `probs`.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.Geometric(T.tensor(0.5)).log_prob(T.tensor(2.0)).exp()
+    tensor(0.1250)
+    """
 
     has_enumerate_support = False
     arg_constraints: Any = {"probs": constraints.unit_interval, "logits": constraints.real}  # noqa: RUF012
@@ -125,7 +135,12 @@ class _Repeated(Distribution):
 
 
 class Binomial(_Repeated):
-    """The number of successes in `total_count` trials."""
+    """The number of successes in `total_count` trials.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.Binomial(2, T.tensor(0.5)).log_prob(T.tensor(1.0)).exp()
+    tensor(0.5000)
+    """
 
     _parameters = ("total_count", "_probs", "_logits")
 
@@ -173,7 +188,12 @@ class Binomial(_Repeated):
 
 
 class NegativeBinomial(_Repeated):
-    """The number of successes before `total_count` failures."""
+    """The number of successes before `total_count` failures.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.NegativeBinomial(2.0, T.tensor(0.5)).mean
+    tensor(2.)
+    """
 
     support: Any = constraints.nonnegative_integer
 
@@ -214,7 +234,12 @@ class NegativeBinomial(_Repeated):
 
 
 class Multinomial(_Repeated):
-    """How often each class occurs in `total_count` draws."""
+    """How often each class occurs in `total_count` draws.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.Multinomial(4, T.tensor([1.0, 3.0])).mean
+    tensor([1., 3.])
+    """
 
     def __init__(
         self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
@@ -251,7 +276,12 @@ class Multinomial(_Repeated):
 
 
 class OneHotCategorical(Categorical):
-    """As Categorical, but draws are one-hot vectors."""
+    """As Categorical, but draws are one-hot vectors.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.OneHotCategorical(T.tensor([0.0, 1.0])).sample()
+    tensor([0., 1.])
+    """
 
     support: Any = constraints.one_hot
 
@@ -292,7 +322,13 @@ class OneHotCategorical(Categorical):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """As OneHotCategorical, but draws pass the gradient on to the probabilities."""
+    """As OneHotCategorical, but draws pass the gradient on to the probabilities.
+
+    >>> import tinygrad_edu as T
+    >>> p = T.tensor([0.0, 1.0], requires_grad=True)
+    >>> T.distributions.OneHotCategoricalStraightThrough(p).rsample().requires_grad
+    True
+    """
 
     has_rsample = True
 

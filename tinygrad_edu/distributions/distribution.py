@@ -19,7 +19,18 @@ __all__ = ["Distribution", "even", "positive", "together"]
 
 
 class Distribution:
-    """The base class. Subclasses define `_drawn(shape)` and `log_prob`."""
+    """The base class. Subclasses define `_drawn(shape)` and `log_prob`.
+
+    >>> import tinygrad_edu as T
+    >>> class Always(T.distributions.Distribution):
+    ...     def __init__(self, value):
+    ...         self.value = value
+    ...         super().__init__(value.shape)
+    ...     def _drawn(self, shape):
+    ...         return self.value.expand(shape)
+    >>> Always(T.tensor(3.0)).sample((2,))
+    tensor([3., 3.])
+    """
 
     has_rsample = has_enumerate_support = False
     arg_constraints: Any = {}  # noqa: RUF012 - replaced, never changed

@@ -22,7 +22,17 @@ _rules: dict[tuple[type, type], Rule] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Rule], Rule]:
-    """A decorator: register a function as the rule of `kl_divergence` for these two classes and their subclasses."""
+    """A decorator: register a function as the rule of `kl_divergence` for these two classes and their subclasses.
+
+    >>> import tinygrad_edu as T
+    >>> class Point(T.distributions.Distribution):
+    ...     pass
+    >>> @T.distributions.register_kl(Point, Point)
+    ... def apart(p, q):
+    ...     return T.tensor(7.0)
+    >>> T.distributions.kl_divergence(Point(), Point())
+    tensor(7.)
+    """
 
     def add(rule: Rule) -> Rule:
         _rules[type_p, type_q] = rule
@@ -38,6 +48,11 @@ def kl_divergence(p: Distribution, q: Distribution) -> Any:
 
     Raises:
         NotImplementedError: no rule fits the two.
+
+    >>> import tinygrad_edu as T
+    >>> D = T.distributions
+    >>> D.kl_divergence(D.Normal(1.0, 1.0), D.Normal(0.0, 1.0))
+    tensor(0.5000)
     """
     above_p, above_q = type(p).__mro__, type(q).__mro__
     fitting = [

@@ -62,7 +62,13 @@ class _Relaxed(TransformedDistribution):
 
 
 class RelaxedBernoulli(_Relaxed):
-    """Numbers in (0, 1) that approach 0 or 1 as the temperature falls. Draws have gradients."""
+    """Numbers in (0, 1) that approach 0 or 1 as the temperature falls. Draws have gradients.
+
+    >>> import tinygrad_edu as T
+    >>> p = T.tensor(0.5, requires_grad=True)
+    >>> T.distributions.RelaxedBernoulli(T.tensor(0.1), p).rsample().requires_grad
+    True
+    """
 
     support: Any = constraints.unit_interval
 
@@ -92,7 +98,13 @@ class _RelaxedClasses(Distribution):
 
 
 class RelaxedOneHotCategorical(_Relaxed):
-    """Fractions that approach a one-hot class as the temperature falls (Gumbel-softmax). Draws have gradients."""
+    """Fractions that approach a one-hot class as the temperature falls (Gumbel-softmax). Draws have gradients.
+
+    >>> import tinygrad_edu as T
+    >>> d = T.distributions.RelaxedOneHotCategorical(T.tensor(0.5), T.tensor([0.2, 0.8]))
+    >>> T.allclose(d.sample().sum(), T.tensor(1.0))
+    True
+    """
 
     support: Any = constraints.simplex
 

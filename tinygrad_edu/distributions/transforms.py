@@ -171,7 +171,13 @@ def summed(value: Any, dims: int) -> Any:
 
 
 class ComposeTransform(Transform):
-    """Applies several transforms one after the other."""
+    """Applies several transforms one after the other.
+
+    >>> import tinygrad_edu as T
+    >>> D = T.distributions
+    >>> D.ComposeTransform([D.AffineTransform(1.0, 2.0), D.ExpTransform()])(T.tensor(-0.5))  # e^(1 + 2·(-0.5))
+    tensor(1.)
+    """
 
     def __init__(self, parts: list[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size)
@@ -233,7 +239,13 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """Treats the last dimensions as one event: their changes of volume are summed."""
+    """Treats the last dimensions as one event: their changes of volume are summed.
+
+    >>> import tinygrad_edu as T
+    >>> D = T.distributions
+    >>> D.IndependentTransform(D.ExpTransform(), 1).log_abs_det_jacobian(T.tensor([1.0, 2.0]), None)
+    tensor(3.)
+    """
 
     def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size)
@@ -261,7 +273,13 @@ class IndependentTransform(Transform):
 
 
 class ReshapeTransform(Transform):
-    """Reshapes the last dimensions."""
+    """Reshapes the last dimensions.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.ReshapeTransform((4,), (2, 2))(T.arange(4))
+    tensor([[0, 1],
+            [2, 3]])
+    """
 
     bijective = True
 
@@ -292,7 +310,13 @@ class ReshapeTransform(Transform):
 
 
 class ExpTransform(Transform):
-    """e^x"""
+    """e^x
+
+    >>> import tinygrad_edu as T
+    >>> t = T.distributions.ExpTransform()
+    >>> t(T.tensor(0.0)), t.inv(T.tensor(1.0))
+    (tensor(1.), tensor(0.))
+    """
 
     codomain: Any = constraints.positive
 
@@ -310,7 +334,12 @@ class ExpTransform(Transform):
 
 
 class PowerTransform(Transform):
-    """x^exponent"""
+    """x^exponent
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.PowerTransform(3)(T.tensor(2.0))
+    tensor(8.)
+    """
 
     domain: Any = constraints.positive
     codomain: Any = constraints.positive
@@ -341,7 +370,12 @@ def _within(x: Any) -> Any:
 
 
 class SigmoidTransform(Transform):
-    """1/(1 + e^-x)"""
+    """1/(1 + e^-x)
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.SigmoidTransform()(T.tensor(0.0))
+    tensor(0.5000)
+    """
 
     codomain: Any = constraints.unit_interval
 
@@ -361,7 +395,12 @@ class SigmoidTransform(Transform):
 
 
 class SoftplusTransform(Transform):
-    """ln(1 + e^x)"""
+    """ln(1 + e^x)
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.SoftplusTransform()(T.tensor(0.0))  # ln 2
+    tensor(0.6931)
+    """
 
     codomain: Any = constraints.positive
 
@@ -379,7 +418,12 @@ class SoftplusTransform(Transform):
 
 
 class TanhTransform(Transform):
-    """tanh x. Its change of volume is computed so that it does not round to 0."""
+    """tanh x. Its change of volume is computed so that it does not round to 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.TanhTransform()(T.tensor(0.5))
+    tensor(0.4621)
+    """
 
     codomain: Any = constraints.interval(-1.0, 1.0)
 
@@ -397,7 +441,12 @@ class TanhTransform(Transform):
 
 
 class AbsTransform(Transform):
-    """|x|"""
+    """|x|
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.AbsTransform()(T.tensor([-2.0, 3.0]))
+    tensor([2., 3.])
+    """
 
     codomain: Any = constraints.positive
 
@@ -409,7 +458,12 @@ class AbsTransform(Transform):
 
 
 class AffineTransform(Transform):
-    """loc + scale·x"""
+    """loc + scale·x
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.AffineTransform(loc=1.0, scale=2.0)(T.tensor([0.0, 3.0]))
+    tensor([1., 7.])
+    """
 
     bijective = True
 
@@ -445,7 +499,12 @@ class AffineTransform(Transform):
 
 
 class SoftmaxTransform(Transform):
-    """e^x, normalized to sum to 1. The inverse is the logarithm."""
+    """e^x, normalized to sum to 1. The inverse is the logarithm.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.SoftmaxTransform()(T.zeros(2))
+    tensor([0.5000, 0.5000])
+    """
 
     domain: Any = constraints.real_vector
     codomain: Any = constraints.simplex
@@ -461,7 +520,12 @@ class SoftmaxTransform(Transform):
 
 
 class StickBreakingTransform(Transform):
-    """Maps K numbers to K + 1 fractions that sum to 1: each number breaks a part off the rest."""
+    """Maps K numbers to K + 1 fractions that sum to 1: each number breaks a part off the rest.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.StickBreakingTransform()(T.zeros(2))
+    tensor([0.3333, 0.3333, 0.3333])
+    """
 
     domain: Any = constraints.real_vector
     codomain: Any = constraints.simplex
@@ -498,7 +562,13 @@ __getattr__ = later(__name__, {}, "Write it as a Transform: its _call, _inverse 
 
 
 class LowerCholeskyTransform(Transform):
-    """A square matrix to a lower triangle with a positive diagonal: what is above the diagonal is left out."""
+    """A square matrix to a lower triangle with a positive diagonal: what is above the diagonal is left out.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.LowerCholeskyTransform()(T.tensor([[0.0, 5.0], [2.0, 0.0]]))
+    tensor([[1., 0.],
+            [2., 1.]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
@@ -511,7 +581,13 @@ class LowerCholeskyTransform(Transform):
 
 
 class PositiveDefiniteTransform(Transform):
-    """A square matrix to a positive definite one, by its Cholesky factor."""
+    """A square matrix to a positive definite one, by its Cholesky factor.
+
+    >>> import tinygrad_edu as T
+    >>> T.distributions.PositiveDefiniteTransform()(T.tensor([[0.0, 0.0], [2.0, 0.0]]))
+    tensor([[1., 2.],
+            [2., 5.]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite

@@ -21,7 +21,13 @@ __all__ = [
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
-    """An exponential moving average: decay·average + (1 - decay)·new."""
+    """An exponential moving average: decay·average + (1 - decay)·new.
+
+    >>> import tinygrad_edu as T
+    >>> average = T.optim.swa_utils.get_ema_avg_fn(decay=0.75)
+    >>> average(T.tensor(0.0), T.tensor(4.0), 1)
+    tensor(1.)
+    """
     _check_decay(decay)
 
     def ema_update(ema_param: Any, current_param: Any, num_averaged: Any) -> Any:
@@ -31,7 +37,13 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
 
 
 def get_swa_avg_fn() -> Callable[..., Any]:
-    """An equal average: average + (new - average)/(n + 1)."""
+    """An equal average: average + (new - average)/(n + 1).
+
+    >>> import tinygrad_edu as T
+    >>> average = T.optim.swa_utils.get_swa_avg_fn()
+    >>> average(T.tensor(1.0), T.tensor(4.0), 2)  # the mean of 1, 1 and 4
+    tensor(2.)
+    """
 
     def swa_update(averaged_param: Any, current_param: Any, num_averaged: Any) -> Any:
         return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
@@ -40,12 +52,26 @@ def get_swa_avg_fn() -> Callable[..., Any]:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
-    """`get_ema_avg_fn` for lists of parameters; it updates the first list in place."""
+    """`get_ema_avg_fn` for lists of parameters; it updates the first list in place.
+
+    >>> import tinygrad_edu as T
+    >>> averages = [T.tensor([0.0])]
+    >>> T.optim.swa_utils.get_ema_multi_avg_fn(decay=0.75)(averages, [T.tensor([4.0])], 1)
+    >>> averages
+    [tensor([1.])]
+    """
     return _for_lists(get_ema_avg_fn(decay))
 
 
 def get_swa_multi_avg_fn() -> Callable[..., None]:
-    """`get_swa_avg_fn` for lists of parameters; it updates the first list in place."""
+    """`get_swa_avg_fn` for lists of parameters; it updates the first list in place.
+
+    >>> import tinygrad_edu as T
+    >>> averages = [T.tensor([1.0])]
+    >>> T.optim.swa_utils.get_swa_multi_avg_fn()(averages, [T.tensor([4.0])], T.tensor(2))
+    >>> averages
+    [tensor([2.])]
+    """
     return _for_lists(get_swa_avg_fn())
 
 
@@ -63,7 +89,17 @@ def _for_lists(mean: Callable[..., Any]) -> Callable[..., None]:
 
 
 class AveragedModel(Module):
-    """A copy of `model` whose parameters are averages. Call `update_parameters(model)` after each step or epoch."""
+    """A copy of `model` whose parameters are averages. Call `update_parameters(model)` after each step or epoch.
+
+    >>> import tinygrad_edu as T
+    >>> model = T.nn.Linear(1, 1)
+    >>> average = T.optim.swa_utils.AveragedModel(model)
+    >>> for value in (1.0, 3.0):
+    ...     _ = model.weight.data.fill_(value)
+    ...     average.update_parameters(model)
+    >>> average.module.weight.item()
+    2.0
+    """
 
     def __init__(
         self,
@@ -108,7 +144,14 @@ class AveragedModel(Module):
 
 
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """Recompute the statistics of all batch norms in `model` with one pass over the inputs of `loader`."""
+    """Recompute the statistics of all batch norms in `model` with one pass over the inputs of `loader`.
+
+    >>> import tinygrad_edu as T
+    >>> model = T.nn.BatchNorm1d(1)
+    >>> T.optim.swa_utils.update_bn([T.tensor([[1.0], [3.0]])], model)
+    >>> model.running_mean
+    tensor([2.])
+    """
     momenta: dict[Any, Any] = {}
     for module in model.modules():
         if isinstance(module, BatchNorm1d | BatchNorm2d | BatchNorm3d):
@@ -129,7 +172,19 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
 
 class SWALR(LRScheduler):
-    """Moves the rates from their current values to `swa_lr` in `anneal_epochs` epochs, linearly or by a cosine; then constant."""
+    """Moves the rates from their current values to `swa_lr` in `anneal_epochs` epochs, linearly or by a cosine; then constant.
+
+    >>> import tinygrad_edu as T
+    >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = T.optim.swa_utils.SWALR(optimizer, swa_lr=0.5, anneal_epochs=2, anneal_strategy="linear")
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(scheduler.get_last_lr()[0])
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.75, 0.5, 0.5]
+    """
 
     def __init__(
         self,

@@ -191,7 +191,17 @@ _early_stop: bool | None = None
 
 @contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Inside `with`, override the `early_stop` of all checkpoints."""
+    """Inside `with`, override the `early_stop` of all checkpoints.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.utils import checkpoint
+    >>> x = T.ones(2, requires_grad=True)
+    >>> with checkpoint.set_checkpoint_early_stop(False):
+    ...     y = checkpoint.checkpoint(T.exp, x, use_reentrant=False)
+    >>> y.sum().backward()
+    >>> x.grad
+    tensor([2.7183, 2.7183])
+    """
     global _early_stop
     before = _early_stop
     _early_stop = enable
@@ -206,7 +216,16 @@ _debug: bool | None = None
 
 @contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """Inside `with`, override the `debug` of all checkpoints; None does not override it."""
+    """Inside `with`, override the `debug` of all checkpoints; None does not override it.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.utils import checkpoint
+    >>> x = T.ones(2, requires_grad=True)
+    >>> with checkpoint.set_checkpoint_debug_enabled(False):
+    ...     checkpoint.checkpoint(T.exp, x, use_reentrant=False).sum().backward()
+    >>> x.grad
+    tensor([2.7183, 2.7183])
+    """
     global _debug
     before = _debug
     _debug = enabled
@@ -249,7 +268,15 @@ def _warn_of_the_default(name: str) -> None:
 
 
 def detach_variable(inputs: Any) -> tuple[Any, ...]:
-    """Detached copies of the inputs, which require grad if the inputs did."""
+    """Detached copies of the inputs, which require grad if the inputs did.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.utils.checkpoint import detach_variable
+    >>> y = T.ones(1, requires_grad=True) * 2
+    >>> (copy,) = detach_variable((y,))
+    >>> copy.is_leaf, copy.requires_grad
+    (True, True)
+    """
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs)

@@ -55,6 +55,11 @@ class Comparison:
     the graph is kept (names of nodes, edges, saved values, versions). `nodes` are the keys of corresponding ops.
     `timing` is set when PyTorch did not compute on the CPU. If PyTorch is not installed, or has no memory left before
     the program starts, `missing` says so, and `theirs` is empty.
+
+    >>> import viz
+    >>> same = viz.compare("x = T.tensor(3.0, requires_grad=True); (x * x).backward()")
+    >>> same.agree, same.differences, same.missing
+    (True, [], '')
     """
 
     ours: Recording

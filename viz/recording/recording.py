@@ -48,7 +48,13 @@ class Event:
 
 @dataclass
 class Recording:
-    """What a program did, as data: its source, its graph, every event, and the tensors it ended with."""
+    """What a program did, as data: its source, its graph, every event, and the tensors it ended with.
+
+    >>> import viz
+    >>> rec = viz.record("x = T.tensor(3.0, requires_grad=True); y = x * x; y.backward()")
+    >>> [event.kind for event in rec.events]
+    ['create', 'op', 'backward', 'run', 'send', 'freed', 'run', 'accumulate', 'done']
+    """
 
     engine: str
     device: str

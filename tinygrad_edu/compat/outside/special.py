@@ -48,7 +48,12 @@ def entr(input: Any) -> Any:
 
 
 def xlog1py(input: Any, other: Any) -> Any:
-    """input·ln(1 + other), 0 where `input` is."""
+    """input·ln(1 + other), 0 where `input` is.
+
+    >>> import tinygrad_edu as T
+    >>> T.special.xlog1py(T.tensor([0.0, 2.0]), T.tensor([-1.0, 1.0]))
+    tensor([0.0000, 1.3863])
+    """
     where, log1p = functions["where"], functions["log1p"]
     if not isinstance(other, Tensor):
         other = functions["full_like"](input, other)

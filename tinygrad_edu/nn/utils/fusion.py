@@ -33,6 +33,13 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
 
     Raises:
         AssertionError: one of the modules is in training mode, or the numbers of features do not match.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils.fusion import fuse_linear_bn_eval
+    >>> linear, norm = T.nn.Linear(2, 3).eval(), T.nn.BatchNorm1d(3).eval()
+    >>> x = T.ones(1, 2)
+    >>> T.allclose(fuse_linear_bn_eval(linear, norm)(x), norm(linear(x)), atol=1e-6)
+    True
     """
     if bn.num_features not in (1, linear.out_features):
         raise AssertionError(
@@ -57,7 +64,15 @@ def _fused(layer: Any, bn: Any, weights: Any) -> Any:
 def fuse_conv_bn_weights(
     conv_w: Any, conv_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any, bn_b: Any, transpose: bool = False
 ) -> tuple[Parameter, Parameter]:
-    """The weight and the bias of a convolution that also normalizes; `transpose` is for a transposed one."""
+    """The weight and the bias of a convolution that also normalizes; `transpose` is for a transposed one.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils.fusion import fuse_conv_bn_weights
+    >>> one = T.ones(1)
+    >>> weight, bias = fuse_conv_bn_weights(T.full((1, 1, 1), 2.0), one, 0 * one, 4 * one, 0.0, one, one)
+    >>> weight.detach(), bias.detach()  # (2x + 1)/√4 + 1
+    (tensor([[[1.]]]), tensor([1.5000]))
+    """
     channels = [-1 if d == int(transpose) else 1 for d in range(conv_w.ndim)]
     return _weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, channels)
 
@@ -65,7 +80,15 @@ def fuse_conv_bn_weights(
 def fuse_linear_bn_weights(
     linear_w: Any, linear_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any, bn_b: Any
 ) -> tuple[Parameter, Parameter]:
-    """The weight and the bias of a linear layer that also normalizes."""
+    """The weight and the bias of a linear layer that also normalizes.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils.fusion import fuse_linear_bn_weights
+    >>> one = T.ones(1)
+    >>> weight, bias = fuse_linear_bn_weights(2 * T.eye(1), one, 0 * one, 4 * one, 0.0, one, one)
+    >>> weight.detach(), bias.detach()  # (2x + 1)/√4 + 1
+    (tensor([[1.]]), tensor([1.5000]))
+    """
     return _weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])
 
 

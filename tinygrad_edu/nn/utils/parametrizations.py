@@ -113,6 +113,12 @@ def orthogonal(
 
     Args:
         orthogonal_map: "matrix_exp" (the default for square weights), "cayley" or "householder".
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils.parametrizations import orthogonal
+    >>> w = orthogonal(T.nn.Linear(3, 3)).weight
+    >>> T.allclose(w @ w.T, T.eye(3), atol=1e-5)
+    True
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):
@@ -147,7 +153,14 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Split a weight into its norms along `dim`, `original0`, and its direction, `original1` (Salimans and Kingma 2016)."""
+    """Split a weight into its norms along `dim`, `original0`, and its direction, `original1` (Salimans and Kingma 2016).
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils.parametrizations import weight_norm
+    >>> layer = weight_norm(T.nn.Linear(2, 3))
+    >>> [(name, tuple(p.shape)) for name, p in layer.parametrizations.weight.named_parameters()]
+    [('original0', (3, 1)), ('original1', (3, 2))]
+    """
     return register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
 
@@ -202,7 +215,15 @@ class _SpectralNorm(Module):
 def spectral_norm(
     module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Module:
-    """Divide a weight by its largest singular value at each access (Miyato et al. 2018)."""
+    """Divide a weight by its largest singular value at each access (Miyato et al. 2018).
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils.parametrizations import spectral_norm
+    >>> _ = T.manual_seed(0)
+    >>> layer = spectral_norm(T.nn.Linear(3, 3), n_power_iterations=50)
+    >>> T.allclose(T.linalg.matrix_norm(layer.weight, 2), T.tensor(1.0), atol=1e-3)
+    True
+    """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")

@@ -24,7 +24,15 @@ _cache: dict[tuple[int, str], Any] = {}
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """Inside `with`, compute each parameter only once and reuse it."""
+    """Inside `with`, compute each parameter only once and reuse it.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils import parametrizations, parametrize
+    >>> layer = parametrizations.weight_norm(T.nn.Linear(2, 1))
+    >>> with parametrize.cached():
+    ...     print(layer.weight is layer.weight)
+    True
+    """
     global _cached
     _cached += 1
     try:
@@ -36,7 +44,14 @@ def cached() -> Iterator[None]:
 
 
 class ParametrizationList(ModuleList):
-    """How one parameter is computed: from `original`, or `original0`, `original1`, …, through a chain of modules."""
+    """How one parameter is computed: from `original`, or `original0`, `original1`, …, through a chain of modules.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils import parametrizations
+    >>> layer = parametrizations.weight_norm(T.nn.Linear(2, 1))
+    >>> [name for name, _ in layer.parametrizations.weight.named_parameters()]
+    ['original0', 'original1']
+    """
 
     original: Any
 
@@ -192,7 +207,14 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Mod
 
 
 def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
-    """True if a parametrization computes the parameter of that name, or any parameter, of `module`."""
+    """True if a parametrization computes the parameter of that name, or any parameter, of `module`.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils import parametrizations, parametrize
+    >>> layer = parametrizations.weight_norm(T.nn.Linear(2, 1))
+    >>> parametrize.is_parametrized(layer), parametrize.is_parametrized(layer, "bias")
+    (True, False)
+    """
     rules = module._modules.get("parametrizations")
     if rules is None:
         return False
@@ -200,7 +222,15 @@ def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
 
 
 def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Make `tensor_name` an ordinary parameter again: with its current value, or the original if not `leave_parametrized`."""
+    """Make `tensor_name` an ordinary parameter again: with its current value, or the original if not `leave_parametrized`.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils import parametrizations, parametrize
+    >>> layer = parametrizations.weight_norm(T.nn.Linear(2, 1))
+    >>> layer = parametrize.remove_parametrizations(layer, "weight")
+    >>> sorted(name for name, _ in layer.named_parameters())
+    ['bias', 'weight']
+    """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     rules = module.parametrizations[tensor_name]
@@ -227,12 +257,27 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class of the module before it was parametrized."""
+    """The class of the module before it was parametrized.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils import parametrizations, parametrize
+    >>> layer = parametrizations.weight_norm(T.nn.Linear(2, 1))
+    >>> parametrize.type_before_parametrizations(layer) is T.nn.Linear
+    True
+    """
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 
 def transfer_parametrizations_and_params(from_module: Any, to_module: Any, tensor_name: str | None = None) -> Module:
-    """Copy the parametrizations of one or all parameters of `from_module`, and their originals, to `to_module`."""
+    """Copy the parametrizations of one or all parameters of `from_module`, and their originals, to `to_module`.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils import parametrizations, parametrize
+    >>> layer = parametrizations.weight_norm(T.nn.Linear(2, 1))
+    >>> other = parametrize.transfer_parametrizations_and_params(layer, T.nn.Linear(2, 1))
+    >>> T.equal(layer.weight, other.weight)
+    True
+    """
     if not is_parametrized(from_module):
         return to_module
     for name in [tensor_name] if tensor_name is not None else list(from_module.parametrizations):

@@ -20,7 +20,16 @@ __all__ = [
 
 
 class BasePruningMethod(ABC):
-    """The base class, and the hook that computes the weight before each forward. Subclasses define `compute_mask`."""
+    """The base class, and the hook that computes the weight before each forward. Subclasses define `compute_mask`.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils import prune
+    >>> class Negative(prune.BasePruningMethod):
+    ...     def compute_mask(self, t, default_mask):
+    ...         return default_mask * (t >= 0)
+    >>> Negative().prune(T.tensor([1.0, -2.0]))
+    tensor([1., -0.])
+    """
 
     PRUNING_TYPE = "unstructured"
     _tensor_name: str
@@ -89,7 +98,16 @@ def _is_for(hook: Any, name: str) -> bool:
 
 
 class PruningContainer(BasePruningMethod):
-    """Several methods in sequence. The mask of the last one builds on that of the others."""
+    """Several methods in sequence. The mask of the last one builds on that of the others.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils import prune
+    >>> layer = T.nn.Linear(4, 1)
+    >>> _ = prune.l1_unstructured(layer, "weight", amount=1)
+    >>> method = prune.L1Unstructured.apply(layer, "weight", amount=1)
+    >>> type(method).__name__, len(method), int((layer.weight == 0).sum())
+    ('PruningContainer', 2, 2)
+    """
 
     def __init__(self, *args: Any) -> None:
         self._pruning_methods: tuple[BasePruningMethod, ...] = ()
@@ -143,7 +161,13 @@ class PruningContainer(BasePruningMethod):
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing, but creates the mask."""
+    """Prunes nothing, but creates the mask.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils import prune
+    >>> prune.Identity().prune(T.tensor([3.0, 4.0]))
+    tensor([3., 4.])
+    """
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """`default_mask`"""
@@ -187,7 +211,13 @@ class _Single(_ByAmount):
 
 
 class RandomUnstructured(_Single):
-    """Prunes an `amount` of single weights at random: a fraction below 1, or a number of weights."""
+    """Prunes an `amount` of single weights at random: a fraction below 1, or a number of weights.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils import prune
+    >>> prune.RandomUnstructured(amount=0.5).prune(T.ones(4)).sum()
+    tensor(2.)
+    """
 
     def lowest(self, t: Any, count: int) -> Any:
         """Random positions."""
@@ -195,7 +225,13 @@ class RandomUnstructured(_Single):
 
 
 class L1Unstructured(_Single):
-    """Prunes the `amount` of single weights with the smallest magnitudes."""
+    """Prunes the `amount` of single weights with the smallest magnitudes.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils import prune
+    >>> prune.L1Unstructured(amount=1).prune(T.tensor([3.0, -1.0, 2.0]))
+    tensor([3., -0., 2.])
+    """
 
     def lowest(self, t: Any, count: int) -> Any:
         """The positions of the smallest magnitudes."""
@@ -233,7 +269,13 @@ class _Structured(_ByAmount):
 
 
 class RandomStructured(_Structured):
-    """Prunes an `amount` of whole channels along `dim` at random."""
+    """Prunes an `amount` of whole channels along `dim` at random.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils import prune
+    >>> prune.RandomStructured(amount=1, dim=0).prune(T.ones(2, 3)).sum()
+    tensor(3.)
+    """
 
     def keep(self, t: Any, count: int) -> Any:
         """Random channels."""
@@ -242,7 +284,14 @@ class RandomStructured(_Structured):
 
 
 class LnStructured(_Structured):
-    """Prunes the `amount` of whole channels along `dim` with the smallest norm of order `n`."""
+    """Prunes the `amount` of whole channels along `dim` with the smallest norm of order `n`.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils import prune
+    >>> prune.LnStructured(amount=1, n=2, dim=0).prune(T.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[0., 0.],
+            [3., 4.]])
+    """
 
     def __init__(self, amount: float, n: Any, dim: int = -1) -> None:
         super().__init__(amount, dim)
@@ -255,7 +304,13 @@ class LnStructured(_Structured):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes where a given mask is 0."""
+    """Prunes where a given mask is 0.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils import prune
+    >>> prune.CustomFromMask(T.tensor([1, 0])).prune(T.tensor([3.0, 4.0]))
+    tensor([3., 0.])
+    """
 
     PRUNING_TYPE = "global"
 
@@ -268,7 +323,13 @@ class CustomFromMask(BasePruningMethod):
 
 
 def identity(module: Module, name: str) -> Module:
-    """Create the mask of the parameter `name`, but prune nothing."""
+    """Create the mask of the parameter `name`, but prune nothing.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils import prune
+    >>> prune.identity(T.nn.Linear(2, 1), "weight").weight_mask
+    tensor([[1., 1.]])
+    """
     Identity.apply(module, name)
     return module
 
@@ -287,13 +348,28 @@ def random_unstructured(module: Module, name: str, amount: float) -> Module:
 
 
 def l1_unstructured(module: Module, name: str, amount: float, importance_scores: Tensor | None = None) -> Module:
-    """Prune the `amount` of weights in `name` with the smallest magnitudes."""
+    """Prune the `amount` of weights in `name` with the smallest magnitudes.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils import prune
+    >>> layer = T.nn.Linear(3, 1)
+    >>> layer.weight.data = T.tensor([[3.0, -1.0, 2.0]])
+    >>> prune.l1_unstructured(layer, "weight", amount=1).weight.detach()
+    tensor([[3., -0., 2.]])
+    """
     L1Unstructured.apply(module, name, amount, importance_scores=importance_scores)
     return module
 
 
 def random_structured(module: Module, name: str, amount: float, dim: int) -> Module:
-    """Prune an `amount` of whole channels of `name` along `dim` at random."""
+    """Prune an `amount` of whole channels of `name` along `dim` at random.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils import prune
+    >>> layer = prune.random_structured(T.nn.Linear(3, 2), "weight", amount=1, dim=1)
+    >>> int((layer.weight == 0).sum())
+    2
+    """
     RandomStructured.apply(module, name, amount, dim)
     return module
 
@@ -301,13 +377,29 @@ def random_structured(module: Module, name: str, amount: float, dim: int) -> Mod
 def ln_structured(
     module: Module, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None
 ) -> Module:
-    """Prune the `amount` of whole channels of `name` along `dim` with the smallest norm of order `n`."""
+    """Prune the `amount` of whole channels of `name` along `dim` with the smallest norm of order `n`.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils import prune
+    >>> layer = T.nn.Linear(2, 2)
+    >>> layer.weight.data = T.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> prune.ln_structured(layer, "weight", amount=1, n=2, dim=0).weight.detach()
+    tensor([[0., 0.],
+            [3., 4.]])
+    """
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
 
 def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
-    """Prune `name` where `mask` is 0."""
+    """Prune `name` where `mask` is 0.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils import prune
+    >>> layer = prune.custom_from_mask(T.nn.Linear(2, 1), "weight", T.tensor([[0, 1]]))
+    >>> layer.weight == 0
+    tensor([[ True, False]])
+    """
     CustomFromMask.apply(module, name, mask)
     return module
 
@@ -319,6 +411,14 @@ def global_unstructured(
 
     Raises:
         TypeError: the method prunes whole channels.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils import prune
+    >>> model = T.nn.Sequential(T.nn.Linear(2, 2), T.nn.Linear(2, 2))
+    >>> pairs = [(layer, "weight") for layer in model]
+    >>> prune.global_unstructured(pairs, prune.L1Unstructured, amount=3)
+    >>> sum(int((layer.weight == 0).sum()) for layer in model)
+    3
     """
     pairs, scores = list(parameters), importance_scores or {}
     method = pruning_method(**kwargs)
@@ -345,6 +445,12 @@ def remove(module: Module, name: str) -> Module:
 
     Raises:
         ValueError: it is not pruned.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils import prune
+    >>> layer = prune.l1_unstructured(T.nn.Linear(4, 1), "weight", amount=2)
+    >>> sorted(name for name, _ in prune.remove(layer, "weight").named_parameters())
+    ['bias', 'weight']
     """
     for key, hook in module._forward_pre_hooks.items():
         if _is_for(hook, name):
@@ -355,5 +461,12 @@ def remove(module: Module, name: str) -> Module:
 
 
 def is_pruned(module: Module) -> bool:
-    """True if a weight of the module, or of one inside it, is pruned."""
+    """True if a weight of the module, or of one inside it, is pruned.
+
+    >>> import tinygrad_edu as T
+    >>> from tinygrad_edu.nn.utils import prune
+    >>> layer = T.nn.Linear(2, 1)
+    >>> prune.is_pruned(layer), prune.is_pruned(prune.identity(layer, "weight"))
+    (False, True)
+    """
     return any(isinstance(hook, BasePruningMethod) for m in module.modules() for hook in m._forward_pre_hooks.values())

@@ -228,6 +228,10 @@ def default_collate(batch: Any) -> Any:
 
     Raises:
         TypeError: the samples hold something else.
+
+    >>> import tinygrad_edu as T
+    >>> T.utils.data.default_collate([(1.0, "a"), (2.0, "b")])
+    [tensor([1., 2.], dtype=tinygrad_edu.float64), ('a', 'b')]
     """
     first = batch[0]
     if isinstance(first, Tensor):
@@ -257,7 +261,13 @@ def default_collate(batch: Any) -> Any:
 
 
 def default_convert(data: Any) -> Any:
-    """A sample unchanged, except that arrays become tensors."""
+    """A sample unchanged, except that arrays become tensors.
+
+    >>> import tinygrad_edu as T
+    >>> import numpy as np
+    >>> T.utils.data.default_convert({"x": np.array([1.0, 2.0], "f"), "name": "a"})
+    {'x': tensor([1., 2.]), 'name': 'a'}
+    """
     if isinstance(data, np.ndarray | np.generic) and data.dtype.kind not in "SUO":
         return as_tensor(data)
     if isinstance(data, Mapping):

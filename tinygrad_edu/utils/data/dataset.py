@@ -18,7 +18,17 @@ __all__ = [
 
 
 class Dataset:
-    """The base class. Subclasses define `__getitem__(index)` and `__len__`."""
+    """The base class. Subclasses define `__getitem__(index)` and `__len__`.
+
+    >>> import tinygrad_edu as T
+    >>> class Squares(T.utils.data.Dataset):
+    ...     def __len__(self):
+    ...         return 4
+    ...     def __getitem__(self, index):
+    ...         return index**2
+    >>> Squares()[3]
+    9
+    """
 
     # PyTorch's class is generic, for annotations such as `Dataset[int]`.
     def __class_getitem__(cls, item: Any) -> Any:
@@ -32,7 +42,15 @@ class Dataset:
 
 
 class IterableDataset(Dataset):
-    """The base of datasets that are read from start to end. Subclasses define `__iter__`."""
+    """The base of datasets that are read from start to end. Subclasses define `__iter__`.
+
+    >>> import tinygrad_edu as T
+    >>> class Countdown(T.utils.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter([3, 2, 1])
+    >>> list(T.utils.data.DataLoader(Countdown(), batch_size=2))
+    [tensor([3, 2]), tensor([1])]
+    """
 
     def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
@@ -63,7 +81,12 @@ class TensorDataset(Dataset):
 
 
 class StackDataset(Dataset):
-    """Datasets of equal length side by side. A sample is a tuple, or a dictionary, of their samples."""
+    """Datasets of equal length side by side. A sample is a tuple, or a dictionary, of their samples.
+
+    >>> import tinygrad_edu as T
+    >>> T.utils.data.StackDataset(letter="abc", number=[1, 2, 3])[1]
+    {'letter': 'b', 'number': 2}
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
@@ -89,7 +112,12 @@ class StackDataset(Dataset):
 
 
 class ConcatDataset(Dataset):
-    """Concatenates datasets."""
+    """Concatenates datasets.
+
+    >>> import tinygrad_edu as T
+    >>> T.utils.data.ConcatDataset(["ab", "cd"])[2]
+    'c'
+    """
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = list(datasets)
@@ -110,7 +138,15 @@ class ConcatDataset(Dataset):
 
 
 class ChainDataset(IterableDataset):
-    """Concatenates iterable datasets."""
+    """Concatenates iterable datasets.
+
+    >>> import tinygrad_edu as T
+    >>> class Count(T.utils.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter(range(2))
+    >>> list(T.utils.data.ChainDataset([Count(), Count()]))
+    [0, 1, 0, 1]
+    """
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = datasets
@@ -123,7 +159,12 @@ class ChainDataset(IterableDataset):
 
 
 class Subset(Dataset):
-    """The samples of a dataset at the given indices."""
+    """The samples of a dataset at the given indices.
+
+    >>> import tinygrad_edu as T
+    >>> list(T.utils.data.Subset("abcd", [3, 0]))
+    ['d', 'a']
+    """
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
         self.dataset, self.indices = dataset, indices

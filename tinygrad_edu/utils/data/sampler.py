@@ -18,7 +18,17 @@ __all__ = [
 
 
 class Sampler:
-    """The base class. Subclasses define `__iter__`, which yields the indices of samples, and `__len__`."""
+    """The base class. Subclasses define `__iter__`, which yields the indices of samples, and `__len__`.
+
+    >>> import tinygrad_edu as T
+    >>> class Backwards(T.utils.data.Sampler):
+    ...     def __init__(self, data):
+    ...         self.data = data
+    ...     def __iter__(self):
+    ...         return reversed(range(len(self.data)))
+    >>> list(T.utils.data.DataLoader([10, 20, 30], sampler=Backwards([10, 20, 30]), batch_size=None))
+    [30, 20, 10]
+    """
 
     def __class_getitem__(cls, item: Any) -> Any:
         return cls
@@ -38,7 +48,12 @@ def _check_flag(name: str, value: Any, error: type[Exception] = ValueError) -> N
 
 
 class SequentialSampler(Sampler):
-    """0, 1, 2, …"""
+    """0, 1, 2, …
+
+    >>> import tinygrad_edu as T
+    >>> list(T.utils.data.SequentialSampler("abc"))
+    [0, 1, 2]
+    """
 
     def __init__(self, data_source: Any) -> None:
         self.data_source = data_source
@@ -51,7 +66,12 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """All indices in random order; with `replacement`, `num_samples` independent draws."""
+    """All indices in random order; with `replacement`, `num_samples` independent draws.
+
+    >>> import tinygrad_edu as T
+    >>> sorted(T.utils.data.RandomSampler("abcd"))
+    [0, 1, 2, 3]
+    """
 
     def __init__(
         self, data_source: Any, replacement: bool = False, num_samples: int | None = None, generator: Any = None
@@ -85,7 +105,12 @@ class RandomSampler(Sampler):
 
 
 class SubsetRandomSampler(Sampler):
-    """The given indices in random order."""
+    """The given indices in random order.
+
+    >>> import tinygrad_edu as T
+    >>> sorted(T.utils.data.SubsetRandomSampler([7, 2, 5]))
+    [2, 5, 7]
+    """
 
     def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
         self.indices, self.generator = indices, generator
@@ -99,7 +124,12 @@ class SubsetRandomSampler(Sampler):
 
 
 class WeightedRandomSampler(Sampler):
-    """Indices drawn with probabilities proportional to their weights."""
+    """Indices drawn with probabilities proportional to their weights.
+
+    >>> import tinygrad_edu as T
+    >>> list(T.utils.data.WeightedRandomSampler([0.0, 1.0, 0.0], num_samples=3))
+    [1, 1, 1]
+    """
 
     def __init__(
         self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Any = None
@@ -124,7 +154,12 @@ class WeightedRandomSampler(Sampler):
 
 
 class BatchSampler(Sampler):
-    """Groups another sampler's indices into lists of `batch_size`. The last one is shorter, or dropped."""
+    """Groups another sampler's indices into lists of `batch_size`. The last one is shorter, or dropped.
+
+    >>> from tinygrad_edu.utils.data import BatchSampler
+    >>> list(BatchSampler(range(5), batch_size=2, drop_last=False))
+    [[0, 1], [2, 3], [4]]
+    """
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:

@@ -19,7 +19,16 @@ __all__ = ["Worker", "WorkerInfo", "get_worker_info"]
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """What `get_worker_info()` returns in a worker: its number, how many there are, its seed, and its copy of the dataset."""
+    """What `get_worker_info()` returns in a worker: its number, how many there are, its seed, and its copy of the dataset.
+
+    >>> import tinygrad_edu as T
+    >>> class Numbers(T.utils.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         worker = T.utils.data.get_worker_info()
+    ...         return iter([(worker.id, worker.num_workers)])
+    >>> list(T.utils.data.DataLoader(Numbers(), batch_size=None, num_workers=2))
+    [[0, 2], [1, 2]]
+    """
 
     id: int
     num_workers: int
