@@ -319,11 +319,12 @@ class Observation:
         goal: Callable[[Seen], bool],
         extra: dict[int, list[int]] | None = None,
         past_leaves: bool = False,
+        recorded: bool = False,
     ) -> list[int]:
         """The shortest chain of values from `root` up to one that is a `goal`; empty where there is none.
 
         `extra` are further links, from a value to what its numbers came from by way of Python; `past_leaves` goes on where an op
-        made a leaf out of other tensors.
+        made a leaf out of other tensors; with `recorded` it leads only through what requires grad.
         """
         before: dict[int, int | None] = {root: None}
         queue = [root]
@@ -339,7 +340,7 @@ class Observation:
                 ahead += self.ops[value.op].inputs
             ahead += (extra or {}).get(nr, [])
             for one in ahead:
-                if one not in before:
+                if one not in before and not (recorded and not self.values[one].requires_grad):
                     before[one] = nr
                     queue.append(one)
         return []

@@ -58,7 +58,9 @@ def _adding(seen: Observation, stale: list[Moment]) -> Iterator[Finding]:
     if not stale:
         return
     leaves = sorted({nr for step in stale for nr in step.stale})
-    adding = next((each for each in seen.passes if each.stale & set(leaves) & set(each.got)), None)
+    mixing = [each for each in seen.passes if each.stale & set(leaves) & set(each.got)]
+    own = [each for each in mixing if each.order < stale[0].order]  # the last of them is the pass that the step is for
+    adding = next(iter(own[-1:] or mixing), None)
     named, _, how = _not_called(seen, "zero_grad")
     line = named or (adding.line if adding is not None else stale[0].line)
     names = seen.called(leaves)

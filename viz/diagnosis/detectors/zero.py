@@ -171,7 +171,7 @@ def _cause(seen: Observation, each: Through, leaf: Leaf) -> Finding | None:
     """The op nearest to the loss that got a gradient and let none of it through towards the leaf."""
     values = set(leaf.values)
     for root in each.roots:
-        chain = seen.route(root, lambda value: value.nr in values)
+        chain = seen.route(root, lambda value: value.nr in values, recorded=True)
         if not chain:
             continue
         arrived = dict(each.reached)
