@@ -89,6 +89,7 @@ class Leaf:
     line: int | None
     parameter: bool = False
     holder: int | None = None  # the module that it is a parameter of
+    kept_by: int | None = None  # the module that it is a plain attribute of
     held: list[int] = field(default_factory=list)  # optimizers that hold it
     gradients: list[tuple[int, float]] = field(default_factory=list)  # pass, largest magnitude
     writes: list[Write] = field(default_factory=list)

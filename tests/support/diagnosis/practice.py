@@ -975,6 +975,171 @@ for _ in range(5):
     opt.zero_grad(); loss.backward(); opt.step()
 """,
     ),
+    Broken(
+        "practice: quantised activations with floor in a function",
+        2,
+        "flat",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(15)
+def quantise(x, levels=16):
+    lo, hi = x.min().detach(), x.max().detach()
+    q = torch.floor((x - lo) / (hi - lo) * (levels - 1))  #!
+    return q / (levels - 1) * (hi - lo) + lo
+enc, dec = nn.Linear(10, 4), nn.Linear(4, 10)
+opt = torch.optim.Adam([{"params": enc.parameters()}, {"params": dec.parameters(), "lr": 1e-2}], lr=1e-3)
+for _ in range(4):
+    x = torch.randn(12, 10)
+    loss = nn.functional.mse_loss(dec(quantise(enc(x))), x)
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "practice: actor and critic share one optimiser's step but the other is zeroed",
+        5,
+        "no-zero-grad",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(22)
+class Agent:
+    def __init__(self):
+        self.actor, self.critic = nn.Linear(3, 1), nn.Linear(4, 1)
+        self.actor_opt = torch.optim.Adam(self.actor.parameters(), lr=1e-3)
+        self.critic_opt = torch.optim.Adam(self.critic.parameters(), lr=1e-3)
+    def update(self, s, a, r):
+        q = self.critic(torch.cat([s, a], 1))
+        critic_loss = nn.functional.mse_loss(q, r)
+        self.actor_opt.zero_grad()  #!
+        critic_loss.backward()  #!
+        self.critic_opt.step()
+        actor_loss = -self.critic(torch.cat([s, torch.tanh(self.actor(s))], 1)).mean()
+        self.actor_opt.zero_grad()
+        actor_loss.backward()
+        self.actor_opt.step()
+agent = Agent()
+for _ in range(5):
+    agent.update(torch.randn(8, 3), torch.randn(8, 1), torch.randn(8, 1))
+""",
+    ),
+    Broken(
+        "practice: maml-like inner loop with updated weights as tensors",
+        1,
+        "new-tensor item detach data",
+        """
+import torch
+import torch.nn.functional as F
+torch.manual_seed(3)
+w = torch.randn(1, 3, requires_grad=True)
+b = torch.zeros(1, requires_grad=True)
+meta = torch.optim.SGD([w, b], lr=0.01)
+def inner(w, b, x, y, lr=0.1):
+    loss = F.mse_loss(F.linear(x, w, b), y)
+    gw, gb = torch.autograd.grad(loss, (w, b))
+    fast_w = torch.tensor((w - lr * gw).tolist())  #!
+    fast_b = b - lr * gb
+    return fast_w, fast_b
+for it in range(4):
+    xs, ys = torch.randn(5, 3), torch.randn(5, 1)
+    fw, fb = inner(w, b, xs, ys)
+    loss = F.mse_loss(F.linear(xs, fw, fb), ys)
+    meta.zero_grad(); loss.backward(); meta.step()
+""",
+    ),
+    Broken(
+        "practice: attribute tensors in a plain class made learnable, wrong list",
+        5,
+        "not-in-optimizer",
+        """
+import torch
+torch.manual_seed(4)
+class LSTMCell:
+    def __init__(self, n_in, n):
+        def make(*s): return (torch.randn(*s) * 0.1).requires_grad_()
+        self.Wx, self.Wh = make(n_in, 4 * n), make(n, 4 * n)
+        self.b = torch.zeros(4 * n, requires_grad=True)
+        self.n = n
+    def params(self):
+        return [self.Wx, self.b]  #!
+    def __call__(self, x, h, c):
+        i, f, g, o = (x @ self.Wx + h @ self.Wh + self.b).chunk(4, 1)
+        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+        return torch.sigmoid(o) * torch.tanh(c), c
+cell = LSTMCell(2, 5)
+opt = torch.optim.Adam(cell.params(), lr=1e-2)  #!
+for step in range(4):
+    h = c = torch.zeros(3, 5)
+    for t in range(6):
+        h, c = cell(torch.randn(3, 2), h, c)
+    loss = (h.sum(1) - 1).pow(2).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "practice: geometric mean of signed values by power",
+        3,
+        "sqrt-at-zero log-of-zero not-finite",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(15)
+class GeM(nn.Module):
+    def __init__(self, p=3.0):
+        super().__init__()
+        self.p = nn.Parameter(torch.tensor(p))
+    def forward(self, x):
+        return x.pow(self.p).mean(-1).pow(1 / self.p)  #!
+net = nn.Sequential(nn.Conv1d(2, 4, 3), GeM(), nn.Linear(4, 1))
+opt = torch.optim.Adam(net.parameters(), lr=1e-3)
+for _ in range(3):
+    loss = net(torch.randn(6, 2, 10)).pow(2).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "practice: model swapped for a fresh one by reset",
+        5,
+        "stale-optimizer made-anew",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(19)
+class Experiment:
+    def __init__(self):
+        self.build()
+        self.opt = torch.optim.SGD(self.model.parameters(), lr=0.1)
+    def build(self):
+        self.model = nn.Linear(3, 1)
+    def run(self, steps):
+        self.build()  #!
+        for _ in range(steps):
+            x = torch.randn(8, 3)
+            loss = (self.model(x) - x.sum(1, keepdim=True)).pow(2).mean()
+            self.opt.zero_grad(); loss.backward(); self.opt.step()
+Experiment().run(4)
+""",
+    ),
+    Broken(
+        "practice: targets all from the first sample by a stale index",
+        5,
+        "unused-labels shuffled-apart",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(24)
+X = torch.randn(30, 4); y = X.sum(1, keepdim=True)
+net = nn.Linear(4, 1)
+opt = torch.optim.Adam(net.parameters(), lr=0.05)
+for epoch in range(3):
+    perm = torch.randperm(30)
+    for i in range(0, 30, 10):
+        idx = perm[i:i + 10]
+        pred = net(X[idx])
+        loss = nn.functional.mse_loss(pred, y[i:i + 10])  #!
+        opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
 ]
 
 HEALTHY = [

@@ -188,6 +188,18 @@ def _explain(seen: Observation, op: Ran, value: Seen) -> tuple[str, str, str]:
             f"`{op.name}` divides by 0." + (" 0 / 0 is nan." if _said(value) == "nan" else ""),
             "Keep the divisor away from 0: `/ total.clamp(min=1)` for a count, `/ (std + 1e-8)` for a deviation.",
         )
+    if op.name in ("pow", "__pow__", "pow_") and low is not None and low < 0 and _said(value) == "nan":
+        return (
+            "sqrt-at-zero",
+            f"`{op.name}` received {number(low)}: a number below 0 has no power that is not a whole number.",
+            "Keep the base above 0: `x.clamp(min=1e-8) ** p`, or take the power of `x.abs()`.",
+        )
+    if op.name in ("pow", "__pow__", "pow_") and low == 0 and (peak or 0.0) < 1e6:
+        return (
+            "zero-by-zero",
+            f"`{op.name}` received 0: a negative power of 0 divides by 0.",
+            "Keep the base above 0: `(x + 1e-8) ** p`.",
+        )
     if op.name in (
         "exp",
         "expm1",

@@ -145,11 +145,11 @@ def _without_gradient(seen: Observation) -> Iterator[Finding]:
 
 
 def _only_handed_out(seen: Observation, leaf: Leaf) -> bool:
-    """Whether autograd.grad() alone computed gradients of a leaf, and each step of its optimizer found nothing in `.grad`."""
+    """Whether autograd.grad() alone computed gradients of a leaf, and no step of its optimizer found anything in its `.grad`."""
     if not leaf.held or not leaf.gradients or any(seen.passes[nr - 1].kind == "backward" for nr, _ in leaf.gradients):
         return False
-    steps = [moment for moment in seen.moments if moment.kind == "step" and moment.who in leaf.held]
-    return bool(steps) and all(step.empty for step in steps)
+    steps = any(moment.kind == "step" and moment.who in leaf.held for moment in seen.moments)
+    return steps and not any(write.kind == "step" for write in leaf.writes)
 
 
 def _sampled(seen: Observation) -> Iterator[Finding]:
@@ -603,11 +603,11 @@ def _plain_attributes(seen: Observation) -> Iterator[Finding]:
         passes = {nr for nr, _ in leaf.gradients}
         if (
             leaf.parameter
+            or leaf.kept_by is None
             or leaf.held
             or leaf.writes
             or len(passes) < 2
             or owner not in modules | {""}
-            or not attribute
         ):
             continue
         line = seen.places.where_given(f"self.{attribute}")

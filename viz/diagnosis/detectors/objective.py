@@ -439,9 +439,13 @@ def _pairs(seen: Observation) -> Iterator[Finding]:
             _, taken = next(iter(labels.items()))
             said = f"Line {taken.line}, `{seen.places.code(taken.line)}`, puts the labels in a different random order than the inputs"
         else:
-            _, taken = next(iter((answers or labels).items()))
+            order, taken = next(iter((answers or labels).items()))
             what, rest = ("inputs", "labels") if answers else ("labels", "inputs")
             said = f"Line {taken.line}, `{seen.places.code(taken.line)}`, puts the {what} in a random order, but not the {rest}"
+            sliced = _sliced(seen, sides[bool(answers)], seen.values[order].op or 0)
+            if sliced is not None and sliced.line != taken.line:
+                said += f", of which line {sliced.line}, `{seen.places.code(sliced.line)}`, takes a slice in the order that they have"
+                taken = sliced
         yield Finding(
             "shuffled-apart", taken.line, False,
             f"{said}: `{op.name}` in line {op.line} compares each answer with the label of another row.",
@@ -449,6 +453,13 @@ def _pairs(seen: Observation) -> Iterator[Finding]:
             [], [taken.line or 0, op.line or 0], 5, where=taken.where, share=0.9,
         )  # fmt: skip
         return
+
+
+def _sliced(seen: Observation, nr: int, after: int) -> Ran | None:
+    """The op that took a slice of rows for a value, once an order of them had been drawn by op `after`."""
+    makers = (seen.maker(seen.values[one]) for one in sorted(seen.above([nr])))
+    slices = {"slice.start", "slice.stop"}
+    return next((op for op in makers if op is not None and op.nr > after and slices & set(op.options)), None)
 
 
 def _reordered(seen: Observation) -> Iterator[Finding]:

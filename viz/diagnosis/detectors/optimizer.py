@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from viz.diagnosis.finding import Finding, gets, listed, number
-from viz.diagnosis.observation import Held, Leaf, Moment, Observation
+from viz.diagnosis.observation import Held, Leaf, Moment, Observation, Part
 
 SMALL = 1e-6  # a step, against the size of what it changes
 STILL = 1e-5  # a change of the loss over all steps, against the loss
@@ -64,6 +64,8 @@ def _held(seen: Observation) -> Iterator[Finding]:
             or seen.places.where_given(stale[0].name)
             or (stale[0].line if part is None or (part.library and stale[0].by_hand) else part.line)
         )
+        if stale[0].copied_in is None and part is not None:
+            line = _made_again(seen, part, idle) or line
         made = seen.optimizers[0].line
         names = seen.called(leaf.nr for leaf in stale)
         yield Finding(
@@ -120,6 +122,14 @@ def _replaced(seen: Observation, leaf: Leaf, idle: list[Leaf]) -> bool:
     if _succeeds(seen, leaf):
         return True
     return any(old.shape == leaf.shape or (leaf.name and f".{old.name}".endswith(f".{leaf.name}")) for old in idle)
+
+
+def _made_again(seen: Observation, part: Part, idle: list[Leaf]) -> int | None:
+    """Where the line that made a module had made the one before it too, as in `build()`: the line that called it once more."""
+    for old in (seen.parts[leaf.holder] for leaf in idle if leaf.holder is not None):
+        if old.line == part.line and old.stack and part.stack and old.stack != part.stack:
+            return next((line for line in part.stack if line not in old.stack), None)
+    return None
 
 
 def _succeeds(seen: Observation, leaf: Leaf) -> bool:

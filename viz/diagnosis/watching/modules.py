@@ -72,6 +72,7 @@ class Modules:
                             self.values.leaf(kept)
                         ]  # no Parameter: nobody who asks for parameters() gets it
                         leaf.name = leaf.name or f"{path}.{attribute}".lstrip(".")
+                        leaf.kept_by = part.nr
                     if attribute.startswith("_") or not isinstance(kept, (list, tuple, dict)):
                         continue
                     things = list(kept.values()) if isinstance(kept, dict) else list(kept)
