@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.diagnosis import broken, forum, healthy, practice, scripts, setups, threads, unseen
+from support.diagnosis import broken, forum, healthy, practice, scripts, setups, styles, threads, unseen
 
 import viz
 from viz.diagnosis import cause, kinds
@@ -20,6 +20,7 @@ EVERY = [
     *threads.BROKEN,
     *practice.BROKEN,
     *setups.BROKEN,
+    *styles.BROKEN,
 ]
 
 
@@ -39,6 +40,7 @@ def test_the_cause_and_its_line_come_first(engine, case):
         *forum.HEALTHY,
         *threads.HEALTHY,
         *setups.HEALTHY,
+        *styles.HEALTHY,
         *practice.HEALTHY,
     ],
     ids=lambda case: case.name,

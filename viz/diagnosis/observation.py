@@ -183,6 +183,7 @@ class Held:
     maximises: bool = False
     stack: tuple[int, ...] = ()  # the lines that ran when it was made
     decay: float = 0.0  # the largest weight decay of its groups
+    settings: dict[str, Any] = field(default_factory=dict)  # its other numbers and flags, such as weight_decay
 
 
 @dataclass

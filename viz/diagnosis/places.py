@@ -14,6 +14,7 @@ from viz.recording.source import Source
 
 _LIBRARIES = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
 _OURS = tuple(f"{Path(__file__).resolve().parents[2] / name}/" for name in ("viz", "tinygrad_edu"))
+ADDING = ("append", "appendleft", "add", "extend", "insert", "put", "push")  # methods that put things into a collection
 _SWITCHES = ("no_grad", "inference_mode", "set_grad_enabled(")
 
 
@@ -304,6 +305,28 @@ class Places:
                 return looped[0]
         return None
 
+    def adds(self, line: int) -> bool:
+        """Whether a line puts what it computes into a collection, as `outputs.append(model(x))` does."""
+        return any(
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ADDING
+            and node.lineno <= line <= (node.end_lineno or 0)
+            and any(not isinstance(one, ast.Name) for one in node.args)
+            for node in self.nodes
+        )
+
+    def assigned(self, line: int) -> str:
+        """The one name, such as `self.center`, that a line gives; empty where it gives none, or several."""
+        for node in self.nodes:
+            if (
+                isinstance(node, ast.Assign)
+                and node.lineno <= line <= (node.end_lineno or 0)
+                and len(node.targets) == 1
+            ):
+                return ast.unparse(node.targets[0]) if isinstance(node.targets[0], (ast.Name, ast.Attribute)) else ""
+        return ""
+
     def where_grown(self, name: str) -> int | None:
         """The first line that adds to what a name stands for: `name += …`, `name[…] = …`, `name = name + …`."""
         name = name.partition("[")[0]
@@ -392,6 +415,15 @@ class Places:
                 for part in node.body:
                     if isinstance(part, ast.FunctionDef) and part.name == method:
                         return part.lineno, part.end_lineno or part.lineno
+        return None
+
+    def where_saved(self, kind: str) -> int | None:
+        """The line of a class that calls save_for_backward()."""
+        for node in self.nodes:
+            if isinstance(node, ast.ClassDef) and node.name == kind:
+                for call in ast.walk(node):
+                    if isinstance(call, ast.Call) and ast.unparse(call.func).endswith(".save_for_backward"):
+                        return call.lineno
         return None
 
     def where_returned(self, kind: str, method: str, place: int, varies: bool = False) -> int | None:

@@ -50,11 +50,11 @@ def _growing(seen: Observation) -> Iterator[Finding]:
     for line, found in lines.items():
         op, value = found[0]
         later = [each for each in seen.passes if each.ops > op.nr]
-        state = any(set(one.outputs) & seen.behind(each) for one, _ in found for each in later)
+        state = any({kept.nr, *one.outputs} & seen.behind(each) for one, kept in found for each in later)
         raised = seen.error is not None and (SECOND in seen.error["message"] or WRITTEN in seen.error["message"])
         code = seen.places.code(line)
         names = list(dict.fromkeys(one.name for _, one in found if one.name))
-        called = names[0] if names else "what it makes"
+        called = names[0] if names else seen.places.assigned(line) or "what it makes"
         times = len({_turn(seen, one.nr) for one, _ in found})
         if state:
             place = _in_loop(seen, op, later[0].stack, names)
@@ -412,5 +412,7 @@ def _out_of_place(code: str) -> tuple[str, str] | None:
 
 def _cut(name: str) -> str:
     """The line that detaches a state, or each tensor of a tuple of states."""
+    if " " in name:
+        return "state = state.detach()"
     whole, part, _ = name.partition("[")
     return f"{whole} = tuple(state.detach() for state in {whole})" if part else f"{name} = {name}.detach()"

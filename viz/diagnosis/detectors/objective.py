@@ -51,6 +51,7 @@ ALWAYS_POSITIVE = AMOUNTS | {"cross_entropy", "binary_cross_entropy", "binary_cr
 CLASS_LOSSES = {"cross_entropy", "nll_loss", "multi_margin_loss"}
 TARGETED = CLASS_LOSSES | AMOUNTS | {"binary_cross_entropy", "binary_cross_entropy_with_logits"}
 REORDERS = {"sort", "msort", "flip", "flipud", "roll"}
+REWARDS = {"r", "rew", "rews", "reward", "rewards", "returns"}
 RUNS_AWAY = 10.0  # times that a loss below zero grows
 
 
@@ -60,6 +61,7 @@ def find(seen: Observation) -> Iterator[Finding]:
     yield from _outside(seen)
     yield from _classes(seen)
     yield from _sign(seen)
+    yield from _rewards(seen)
     yield from _pairs(seen)
     yield from _reordered(seen)
     yield from _rows(seen)
@@ -186,11 +188,12 @@ def _sign(seen: Observation) -> Iterator[Finding]:
     if len(losses) < 2:
         return
     last = passes[-1]
-    if (turned_kl := _divergence(seen, last) or _subtracted(seen, last)) is not None:
+    terms = list(_terms(seen, last.roots[0], 1, None))
+    whole = _wholly_turned(seen, last, terms)
+    if whole is None and (turned_kl := _divergence(seen, last) or _subtracted(seen, last)) is not None:
         yield turned_kl
         return
-    terms = list(_terms(seen, last.roots[0], 1, None))
-    turned = _turned(seen, last, terms)
+    turned = whole or _turned(seen, last, terms)
     runs = max(losses[1:]) < 0 and losses[-1] < -RUNS_AWAY * max(1.0, abs(losses[0])) and len(losses) >= 4
     runs = runs and all(b < a for a, b in itertools.pairwise(losses))
     if turned is None and not runs:
@@ -250,6 +253,59 @@ def _subtracted(seen: Observation, each: Through) -> Finding | None:
             "Add a divergence: it is to become small.", [], [turned or 0, op.line or 0, each.line or 0], 7, path=[nr, *each.roots[:1]], share=0.9,
         )  # fmt: skip
     return None
+
+
+def _rewards(seen: Observation) -> Iterator[Finding]:
+    """A critic learns what rewards come, and another optimizer's loss is what the critic says: it makes rewards small."""
+    critics = {
+        leaf
+        for each in seen.passes
+        for leaf in each.got
+        if each.done and any(seen.values[nr].name in REWARDS for nr in seen.above(each.roots))
+    }
+    if len(seen.optimizers) < 2 or not critics:
+        return
+    for each in reversed(seen.passes):
+        step = next((m for m in seen.moments if m.kind == "step" and m.order > each.order), None)
+        if step is None or step.who >= len(seen.optimizers) or not each.roots or each.kind != "backward":
+            continue
+        held = set(seen.optimizers[step.who].leaves)
+        behind = seen.behind(each)
+        if any(seen.values[nr].name in REWARDS for nr in behind) or not critics & {
+            seen.values[nr].leaf for nr in behind
+        }:
+            continue
+        for op in _answers(seen, each.roots[0], 1):
+            leaves = {seen.values[nr].leaf for nr in op.inputs} - {None}
+            if leaves and leaves <= critics and not leaves & held:
+                line = _asked_for(seen, each)
+                yield Finding(
+                    "reversed", line, False,
+                    f"Line {line}, `{seen.places.code(line)}`, is what the critic answers in line {op.line}, and training makes it small. The critic "
+                    "learns which rewards follow, so this looks for the worst actions.",
+                    "Give it a minus: an actor makes the critic's answer large.", [], [line or 0, op.line or 0], 7, path=each.roots[:1], share=0.8,
+                )  # fmt: skip
+                return
+
+
+def _answers(seen: Observation, nr: int, sign: int, far: int = 0) -> Iterator[Ran]:
+    """The layers whose results a loss is the sum of, with a plus."""
+    op = seen.maker(seen.values[nr])
+    if op is None or far > 12:
+        return
+    ahead = [one for one in op.inputs if seen.values[one].requires_grad]
+    if op.name in LAYERS:
+        if sign == 1:
+            yield op
+    elif op.name in MINUS:
+        turned = op.inputs[:1] if op.name in ("rsub", "__rsub__") else op.inputs[1:]
+        for one in ahead:
+            yield from _answers(seen, one, -sign if one in turned else sign, far + 1)
+    elif op.name in FACTORS and len(ahead) == 1:
+        yield from _answers(seen, ahead[0], sign * (_sign_of_factor(seen, op, ahead[0]) or 0), far + 1)
+    elif op.name in KEEPS_SIGN | PLUS | TURNS_SIGN | (RISES - {"exp"}):
+        for one in ahead:
+            yield from _answers(seen, one, -sign if op.name in TURNS_SIGN else sign, far + 1)
 
 
 def _sign_on_the_way(seen: Observation, each: Through, goal: Ran) -> tuple[int | None, int | None]:
@@ -332,6 +388,28 @@ def _turned(seen: Observation, each: Through, terms: list[Term]) -> int | None:
                 return apart or (_asked_for(seen, each) if alone else term.line or term.op.line)
         elif term.sign == -1 and (alone or (len(seen.optimizers) == 1 and _grows(seen, term.op))):
             return term.line
+    return None
+
+
+def _wholly_turned(seen: Observation, each: Through, terms: list[Term]) -> int | None:
+    """The line that gives a loss of several parts its sign, where all are turned: a bound such as `log_px - kl`, made small."""
+    nr = each.roots[0]
+    for _ in range(16):
+        op = seen.maker(seen.values[nr])
+        learnt = [one for one in op.inputs if seen.values[one].requires_grad] if op is not None else []
+        if op is None or not learnt:
+            return None
+        if len(learnt) == 1:
+            if op.name not in KEEPS_SIGN and (op.name not in FACTORS or _sign_of_factor(seen, op, learnt[0]) != 1):
+                return None
+            nr = learnt[0]
+            continue
+        if op.name not in ("sub", "__sub__") or (seen.values[learnt[1]].low or -1.0) < 0:
+            return None
+        inner = seen.above(learnt[:1])
+        good = [one for one in terms if set(one.op.outputs) & inner]
+        turned = (one.sign == (-1 if one.op.name in ALWAYS_POSITIVE else 1) for one in good)
+        return _asked_for(seen, each) if good and all(turned) else None
     return None
 
 
@@ -424,6 +502,9 @@ def _pairs(seen: Observation) -> Iterator[Finding]:
         return
     for op, *sides in _compared_sides(seen):
         answers, labels = (_orders(seen, nr, shuffles) for nr in sides)
+        if answers is None and labels and (mixed := _mixed(seen, sides[0], labels, shuffles)) is not None:
+            yield mixed
+            return
         if answers is None or labels is None or len(answers) > 1 or len(labels) > 1 or not (answers or labels):
             continue
         if set(answers) == set(labels):
@@ -499,6 +580,21 @@ def _along_rows(op: Ran, rank: int) -> bool:
     )
     dims = dim if isinstance(dim, tuple) else (dim,)
     return op.name in ("msort", "flipud") or any(isinstance(one, int) and one % rank == 0 for one in dims)
+
+
+def _mixed(seen: Observation, answers: int, labels: dict[int, Ran], shuffles: set[int]) -> Finding | None:
+    """Rows that are mixed with others, as in mixup, by another order than the one that their labels are taken in."""
+    own = {nr for nr in seen.above([answers]) & shuffles}
+    apart = [nr for nr in labels if nr not in own and seen.values[nr].shape in {seen.values[one].shape for one in own}]
+    if not own or not apart:
+        return None
+    taken = labels[apart[0]]
+    return Finding(
+        "shuffled-apart", taken.line, False,
+        f"Line {taken.line}, `{seen.places.code(taken.line)}`, takes labels in a random order that no input is in: the rows that are mixed in come "
+        "in another order.",
+        "Draw one order and use it for both: `order = T.randperm(len(x)); x, y = x[order], y[order]`.", [], [taken.line or 0], 5, where=taken.where, share=0.9,
+    )  # fmt: skip
 
 
 def _as_many(seen: Observation, nr: int, taken: Ran) -> bool:

@@ -365,7 +365,7 @@ def _held_twice(seen: Observation) -> Iterator[Finding]:
             continue
         turns = [m.who for m in seen.moments if m.kind == "step" and not m.empty and m.who in (a.nr, b.nr)]
         changes = sum(x != y for x, y in itertools.pairwise(turns))
-        if changes < 2:
+        if changes < 2 or not _goes_through(seen, a, all_of - own):
             continue
         yield Finding(
             "held-twice", b.line, False,
@@ -374,6 +374,15 @@ def _held_twice(seen: Observation) -> Iterator[Finding]:
             "Give each parameter to one optimizer alone.", seen.called(own), [b.line or 0, a.line or 0], 5, share=len(own) / len(all_of),
         )  # fmt: skip
         return
+
+
+def _goes_through(seen: Observation, held: Held, rest: set[int]) -> bool:
+    """Whether the losses that an optimizer steps for go through leaves `rest`, as a generator's go through the discriminator."""
+    for step in (m for m in seen.moments if m.kind == "step" and m.who == held.nr):
+        each = next((one for one in reversed(seen.passes) if one.order < step.order), None)
+        if each is not None and not rest.isdisjoint(seen.values[nr].leaf for nr in seen.behind(each)):
+            return True
+    return not rest
 
 
 def _decayed(seen: Observation, held: Held, steps: list[Moment]) -> Iterator[Finding]:

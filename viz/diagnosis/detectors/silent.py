@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from viz.diagnosis.finding import Finding, listed, number
+from viz.diagnosis.functions import FAR
 from viz.diagnosis.observation import FunctionCheck, Held, Observation, Part, Ran, Seen, Through
 
 KEEPS_NOTHING = {
@@ -40,7 +41,6 @@ ERRORS = {
     "nll_loss",
     "binary_cross_entropy",
 }  # to be made small
-FAR = 1e-2  # of the gradient, from which on a backward disagrees
 
 
 def find(seen: Observation) -> Iterator[Finding]:
@@ -351,7 +351,9 @@ def _unseeded(seen: Observation) -> Iterator[Finding]:
         turns = [m.who for m in seen.moments if m.kind == "step" and m.who in (first.nr, second.nr)]
         if turns != sorted(turns):
             continue  # two parts of one training, which take their steps in turn
-        compared = first.rate != second.rate or first.stack[-1:] != second.stack[-1:]
+        compared = (
+            first.rate != second.rate or first.settings != second.settings or first.stack[-1:] != second.stack[-1:]
+        )
         compared = compared or (_same_data(seen, first, second) and not _both_used(seen, first, second))
         shapes = [[seen.leaves[nr].shape for nr in held.leaves] for held in (first, second)]
         if len(found) < 2 or shapes[0] != shapes[1] or not compared:

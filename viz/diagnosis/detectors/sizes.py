@@ -13,14 +13,16 @@ from viz.diagnosis.detectors.zero import layer_line
 from viz.diagnosis.finding import Finding, gets, listed, number
 from viz.diagnosis.observation import Leaf, Observation, Ran, Through
 
-VANISHES = 1e-5  # of the largest gradient among the leaves, or along one path, under which it is called vanished
-EXPLODES = 1e5
+EXPLODES = 1e5  # the factor, among leaves or along one path, that is called an explosion; by as much it vanishes
+AT_FIRST = 1e3  # that a factor must have been before the steps, where the loss grew since: else the steps made it so
+BY_HAND = 1e3  # growth along one path that is called an explosion where somebody chose the weights' size by a number of his own
 TINY = 0.3  # of a gradient: what a layer of weights lets pass when they are too small
 SQUASHES = {"sigmoid", "tanh", "sigmoid_", "tanh_", "softmax", "logsigmoid", "hardsigmoid", "hardtanh", "softsign"}
 NORMALIZES = {"batch_norm", "instance_norm"}
 RECURRENT = ("rnn_", "lstm", "gru")
 NEAR = 4  # ops after a layer, within which its normalization runs
 PRODUCTS = {"mul", "__mul__", "__rmul__", "mul_"}
+SUMS = {"add", "__add__", "__radd__", "add_", "__iadd__", "sub", "__sub__", "sub_"}
 SHUT = 0.1  # of what comes, at most: a gate that is nearly shut
 FEW = 16  # ops that make a gate out of the state before, or products that are looked at
 DEEP = 6  # ops of one line, or of lines that repeat, before a fall is a matter of depth
@@ -44,18 +46,115 @@ class Fall:
 def find(seen: Observation) -> Iterator[Finding]:
     """A gradient that is a hundred-thousandth, or a hundred thousand times, of what it was at the other end."""
     kinds = {each.kind for each in seen.passes if each.done and each.roots}
-    for each in reversed(seen.passes):
-        if (
-            each.done
-            and (each.kind == "backward" or kinds == {"grad"})
-            and each.got
-            and all(math.isfinite(peak) for peak in each.got.values())
-        ):
-            yield from _of_pass(seen, each)
-            return
+    whole = [
+        each
+        for each in seen.passes
+        if each.done
+        and (each.kind == "backward" or kinds == {"grad"})
+        and each.got
+        and all(math.isfinite(peak) for peak in each.got.values())
+    ]
+    outgrown = _outgrown(seen)
+    if outgrown is not None:
+        yield outgrown
+    if not whole:
+        return
+    last = whole[-1]
+    first = next(each for each in whole if each.line == last.line)
+    found = list(_of_pass(seen, last))
+    if found and first is not last and _grew(first, last):  # a loss that grows: is it so by the steps alone?
+        before = {finding.kind for finding in _of_pass(seen, first, AT_FIRST)}
+        found = [finding for finding in found if finding.kind in before]
+    yield from (finding for finding in found if outgrown is None or finding.kind != "exploding")
 
 
-def _of_pass(seen: Observation, each: Through) -> Iterator[Finding]:
+def _grew(first: Through, last: Through) -> bool:
+    return first.loss is not None and last.loss is not None and abs(last.loss) > 2 * abs(first.loss)
+
+
+def _outgrown(seen: Observation) -> Finding | None:
+    """Numbers that grow from repetition to repetition in the first forward pass: until they are infinite, or by weights chosen by hand."""
+    each = next((one for one in seen.passes if one.roots), None)
+    if each is None or each.step:
+        return None
+    by_line: dict[tuple[int, str], list[Ran]] = defaultdict(list)
+    for nr in sorted(seen.behind(each)):
+        op = seen.maker(seen.values[nr])
+        if op is not None and op.line is not None and seen.values[nr].peak and seen.values[nr].finite:
+            by_line[op.line, op.name].append(op)
+    best: tuple[float, list[Ran], list[float]] = (math.log(BY_HAND), [], [])
+    for ops in by_line.values():
+        peaks = [seen.values[op.outputs[0]].peak or 1.0 for op in ops]
+        growth = math.log(peaks[-1] / peaks[0])
+        if len(peaks) >= DEEP and _steady(peaks) and growth > best[0]:
+            best = growth, ops, peaks
+    growth, ops, peaks = best
+    if not ops:
+        return None
+    worst = ops[0].line
+    fall = Fall([growth / len(ops)] * len(ops), [op.name for op in ops], ops)
+    finite = all(seen.values[nr].finite for nr in each.roots)
+    stepped = _stepped(seen, seen.behind(each))
+    if (finite and (stepped is not None or not _chosen_by_hand(seen, ops))) or (
+        not finite and growth < math.log(EXPLODES)
+    ):
+        return None
+    line = stepped[0] if stepped is not None else _to_change(seen, fall, down=False) or worst
+    return Finding(
+        "exploding", line, False,
+        f"Line {worst}, `{seen.places.code(worst)}`, runs {len(ops)} times, and its result grows from run to run: from {number(peaks[0])} to "
+        f"{number(peaks[-1])}{'' if finite else ', before it is no finite number any more'}." + _by(seen, line, worst),
+        _smaller(stepped), [], [line or 0, worst or 0], 4, share=0.9 if not finite else 0.6,
+    )  # fmt: skip
+
+
+def _larger(seen: Observation, fall: Fall, line: int | None) -> str:
+    """What helps against shrinking: another activation where one squashes, larger weights where those are small."""
+    way = "weights of the size 1/sqrt(n) (nn.init.xavier_uniform_)"
+    if not any(write.line == line for leaf in seen.leaves for write in leaf.writes):
+        squashes = {name.strip("_") for name in fall.names if name in SQUASHES}
+        way = (
+            f"relu or tanh instead of sigmoid, {way}" if "sigmoid" in squashes else f"relu, {way}" if squashes else way
+        )
+    return f"Use {way}, a residual x + f(x), or normalization between the layers; in a recurrence an LSTM or GRU."
+
+
+def _smaller(stepped: tuple[int, float | None] | None) -> str:
+    """What helps against growth: smaller steps where each repetition adds a step, else smaller weights."""
+    if stepped is not None:
+        size = f", here {stepped[1]:g}," if stepped[1] is not None else ""
+        return (
+            f"Take shorter steps: make the number that multiplies what is added{size} several times smaller, with as many more steps, "
+            "or use a stable method, such as an implicit one."
+        )
+    return (
+        "Make the weights smaller (nn.init.kaiming_uniform_), normalize between the layers, or clip: "
+        "`T.nn.utils.clip_grad_norm_(model.parameters(), 1.0)` between backward() and step()."
+    )
+
+
+def _stepped(seen: Observation, among: set[int]) -> tuple[int, float | None] | None:
+    """The line that adds a step, a number times something, to a state again and again, and that number."""
+    found: Counter[tuple[int, float | None]] = Counter()
+    for nr in among:
+        op = seen.maker(seen.values[nr])
+        if op is None or op.name not in SUMS or op.line is None or len(op.inputs) != 2:
+            continue
+        for state, added in (op.inputs, op.inputs[::-1]):
+            times = seen.maker(seen.values[added])
+            before = seen.maker(seen.values[state])
+            if times is None or times.name not in PRODUCTS or before is None or before.line != op.line:
+                continue
+            numbers = [one for one in times.options.values() if isinstance(one, (int, float))]
+            scalar = any(not seen.values[one].requires_grad and not seen.values[one].shape for one in times.inputs)
+            if before.name == op.name and (numbers or scalar):
+                found[op.line, float(numbers[0]) if numbers else None] += 1
+    most = found.most_common(1)
+    return most[0][0] if most and most[0][1] >= DEEP - 1 else None
+
+
+def _of_pass(seen: Observation, each: Through, least: float = EXPLODES) -> Iterator[Finding]:
+    """What falls, or grows, by a factor of `least` in one pass."""
     sizes = {
         nr: peak for nr, peak in each.got.items() if 0 <= peak < math.inf and not _taken_out(seen, seen.leaves[nr])
     }
@@ -74,24 +173,34 @@ def _of_pass(seen: Observation, each: Through) -> Iterator[Finding]:
     fall = [peak for peak in path if peak > 0]
     along = fall[-1] / max(fall) if fall else 1.0
     within, early, late = _within(seen, each, arrived)
-    if len(path) >= DEEP and (ratio < VANISHES or along < VANISHES * 10) and _deep(lines):
+    if len(path) >= DEEP and (ratio < 1 / least or along < 10 / least) and _deep(lines):
         yield _finding(
             seen, "vanishing", lines, leaf, positive[smallest], positive[largest], len(zeros), max(fall), fall[-1]
         )
-    elif within is not None and late / early < VANISHES:
+    elif within is not None and late / early < 1 / least:
         yield _of_states(seen, "vanishing", within, early, late)
     big = seen.leaves[largest]
     path, lines = _along(seen, each, big, arrived)
     grown = [peak for peak in path if peak > 0]
+    enough = min(least, BY_HAND) if _chosen_by_hand(seen, [op for fall in lines.values() for op in fall.ops]) else least
     if (
         len(path) >= DEEP
         and _deep(lines)
-        and ((grown and grown[-1] / start > EXPLODES) or positive[largest] > EXPLODES * max(1.0, big.size))
+        and ((grown and grown[-1] / start > enough) or positive[largest] > least * max(1.0, big.size))
     ):
-        yield _finding(seen, "exploding", lines, big, positive[largest], start, 0, grown[0], grown[-1])
-    elif within is not None and late / early > EXPLODES:
+        yield _finding(
+            seen, "exploding", lines, big, positive[largest], start, 0, grown[0], grown[-1],
+            _stepped(seen, seen.behind(each)),
+        )  # fmt: skip
+    elif within is not None and late / early > least:
         yield _of_states(seen, "exploding", within, early, late)
-    elif positive[largest] > EXPLODES * max(1.0, big.size) and any(
+    elif (
+        within is not None
+        and late / early > BY_HAND
+        and (states := _of_states(seen, "exploding", within, early, late)).line != within
+    ):
+        yield states  # somebody gave the weights that repeat their size
+    elif positive[largest] > least * max(1.0, big.size) and any(
         seen.ops[nr].name.startswith(RECURRENT) for nr in big.used_by
     ):
         line = sized(seen, big) or _initialized(big)
@@ -220,6 +329,17 @@ def _wrote_by_hand(seen: Observation, nr: int, since: int) -> int | None:
     return None
 
 
+def _chosen_by_hand(seen: Observation, ops: list[Ran]) -> bool:
+    """Whether a number of the program's own gave most of the weights of some ops their size."""
+    weights = [
+        seen.leaves[leaf]
+        for op in ops
+        for nr in op.inputs
+        if (leaf := seen.values[nr].leaf) is not None and len(seen.values[nr].shape) > 1
+    ]
+    return len(weights) >= DEEP and 2 * sum(sized(seen, leaf) is not None for leaf in weights) > len(weights)
+
+
 def _deep(lines: dict[int | None, Fall]) -> bool:
     return any(len(fall.factors) >= DEEP for fall in lines.values())
 
@@ -234,6 +354,7 @@ def _finding(
     zeros: int,
     begins: float,
     ends: float,
+    stepped: tuple[int, float | None] | None = None,
 ) -> Finding:
     deep = [line for line, fall in lines.items() if len(fall.factors) >= DEEP]
     worst = (min if kind == "vanishing" else max)(deep, key=lambda line: lines[line].total)
@@ -243,7 +364,7 @@ def _finding(
     names = seen.called([leaf.nr])
     writer = next((w.line for w in reversed(leaf.writes) if w.kind in ("init", "write") and w.line), None)
     made = leaf.line
-    line = _to_change(seen, fall, kind == "vanishing") or worst
+    line = stepped[0] if stepped is not None else _to_change(seen, fall, kind == "vanishing") or worst
     around = [line for line in (line, worst, writer, made) if line]
     verb = "shrinks" if kind == "vanishing" else "grows"
     if kind == "vanishing":
@@ -252,20 +373,14 @@ def _finding(
             f"{number(factor)} of itself each time: from {number(begins)} to {number(ends)}. {gets(names)} {number(size)}, where another gets {number(other)}."
         )
         text += _by(seen, line, worst)
-        fix = (
-            "Use relu or tanh instead of sigmoid, weights of the size 1/sqrt(n) (nn.init.xavier_uniform_), a residual "
-            "x + f(x), or normalization between the layers; in a recurrence an LSTM or GRU."
-        )
+        fix = _larger(seen, fall, line)
     else:
         text = (
             f"Line {worst}, `{seen.places.code(worst)}`, runs {repeats} times on the way from the loss to {listed(names)}, and the gradient {verb} {number(factor)} "
             f"times each time: from {number(begins)} to {number(ends)}. {gets(names)} {number(size)}."
         )
         text += _by(seen, line, worst)
-        fix = (
-            "Make the weights smaller (nn.init.kaiming_uniform_), normalize between the layers, or clip: "
-            "`T.nn.utils.clip_grad_norm_(model.parameters(), 1.0)` between backward() and step()."
-        )
+        fix = _smaller(stepped)
     return Finding(kind, line, False, text, fix, names, around, 4, where=fall.where, share=0.6)
 
 
@@ -310,9 +425,9 @@ def _of_states(seen: Observation, kind: str, line: int | None, early: float, lat
         if kind == "vanishing"
         else "Clip the gradient before the step, `T.nn.utils.clip_grad_norm_(parameters, 1.0)`, or make the weights that repeat smaller."
     )
-    fall = Fall()
+    fall, carried = Fall(), _carried(seen, line)
     for op in seen.ops:
-        if op.line == line and op.recorded:
+        if op.line == line and op.recorded and carried & set(op.inputs):
             fall.ops.append(op)
             out, into = seen.values[op.outputs[0]], [seen.values[nr] for nr in op.inputs if seen.values[nr].grad]
             fall.factors.append(math.log(max(one.grad or 1.0 for one in into) / out.grad) if into and out.grad else 0.0)
@@ -323,3 +438,12 @@ def _of_states(seen: Observation, kind: str, line: int | None, early: float, lat
         f"at the last one, {number(late)} at the first." + _by(seen, change, line),
         fix, [], [change or 0, line or 0], 4, share=0.6,
     )  # fmt: skip
+
+
+def _carried(seen: Observation, line: int | None) -> set[int]:
+    """The values that an earlier repetition of a line is in: what it multiplies by is what the gradient meets again and again."""
+    found: set[int] = set()
+    for op in seen.ops:
+        if op.recorded and (op.line == line or not found.isdisjoint(op.inputs)):
+            found.update(nr for nr in op.outputs if seen.values[nr].leaf is None)
+    return found

@@ -137,7 +137,9 @@ class Modules:
         @functools.wraps(load)
         def wrapped(module: Any, state: Any, *args: Any, **kwargs: Any) -> Any:
             reference, line, steps = self._states.get(id(state), (lambda: None, None, 0))
-            if self.watch.looking and reference() is state and self.watch.seen.steps > steps:
+            if reference() is not state and self._first_states:  # another collection of the same tensors
+                line, steps = min(self._first_states.items(), key=lambda one: one[1])
+            if self.watch.looking and self.watch.seen.steps > steps:
                 with self.watch.aside():
                     storage, own = self.watch.engine.storage, dict(module.named_parameters())
                     if own and all(name in state and storage(state[name]) == storage(one) for name, one in own.items()):

@@ -8,6 +8,7 @@ from types import FrameType, FunctionType
 from typing import Any
 
 from viz.diagnosis.observation import Alias, Kept
+from viz.diagnosis.places import ADDING
 from viz.diagnosis.watching.modules import Modules
 from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Watch
@@ -16,7 +17,16 @@ from viz.recording.reader import tensors_in
 COPY = re.compile(
     r"target|teacher|old|ema|frozen|ref|prev|best|momentum|copy|backup|initial|anchor|slow|key|snapshot|saved"
 )
+MOST_DEEP = 3  # objects in objects that are looked into
 NAMING_PASSES = 5  # backward passes at which the program's variables are looked through
+
+
+def _content(cell: Any) -> Any:
+    """What a variable that a function closes over stands for; None while it stands for nothing."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
 
 
 class Names:
@@ -49,16 +59,43 @@ class Names:
         with self.watch.aside():
             self._name(variables)
             self._kept(variables)
+            met: set[int] = set()
             for name, thing in list(variables.items()):
-                if self._is_own(thing) and not name.startswith("__"):
-                    self._name({key: one for key, one in vars(thing).items() if not self.watch.engine.is_module(thing)})
-                    self._kept({f"self.{key}": one for key, one in vars(thing).items() if not key.startswith("_")})
+                if not name.startswith("__"):
+                    self._look_into(name, thing, met)
+
+    def _look_into(self, name: str, thing: Any, met: set[int], deep: int = 0) -> None:
+        """What an object, a class or a function of the program keeps: attributes, defaults, and what a closure closes over."""
+        if id(thing) in met or deep > MOST_DEEP:
+            return
+        met.add(id(thing))
+        if isinstance(thing, FunctionType):
+            if thing.__code__.co_filename == self.watch.places.source.filename:
+                inner = dict(zip(thing.__code__.co_freevars, map(_content, thing.__closure__ or ()), strict=False))
+                given = thing.__code__.co_varnames[: thing.__code__.co_argcount]
+                inner |= dict(zip(given[::-1], (thing.__defaults__ or ())[::-1], strict=False))
+                self._kept(inner | {f"{name}.{key}": one for key, one in vars(thing).items()})
+                for key, one in inner.items():
+                    self._look_into(key, one, met, deep + 1)
+            return
+        if not self._is_own(thing):
+            return
+        attributes = {key: one for key, one in vars(thing).items() if not key.startswith("__")}
+        if isinstance(thing, type):
+            self._kept({f"{name}.{key}": one for key, one in attributes.items()})
+            return
+        shared = {key: one for key, one in vars(type(thing)).items() if not key.startswith("__")}
+        self._name({key: one for key, one in attributes.items() if not self.watch.engine.is_module(thing)})
+        self._kept({f"self.{key}": one for key, one in (shared | attributes).items()})
+        for key, one in attributes.items():
+            self._look_into(key, one, met, deep + 1)
 
     def _is_own(self, thing: Any) -> bool:
-        """Whether a thing is an object of a class that the program's own text defines."""
-        if isinstance(thing, type) or not hasattr(thing, "__dict__"):
+        """Whether a thing is a class that the program's own text defines, or an object of one."""
+        if not hasattr(thing, "__dict__"):
             return False
-        methods = (one for one in vars(type(thing)).values() if isinstance(one, FunctionType))
+        kind = thing if isinstance(thing, type) else type(thing)
+        methods = (one for one in vars(kind).values() if isinstance(one, FunctionType))
         return any(one.__code__.co_filename == self.watch.places.source.filename for one in methods)
 
     def _name(self, variables: dict[str, Any]) -> None:
@@ -124,12 +161,17 @@ class Names:
             elif known is not None:
                 known.counts[-1] = len(nrs)
             elif len({self._pass_of(nr) for nr in nrs}) > 1:
-                places = self.watch.places
-                called = (places.where_called(name, method) for method in ("append", "add", "extend", "insert"))
-                line = (
-                    next((line for line in called if line), None) or places.where_grown(name) or places.where_fed(name)
-                )
-                seen.kept.append(Kept(name, places.where_handed_in(line) or line, [len(nrs)], len(seen.passes)))
+                seen.kept.append(Kept(name, self._where_kept(name, nrs), [len(nrs)], len(seen.passes)))
+
+    def _where_kept(self, name: str, nrs: list[int]) -> int | None:
+        """The line that puts values into a collection: the one that makes them and adds them, or that adds to it by name."""
+        places = self.watch.places
+        made = self.watch.seen.maker(self.watch.seen.values[nrs[0]])
+        if made is not None and made.line is not None and places.adds(made.line):
+            return made.line
+        called = (places.where_called(name, method) for method in ADDING)
+        line = next((line for line in called if line), None) or places.where_grown(name) or places.where_fed(name)
+        return places.where_handed_in(line) or line
 
     def _pass_of(self, nr: int) -> int:
         made = self.watch.seen.values[nr].op or 0

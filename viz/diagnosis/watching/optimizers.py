@@ -58,7 +58,10 @@ class Optimizers:
         if nr is None:
             nr = self._numbers[optimizer] = len(seen.optimizers)
             line = next(iter(stack), None)
-            seen.optimizers.append(Held(nr, type(optimizer).__name__, line, None, made_here=made_here, stack=stack))
+            numbers = {key: one for key, one in optimizer.defaults.items() if isinstance(one, (int, float, tuple))}
+            seen.optimizers.append(
+                Held(nr, type(optimizer).__name__, line, None, made_here=made_here, stack=stack, settings=numbers)
+            )
         known = seen.optimizers[nr]
         with self.watch.aside():
             for group in optimizer.param_groups:

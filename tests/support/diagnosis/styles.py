@@ -1,0 +1,626 @@
+"""Programs in the styles of practice that a first run missed, held to their cause and line since; with healthy ones beside them."""
+
+from __future__ import annotations
+
+from .broken import Broken
+from .healthy import Healthy
+
+BROKEN = [
+    Broken(
+        "held: recurrent weights too small beside others of a usual size",
+        4,
+        "vanishing",
+        """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class VanillaRNN(nn.Module):
+    def __init__(self, n_in, n_hid, n_out):
+        super().__init__()
+        self.W_xh = nn.Parameter(torch.randn(n_in, n_hid) * 0.3)
+        self.W_hh = nn.Parameter(torch.randn(n_hid, n_hid) * 0.02)  #!
+        self.b_h = nn.Parameter(torch.zeros(n_hid))
+        self.W_hy = nn.Parameter(torch.randn(n_hid, n_out) * 0.3)
+
+    def forward(self, seq):
+        h = torch.zeros(seq.size(0), self.W_hh.size(0))
+        for t in range(seq.size(1)):
+            h = torch.tanh(seq[:, t] @ self.W_xh + h @ self.W_hh + self.b_h)
+        return h @ self.W_hy
+
+
+torch.manual_seed(0)
+first = torch.randint(0, 2, (64,))
+seq = torch.zeros(64, 30, 2)
+seq[torch.arange(64), 0, first] = 1.0
+
+model = VanillaRNN(2, 16, 2)
+optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+for step in range(4):
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(seq), first)
+    loss.backward()
+    optimizer.step()
+    if step % 10 == 0:
+        print(step, loss.item(), model.W_xh.grad.norm().item())
+""",
+    ),
+    Broken(
+        "held: an integration with too long a step",
+        4,
+        "exploding",
+        """
+import torch
+import torch.nn as nn
+
+torch.manual_seed(2)
+
+
+class LinearODE(nn.Module):
+    def __init__(self, dim=4):
+        super().__init__()
+        self.A = nn.Parameter(torch.randn(dim, dim) * 0.8 - torch.eye(dim))
+
+    def forward(self, t, x):
+        return x @ self.A.t()
+
+
+def odeint(f, x0, steps=50, dt=1.0):  #!
+    x = x0
+    traj = [x]
+    for i in range(steps):
+        x = x + dt * f(i * dt, x)  #!
+        traj.append(x)
+    return torch.stack(traj)
+
+
+x0 = torch.randn(8, 4)
+t = torch.linspace(0, 5, 51).reshape(-1, 1, 1)
+target = x0 * torch.exp(-0.5 * t)
+
+func = LinearODE()
+optimizer = torch.optim.SGD(func.parameters(), lr=1e-3)
+for it in range(4):
+    optimizer.zero_grad()
+    pred = odeint(func, x0)
+    loss = (pred - target).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    print(it, loss.item(), func.A.grad.norm().item())
+""",
+    ),
+    Broken(
+        "held: a spring whose steps are too long until it overflows",
+        4,
+        "exploding",
+        """
+import torch
+
+torch.manual_seed(0)
+DT = 0.5  #!
+
+def acceleration(pos, vel, k, c):
+    return -k * pos - c * vel
+
+def simulate(pos, vel, k, c, steps):
+    out = []
+    for _ in range(steps):
+        acc = acceleration(pos, vel, k, c)
+        vel = vel + DT * acc  #!
+        pos = pos + DT * vel  #!
+        out.append(pos)
+    return torch.stack(out)
+
+k_true, c_true = torch.tensor(20.0), torch.tensor(0.3)
+k = torch.tensor(25.0, requires_grad=True)
+c = torch.tensor(0.1, requires_grad=True)
+p0, v0 = torch.ones(4), torch.zeros(4)
+steps = torch.arange(1, 61) * 0.02
+target = torch.cos(steps * k_true.sqrt()).unsqueeze(1).repeat(1, 4)
+opt = torch.optim.Adam([k, c], lr=0.1)
+for it in range(5):
+    opt.zero_grad()
+    traj = simulate(p0, v0, k, c, 60)
+    loss = ((traj - target) ** 2).mean()
+    loss.backward()
+    opt.step()
+    print(it, loss.item(), k.item(), c.item())
+""",
+    ),
+    Broken(
+        "held: weights drawn too wide for an explosion of the gradient alone",
+        4,
+        "exploding",
+        """
+import torch
+import torch.nn as nn
+
+torch.manual_seed(3)
+layers = []
+for i in range(9):
+    layers += [nn.Linear(40, 40), nn.ReLU()]
+model = nn.Sequential(*layers, nn.Linear(40, 1))
+
+for p in model.parameters():
+    if p.dim() > 1:
+        nn.init.uniform_(p, -1, 1)  #!
+
+optim = torch.optim.Adam(model.parameters(), lr=1e-3)
+x = torch.randn(50, 40)
+y = torch.randn(50, 1)
+history = []
+for step in range(6):
+    optim.zero_grad()
+    out = model(x)
+    loss = nn.functional.l1_loss(out, y)
+    loss.backward()
+    optim.step()
+    history.append(loss.item())
+print(history)
+""",
+    ),
+    Broken(
+        "held: an attribute of a class keeps losses",
+        6,
+        "graph-grows",
+        """
+import torch
+import torch.nn as nn
+
+class Trainer:
+    history = []
+
+    def __init__(self, model, lr):
+        self.model = model
+        self.opt = torch.optim.SGD(model.parameters(), lr=lr)
+        self.crit = nn.MSELoss()
+
+    def fit(self, x, y, epochs):
+        for epoch in range(epochs):
+            self.opt.zero_grad()
+            loss = self.crit(self.model(x), y)
+            loss.backward()
+            self.opt.step()
+            self.log(epoch, loss)
+
+    def log(self, epoch, loss):
+        Trainer.history.append((epoch, loss))  #!
+
+torch.manual_seed(0)
+x = torch.randn(40, 4)
+y = x.sum(1, keepdim=True)
+trainer = Trainer(nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1)), 0.05)
+trainer.fit(x, y, 8)
+print("best", min(float(l) for _, l in Trainer.history))
+""",
+    ),
+    Broken(
+        "held: a moving center with its history",
+        6,
+        "state-not-detached second-backward",
+        """
+import copy
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+class DinoLoss(nn.Module):
+    def __init__(self, dim, momentum=0.9):
+        super().__init__()
+        self.register_buffer("center", torch.zeros(1, dim))
+        self.momentum = momentum
+
+    def forward(self, student_out, other_out):
+        p = F.log_softmax(student_out / 0.1, dim=-1)
+        t = F.softmax((other_out - self.center) / 0.04, dim=-1)
+        loss = -(t * p).sum(-1).mean()
+        self.center = self.center * self.momentum + other_out.mean(0, keepdim=True) * (1 - self.momentum)  #!
+        return loss
+
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(12, 32), nn.GELU(), nn.Linear(32, 8))
+criterion = DinoLoss(8)
+opt = torch.optim.AdamW(net.parameters(), lr=1e-3)
+for step in range(4):
+    img = torch.randn(16, 12)
+    a, b = img + 0.1 * torch.randn_like(img), img + 0.1 * torch.randn_like(img)
+    loss = criterion(net(a), net(b))
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    print(step, loss.item())
+""",
+    ),
+    Broken(
+        "held: an evaluation that keeps its outputs",
+        6,
+        "graph-grows",
+        """
+import torch
+import torch.nn as nn
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+X = torch.randn(120, 6)
+Y = (X.sum(1) > 0).float().unsqueeze(1)
+train = DataLoader(TensorDataset(X[:80], Y[:80]), batch_size=20, shuffle=True)
+valid = DataLoader(TensorDataset(X[80:], Y[80:]), batch_size=8)
+model = nn.Sequential(nn.Linear(6, 10), nn.ReLU(), nn.Linear(10, 1))
+opt = torch.optim.Adam(model.parameters(), lr=0.01)
+bce = nn.BCEWithLogitsLoss()
+
+def evaluate():
+    model.eval()
+    outputs = {"logits": [], "labels": []}
+    for xb, yb in valid:
+        outputs["logits"].append(model(xb))  #!
+        outputs["labels"].append(yb)
+    return outputs
+
+results = []
+for epoch in range(4):
+    model.train()
+    for xb, yb in train:
+        opt.zero_grad()
+        loss = bce(model(xb), yb)
+        loss.backward()
+        opt.step()
+    results.append(evaluate())
+acc = (torch.cat(results[-1]["logits"]) > 0).float().eq(torch.cat(results[-1]["labels"])).float().mean()
+print(acc.item())
+""",
+    ),
+    Broken(
+        "held: the input is saved where the result was meant",
+        7,
+        "wrong-backward",
+        """
+import torch
+import torch.nn as nn
+
+class SigmoidFn(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = 1 / (1 + torch.exp(-x))
+        ctx.save_for_backward(x)  #!
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        y, = ctx.saved_tensors
+        return g * y * (1 - y)
+
+class Gate(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.a = nn.Linear(d, d)
+        self.b = nn.Linear(d, d)
+
+    def forward(self, x):
+        return SigmoidFn.apply(self.a(x)) * self.b(x)
+
+torch.manual_seed(0)
+model = nn.Sequential(Gate(6), Gate(6), nn.Linear(6, 1))
+opt = torch.optim.SGD(model.parameters(), lr=0.05)
+x, y = torch.randn(40, 6), torch.randn(40, 1)
+for i in range(5):
+    loss = nn.functional.mse_loss(model(x), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "held: tanh saves its input",
+        7,
+        "wrong-backward",
+        """
+import torch
+class Tanh(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.tanh(x)
+        ctx.save_for_backward(x)  #!
+        return y
+    @staticmethod
+    def backward(ctx, g):
+        y, = ctx.saved_tensors
+        return g * (1 - y ** 2)
+torch.manual_seed(0)
+w = torch.randn(4, 1, requires_grad=True)
+for _ in range(3):
+    x = torch.randn(8, 4)
+    loss = (Tanh.apply(x @ w) - 0.5).pow(2).mean()
+    loss.backward()
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+    w.grad.zero_()
+""",
+    ),
+    Broken(
+        "held: a bound made small in place of large",
+        7,
+        "reversed",
+        """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+class VAE(nn.Module):
+    def __init__(self, d=16, z=3):
+        super().__init__()
+        self.enc = nn.Sequential(nn.Linear(d, 24), nn.ReLU(), nn.Linear(24, 2 * z))
+        self.dec = nn.Sequential(nn.Linear(z, 24), nn.ReLU(), nn.Linear(24, d))
+
+    def elbo(self, x):
+        mu, logvar = self.enc(x).chunk(2, dim=1)
+        z = mu + torch.randn_like(mu) * (0.5 * logvar).exp()
+        log_px = -F.binary_cross_entropy_with_logits(self.dec(z), x, reduction="none").sum(1)
+        kl = 0.5 * (mu ** 2 + logvar.exp() - 1 - logvar).sum(1)
+        return (log_px - kl).mean()
+
+torch.manual_seed(0)
+vae = VAE()
+opt = torch.optim.Adam(vae.parameters(), lr=1e-2)
+data = (torch.rand(128, 16) > 0.5).float()
+for epoch in range(6):
+    for i in range(0, 128, 32):
+        loss = vae.elbo(data[i:i + 32])  #!
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    print(epoch, loss.item())
+""",
+    ),
+    Broken(
+        "held: an average that holds the model's own tensors",
+        7,
+        "alias",
+        """
+import torch
+import torch.nn as nn
+
+class EMA:
+    def __init__(self, model, decay=0.99):
+        self.decay = decay
+        self.shadow = {k: v for k, v in model.state_dict().items()}  #!
+
+    @torch.no_grad()
+    def update(self, model):
+        for k, v in model.state_dict().items():
+            self.shadow[k].mul_(self.decay).add_(v, alpha=1 - self.decay)
+
+    def copy_to(self, model):
+        model.load_state_dict(self.shadow)
+
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1))
+ema = EMA(model)
+opt = torch.optim.SGD(model.parameters(), lr=0.05)
+x = torch.randn(64, 4)
+y = x.prod(1, keepdim=True)
+for step in range(8):
+    loss = (model(x) - y).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    ema.update(model)
+ema.copy_to(model)
+print((model(x) - y).pow(2).mean().item())
+""",
+    ),
+    Broken(
+        "held: two weight decays from two random starts",
+        7,
+        "unseeded",
+        """
+import torch
+import torch.nn as nn
+from torch.utils.data import DataLoader, TensorDataset
+
+g = torch.Generator().manual_seed(7)
+X = torch.randn(64, 5, generator=g)
+Y = X.sum(1, keepdim=True)
+
+def build():
+    return nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 1))  #!
+
+def run(weight_decay):
+    model = build()
+    opt = torch.optim.AdamW(model.parameters(), lr=1e-2, weight_decay=weight_decay)
+    loader = DataLoader(TensorDataset(X, Y), batch_size=16, shuffle=True)
+    for epoch in range(3):
+        for xb, yb in loader:
+            opt.zero_grad()
+            loss = nn.functional.mse_loss(model(xb), yb)
+            loss.backward()
+            opt.step()
+    return loss.item()
+
+results = {wd: run(wd) for wd in (0.0, 0.1)}  #!
+print("best weight decay:", min(results, key=results.get))
+""",
+    ),
+    Broken(
+        "held: an actor that makes the critic's answer small",
+        7,
+        "reversed",
+        """
+import torch
+from torch import nn
+torch.manual_seed(0)
+actor, critic = nn.Linear(3, 1), nn.Linear(4, 1)
+ao, co = torch.optim.Adam(actor.parameters(), 1e-3), torch.optim.Adam(critic.parameters(), 1e-2)
+for it in range(20):
+    s, a = torch.randn(64, 3), torch.rand(64, 1) * 2 - 1
+    r = -(a - s[:, :1]).pow(2)
+    q_loss = (critic(torch.cat([s, a], 1)) - r).pow(2).mean()
+    co.zero_grad(); q_loss.backward(); co.step()
+    pi_loss = critic(torch.cat([s, torch.tanh(actor(s))], 1)).mean()  #!
+    ao.zero_grad(); pi_loss.backward(); ao.step()
+""",
+    ),
+    Broken(
+        "held: labels mixed in by another order than inputs",
+        5,
+        "shuffled-apart",
+        """
+import numpy as np
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+rng = np.random.default_rng(0)
+torch.manual_seed(0)
+
+
+def moons(n):
+    t = rng.uniform(0, np.pi, n)
+    y = rng.integers(0, 2, n)
+    x = np.stack([np.cos(t) * (1 - 2 * y) + y, np.sin(t) * (1 - 2 * y) + 0.5 * y], 1)
+    return (x + 0.05 * rng.normal(size=x.shape)).astype(np.float32), y
+
+
+class Net(nn.Module):
+    def __init__(self, width=32):
+        super().__init__()
+        self.fc1, self.fc2, self.fc3 = nn.Linear(2, width), nn.Linear(width, width), nn.Linear(width, 2)
+
+    def forward(self, x):
+        return self.fc3(F.relu(self.fc2(F.relu(self.fc1(x)))))
+
+
+def mixup(x, y, alpha=0.4):
+    lam = float(rng.beta(alpha, alpha))
+    perm = torch.randperm(len(x))
+    mixed = lam * x + (1 - lam) * x[perm]
+    return mixed, y, y[torch.randperm(len(x))], lam  #!
+
+
+def mixup_loss(logits, ya, yb, lam):
+    return lam * F.cross_entropy(logits, ya) + (1 - lam) * F.cross_entropy(logits, yb)
+
+
+x, y = moons(160)
+x, y = torch.from_numpy(x), torch.from_numpy(y)
+x = (x - x.mean(0)) / x.std(0)
+train_x, train_y, test_x, test_y = x[:128], y[:128], x[128:], y[128:]
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9, weight_decay=5e-4)
+sched = torch.optim.lr_scheduler.MultiStepLR(opt, [2, 3], 0.1)
+for epoch in range(4):
+    net.train()
+    for i in range(0, 128, 32):
+        xb, ya, yb, lam = mixup(train_x[i:i + 32], train_y[i:i + 32])
+        loss = mixup_loss(net(xb), ya, yb, lam)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    sched.step()
+    net.eval()
+    with torch.no_grad():
+        acc = (net(test_x).argmax(1) == test_y).float().mean().item()
+    print(epoch, loss.item(), acc)
+""",
+    ),
+]
+
+HEALTHY = [
+    Healthy(
+        "held: an adversarial autoencoder with two optimizers for its encoder",
+        """
+import torch
+from torch import nn
+torch.manual_seed(0)
+enc, dec, disc = nn.Linear(6, 2), nn.Linear(2, 6), nn.Linear(2, 1)
+opt_ae = torch.optim.Adam([*enc.parameters(), *dec.parameters()], lr=1e-3)
+opt_gen = torch.optim.Adam(enc.parameters(), lr=1e-3)
+opt_disc = torch.optim.Adam(disc.parameters(), lr=1e-3)
+bce = nn.BCEWithLogitsLoss()
+for step in range(4):
+    x = torch.randn(16, 6)
+    rec = nn.functional.mse_loss(dec(enc(x)), x)
+    opt_ae.zero_grad()
+    rec.backward()
+    opt_ae.step()
+    real, fake = disc(torch.randn(16, 2)), disc(enc(x).detach())
+    d_loss = bce(real, torch.ones(16, 1)) + bce(fake, torch.zeros(16, 1))
+    opt_disc.zero_grad()
+    d_loss.backward()
+    opt_disc.step()
+    g_loss = bce(disc(enc(x)), torch.ones(16, 1))
+    opt_gen.zero_grad()
+    g_loss.backward()
+    opt_gen.step()
+""",
+    ),
+    Healthy(
+        "held: a spring with short steps",
+        """
+import torch
+
+torch.manual_seed(0)
+DT = 0.02
+
+def acceleration(pos, vel, k, c):
+    return -k * pos - c * vel
+
+def simulate(pos, vel, k, c, steps):
+    out = []
+    for _ in range(steps):
+        acc = acceleration(pos, vel, k, c)
+        vel = vel + DT * acc
+        pos = pos + DT * vel
+        out.append(pos)
+    return torch.stack(out)
+
+k_true, c_true = torch.tensor(20.0), torch.tensor(0.3)
+k = torch.tensor(25.0, requires_grad=True)
+c = torch.tensor(0.1, requires_grad=True)
+p0, v0 = torch.ones(4), torch.zeros(4)
+steps = torch.arange(1, 61) * 0.02
+target = torch.cos(steps * k_true.sqrt()).unsqueeze(1).repeat(1, 4)
+opt = torch.optim.Adam([k, c], lr=0.1)
+for it in range(5):
+    opt.zero_grad()
+    traj = simulate(p0, v0, k, c, 60)
+    loss = ((traj - target) ** 2).mean()
+    loss.backward()
+    opt.step()
+    print(it, loss.item(), k.item(), c.item())
+""",
+    ),
+    Healthy(
+        "held: two weight decays from one seed",
+        """
+import torch
+import torch.nn as nn
+from torch.utils.data import DataLoader, TensorDataset
+
+g = torch.Generator().manual_seed(7)
+X = torch.randn(64, 5, generator=g)
+Y = X.sum(1, keepdim=True)
+
+def build():
+    return nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 1))
+
+def run(weight_decay):
+    torch.manual_seed(0)
+    model = build()
+    opt = torch.optim.AdamW(model.parameters(), lr=1e-2, weight_decay=weight_decay)
+    loader = DataLoader(TensorDataset(X, Y), batch_size=16, shuffle=True)
+    for epoch in range(3):
+        for xb, yb in loader:
+            opt.zero_grad()
+            loss = nn.functional.mse_loss(model(xb), yb)
+            loss.backward()
+            opt.step()
+    return loss.item()
+
+results = {wd: run(wd) for wd in (0.0, 0.1)}
+print("best weight decay:", min(results, key=results.get))
+""",
+    ),
+]
