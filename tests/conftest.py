@@ -1,4 +1,4 @@
-"""What all tests share: two rings, one for the inner loop; the same random examples on every run; folders for Jupyter."""
+"""What all tests share: an inner ring for quick runs, the same random examples on every run, folders for Jupyter."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ OUTER_TESTS = {
     "test_random_programs_have_pytorchs_tangents",
     "test_any_array_prints_as_in_pytorch",
     "test_any_array_prints_as_in_pytorch_under_any_options",
-    "test_a_rule_that_comes_to_itself_again_for_ever_is_told_so",
+    "test_an_endlessly_recursive_rule_is_reported",
     "test_what_the_function_computes_inside_is_not_kept",
     "test_debug_is_an_argument_that_a_context_overrides",
     "test_nothing_is_held_by_what_a_function_saves_of_its_own_outputs",

@@ -1,4 +1,4 @@
-"""The examples that stand beside functions and classes run, and give what they say."""
+"""The examples in the docstrings of functions and classes run, and give the results that they show."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def test_gradients_flow_through_a_replay() -> None:
     assert x.grad.tolist() == [4.0, 10.0]
 
 
-def test_a_module_lends_its_parameters_and_they_are_not_frozen() -> None:
+def test_a_module_provides_its_parameters_and_they_are_not_frozen() -> None:
     layer = T.nn.Linear(2, 1, bias=False)
     traced = T.jit.trace(layer, T.ones(2))
     with T.no_grad():
@@ -182,7 +182,7 @@ def test_a_captured_tensor_that_requires_grad_is_refused_as_pytorch_does(engine:
 
 
 @pytest.mark.parametrize("inputs", [3.0, (3.0,), "x"])
-def test_what_is_no_tensor_is_no_example(inputs: Any) -> None:
+def test_a_non_tensor_is_not_an_example(inputs: Any) -> None:
     with pytest.raises(TypeError, match="cannot be traced"):
         T.jit.trace(lambda x: x, inputs)
 

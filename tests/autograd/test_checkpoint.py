@@ -1,4 +1,4 @@
-"""Checkpointing keeps inputs instead of what is saved, runs the function again, and says when that was not the same."""
+"""Checkpointing keeps inputs instead of saved tensors, runs the function again, and reports a second run that differs."""
 
 import contextlib
 import gc
@@ -466,7 +466,7 @@ def test_debug_changes_nothing_where_both_runs_are_the_same(monkeypatch) -> None
     agree(program)
 
 
-def test_debug_and_a_context_fn_are_not_had_together() -> None:
+def test_debug_and_a_context_fn_cannot_be_combined() -> None:
     contexts = lambda: (contextlib.nullcontext(), contextlib.nullcontext())  # noqa: E731
     for engine in (T, torch):
         with pytest.raises(ValueError, match="debug=True is incompatible with non-default context_fn"):
@@ -475,7 +475,7 @@ def test_debug_and_a_context_fn_are_not_had_together() -> None:
             )
 
 
-def test_a_context_that_swallows_the_error_of_the_first_run_is_told_so() -> None:
+def test_a_context_that_swallows_the_error_of_the_first_run_is_reported() -> None:
     def program(T, C, form):
         contexts = lambda: (contextlib.suppress(ZeroDivisionError), contextlib.nullcontext())  # noqa: E731
         return C.checkpoint(lambda x: x * (1 // 0), leaf(T), use_reentrant=False, context_fn=contexts)

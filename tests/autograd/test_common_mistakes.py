@@ -80,7 +80,7 @@ def test_04_exp_and_relu_then_add_raise_while_a_product_and_a_square_do_not(T):
 
 
 @same_on_both
-def test_05_a_result_of_to_a_cast_or_arithmetic_is_no_leaf_and_gets_no_grad(T):
+def test_05_a_result_of_to_a_cast_or_arithmetic_is_not_a_leaf_and_gets_no_grad(T):
     made = [
         leaf(T).to(T.float32),
         leaf(T).float(),
@@ -246,7 +246,7 @@ def test_14_a_function_is_applied_and_not_instantiated(T):
 
 
 @same_on_both
-def test_15_views_leaves_integers_and_roots_that_are_no_scalars(T):
+def test_15_views_leaves_integers_and_roots_that_are_not_scalars(T):
     x = leaf(T)
     i = T.tensor([1, 2, 3])
     return [
@@ -278,7 +278,7 @@ def test_in_place_zeroing_under_an_old_graph_and_rebinding_grad(T):
 
 
 @same_on_both
-def test_a_tensor_made_of_a_tensor_is_warned_of(T):
+def test_making_a_tensor_from_a_tensor_warns(T):
     x = leaf(T)
     return [
         warned(make)
@@ -292,7 +292,7 @@ def test_a_tensor_made_of_a_tensor_is_warned_of(T):
 
 
 @same_on_both
-def test_a_size_that_is_none_is_refused(T):
+def test_an_invalid_size_is_refused(T):
     makers = (
         lambda: T.ones([2, -1]), lambda: T.full((2, -3), 1.0), lambda: T.empty(-2), lambda: T.rand(2, -1),
         lambda: T.randn(-1), lambda: T.randint(0, 3, (-1,)), lambda: T.ones(2).new_zeros(-1),

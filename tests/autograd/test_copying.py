@@ -207,7 +207,7 @@ def test_numpy_gets_from_a_tensor_what_it_gets_from_pytorchs(name: str) -> None:
         assert outcome(ASKED[name], T) == outcome(ASKED[name], torch)
 
 
-def test_numpys_own_words_about_copies_are_heard() -> None:
+def test_numpys_own_warnings_about_copies_are_shown() -> None:
     t = T.ones(2)
     assert np.shares_memory(np.array(t, copy=False), t.numpy())
     with pytest.raises(ValueError, match="copy"):

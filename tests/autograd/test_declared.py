@@ -1,4 +1,4 @@
-"""What is bound to Tensor is declared for the type checker, so that it knows a wrong attribute and what a method gives."""
+"""Names bound to Tensor are declared for the type checker, so that it finds wrong attributes and knows what methods return."""
 
 import inspect
 import re

@@ -1,4 +1,4 @@
-"""The engine: in which order nodes run, what accumulates where, what is freed when, and where a pass may start and end."""
+"""The engine: the order in which nodes run, what accumulates where, what is freed when, where a pass may start and end."""
 
 import re
 import sys
@@ -14,7 +14,7 @@ import tinygrad_edu
 
 
 @same_on_both
-def test_of_the_nodes_that_are_ready_the_one_made_last_runs_first(T):
+def test_the_ready_node_that_was_made_last_runs_first(T):
     x, w = leaf(T), leaf(T, 3.0)
     a = x.exp()
     b = w.sin()
@@ -556,7 +556,7 @@ def test_a_backward_inside_a_backward_runs_to_its_end_first(T):
 
 
 @same_on_both
-def test_a_hook_may_run_a_backward_of_its_own(T):
+def test_a_hook_may_run_its_own_backward(T):
     x, w = leaf(T), leaf(T, 2.0)
 
     def hook(grad):
@@ -632,7 +632,7 @@ def test_an_error_a_hundred_levels_deep_reaches_the_outermost_pass_and_leaves_th
     return failed, mode, x.grad
 
 
-def test_a_rule_that_comes_to_itself_again_for_ever_is_told_so():
+def test_an_endlessly_recursive_rule_is_reported():
     def backward(ctx, grad):
         with tinygrad_edu.enable_grad():
             Endless.apply(leaf(tinygrad_edu, 1.0)).backward()
@@ -724,7 +724,7 @@ def test_a_batch_of_gradients_is_a_pass_for_each_row(T):
 
 
 @same_on_both
-def test_what_is_no_tensor_is_refused(T):
+def test_a_non_tensor_is_refused(T):
     x = leaf(T)
     return [
         attempt(lambda: T.autograd.grad(x.sum(), [3.0]))[0],

@@ -1,4 +1,4 @@
-"""`Function`: what a user's own op may take and give, what `ctx` keeps, and what each mistake is answered with."""
+"""`Function`: what a custom op may take and return, what `ctx` keeps, and how each mistake is answered."""
 
 import gc
 import warnings
@@ -217,7 +217,7 @@ def test_several_outputs_have_one_node_and_numbers(T):
 
 
 @same_on_both
-def test_outputs_that_are_no_tensors_pass_through(T):
+def test_outputs_that_are_not_tensors_pass_through(T):
     f = make(T, lambda ctx, x: (x * 2, "note", None, 3), lambda ctx, g, *others: g * 2)
     x = leaf(T)
     y, note, nothing, three = f.apply(x)
@@ -226,7 +226,7 @@ def test_outputs_that_are_no_tensors_pass_through(T):
 
 
 @same_on_both
-def test_what_is_no_tensor_at_all_may_be_returned_and_a_list_is_one_thing(T):
+def test_a_non_tensor_may_be_returned_and_a_list_is_one_thing(T):
     number = make(T, lambda ctx, x: 3.0).apply(leaf(T))
     pair = make(T, lambda ctx, x: [x * 2, 1]).apply(leaf(T))
     return attempt(lambda: number), type(pair).__name__, pair[0].requires_grad
@@ -495,7 +495,7 @@ def test_a_wrong_none_is_silent(T):
 
 
 @same_on_both
-def test_a_gradient_for_what_is_no_tensor_is_an_error(T):
+def test_a_gradient_for_a_non_tensor_is_an_error(T):
     f = make(T, lambda ctx, x, k: x * k, lambda ctx, g: (g, g))
     return attempt(lambda: f.apply(leaf(T), 2).sum().backward())
 
@@ -525,7 +525,7 @@ def test_a_gradient_of_another_dtype_is_cast(T):
 
 
 @same_on_both
-def test_a_gradient_that_is_no_tensor_is_an_error(T):
+def test_a_gradient_that_is_not_a_tensor_is_an_error(T):
     return [
         attempt(lambda v=v: make(T, lambda ctx, x: x * 2, lambda ctx, g: v).apply(leaf(T)).sum().backward())
         for v in (3.0, "text")
@@ -675,7 +675,7 @@ def test_once_differentiable_lets_no_wrong_second_gradient_through(T):
 
 
 @same_on_both
-def test_a_nested_function_computes_a_gradient_with_a_function_of_its_own(T):
+def test_a_nested_function_computes_a_gradient_with_its_own_function(T):
     class CubeBackward(T.autograd.Function):
         @staticmethod
         def forward(ctx, grad, x):
@@ -755,7 +755,7 @@ def test_hooks_on_the_node_of_a_function_see_all_its_gradients(T):
 
 
 @same_on_both
-def test_an_output_that_is_no_tensor_has_no_gradient_in_backward(T):
+def test_an_output_that_is_not_a_tensor_has_no_gradient_in_backward(T):
     seen, x = [], leaf(T)
 
     def backward(ctx, *grads):

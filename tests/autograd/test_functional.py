@@ -214,7 +214,7 @@ def test_combinations_that_pytorch_refuses_are_refused(options: dict) -> None:
     assert isinstance(result[0], str)
 
 
-def test_an_outer_strategy_that_is_none_is_refused() -> None:
+def test_an_unknown_outer_strategy_is_refused() -> None:
     agree(lambda T: T.autograd.functional.hessian(lambda a: a.sum(), x(T, 2), outer_jacobian_strategy="sideways"))
 
 

@@ -1,4 +1,4 @@
-"""Grad modes: what is recorded where; as blocks, decorators, in generators and threads, nested, and after exceptions."""
+"""Grad modes decide what is recorded: in blocks, decorators, generators, threads, nested blocks, and after exceptions."""
 
 import asyncio
 import threading
@@ -145,7 +145,7 @@ def test_in_a_generator_the_mode_holds_for_its_own_code_alone(T):
 
 
 @same_on_both
-def test_a_generator_hands_on_what_it_returns_and_what_it_raises(T):
+def test_a_generator_passes_on_what_it_returns_and_what_it_raises(T):
     @T.no_grad()
     def inner():
         yield 1

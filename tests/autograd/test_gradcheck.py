@@ -1,4 +1,4 @@
-"""gradcheck and gradgradcheck find what PyTorch's find, in every mode, and say it with both Jacobians."""
+"""gradcheck and gradgradcheck find what PyTorch's find, in every mode, and show both Jacobians."""
 
 import re
 import warnings

@@ -1,4 +1,4 @@
-"""The graph as it is seen from outside: nodes, their names and edges, metadata, gradient edges, and how long all that lives."""
+"""The graph as users see it: nodes, their names and edges, metadata, gradient edges, and how long all of these live."""
 
 import gc
 import weakref
@@ -275,7 +275,7 @@ def test_a_graph_lives_as_long_as_its_result_and_no_longer(T):
 
 
 @same_on_both
-def test_backward_lets_go_of_saved_tensors_while_the_result_lives_on(T):
+def test_backward_frees_saved_tensors_while_the_result_lives_on(T):
     class Big(T.autograd.Function):
         @staticmethod
         def forward(ctx, x, inner):

@@ -421,7 +421,7 @@ def test_a_multi_grad_hook_knows_which_tensors_a_pass_for_some_inputs_reaches(T)
 
 
 @same_on_both
-def test_a_multi_grad_hook_wants_tensors_that_require_grad_and_a_known_mode(T):
+def test_a_multi_grad_hook_needs_tensors_that_require_grad_and_a_known_mode(T):
     hook = T.autograd.graph.register_multi_grad_hook
     return [
         attempt(lambda: hook((T.ones(1),), lambda g: None)),

@@ -252,7 +252,7 @@ def test_a_number_is_written_by_a_mask_of_one_boolean_as_through_a_view(T):
 
 
 @same_on_both
-def test_an_operand_whose_history_cannot_be_told_is_refused_before_anything_is_computed(T):
+def test_an_operand_with_an_unknown_history_is_refused_before_anything_is_computed(T):
     x = leaf(T, [[1.0, 2.0], [3.0, 4.0]]) * 1
     row, _ = x.unbind(0)
     x.fill_(2)

@@ -1,4 +1,4 @@
-"""Every public name of PyTorch's autograd is here, with the parameters it has there, or stands below with the reason."""
+"""Every public name of PyTorch's autograd exists here with the same parameters, or is listed below with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyTorch's own notes on autograd, section by section: what each one describes, as a program of ours on both engines.
+"""PyTorch's own notes on autograd, section by section: our programs check on both engines what each section describes.
 
 "Autograd mechanics", "Extending PyTorch", "Double backward with custom functions", "Hooks for saved tensors". What the
 notes say of complex numbers, of devices and of C++ is not built. The cases around each are in the files beside this one.
@@ -257,7 +257,7 @@ def test_a_linear_function_with_an_optional_bias(T):
 
 
 @same_on_both
-def test_an_argument_that_is_no_tensor_and_gradients_that_are_not_materialised(T):
+def test_an_argument_that_is_not_a_tensor_and_gradients_that_are_not_materialised(T):
     class Scale(T.autograd.Function):
         @staticmethod
         def forward(ctx, x, k):

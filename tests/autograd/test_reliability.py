@@ -188,7 +188,7 @@ def test_steps_without_the_garbage_collector_leave_nothing_behind(step, count):
         gc.enable()
 
 
-def test_a_freed_graph_lets_go_of_its_tensors():
+def test_a_freed_graph_frees_its_tensors():
     x = T.ones(3, requires_grad=True)
     hidden = x.exp()
     out = (hidden * hidden).sum()
@@ -202,7 +202,7 @@ def test_a_freed_graph_lets_go_of_its_tensors():
 # --- threads ---------------------------------------------------------------------------------------------------------
 
 
-def test_eight_threads_have_grad_modes_of_their_own():
+def test_eight_threads_have_separate_grad_modes():
     barrier = threading.Barrier(8)
     wrong = []
 

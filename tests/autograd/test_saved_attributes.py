@@ -1,4 +1,4 @@
-"""What a node shows of what it saved, `_saved_…` and `_raw_saved_…`, beside PyTorch's: names, and what is behind each.
+"""The saved values that a node shows, `_saved_…` and `_raw_saved_…`, have PyTorch's names and contents.
 
 Every row of the table of ops is run on both engines. Names that hold `_sym_` are left out: sizes and strides that only
 PyTorch's own rules read.

@@ -183,7 +183,7 @@ def test_hooks_can_be_forbidden(T):
 
 
 @same_on_both
-def test_a_file_that_is_named_by_what_was_packed_lives_as_long_as_the_graph(T):
+def test_a_file_named_by_what_was_packed_lives_as_long_as_the_graph(T):
     """As the tutorial on hooks for saved tensors keeps tensors on disk."""
 
     class Kept:
@@ -447,7 +447,7 @@ OPERANDS = {
 
 @pytest.mark.parametrize("other", [None, "text", [1.0, 2.0]], ids=str)
 @pytest.mark.parametrize("name", OPERANDS)
-def test_an_operand_that_is_no_number_is_refused(name, other) -> None:
+def test_an_operand_that_is_not_a_number_is_refused(name, other) -> None:
     @same_on_both
     def program(T):
         error = attempt(lambda: OPERANDS[name](T, leaf(T, 1.0, 2.0), other))

@@ -80,7 +80,7 @@ def test_every_derivative_of_a_power_is_part_of_a_graph_as_in_pytorch(exponent) 
 
 
 @pytest.mark.parametrize("exponent", [2, 3])
-def test_a_number_in_a_rule_is_an_operand_of_mul_where_pytorch_has_a_mul_of_its_own(exponent) -> None:
+def test_a_number_in_a_rule_is_an_operand_of_mul_where_pytorch_has_a_separate_mul(exponent) -> None:
     """Differs on purpose: see docs/differences.md."""
     graphs = {}
     for T in (torch, tinygrad_edu):

@@ -1,4 +1,4 @@
-"""`testing`: what tests written for PyTorch compare with says yes, no, and why, where PyTorch's does."""
+"""`testing`: the comparisons that tests for PyTorch use pass, fail and explain as PyTorch's do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whoever mixes the two engines is told so: no tensor of one is taken by the other, and the sentence names both."""
+"""Mixing the two engines is refused: neither accepts a tensor of the other, and the error names both."""
 
 from __future__ import annotations
 

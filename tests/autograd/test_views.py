@@ -311,7 +311,7 @@ def test_a_clone_of_an_expanded_tensor_lies_in_memory_as_it_is_read(T):
 
 
 @same_on_both
-def test_of_a_view_of_a_view_the_mode_in_which_the_last_was_made_is_told(T):
+def test_a_view_of_a_view_reports_the_mode_in_which_the_last_was_made(T):
     x = leaf(T, [[1.0, 2.0], [3.0, 4.0]]) * 1
     row, _ = x.unbind(0)
     errors = []

@@ -1,4 +1,4 @@
-"""Whatever a rule needs and is changed before backward is noticed: tensors, and masks, indices and statistics too."""
+"""Backward notices every change to what a rule needs: to tensors, and also to masks, indices and statistics."""
 
 from __future__ import annotations
 

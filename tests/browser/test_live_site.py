@@ -1,4 +1,4 @@
-"""`tinygrad-edu site --live`: Python, NumPy and Graphviz in the page, in real Chromium, with nothing from outside."""
+"""`tinygrad-edu site --live`: Python, NumPy and Graphviz in the page, in real Chromium, without a network."""
 
 from __future__ import annotations
 

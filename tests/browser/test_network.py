@@ -1,4 +1,4 @@
-"""A network by its modules in Chromium: boxes open and close in their places, by a click and by keys, in both themes."""
+"""A network by its modules in Chromium: boxes open and close in place, by click and by key, in both themes."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_axe_finds_nothing_in_a_network_with_its_colours(page: Any, theme: str) 
     assert complaints(page, ".tgv-player") == []
 
 
-def test_a_drawn_network_lives_in_a_page_of_its_own(browser: Any, tmp_path: Any) -> None:
+def test_a_drawn_network_lives_in_a_separate_page(browser: Any, tmp_path: Any) -> None:
     torch = pytest.importorskip("torch")
     model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
     loss = model(torch.ones(4, 2)).mean()

@@ -1,4 +1,4 @@
-"""The pieces that the widgets' pages are made of, each by itself in a blank page: no notebook, no kernel."""
+"""The parts of the widgets' pages, each by itself in a blank page: no notebook, no kernel."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_a_graph_is_whole_at_rest_and_can_be_read(piece: Piece, width: int, heig
     assert least >= 9.95
 
 
-def test_of_several_pictures_the_one_that_tells_most_and_can_be_read_is_shown(piece: Piece) -> None:
+def test_the_readable_picture_that_tells_most_is_shown(piece: Piece) -> None:
     given = {"scene": scene(LINE, rooms=(LAPTOP, PHONE))}
     body = """return [[600, 400], [330, 420], [2000, 1500]].map(([w, h]) =>
         { const one = m.fittest(given.scene.views.values, w, h); return [m.lettersOf(one, w, h) >= 9.95, one.rank]; })"""

@@ -226,7 +226,7 @@ def test_the_theme_button_turns_the_pictures_dark_too_and_paper_is_light(lesson:
         lesson.evaluate("localStorage.clear()")
 
 
-def test_a_lesson_can_be_taken_along_as_a_notebook_without_answers(lesson: Any, site: Path) -> None:
+def test_a_lesson_can_be_downloaded_as_a_notebook_without_answers(lesson: Any, site: Path) -> None:
     link = lesson.get_by_role("link", name="This page as a notebook").get_attribute("href")
     taken = (site / LESSONS[0] / link).resolve()
     cells = json.loads(taken.read_text())["cells"]
@@ -242,7 +242,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
-def test_a_lesson_that_there_is_not_is_said(tmp_path: Path) -> None:
+def test_an_unknown_lesson_is_reported(tmp_path: Path) -> None:
     from tinygrad_edu.course.site import SiteError, build
 
     with pytest.raises(SiteError, match="no lesson's name starts with 77"):

@@ -1,4 +1,4 @@
-"""The command `tinygrad-edu`: as real processes, and where only the answer matters within this one."""
+"""The command `tinygrad-edu`: as a real process, or within this one if only the answer matters."""
 
 import json
 import os
@@ -106,7 +106,7 @@ def test_lab_on_a_folder_that_cannot_be_written_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("port", ["70000", "-5", "lab", "8888.5", "٣"])
-def test_what_is_no_port_is_refused_before_anything_is_written(directory: Path, port: str) -> None:
+def test_an_invalid_port_is_refused_before_anything_is_written(directory: Path, port: str) -> None:
     done = call("lab", "--no-browser", "--dir", str(directory), f"--port={port}")
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
     assert "a port is a number from 0 to 65535" in done.stderr
@@ -200,7 +200,7 @@ def test_release_writes_what_students_get_and_progress_finds_nothing_solved_in_i
     assert done.stdout.startswith("0 of ")
 
 
-def test_progress_and_release_of_folders_that_are_not_there_say_so(tmp_path: Path) -> None:
+def test_progress_and_release_report_missing_folders(tmp_path: Path) -> None:
     missing = str(tmp_path / "missing")
     done = call("progress", "--dir", missing)
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
@@ -357,7 +357,7 @@ def test_diagnose_gives_json_and_counts_the_lines_of_a_cell(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("program", "says"), [("missing.py", "missing.py does not exist: name"), ("empty.py", "empty")]
 )
-def test_diagnose_refuses_what_is_no_program(program: str, says: str, tmp_path: Path) -> None:
+def test_diagnose_refuses_a_non_program(program: str, says: str, tmp_path: Path) -> None:
     (tmp_path / "empty.py").write_text("")
     done = call("diagnose", str(tmp_path / program))
     assert (done.returncode, done.stdout) == (2, "")

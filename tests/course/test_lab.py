@@ -1,4 +1,4 @@
-"""What a student's JupyterLab begins with: read by JupyterLab's own code, as it does when it starts."""
+"""The settings that a student's JupyterLab starts with, read by JupyterLab's own code."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What a live site is made of: which statements wait for a computer, which files are taken, how they are packed."""
+"""The parts of a live site: the statements that need a computer, the files that it takes, and how they are packed."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ CASES = {
         ["%%timeit\nx = 1", "print(x)", "%time y = 2"],
         [("", True), ("", True), ("", True)],
     ),
-    "our own magics run, but for what they ask of PyTorch": (
+    "our own magics run, except for what they need from PyTorch": (
         ["%load_ext viz", "%%autograd\nx = 1", "%%diagnose --engine torch\ny = x", "print(x)", "print(y)"],
         [("", False), ("%%autograd\nx = 1", False), ("", True), ("print(x)", False), ("", True)],
     ),

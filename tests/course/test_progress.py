@@ -1,4 +1,4 @@
-"""Progress is what the judge says of the student's own files, however many notebooks answer an exercise."""
+"""Progress is what the judge says about the student's own files, however many notebooks answer an exercise."""
 
 import json
 from pathlib import Path
@@ -34,7 +34,7 @@ def state_of(found: Progress, id: str) -> tuple[int, bool] | None:
     return None if verdict is None else (verdict.points, verdict.passed)
 
 
-def test_of_a_fresh_copy_nothing_is_begun(folder: Path) -> None:
+def test_nothing_is_begun_in_a_fresh_copy(folder: Path) -> None:
     found = progress(folder)
     assert found.points == 0
     assert {verdict for lesson in found.lessons for verdict in lesson.verdicts.values()} == {None}
@@ -47,7 +47,7 @@ def test_right_and_half_right_answers_are_told_apart(folder: Path) -> None:
     assert state_of(progress(folder), "mul_backward") == (1, False)
 
 
-def test_of_several_notebooks_the_best_answer_counts(folder: Path) -> None:
+def test_the_best_answer_of_several_notebooks_counts(folder: Path) -> None:
     answer(folder / LESSON, RIGHT)
     other = folder / LESSON.with_suffix(".updated.ipynb")
     other.write_bytes((folder / LESSON).read_bytes())
@@ -80,6 +80,6 @@ def test_it_shows_itself_in_a_terminal_and_in_a_notebook(folder: Path) -> None:
     assert '<progress max="9" value="3"' in found._repr_html_()
 
 
-def test_a_folder_that_is_not_there_is_said() -> None:
+def test_a_missing_folder_is_reported() -> None:
     with pytest.raises(FileNotFoundError, match="no working copy of the lessons at nowhere"):
         progress("nowhere")

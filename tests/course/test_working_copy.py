@@ -205,7 +205,7 @@ def test_no_answer_of_any_lesson_gets_into_the_students_version() -> None:
     assert answers > 0
 
 
-def test_lessons_that_are_not_there_are_said(target: Path, tmp_path: Path) -> None:
+def test_missing_lessons_are_reported(target: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no lessons at nowhere"):
         update_working_copy(target, Path("nowhere"))
     (tmp_path / "empty").mkdir()
@@ -214,7 +214,7 @@ def test_lessons_that_are_not_there_are_said(target: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"cells": 1}', '{"cells": [1]}', '{"cells": [{}]}', "not JSON", ""])
-def test_what_is_no_notebook_is_refused_with_the_name_of_the_file(source: Path, target: Path, text: str) -> None:
+def test_a_file_that_is_not_a_notebook_is_refused_with_its_name(source: Path, target: Path, text: str) -> None:
     (source / NAME).write_text(text)
     with pytest.raises(ValueError, match=r"01_doubling\.ipynb: "):
         update_working_copy(target, source)

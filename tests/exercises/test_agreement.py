@@ -74,7 +74,7 @@ HAND_INS = {
         [cell(FIRST), cell(SHOWN), cell(BLANK, "predict_leaf"), cell('predict_leaf["made"] = True\npredict_leaf.update(constant=True, product=False)'), LEAF],
         1,
     ),
-    "a dict of a kind of one's own": (
+    "a custom kind of dict": (
         [cell(FIRST), cell(SHOWN), cell("class Answers(dict): pass\n" + COMPUTED + "predict_leaf = Answers(predict_leaf)", "predict_leaf"), LEAF],
         3,
     ),
@@ -160,7 +160,7 @@ def test_the_checks_of_the_untouched_notebook_agree_too(what, tmp_path, sandbox)
     assert run_from_top_to_bottom(cells) == graded(cells, tmp_path, sandbox)
 
 
-def test_an_answer_that_needs_a_module_we_do_not_have_is_told_which(tmp_path, sandbox):
+def test_an_answer_that_needs_an_unavailable_module_is_told_which(tmp_path, sandbox):
     cells = [cell(FIRST), cell("import pandas\nmul_backward = pandas.mul", "mul_backward"), ASKED]
     assert graded(cells, tmp_path, sandbox) == {"mul_backward": 0}
     assert "pandas" not in sys.modules

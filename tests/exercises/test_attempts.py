@@ -1,4 +1,4 @@
-"""No right answer is refused, no wrong one accepted, and a hint names what was done: answers in the styles of students.
+"""Answers as students write them: no right one is refused, no wrong one is accepted, and the hint names the mistake.
 
 `attempts/right.txt` and `attempts/wrong.txt` hold them. Beside a wrong one stands the hint that it is told; where nothing
 stands, its cause is not among those that an exercise knows, and none may be named.

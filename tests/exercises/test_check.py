@@ -1,4 +1,4 @@
-"""What a student is told at once, whatever the answer is; and that the notebook goes on."""
+"""Whatever the answer is, the student gets a reply at once, and the notebook continues."""
 
 import collections
 import html
@@ -86,7 +86,7 @@ def test_each_odd_answer_has_its_own_message(what):
         (lambda grad_output, a, b: (grad_output * b, None), "Value 2 of 2: It returned nothing"),
     ],
 )
-def test_a_missing_gradient_is_told(answer, message):
+def test_a_missing_gradient_is_reported(answer, message):
     assert message in repr(check("mul_backward", answer))
 
 
@@ -115,7 +115,7 @@ def test_only_an_answers_own_processor_time_counts_so_a_busy_machine_makes_none_
     assert check("mul_backward", slow).passed
 
 
-def test_a_dict_that_fills_itself_is_a_dict_and_an_error_of_ones_own_is_the_error_it_was_made_from():
+def test_a_dict_that_fills_itself_is_a_dict_and_a_custom_error_is_the_error_it_was_made_from():
     def backward_pass(order, inputs, local):
         grads = collections.defaultdict(float, {order[0]: 1.0})
         for name in order:
@@ -144,7 +144,7 @@ def test_an_answer_too_large_to_be_looked_at_is_refused_before_it_is():
 
 
 @pytest.mark.parametrize("id", ["train", "log_loss", "topological_order", "line_loss"])
-def test_a_forgotten_return_is_told_where_the_judge_stumbles_over_it(id):
+def test_a_forgotten_return_is_reported_where_the_judge_notices_it(id):
     assert "Is a `return` missing" in repr(check(id, lambda *arguments: None))
 
 
@@ -252,7 +252,7 @@ def test_what_the_judges_own_wrong_answers_warn_of_is_not_said_to_the_student(re
     assert [str(warning.message) for warning in recwarn] == []
 
 
-def test_of_a_dict_the_entries_that_are_missing_or_differ_are_named():
+def test_the_missing_and_different_entries_of_a_dict_are_named():
     def leaves(order, inputs, local):
         return {"L": 1.0}
 
@@ -284,7 +284,7 @@ def test_an_unknown_exercise_is_answered_with_the_nearest_names():
         check("mul_backwards", None)
 
 
-def test_predictions_that_are_blank_are_not_told_what_is_right():
+def test_blank_predictions_do_not_reveal_what_is_right():
     blank = dict.fromkeys(("made", "constant", "product", "constant_product", "under_no_grad", "detached", "cast"))
     blank |= dict.fromkeys(("cast_to_itself", "rebound"))
     assert repr(check("predict_leaf", blank)) == "predict_leaf: 0 of 3 points, not yet\n  Not answered yet."
@@ -302,7 +302,7 @@ def test_what_a_hint_marks_as_code_or_stresses_is_shown_so():
 
 
 @pytest.mark.parametrize("id", ["predict_leaf", "predict_raise"])
-def test_a_prediction_that_is_left_out_is_not_told(id):
+def test_an_omitted_prediction_is_not_revealed(id):
     text = repr(check(id, {"made": False, "exp": False}))
     assert "Not answered yet." in text
     assert text.count("expected") == 1

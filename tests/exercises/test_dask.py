@@ -49,6 +49,6 @@ def test_two_workers_one_killed_in_the_middle_nothing_lost_nothing_twice(submit,
 
 
 @pytest.mark.parametrize("address", ["nowhere", "http://nowhere:80"])
-def test_what_is_no_address_of_a_cluster_is_said_in_a_sentence(submit, tmp_path, capsys, address):
+def test_an_invalid_cluster_address_gets_a_sentence(submit, tmp_path, capsys, address):
     assert run(submit(ada=notebook()), tmp_path / "out", "--scheduler", address) == 2
     assert f"{address!r} is not an address of a Dask cluster, such as tcp://host:8786" in capsys.readouterr().err

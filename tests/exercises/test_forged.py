@@ -1,4 +1,4 @@
-"""What a submission may send in the place of a result: the judge is done with it in no time, and a teacher reads none of it."""
+"""Forged results: the judge deals with whatever a submission sends at once, and a teacher reads none of it."""
 
 import json
 import time
@@ -37,7 +37,7 @@ MONSTERS = {
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("what", MONSTERS)
 @pytest.mark.parametrize("id", ["mul_backward", "topological_order", "smallest_graph", "log_loss"])
-def test_a_monstrous_result_is_judged_at_once_and_earns_nothing(id, what):
+def test_a_huge_result_is_judged_at_once_and_earns_nothing(id, what):
     kind = "a function" if callable(get(id).rights[0]) else "of type dict"
     forged = {"answer": kind, "observed": dict.fromkeys(("tinygrad_edu", "torch"), [[MONSTERS[what]] * 9] * 3)}
     assert judge(get(id), forged).points == 0
@@ -68,7 +68,7 @@ def test_a_class_is_graded_to_its_end_whatever_some_of_it_send(submit, tmp_path)
 
 
 @pytest.mark.timeout(60)
-def test_the_judge_has_a_clock_of_its_own_and_what_breaks_it_is_told(monkeypatch):
+def test_the_judge_has_a_separate_clock_and_reports_what_breaks_it(monkeypatch):
     def never_done(*arguments):
         while True:
             time.perf_counter()

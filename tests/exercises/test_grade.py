@@ -188,7 +188,7 @@ def course(*answered):
     return {"cells": [cell(f"{all_exercises()[id].name} = 1", id) for id in answered], "metadata": {}}
 
 
-def test_of_a_whole_course_that_was_handed_in_each_lesson_is_graded_in_its_own_notebook(submit, tmp_path):
+def test_each_lesson_of_a_whole_course_is_graded_in_its_own_notebook(submit, tmp_path):
     folder = submit(ada=notebook(), bob=notebook())
     other = [id for id, exercise in all_exercises().items() if exercise.lesson == 8]
     (folder / "ada" / "lesson8.ipynb").write_text(json.dumps(course(*other, other[0])))
@@ -212,7 +212,7 @@ def test_who_handed_in_nothing_stands_in_the_gradebook_and_so_does_what_is_no_fi
     assert "Nothing was handed in" in gradebook(tmp_path / "out")["bob"]["notes"]
 
 
-def test_a_folder_around_all_students_in_an_archive_is_no_student(tmp_path):
+def test_a_folder_around_all_students_in_an_archive_is_not_a_student(tmp_path):
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         archive.writestr("submissions/ada/lesson1.ipynb", json.dumps(notebook()))
         archive.writestr("submissions/bob/", "")
@@ -260,7 +260,7 @@ def test_one_damaged_entry_costs_no_other_student_anything(tmp_path):
     assert "is damaged or locked" in gradebook(tmp_path / "out")["bob"]["notes"]
 
 
-def test_an_archive_whose_names_are_no_text_is_told(tmp_path):
+def test_an_archive_whose_names_are_not_text_is_reported(tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "ada.zip").write_bytes(zipped("é/lesson1.ipynb").replace("é".encode(), b"\xff\xfe"))
     (tmp_path / "in" / "bob.ipynb").write_text(json.dumps(notebook()))
@@ -270,7 +270,7 @@ def test_an_archive_whose_names_are_no_text_is_told(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a name of a file is any bytes on Linux alone")
-def test_a_folder_whose_name_is_no_text_is_graded(tmp_path):
+def test_a_folder_whose_name_is_not_text_is_graded(tmp_path):
     folder = os.path.join(os.fsencode(tmp_path), b"in", b"\xff\xfe")
     os.makedirs(folder)
     with open(os.path.join(folder, b"x.ipynb"), "w") as file:
@@ -279,7 +279,7 @@ def test_a_folder_whose_name_is_no_text_is_graded(tmp_path):
     assert list(points(tmp_path / "out").values()) == [9]
 
 
-def test_a_link_is_not_followed_and_that_is_said(submit, tmp_path):
+def test_a_link_is_not_followed_and_the_report_says_so(submit, tmp_path):
     folder = submit(ada=notebook())
     (folder / "eve").mkdir()
     (folder / "eve" / "lesson1.ipynb").symlink_to(folder / "ada" / "lesson1.ipynb")
@@ -381,7 +381,7 @@ run(*sys.argv[1:], "--jobs", "2")
     assert sorted(students) == ["ada", "bob", "cyd"]
 
 
-def test_what_protection_is_missing_is_said_before_anything_is_graded_and_must_be_accepted(
+def test_missing_protection_is_reported_before_anything_is_graded_and_must_be_accepted(
     submit, tmp_path, capsys, monkeypatch
 ):
     monkeypatch.setattr(grade, "Sandbox", functools.partial(Sandbox, fork=False))

@@ -1,4 +1,4 @@
-"""What is handed to other systems works there: Gradescope's zip is run as Gradescope runs it, and the page of a class is read."""
+"""Output for other systems works there: Gradescope's zip runs as Gradescope runs it, and the class page can be read."""
 
 import json
 import os

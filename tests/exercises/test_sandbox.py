@@ -1,4 +1,4 @@
-"""Untrusted code: each attack scores exactly what was honestly earned, and the next answer is graded as if nothing was.
+"""Untrusted code: each attack scores exactly what was honestly earned, and it does not affect the next answer.
 
 The exercise is `mul_backward`, 3 points: 1 for grad_output = 1, 2 for any other.
 """
@@ -277,7 +277,7 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize("what", ENDINGS)
-def test_an_answer_that_ends_badly_is_told_why(sandbox, what):
+def test_an_answer_that_ends_badly_gets_the_reason(sandbox, what):
     source, message = ENDINGS[what]
     found = verdict(sandbox, source, seconds=0.5)
     assert found.points == 0
@@ -479,7 +479,7 @@ def test_what_ends_the_sandbox_once_costs_no_answer_anything():
         assert verdict(sandbox, RIGHT).points == 3
 
 
-def test_an_answer_during_which_the_sandbox_is_lost_twice_is_told_so(monkeypatch):
+def test_an_answer_during_which_the_sandbox_is_lost_twice_is_reported(monkeypatch):
     def lost(*arguments):
         raise ConnectionError
 
@@ -507,7 +507,7 @@ def test_an_interrupt_from_the_keyboard_is_the_graders_and_ends_no_answer():
         assert sandbox._process.pid == before
 
 
-def test_without_fork_every_answer_has_a_process_of_its_own():
+def test_without_fork_every_answer_has_a_separate_process():
     with Sandbox(fork=False) as sandbox:
         assert verdict(sandbox, RIGHT).points == 3
         assert verdict(sandbox, "import os\nos._exit(0)").trouble == ENDED

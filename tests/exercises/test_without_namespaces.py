@@ -50,7 +50,7 @@ REACHES = {
     "their source on disk": f"exec(open({ANSWERS!r}).read())\nmul_backward = other_factor",
     "their source by the file's own reader": f"import io\nexec(io.FileIO({ANSWERS!r}).read())\nmul_backward = other_factor",
     "their source by the system's call": f"import os\nexec(os.read(os.open({ANSWERS!r}, 0), 10**6))\nmul_backward = other_factor",
-    "a loader of one's own": f"import importlib.machinery as m\nmul_backward = m.SourceFileLoader('x', {ANSWERS!r}).load_module().other_factor",
+    "a custom loader": f"import importlib.machinery as m\nmul_backward = m.SourceFileLoader('x', {ANSWERS!r}).load_module().other_factor",
     "a path put back": f"import sys, importlib.machinery as m\nsys.path.append({ANSWERS.rsplit('/', 1)[0]!r})\nsys.meta_path.append(m.PathFinder)\nsys.path_hooks.append(m.FileFinder.path_hook((m.SourceFileLoader, ['.py'])))\nimport lesson1\nmul_backward = lesson1.other_factor",
     "NumPy's reader": f"import numpy as np\nexec(bytes(np.fromfile({ANSWERS!r}, dtype='u1')))\nmul_backward = other_factor",
     "a list of the folder": f"import os\nnames = os.listdir({ANSWERS.rsplit('/', 1)[0]!r})\ndef mul_backward(grad_output, a, b): return grad_output * b, grad_output * a",

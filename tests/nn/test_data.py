@@ -67,9 +67,9 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "nested samples, one by one": loaded(squares, batch_size=None, shuffle=True),
     "a stream": loaded(stream, batch_size=2),
     "a stream, one by one": loaded(stream, batch_size=None),
-    "a batch of one's own": loaded(numbers, batch_size=4, collate_fn=len),
-    "batches of one's own": loaded(numbers, batch_sampler=[[0, 3], [5]]),
-    "an order of one's own": loaded(numbers, sampler=[4, 2, 0], batch_size=2),
+    "a custom batch": loaded(numbers, batch_size=4, collate_fn=len),
+    "custom batches": loaded(numbers, batch_sampler=[[0, 3], [5]]),
+    "a custom order": loaded(numbers, sampler=[4, 2, 0], batch_size=2),
     "by a generator": lambda E: list(
         E.utils.data.DataLoader(numbers(E), batch_size=4, shuffle=True, generator=E.Generator().manual_seed(3))
     ),

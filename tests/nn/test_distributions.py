@@ -1,4 +1,4 @@
-"""Distributions draw what PyTorch's draw, and find it as likely."""
+"""Distributions draw the same samples as PyTorch's, and give them the same probability."""
 
 from __future__ import annotations
 

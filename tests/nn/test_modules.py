@@ -201,7 +201,7 @@ def test_what_cannot_be_made_or_computed_raises_what_pytorch_raises(code: str) -
     assert kinds[0] is kinds[1]
 
 
-def test_a_parameter_is_not_made_of_what_is_no_tensor() -> None:
+def test_a_parameter_cannot_be_made_from_a_non_tensor() -> None:
     for given in ([1.0, 2.0], np.ones(2), 1.0):
         with pytest.raises(TypeError, match="a Parameter holds a Tensor"):
             tinygrad_edu.nn.Parameter(given)

@@ -1,4 +1,4 @@
-"""PyTorch's own samples of its modules and optimizers (torch.testing): both engines give the same results from them."""
+"""PyTorch's own samples of its modules and optimizers (torch.testing): both engines give the same results."""
 
 from __future__ import annotations
 

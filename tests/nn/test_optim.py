@@ -103,7 +103,7 @@ def _assert_same_state(ours: Any, theirs: Any) -> None:
 
 
 @pytest.mark.parametrize("code", ["SGD(params, lr=0.1, momentum=0.9)", "Adam(params, lr=0.1)"])
-def test_a_saved_state_goes_on_where_it_stopped(code: str) -> None:
+def test_a_saved_state_continues_where_it_stopped(code: str) -> None:
     T = tinygrad_edu
     params, loss = _problem(T)
     optimizer = eval(code, {**vars(T.optim), "params": params})
@@ -173,7 +173,7 @@ def test_a_schedule_has_the_rates_of_pytorchs(code: str) -> None:
 
 @pytest.mark.parametrize("code", [code for code in SCHEDULES if code[0] != "["])
 @pytest.mark.parametrize("first", ENGINES, ids=["ours", "torch's"])
-def test_a_schedule_goes_on_from_a_state_of_either_engine_and_from_a_rate_set_by_hand(first: Any, code: str) -> None:
+def test_a_schedule_continues_from_a_state_of_either_engine_and_from_a_rate_set_by_hand(first: Any, code: str) -> None:
     rest = []
     for T in ENGINES:
         optimizer, (scheduler,) = _scheduled(first, code)

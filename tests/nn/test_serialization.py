@@ -67,7 +67,7 @@ class TestBetweenEngines:
             given[k] for k in ("epoch", "name", "list", "set")
         ]
 
-    def test_a_training_goes_on_from_a_checkpoint(self, writer: Any, reader: Any) -> None:
+    def test_training_continues_from_a_checkpoint(self, writer: Any, reader: Any) -> None:
         x = np.random.default_rng(0).standard_normal((8, 3)).astype(np.float32)
 
         def steps(E: Any, net: Any, optimizer: Any) -> list[float]:
@@ -96,7 +96,7 @@ def test_a_path_serves_as_well_as_a_file(tmp_path: Path) -> None:
     assert T.load(str(tmp_path / "a.pt"), map_location="cpu")[0].tolist() == [1, 1]
 
 
-def test_a_whole_module_is_read_only_by_who_trusts_the_file() -> None:
+def test_a_whole_module_is_loaded_only_from_a_trusted_file() -> None:
     net = model(T)
     for E in ENGINES:
         with pytest.raises(pickle.UnpicklingError, match="Weights only load failed"):

@@ -87,7 +87,7 @@ def arguments(callable_: Any) -> dict[str, inspect.Parameter] | None:
 
 
 @pytest.mark.parametrize(("place", "name"), NAMES)
-def test_a_name_is_there_and_takes_the_arguments_of_pytorch_by_name(place: str, name: str) -> None:
+def test_a_name_exists_and_takes_the_arguments_of_pytorch_by_name(place: str, name: str) -> None:
     ours, theirs, _ = PLACES[place]
     mine = getattr(ours, name)
     if not hasattr(theirs, name):

@@ -1,4 +1,4 @@
-"""What is not built is refused by a sentence that names it, wherever a program comes upon it."""
+"""A feature that is not built is refused by a sentence that names it, wherever a program meets it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each row of the table of samples that can be differentiated: further derivatives, other ways to them, another dtype."""
+"""Each differentiable row of the table of samples: higher derivatives, other ways to compute them, another dtype."""
 
 from __future__ import annotations
 

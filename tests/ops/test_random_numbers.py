@@ -1,4 +1,4 @@
-"""From the same seed come the numbers that PyTorch draws, in the same order."""
+"""The same seed gives the numbers that PyTorch draws, in the same order."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_a_layer_starts_from_the_weights_of_pytorch(layer: Callable[[Any], Any])
     assert_same(lambda E: list(layer(E.nn).parameters()))
 
 
-def test_a_generator_goes_on_from_a_state_it_was_in() -> None:
+def test_a_generator_continues_from_a_saved_state() -> None:
     def program(E: Any) -> Any:
         g = E.Generator().manual_seed(3)
         first = E.randn(3, generator=g)

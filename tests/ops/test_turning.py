@@ -1,4 +1,4 @@
-"""The in-place forms that change a tensor's shape: one program on both engines, and the same is seen after each."""
+"""In-place ops that change a tensor's shape: both engines run one program and show the same after each."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_what_cannot_be_changed_in_place_cannot_be_turned(
 
 
 @each_form
-def test_a_leaf_turns_under_no_grad_and_then_gets_a_gradient_of_its_new_shape(form: Callable[[Any], Any]) -> None:
+def test_a_leaf_changes_shape_under_no_grad_and_then_gets_a_gradient_of_that_shape(form: Callable[[Any], Any]) -> None:
     def program(T: Any) -> Any:
         leaf = matrix(T)
         with T.no_grad():
@@ -145,7 +145,7 @@ def test_a_leaf_turns_under_no_grad_and_then_gets_a_gradient_of_its_new_shape(fo
 
 
 @each_form
-def test_a_detached_tensor_turns_without_the_original(form: Callable[[Any], Any]) -> None:
+def test_a_detached_tensor_changes_shape_without_the_original(form: Callable[[Any], Any]) -> None:
     def program(T: Any) -> Any:
         original = matrix(T) * 1
         other = original.detach()

@@ -1,4 +1,4 @@
-"""NaN and infinity flow without a word, as in PyTorch: NumPy's warnings of them do not reach a learner."""
+"""NaN and infinity flow silently, as in PyTorch: NumPy's warnings about them do not reach a learner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people write in a line gives PyTorch's values, gradients and errors, and warns where PyTorch warns."""
+"""Short programs as people write them give PyTorch's values, gradients and errors, and warn where PyTorch warns."""
 
 from __future__ import annotations
 

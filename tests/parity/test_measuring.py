@@ -1,4 +1,4 @@
-"""Measuring a program: the profiler and the timer take what PyTorch's take, and count what ran.
+"""Measuring a program: the profiler and the timer accept what PyTorch's accept, and count what ran.
 
 PyTorch's own profiler is not run here: a second one in a process can end it. What it counts was looked at.
 """

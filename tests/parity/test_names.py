@@ -1,4 +1,4 @@
-"""Every public name of PyTorch is here, or is refused by a sentence that says what to do instead: asked for, and imported."""
+"""Every public name of PyTorch exists here, or an error says what to do instead, both on access and on import."""
 
 from __future__ import annotations
 

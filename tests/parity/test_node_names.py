@@ -1,4 +1,4 @@
-"""The nodes behind what programs print: each expression has PyTorch's graph, or stands below with the reason."""
+"""The nodes behind what programs print: each expression has PyTorch's graph, or is listed below with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole programs in the form in which people write them print on both engines the same: tables, modules, losses, tensors."""
+"""Whole programs as people write them print the same on both engines: tables, modules, losses, tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs of the usual kinds give on both engines the same losses, weights and predictions, or a sentence."""
+"""Programs of the usual kinds give the same losses, weights and predictions on both engines, or a sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several tests share: runners that hold both engines to each other, tables of programs, and hands for a browser."""
+"""What several tests share: runners that compare both engines, tables of programs, and helpers that drive a browser."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A claim about autograd is a program: it runs on PyTorch and on tinygrad_edu, and all that can be seen of it is compared."""
+"""A claim about autograd is a program: it runs on PyTorch and on tinygrad_edu, and everything visible is compared."""
 
 import warnings
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The command `tinygrad-edu`: as a process of its own, or within this one where only the answer matters."""
+"""Runs the command `tinygrad-edu`: in a separate process, or within this one if only the answer matters."""
 
 from __future__ import annotations
 

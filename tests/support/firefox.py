@@ -1,4 +1,4 @@
-"""Firefox as the system has it, without a window, driven by WebDriver BiDi: Playwright drives one of its own build alone."""
+"""The system's Firefox, without a window, driven by WebDriver BiDi: Playwright only drives its own build."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ get_config().AsyncMappingKernelManager.kernel_manager_class = "{__name__}.Forked
 
 
 class ForkedKernelManager(ServerKernelManager):
-    """Jupyter's own, but for how a kernel's process starts."""
+    """Jupyter's own, except for how a kernel's process starts."""
 
     async def _async_pre_start_kernel(self, **options: Any) -> Any:
         if self.provisioner is None:

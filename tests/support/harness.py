@@ -1,4 +1,4 @@
-"""Real JupyterLab in real Chromium: a server of its own, a browser of its own, and hands to work them with.
+"""Real JupyterLab in real Chromium: its own server, its own browser, and helpers that work them.
 
 The tests and the benchmark of the laboratory share it. A page is never read once: `expect(locator)` waits until the page
 says what it should, and `eventually` does so for what no locator tells. Both wait for PATIENCE_S, and a test that holds

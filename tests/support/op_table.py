@@ -1,4 +1,4 @@
-"""Runs a row of the table of samples on one engine, and compares what two engines made of it."""
+"""Runs a row of the table of samples on one engine, and compares the results of both engines."""
 
 from __future__ import annotations
 

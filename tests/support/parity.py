@@ -1,4 +1,4 @@
-"""Runs one program on PyTorch and on tinygrad_edu, and tells everything in which they differ.
+"""Runs one program on PyTorch and on tinygrad_edu, and reports every difference.
 
 A program is `def program(T)`: it gets an engine and returns whatever is to be compared. `observe` turns that into plain
 data: of a tensor its values, flags, version, gradient and the whole graph behind it, with a number for each node, so that

@@ -1,4 +1,4 @@
-"""What PyTorch keeps for its own tests. Loading it loads PyTorch's compiler, for seconds: so within a test, not above it."""
+"""PyTorch's helpers for its own tests. Importing them loads PyTorch's compiler for seconds, so tests import this late."""
 
 from __future__ import annotations
 

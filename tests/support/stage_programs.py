@@ -1,4 +1,4 @@
-"""Ten programs as people write them, none of which stands in a lesson: what every stage must show whole."""
+"""Ten programs as people write them, none of them from a lesson. Every stage must show each of them whole."""
 
 PROGRAMS = {
     "mlp": """\

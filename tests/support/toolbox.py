@@ -1,4 +1,4 @@
-"""Runs a random program, and holds what such programs name: hooks, packers of saved tensors, custom Functions."""
+"""Runs a random program, and defines the names in such programs: hooks, packers of saved tensors, custom Functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A widget's bundle holds what the widget imports, each module in a scope of its own, and nothing else."""
+"""A widget's bundle holds what the widget imports, each module in a separate scope, and nothing else."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Two engines, one program: where they agree, and that a difference is found when there is one."""
+"""Two engines, one program: `compare` sees that they agree, and finds each difference."""
 
 import pytest
 from support.networks import NETWORKS
@@ -131,7 +131,7 @@ def test_both_sides_are_timed_without_recording(program, capsys):
     assert "not into computing it" in str(timing)
 
 
-def test_a_device_that_is_not_there_is_refused_with_its_reason():
+def test_an_unavailable_device_is_refused_with_its_reason():
     if torch.cuda.is_available():
         pytest.skip("there is a CUDA GPU")
     with pytest.raises(ValueError, match=r"This PyTorch was built for the CPU only|finds no CUDA GPU"):
@@ -156,7 +156,7 @@ def saves_otherwise(T):
     _ = x * (x if T.__name__ == "torch" else x.detach())
 
 
-def test_a_node_that_saves_something_else_is_a_detail_that_is_told_and_decides_nothing():
+def test_a_node_that_saves_something_else_is_reported_as_a_detail_and_decides_nothing():
     comparison = viz.compare(saves_otherwise)
     assert comparison.agree
     assert [one.where for one in comparison.details if one.what == "saved"] == ["MulBackward0 in line 3"]

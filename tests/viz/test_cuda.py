@@ -53,7 +53,7 @@ def test_what_a_program_is_given_goes_to_the_gpu_too():
     assert comparison.timing is not None
 
 
-def test_memory_that_is_not_there_is_a_sentence_in_its_place():
+def test_running_out_of_memory_is_a_sentence_in_its_place():
     program = "a = T.tensor(1.0)\nb = T.ones(1 << 44)\nc = a + b"
     recording = viz.record(program, "torch", device="cuda")
     assert recording.error["line"] == 2

@@ -1,4 +1,4 @@
-"""The picture of a graph that is there already: what it shows, and what it says when there is nothing to show."""
+"""The picture of an existing graph: what it shows, and what it says when there is nothing to show."""
 
 import sys
 import xml.etree.ElementTree as ET
@@ -70,7 +70,7 @@ def test_a_leaf_that_requires_grad_says_that_it_is_one(T):
 
 
 @pytest.mark.parametrize("bad", [3, None, [1], {}, "x", (), object()])
-def test_what_is_no_tensor_is_a_type_error_that_says_what_is_accepted(bad):
+def test_a_non_tensor_is_a_type_error_that_says_what_is_accepted(bad):
     with pytest.raises(TypeError, match=r"viz\.draw takes a tensor"):
         viz.draw(bad)
 
@@ -82,7 +82,7 @@ def test_without_any_graphviz_the_error_names_the_one_command_that_fixes_it(T, m
         _ = viz.draw(T.tensor(2.0, requires_grad=True) * 3).svg
 
 
-def test_a_dict_lends_its_names(T):
+def test_a_dict_provides_the_names(T):
     w = T.tensor(2.0, requires_grad=True)
     picture = viz.draw({"double": w * 2, "triple": w * 3})
     assert {"double", "triple"} <= words(picture)

@@ -1,4 +1,4 @@
-"""Every format holds the picture, and says what is missing when a package is."""
+"""Every format holds the picture, and a missing package is named."""
 
 import io
 import json
@@ -35,7 +35,7 @@ def test_an_unknown_suffix_lists_those_that_work(recording, tmp_path):
         recording.save(tmp_path / "flow.docx")
 
 
-def test_a_step_that_is_not_there_is_an_index_error(recording, tmp_path):
+def test_a_missing_step_is_an_index_error(recording, tmp_path):
     with pytest.raises(IndexError, match="step must be from 0 to"):
         recording.save(tmp_path / "flow.svg", step=999)
 

@@ -1,4 +1,4 @@
-"""Large graphs: folded to what can be read, in an order that has no cycles, quickly; and laid out in any case."""
+"""Large graphs are folded until they can be read, without cycles and quickly, and are laid out in any case."""
 
 import subprocess
 
@@ -35,7 +35,7 @@ def test_a_repeated_block_becomes_one_box_with_its_count(T):
     assert len(picture._drawing.boxes) < 20
 
 
-def test_a_graph_without_repetition_is_folded_all_the_same(T):
+def test_a_graph_without_repetition_is_folded_too(T):
     _w, y = tangle(T, 600)
     assert len(viz.draw(y)._drawing.boxes) <= VISIBLE
 
@@ -99,7 +99,7 @@ def test_every_op_is_in_exactly_one_unit(T):
     assert all(notation.symbol(graph.ops[key]) for key in inside)
 
 
-def test_a_layout_that_takes_too_long_gives_way_to_a_simple_one_that_says_so(T, monkeypatch):
+def test_a_layout_that_takes_too_long_is_replaced_by_a_simple_one_that_says_so(T, monkeypatch):
     def forever(*args, **kwargs):
         raise subprocess.TimeoutExpired("dot", kwargs["timeout"])
 
@@ -113,7 +113,7 @@ def test_a_layout_that_takes_too_long_gives_way_to_a_simple_one_that_says_so(T, 
     assert len({(round(spot.x), round(spot.y)) for spot in spots.values()}) == len(spots)
 
 
-def test_a_process_of_its_own_gives_the_same_layout(T, monkeypatch):
+def test_a_separate_process_gives_the_same_layout(T, monkeypatch):
     _w, y = chain(T, 10)
     here = viz.draw(y).layout
     run = subprocess.run

@@ -1,4 +1,4 @@
-"""A picture of which only the numbers changed is the same picture; one with another graph is not."""
+"""If only the numbers change, the picture stays the same; another graph gets another picture."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is inside folds travels with the scene: everything can be reached, and is patched as it would be unfolded."""
+"""The contents of folds travel with the scene: everything can be reached, and is patched as if it were unfolded."""
 
 import base64
 import gzip

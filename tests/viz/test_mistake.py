@@ -278,7 +278,7 @@ def test_both_engines_are_quoted_in_their_own_words() -> None:
     assert "tinygrad_edu (line 4" in text and "PyTorch (line 4" in text
 
 
-def test_a_silent_mistake_says_that_it_is() -> None:
+def test_a_silent_mistake_says_that_it_is_silent() -> None:
     assert "tinygrad_edu: raises no error: a silent mistake" in repr(viz.mistake("NaN from where"))
     assert "The gradients are never reset (silent)" in repr(viz.mistakes())
 

@@ -276,7 +276,7 @@ def test_no_side_of_a_png_is_longer_than_4000_pixels_unless_asked_for(tmp_path):
         assert max(image.size) <= 4000
 
 
-def test_a_view_that_there_is_not_says_which_there_are(tmp_path):
+def test_an_unknown_view_lists_the_known_ones(tmp_path):
     plain = viz.record("x = T.tensor(1.0)")
     with pytest.raises(ValueError, match="this one runs none"):
         plain.save(tmp_path / "x.png", view="modules")

@@ -85,7 +85,7 @@ def test_a_setting_that_cannot_be_is_refused_with_a_sentence(given: dict[str, An
         setting_of(given)
 
 
-def test_points_of_ones_own_are_checked() -> None:
+def test_custom_points_are_checked() -> None:
     assert points_of([[0.5, -0.25, 1]]) == ((0.5, -0.25, 1),)
     for wrong in ([(0.5, 1)], [(2, 0, 1)], [(0, 0, 2)], [("a", 0, 1)], [(0, 0, 0)] * 301):
         with pytest.raises(ValueError, match=r"point|x and y"):
@@ -104,7 +104,7 @@ def test_every_data_set_can_be_learned(data: str) -> None:
 
 
 @pytest.mark.parametrize("engine", NAMES)
-def test_a_loss_that_is_no_number_ends_the_run_with_the_reason(engine: str) -> None:
+def test_a_loss_that_is_not_a_number_ends_the_run_with_the_reason(engine: str) -> None:
     learner = learned(60, engine=engine, activation="none", lr=1e30)
     assert not math.isfinite(learner.losses[-1])
     assert learner.taken < 60
@@ -210,7 +210,7 @@ def test_both_settings_take_the_same_steps(shown: Any) -> None:
     assert len(shown.frame["sentences"]) == 2
 
 
-def test_what_cannot_be_is_told_and_nothing_is_lost(shown: Any) -> None:
+def test_impossible_settings_are_reported_and_nothing_is_lost(shown: Any) -> None:
     ask(shown, steps=3)
     settings = shown.task["settings"]
     frame = ask(shown, settings=[{**settings[0], "lr": 0}, None], steps=1)

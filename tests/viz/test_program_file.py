@@ -77,7 +77,7 @@ def test_compare_writes_a_page_of_both_engines(folder, monkeypatch):
     ],
     ids=lambda each: " ".join(each) if isinstance(each, list) else "",
 )
-def test_what_is_no_program_is_refused_with_a_sentence(folder, arguments, given, said, monkeypatch):
+def test_a_non_program_is_refused_with_a_sentence(folder, arguments, given, said, monkeypatch):
     (folder / "broken.ipynb").write_text('{"cells": [{"cell_type": "code"}]}')
     (folder / "bytes.py").write_bytes(b"\xff\xfe\x00\x01")
     monkeypatch.chdir(folder)

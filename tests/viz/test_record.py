@@ -124,7 +124,7 @@ def test_no_tensor_and_no_node_outlives_the_recording(engine):
     assert recording.error is None
 
 
-def test_a_tensor_that_lives_on_is_not_watched_any_more(engine):
+def test_a_tensor_that_outlives_the_run_is_no_longer_watched(engine):
     kept = []
 
     def program(T):
@@ -333,7 +333,7 @@ def test_a_recorded_model_is_folded_by_the_modules_that_ran(engine):
     assert [one.module for one in folds] == [f"model.{number}" for number in range(16)]
 
 
-def test_each_change_in_place_is_a_value_of_its_own_on_the_same_memory(engine):
+def test_each_change_in_place_is_a_separate_value_on_the_same_memory(engine):
     source = "w = T.tensor(1.0, requires_grad=True)\nwith T.no_grad():\n    w -= 0.5\n    w -= 0.25"
     recording = viz.record(source, engine=engine)
     versions = [value for value in recording.graph.values.values() if value.name == "w"]
@@ -418,12 +418,12 @@ def test_inputs_are_names_in_a_program_and_arguments_of_a_function(engine):
     assert viz.record(program, engine=engine, inputs=given).tensors["y"]["value"]["data"] == [3, 6]
 
 
-def test_a_device_that_is_not_there_is_refused_with_the_reason():
+def test_an_unavailable_device_is_refused_with_the_reason():
     with pytest.raises(ValueError, match="NumPy on the CPU"):
         viz.record("x = 1", device="cuda")
 
 
-def test_what_is_no_program_is_a_type_error():
+def test_a_non_program_is_a_type_error():
     with pytest.raises(TypeError, match="source text or a function"):
         viz.record(3)
 

@@ -1,4 +1,4 @@
-"""Names, labels and messages come from users: whatever they are, pictures stay well-formed and nothing runs."""
+"""Names, labels and messages come from users: whatever they contain, pictures stay well-formed and nothing runs."""
 
 import html
 import xml.etree.ElementTree as ET
@@ -90,7 +90,7 @@ def test_an_error_message_cannot_break_the_page(message, tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"\xff\xfe", b'{"schema": 1', b"__import__('os')", b'{"schema": "1"}'])
-def test_loading_what_is_no_recording_is_a_clear_error(content, tmp_path):
+def test_loading_a_file_that_is_not_a_recording_is_a_clear_error(content, tmp_path):
     path = tmp_path / "flow.json"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=r"flow\.json"):

@@ -157,7 +157,7 @@ def texts_of_gradients(svg):
     ]
 
 
-def test_a_step_that_is_not_there_is_an_index_error(scene):
+def test_a_missing_step_is_an_index_error(scene):
     with pytest.raises(IndexError, match="step must be from 0 to"):
         frame(scene, "values", 10_000)
 

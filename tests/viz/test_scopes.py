@@ -1,4 +1,4 @@
-"""Frames around modules: what stands in them, and that nothing else does."""
+"""Frames around modules hold what belongs to the module, and nothing else."""
 
 import pytest
 
@@ -91,7 +91,7 @@ def test_the_title_of_a_frame_is_text_whatever_it_is(engine):
     assert "<b>" not in drawn
 
 
-def test_a_frame_that_a_way_leaves_and_comes_back_into_is_dropped():
+def test_a_frame_that_a_path_leaves_and_enters_again_is_dropped():
     def frames():
         return [Scope("m0", "net", None, ["a"]), Scope("m1", "net.inner", "m0", ["b", "d"])]
 

@@ -1,4 +1,4 @@
-"""The picture of a trace: what was written down is solid, what Python asked on the way is dotted and has its answer."""
+"""The picture of a trace: recorded ops are solid; a question that Python asked is dotted, with its answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Colours are read by everybody: enough contrast, and never colour alone."""
+"""Everybody can read the colours: there is enough contrast, and colour is never the only sign."""
 
 import itertools
 

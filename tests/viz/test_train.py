@@ -1,4 +1,4 @@
-"""Training runs: what a program yields is kept step by step, settings make runs beside it, and a stopped run goes on."""
+"""Training runs: what a program yields is kept step by step, settings make runs beside it, and a stopped run continues."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_the_surface_is_the_loss_and_leaves_the_parameters_as_they_are() -> None
     assert path(training)[-1] == 2.0 * 0.5**5
 
 
-def test_a_loss_that_is_no_function_has_its_curve_but_no_surface() -> None:
+def test_a_loss_that_is_not_a_function_has_a_curve_but_no_surface() -> None:
     def program(T: Any) -> Iterator[Any]:
         w = T.tensor([1.0, 2.0, 3.0], requires_grad=True)
         while True:
@@ -195,7 +195,7 @@ def number(T: Any) -> Iterator[Any]:
         (number, TypeError, "parameter 'w' is float, not a tensor of tinygrad_edu"),
     ],
 )
-def test_bad_input_is_told_in_a_sentence(program: Any, error: type[Exception], says: str) -> None:
+def test_bad_input_is_answered_by_a_sentence(program: Any, error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
         train(program)
 
@@ -256,7 +256,7 @@ def test_two_thousand_steps_of_ten_parameters_stay_small_on_the_page() -> None:
     assert run["sentences"][-1].startswith("Step 1999: loss = ")
 
 
-def test_of_a_large_parameter_the_size_is_kept_and_not_the_numbers() -> None:
+def test_the_size_of_a_large_parameter_is_kept_and_not_the_numbers() -> None:
     def large(T: Any) -> Iterator[Any]:
         w = T.ones(300, 400, requires_grad=True)
         while True:

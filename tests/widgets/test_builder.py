@@ -62,7 +62,7 @@ def test_requires_grad_is_a_click_too() -> None:
 @pytest.mark.parametrize(
     "step", [["system", "w"], ["mul", "w"], ["mul", "w", "nobody"], ["backward", "w"], ["exp", "w); print(w"]], ids=str
 )
-def test_what_is_no_click_of_this_builder_never_becomes_code(step: list[str]) -> None:
+def test_an_unknown_click_never_becomes_code(step: list[str]) -> None:
     with pytest.raises(traitlets.TraitError, match="not a step of this builder"):
         built(step)
 

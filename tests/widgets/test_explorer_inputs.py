@@ -61,7 +61,7 @@ def test_without_a_tensor_a_sentence_says_how_to_begin(program):
         ("x = T.tensor(1.0)\n    y = x", "line 2: this is not Python, unexpected indent: y = x"),
     ],
 )
-def test_what_is_no_python_is_refused_in_a_sentence_that_shows_the_line(program, sentence, capsys):
+def test_invalid_python_is_refused_in_a_sentence_that_shows_the_line(program, sentence, capsys):
     with pytest.raises(ProgramError) as refused:
         viz.explore(program)
     assert refused.value._render_traceback_() == [f"ProgramError: {sentence}"]

@@ -1,4 +1,4 @@
-"""What an explorer keeps: little of what a program prints, and nothing once it is closed. Measured, each in a process of its own."""
+"""What an explorer keeps: little of what a program prints, and nothing once it is closed. Each is measured in a separate process."""
 
 import subprocess
 import sys
@@ -43,7 +43,7 @@ def printed(source):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="its memory is measured otherwise")
-def test_of_a_gigabyte_on_each_engine_next_to_nothing_is_kept():
+def test_next_to_nothing_is_kept_of_a_gigabyte_on_each_engine():
     grown, sent, names = printed(PRINTS).split(maxsplit=2)
     kilobyte = 1024 if sys.platform == "darwin" else 1
     assert int(grown) / kilobyte < 50_000

@@ -121,7 +121,7 @@ def test_a_toggle_stands_for_the_value_of_its_own_line():
     )
 
 
-def test_what_is_no_tensor_has_no_gradient_to_keep():
+def test_a_non_tensor_has_no_gradient_to_keep():
     assert viz.explore(LOOP).program["values"] == ["h"]
     unknown = viz.explore("a = T.ones(2)\nn = 3 + 4\nb = T.ones(3) @ a\nc = a * 2\nd = 'd' * 2")
     assert unknown.program["values"] == ["b", "c", "d"]
@@ -137,7 +137,7 @@ def test_the_passes_of_a_program_show_what_it_asks_for():
     assert "the error is gone" in explorer.result["account"]
 
 
-def test_an_error_of_an_engine_is_told_with_a_sentence_of_ours():
+def test_an_error_of_an_engine_is_shown_with_a_sentence_of_ours():
     sides = explored(backwards=2).result["sides"]
     for side in sides:
         assert side["error"]["message"].startswith("Trying to backward through the graph a second time")
@@ -203,7 +203,7 @@ def test_a_table_of_numbers_takes_another_shape():
     assert row(explorer, "w")["grad"]["torch"] == "[[2, 4, 2]]"
 
 
-def test_gpu_memory_that_is_gone_is_a_sentence_in_its_place(monkeypatch):
+def test_running_out_of_gpu_memory_is_a_sentence_in_its_place(monkeypatch):
     from viz.widgets import explorer as module
 
     real = module.record

@@ -1,4 +1,4 @@
-"""The listing is the program: what it says is what ran, and what is written into it by hand is a change like any other."""
+"""The listing is the program: it shows what ran, and an edit by hand is a change like any other."""
 
 import random
 
@@ -178,7 +178,7 @@ def test_after_a_reset_the_sentence_is_about_the_reset():
     assert explorer.result["account"].startswith("The program is as it was written: the error is gone")
 
 
-def test_an_error_of_both_engines_is_told_once():
+def test_an_error_of_both_engines_is_shown_once():
     result = viz.explore(PROGRAM, state={"backwards": 2}).result
     (error,) = result["errors"]
     assert error["engines"] == [CORE, TORCH]

@@ -1,4 +1,4 @@
-"""`%%autograd` in a real IPython: the cell runs where the notebook's names are, and its graph comes out."""
+"""`%%autograd` in a real IPython: the cell runs with the notebook's names, and shows its graph."""
 
 import gc
 import importlib.util
@@ -172,7 +172,7 @@ def test_what_a_cell_defines_is_there_in_later_cells_with_its_source(shell, show
     assert shell.user_ns["text"] == "def f(v):\n    return Twice()(v)\n"
 
 
-def test_the_same_cell_runs_again_with_a_graph_of_its_own(shell, shown):
+def test_the_same_cell_runs_again_with_a_new_graph(shell, shown):
     shell.run_cell("w = tg.tensor(2.0, requires_grad=True)")
     for _ in range(3):
         shell.run_cell("%%autograd\nL = w * w\nL.backward()").raise_error()
@@ -301,7 +301,7 @@ def test_tensors_of_both_engines_in_one_cell_are_told_apart_in_a_sentence(shell,
     assert "cannot compute with each other's tensors" in capsys.readouterr().out
 
 
-def test_a_figure_that_the_cell_draws_and_closes_is_none_of_its_business(shell, shown):
+def test_a_figure_that_the_cell_draws_and_closes_is_left_alone(shell, shown):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     shell.run_cell(
         "%%autograd\nimport matplotlib.pyplot as plt\ny = T.ones(2) * 2\nplt.plot(y.numpy())\nplt.close('all')"
@@ -354,7 +354,7 @@ def test_what_a_diagnosed_cell_raises_is_raised_after_its_report(shell, shown):
     assert shown[0].error["line"] == 2
 
 
-def test_a_diagnosed_cell_that_is_no_python_is_refused(shell, shown):
+def test_a_diagnosed_cell_that_is_not_python_is_refused(shell, shown):
     assert "is not Python" in str(shell.run_cell("%%diagnose\nx = = 3").error_in_exec)
     assert shown == []
 

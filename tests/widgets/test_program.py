@@ -183,17 +183,17 @@ def test_what_cannot_be_edited_says_where_and_why(source, edits, message):
         edit(parse(source), Edits(**edits))
 
 
-def test_source_that_is_not_python_says_the_line():
+def test_source_that_is_not_python_names_the_line():
     with pytest.raises(ProgramError, match="line 2: this is not Python"):
         parse("a = 1\nb = = 2")
 
 
-def test_what_is_no_program_is_a_type_error():
+def test_a_non_program_is_a_type_error():
     with pytest.raises(TypeError, match="a source string or a function that takes the engine module, not int"):
         parse(3)
 
 
-def test_what_a_semicolon_or_a_colon_joins_has_lines_and_toggles_of_its_own():
+def test_what_a_semicolon_or_a_colon_joins_has_its_own_lines_and_toggles():
     source = "α = T.tensor(2.0); β = α * 3 ;\nfor i in range(2): γ = β * 2; δ = γ + 1  # both; here\nelse: δ = δ * 2"
     assert parse(source).source.splitlines() == [
         "α = T.tensor(2.0)",

@@ -1,4 +1,4 @@
-"""The slider on a tangent: its numbers are the ones that calculus gives, at each of its positions."""
+"""The slider on a tangent: at each position its numbers are those of calculus."""
 
 import math
 from collections.abc import Callable

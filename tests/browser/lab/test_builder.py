@@ -1,4 +1,4 @@
-"""The builder in real JupyterLab: clicks and keys make a graph, and Python knows."""
+"""The builder in real JupyterLab: clicks and keys make a graph, and Python knows about it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_it_is_built_by_keyboard_alone(card: Any) -> None:
     expect(chip(card, "p")).to_have_count(0)
 
 
-def test_an_error_is_told_and_the_next_click_takes_it_back(notebook: Any, card: Any) -> None:
+def test_an_error_is_shown_and_the_next_click_takes_it_back(notebook: Any, card: Any) -> None:
     chip(card, "x").click()
     card.locator('[data-op="exp"]').click()
     card.get_by_role("button", name="backward()").click()

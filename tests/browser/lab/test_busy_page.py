@@ -1,4 +1,4 @@
-"""Widgets on a page so busy that anywidget gives up on them: each hears what Python sends all the same."""
+"""Widgets on a page so busy that anywidget gives up on them: each still receives what Python sends."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_mistake_shows_another_fix(notebook: Any) -> None:
     expect(card.locator(".tgv-effect")).to_contain_text("One pass goes through the shared part once")
 
 
-def test_training_goes_on(notebook: Any) -> None:
+def test_training_continues(notebook: Any) -> None:
     notebook.cell(4)
     card = notebook.page.locator(".tgv-training")
     card.get_by_role("button", name="40 more steps").click()

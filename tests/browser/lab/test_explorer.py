@@ -89,7 +89,7 @@ def test_a_second_backward_raises_unless_the_graph_is_kept(hands: Hands) -> None
     expect(hands.account).to_contain_text("the error is gone")
 
 
-def test_a_device_that_is_not_there_is_greyed_out_with_the_reason(hands: Hands) -> None:
+def test_an_unavailable_device_is_greyed_out_with_the_reason(hands: Hands) -> None:
     choice = hands.root.get_by_role("group", name="Device of PyTorch").get_by_role("button").nth(1)
     title = hands.root.locator(".tgv-side-title").nth(1)
     reason = hands.notebook.python("print(explorer.program['devices']['cuda'])").strip()

@@ -1,4 +1,4 @@
-"""Each control of the explorer in real JupyterLab: it is worked as a student does, and both engines answer."""
+"""Each control of the explorer in real JupyterLab: the test uses it as a student does, and both engines answer."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_shape_is_told_to_a_factory(hands: Hands) -> None:
     expect(hands.account).to_contain_text("o has the shape (2, 2)")
 
 
-def test_what_is_no_shape_changes_nothing(hands: Hands) -> None:
+def test_an_invalid_shape_changes_nothing(hands: Hands) -> None:
     hands.write("Shape of o", "two")
     expect(hands.root.get_by_label("Shape of o", exact=True)).to_have_value("2")
     expect(hands.code(6)).to_have_text("o = T.ones(2, requires_grad=True)")
@@ -95,7 +95,7 @@ def test_a_dtype_is_set_per_input(hands: Hands) -> None:
     hands.raises("floating point")
 
 
-def test_pytorch_has_a_default_dtype_of_its_own(hands: Hands) -> None:
+def test_pytorch_has_its_own_default_dtype(hands: Hands) -> None:
     hands.choose("Default dtype of PyTorch", "float64")
     expect(hands.row("w").last).to_have_text("≠")
     differs = hands.root.locator(".tgv-table tbody .tgv-differs span").first
@@ -163,7 +163,7 @@ def test_the_table_needs_no_sideways_scrolling(hands: Hands) -> None:
     eventually(lambda: table.evaluate("box => box.scrollWidth <= box.clientWidth"), True)
 
 
-def test_a_value_of_several_lines_has_toggles_of_its_own_on_each(desk: Any) -> None:
+def test_a_value_of_several_lines_has_separate_toggles_on_each(desk: Any) -> None:
     program = "w = T.tensor(2.0, requires_grad=True)\\nh = w * 3; h = h * w\\nh.backward()"
     notebook = desk.open(desk.write("lines.ipynb", f"import viz\nviz.explore('{program}')"))
     notebook.run_all()

@@ -1,4 +1,4 @@
-"""The explorer where things go wrong: programs that never end, pages that are loaded anew, kernels that are restarted."""
+"""The explorer when things go wrong: programs that never end, pages that reload, kernels that restart."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_comparison_has_the_code_that_shows_the_lesson(notebook: Any) -> None:
     expect(code.get_by_role("button")).to_contain_text("copy")  # once more, after it has told what it did
 
 
-def test_fifty_changes_can_be_undone_and_those_before_are_let_go(hands: Hands) -> None:
+def test_fifty_changes_can_be_undone_and_earlier_ones_are_dropped(hands: Hands) -> None:
     pill = hands.line(2).get_by_role("button", name="retain_grad")
     pill.evaluate("pill => { for (let press = 0; press < 55; press++) pill.click(); }")
     hands.settled()

@@ -110,7 +110,7 @@ walk
 """
 
 
-def test_a_training_run_is_followed_step_by_step_goes_on_and_runs_again_beside(desk) -> None:
+def test_a_training_run_is_followed_step_by_step_continues_and_runs_again_beside(desk) -> None:
     notebook = desk.open(desk.write("training.ipynb", TRAINING))
     notebook.run_all()
     card = notebook.page.locator(".tgv-training")

@@ -1,4 +1,4 @@
-"""The mistakes and `%%autograd` in real JupyterLab: buttons, keys, themes, a gone kernel, and no violation of WCAG."""
+"""The mistakes and `%%autograd` in real JupyterLab: buttons, keys, themes, a missing kernel, and no violation of WCAG."""
 
 from __future__ import annotations
 

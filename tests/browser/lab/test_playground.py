@@ -1,4 +1,4 @@
-"""The playground in real JupyterLab: it plays on both engines, nothing moves under a hand, keys suffice, axe is content."""
+"""The playground in real JupyterLab: it plays on both engines, nothing moves, keys suffice, axe finds nothing."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_keys_train_put_points_and_open_a_step(root: Any) -> None:
     expect(root.get_by_role("button", name="open this step")).to_be_focused()
 
 
-def test_what_cannot_be_is_told_and_the_code_is_what_was_set(root: Any) -> None:
+def test_impossible_settings_are_reported_and_the_code_is_what_was_set(root: Any) -> None:
     root.get_by_role("textbox", name="rate (lr)").fill("0")
     root.get_by_role("textbox", name="rate (lr)").press("Enter")
     expect(root.locator(".tgv-ground-said")).to_have_text("the rate (lr) must be larger than 0 and finite, not 0. With a rate of 0 no parameter moves.")  # fmt: skip

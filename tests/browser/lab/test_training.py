@@ -1,4 +1,4 @@
-"""Training runs in real JupyterLab: they move, stop, go on, outlive their kernel, and are worked by keyboard alone."""
+"""Training runs in real JupyterLab: they move, stop, continue, outlive their kernel, and work by keyboard alone."""
 
 from __future__ import annotations
 
