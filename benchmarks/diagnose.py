@@ -31,7 +31,7 @@ sys.path = [place for place in sys.path if Path(place or ".").resolve() != Path(
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import torch  # noqa: E402
-from support.diagnosis import broken, forum, healthy, practice, scripts, setups, styles, threads, unseen  # noqa: E402
+from support.diagnosis import broken, forum, healthy, posted, practice, scripts, setups, styles, threads, unseen  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 from torch.optim.optimizer import register_optimizer_step_post_hook  # noqa: E402
@@ -299,11 +299,14 @@ def causes() -> None:
         *unseen.BROKEN,
         *forum.BROKEN,
         *threads.BROKEN,
+        *posted.BROKEN,
         *practice.BROKEN,
         *setups.BROKEN,
         *styles.BROKEN,
     ]
-    right = [case for one in (healthy, unseen, forum, threads, setups, styles, practice) for case in one.HEALTHY]
+    right = [
+        case for one in (healthy, unseen, forum, threads, setups, styles, posted, practice) for case in one.HEALTHY
+    ]
     rows: dict[str, list[int]] = {"viz": [0] * 8}
     for case in cases:
         kind, line, _ = ours(case.program)

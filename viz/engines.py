@@ -263,13 +263,10 @@ class Core(Engine):
         super().__init__(module, self._overrides.FunctionMode)
 
     def array(self, tensor: Any) -> np.ndarray:
-        plain = tensor.detach()
-        if plain.dtype is self.module.bfloat16:
-            plain = plain.float()
-        return plain.numpy()  # type: ignore[no-any-return]
+        return tensor.detach().numpy()  # type: ignore[no-any-return]
 
     def _storage(self, tensor: Any) -> int:
-        array = tensor._data
+        array = tensor.detach().numpy()
         while isinstance(array.base, np.ndarray):
             array = array.base
         return int(array.__array_interface__["data"][0])

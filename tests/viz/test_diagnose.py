@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.diagnosis import broken, forum, healthy, practice, scripts, setups, styles, threads, unseen
+from support.diagnosis import broken, forum, healthy, posted, practice, scripts, setups, styles, threads, unseen
 
 import viz
 from viz.diagnosis import cause, kinds
@@ -18,6 +18,7 @@ EVERY = [
     *unseen.BROKEN,
     *forum.BROKEN,
     *threads.BROKEN,
+    *posted.BROKEN,
     *practice.BROKEN,
     *setups.BROKEN,
     *styles.BROKEN,
@@ -41,6 +42,7 @@ def test_the_cause_and_its_line_come_first(engine, case):
         *threads.HEALTHY,
         *setups.HEALTHY,
         *styles.HEALTHY,
+        *posted.HEALTHY,
         *practice.HEALTHY,
     ],
     ids=lambda case: case.name,
@@ -399,6 +401,24 @@ def test_a_program_that_shows_nothing_is_told_what_to_do(program, headline, said
     assert (headline in report.headline, said in repr(report)) == (True, True), repr(report)
 
 
+CONVERTED = """\
+class Scale(T.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = T.nn.Parameter(T.ones(3)).double()
+        self.b = T.nn.Parameter(T.zeros(3))
+    def forward(self, x):
+        return self.w * x + self.b
+net = Scale()
+optimizer = T.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(3):
+    loss = ((net(T.ones(3)) - 3) ** 2).sum()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
 @pytest.mark.parametrize(
     ("program", "after"),
     [
@@ -409,12 +429,22 @@ def test_a_program_that_shows_nothing_is_told_what_to_do(program, headline, said
         ("w = T.ones(3, 1, requires_grad=True)\nT.nn.functional.mse_loss(w, T.ones(3)).backward()",
          "T.nn.functional.mse_loss(w.squeeze(1), T.ones(3)).backward()"),
         ("w = T.ones(3)\nw.sum().backward()", "w = T.ones(3, requires_grad=True)"),
+        ("w = T.ones(3, requires_grad=True)\nm = T.tensor([[w[0], w[1]], [w[1], w[2]]])\nm.sum().backward()",
+         "m = T.stack([T.stack([w[0], w[1]]), T.stack([w[1], w[2]])])"),
+        ("w = T.ones(3, requires_grad=True)\nloss = w * 2\nloss.backward()", "loss.mean().backward()"),
+        (CONVERTED, "self.w = T.nn.Parameter(T.ones(3).double())"),
     ],
-    ids=["non-leaf", "sqrt", "division", "round", "shapes", "requires_grad"],
+    ids=["non-leaf", "sqrt", "division", "round", "shapes", "requires_grad", "rows", "several", "converted"],
 )  # fmt: skip
 def test_the_changed_line_makes_the_finding_go_away(engine, program, after):
     finding = viz.diagnose(program, engine=engine).findings[0]
-    assert finding.change == (program.splitlines()[finding.line - 1], after)
+    assert finding.change == (program.splitlines()[finding.line - 1].strip(), after)
     repaired = viz.diagnose(program.replace(*finding.change), engine=engine)
     assert repaired.error is None
     assert [each for each in repaired.findings if each.kind == finding.kind] == []
+
+
+def test_the_old_constructor_of_tensors_makes_a_new_one():
+    program = "w = torch.ones(2, requires_grad=True)\nloss = torch.Tensor([w[0], w[1]]).sum()\nloss.backward()"
+    first = viz.diagnose(program, engine="torch").findings[0]
+    assert (first.kind, first.line) == ("new-tensor", 2)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import bfloat16s, complexes, dtypes
+from .. import complexes
 from ..autograd.grad_mode import no_grad
 from ..compat.later import later
 from ..core.node import bump_version
@@ -56,11 +56,9 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
 
 
-def _refuse_unusual(tensor: Tensor, name: str) -> None:
+def _refuse_complex(tensor: Tensor, name: str) -> None:
     if tensor.is_complex():
         complexes.refuse(name)
-    if tensor.dtype is dtypes.bfloat16:
-        bfloat16s.refuse(name)
 
 
 def _fill(tensor: Tensor, array: Any) -> Tensor:
@@ -102,7 +100,7 @@ def trunc_normal_(
     >>> T.nn.init.trunc_normal_(T.empty(100), a=-1.0, b=1.0).abs().max() <= 1
     tensor(True)
     """
-    _refuse_unusual(tensor, "trunc_normal_")
+    _refuse_complex(tensor, "trunc_normal_")
     like = tensor._data
     below, above = ((1 + math.erf((x - mean) / (std * math.sqrt(2)))) / 2 for x in (a, b))
     # Where few normal numbers would fall inside, use rejection sampling: draw uniform numbers and accept them by the density.
@@ -262,7 +260,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     >>> T.allclose(w @ w.T, T.eye(3), atol=1e-6)
     True
     """
-    _refuse_unusual(tensor, "orthogonal_")
+    _refuse_complex(tensor, "orthogonal_")
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])
@@ -279,7 +277,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     >>> (T.nn.init.sparse_(T.empty(4, 2), sparsity=0.5) == 0).sum(dim=0)
     tensor([2, 2])
     """
-    _refuse_unusual(tensor, "sparse_")
+    _refuse_complex(tensor, "sparse_")
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     normal_(tensor, 0.0, std, generator)

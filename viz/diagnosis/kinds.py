@@ -39,6 +39,7 @@ KINDS = {
     "detach": Kind(1, "detach() on the way to the loss.", "the call"),
     "no-grad": Kind(1, "Part of the forward pass runs under no_grad.", "the with, the decorator, or set_grad_enabled(False)"),
     "inference-mode": Kind(1, "Part of the forward pass runs under inference_mode.", "the with or the decorator"),
+    "not-scalar": Kind(1, "backward() of several numbers, where it takes one.", "the backward()"),
     "cut": Kind(1, "Some other op that was not recorded.", "the op"),
     "unregistered": Kind(1, "Modules or parameters in a plain list or dict, which parameters() does not look into.", "the list or dict"),
     "wrong-backward": Kind(7, "A custom Function's backward disagrees with numbers.", "what its backward returns, where that is made"),

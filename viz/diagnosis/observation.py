@@ -64,6 +64,7 @@ class Ran:
     step: int = 0  # how many optimizer steps there had been
     owner: int | None = None  # the module whose forward ran it
     node: str = ""  # the name of the node that was recorded
+    evaluating: bool = False  # whether a module around it was in evaluation mode then
 
 
 @dataclass(slots=True)
@@ -206,6 +207,7 @@ class Part:
     eval_line: int | None = None
     repeated: int = 1  # under how many names one module holds it
     names: list[str] = field(default_factory=list)  # these names, where there are several
+    inside: int | None = None  # the module in whose forward it was made
     untrained_statistics: int = 0  # calls of a batch norm in evaluation mode with the statistics it was born with
 
 
@@ -357,6 +359,11 @@ class Observation:
             yield from (leaf for leaf in self.leaves if leaf.held)
         else:
             yield from (leaf for leaf in self.leaves if leaf.requires_grad)
+
+    def weights(self, part: Part) -> list[int]:
+        """The leaves of a module and of all that is in it."""
+        inner = [nr for one in self.parts if part.nr in one.parents for nr in self.weights(one)]
+        return [*part.parameters, *inner]
 
     def origin(self, leaf: Leaf) -> int | None:
         """The line that makes a leaf: of a parameter of the program's own module the one that gives it its name there."""

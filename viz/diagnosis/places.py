@@ -255,6 +255,48 @@ class Places:
         ]
         return min(lines, default=None) if name else None
 
+    def where_put(self, line: int | None) -> int | None:
+        """Of a line that makes something under a plain name: the line after it that puts it into an attribute or a place."""
+        made = next((node for node in self.nodes if isinstance(node, ast.Assign) and node.lineno == line), None)
+        if made is None or not all(isinstance(target, ast.Name) for target in made.targets):
+            return None
+        names = {target.id for target in made.targets if isinstance(target, ast.Name)}
+        last = min((end for first, end in self._functions if first <= made.lineno <= end), default=None)
+        lines = []
+        for node in self.nodes:
+            if isinstance(node, ast.Assign):
+                put = isinstance(node.value, ast.Name) and node.value.id in names
+                put = put and any(isinstance(target, (ast.Attribute, ast.Subscript)) for target in node.targets)
+            elif isinstance(node, ast.Call):
+                put = ast.unparse(node.func).rpartition(".")[2] in ("setattr", "add_module", "register_module")
+                put = put and any(isinstance(given, ast.Name) and given.id in names for given in node.args)
+            else:
+                continue
+            if put and made.lineno < node.lineno <= (last or node.lineno):
+                lines.append(node.lineno)
+        return min(lines, default=None)
+
+    def where_same(self, name: str, other: str) -> int | None:
+        """The first line that gives `name` the very thing that `other` stands for."""
+        lines = [
+            node.lineno
+            for node in self.nodes
+            if isinstance(node, ast.Assign)
+            and isinstance(node.value, (ast.Name, ast.Attribute))
+            and ast.unparse(node.value).rpartition(".")[2] == other
+            and any(ast.unparse(target).rpartition(".")[2] == name for target in node.targets)
+        ]
+        return min(lines, default=None)
+
+    def attribute(self, line: int | None) -> str:
+        """The attribute of `self` that a line gives; empty where it gives none."""
+        for node in self.nodes:
+            if isinstance(node, ast.Assign) and node.lineno <= (line or 0) <= (node.end_lineno or 0):
+                for target in node.targets:
+                    if isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self":
+                        return target.attr
+        return ""
+
     def where_called(self, name: str, method: str) -> int | None:
         """The first line that calls `name.method(…)`."""
         lines = [
@@ -426,8 +468,16 @@ class Places:
                         return call.lineno
         return None
 
+    def where_returns(self, kind: str, method: str) -> int | None:
+        """The last `return` of a method of a class."""
+        first, last = self.defined(kind, method) or (0, 0)
+        lines = [node.lineno for node in self.nodes if isinstance(node, ast.Return) and first <= node.lineno <= last]
+        return max(lines, default=None)
+
     def where_returned(self, kind: str, method: str, place: int, varies: bool = False) -> int | None:
         """The line that makes what a method of a class returns in one place: the `return`, or the last that writes its name.
+
+        Where several lines write parts of it, no one of them makes it: that is the `return`.
 
         With `varies`, what is returned is right in part: where it is the gradient times one name that the method computes, the
         line that computes it.
@@ -452,16 +502,19 @@ def _maker(function: ast.FunctionDef, place: int, varies: bool = False) -> int:
     wanted = {value.id} if isinstance(value, ast.Name) else _factors(function, value) if varies else set()
     if len(wanted) != 1:
         return last.lineno
-    writes = [
-        node.lineno
-        for node in ast.walk(function)
-        if isinstance(node, (ast.Assign, ast.AugAssign))
-        and any(
-            isinstance(name, ast.Name) and name.id in wanted
-            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
-            for name in ast.walk(target)
-        )
-    ]
+    writes, parts = [], []
+    for node in ast.walk(function):
+        if isinstance(node, (ast.Assign, ast.AugAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_"):
+            targets = [node.func.value]  # in place, as fill_()
+        else:
+            continue
+        if any(isinstance(name, ast.Name) and name.id in wanted for one in targets for name in ast.walk(one)):
+            writes.append(node.lineno)
+            parts += [node.lineno] * any(isinstance(one, ast.Subscript) for one in targets)
+    if len(parts) > 1:
+        return last.lineno
     unpacked = {  # names of what was saved, which are no gradients made here
         node.lineno
         for node in ast.walk(function)

@@ -52,6 +52,12 @@ class Line:
         last = len(self.code.encode()[: node.end_col_offset].decode())  # type: ignore[attr-defined]
         return self.code[:first] + new + self.code[last:]
 
+    def put_in(self, whole: ast.AST, node: ast.AST, new: str) -> str:
+        """The text of `whole` with another text for a part of it."""
+        text, part = self.text(whole), self.text(node)
+        at = len(self.code.encode()[: node.col_offset].decode()) - len(self.code.encode()[: whole.col_offset].decode())  # type: ignore[attr-defined]
+        return text[:at] + new + text[at + len(part) :]
+
     def call(self, *names: str) -> tuple[ast.Call, ast.expr] | None:
         """The only call of one of these names, and what it is applied to: its first argument, or what stands before the `.`."""
         found = [
@@ -127,6 +133,10 @@ def _registered(line: Line, finding: Finding, seen: Observation) -> str | None:
         return None
     nn = "nn" if re.search(r"(?<![\w.])nn\.", seen.places.text) else f"{line.engine}.nn"
     value = assign.value
+    inner = value.func.value if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) else None
+    if isinstance(inner, ast.Call) and ast.unparse(inner.func).endswith("Parameter") and inner.args:
+        rest = line.text(value)[len(line.text(inner)) :]  # `Parameter(x).to(d)` → `Parameter(x.to(d))`
+        return line.put(value, line.put_in(inner, inner.args[0], line.operand(inner.args[0]) + rest))
     kind = "Parameter" if "arameter" in finding.fix and "List" not in finding.fix else ""
     if isinstance(value, (ast.List, ast.ListComp, ast.Tuple, ast.Dict, ast.DictComp)):
         kind = ("Parameter" if "ParameterList" in finding.fix else "Module") + (
@@ -244,7 +254,15 @@ def _stacked(line: Line, finding: Finding, seen: Observation) -> str | None:
     found = line.call("tensor", "as_tensor", "FloatTensor", "Tensor")
     if found is None or not isinstance(found[1], (ast.List, ast.Name, ast.ListComp)):
         return None
-    return line.put(found[0], f"{line.engine}.stack({line.text(found[1])})")
+    return line.put(found[0], _stack(line, found[1]))
+
+
+def _stack(line: Line, given: ast.expr) -> str:
+    """`stack([…])` of tensors; of a list of lists, each row is stacked first."""
+    text = line.text(given)
+    if isinstance(given, ast.List) and given.elts and all(isinstance(row, ast.List) for row in given.elts):
+        text = f"[{', '.join(_stack(line, row) for row in given.elts)}]"
+    return f"{line.engine}.stack({text})"
 
 
 def _the_tensor(line: Line, finding: Finding, seen: Observation) -> str | None:

@@ -11,6 +11,7 @@ from viz.diagnosis.detectors import (
     objective,
     optimizer,
     order,
+    refused,
     silent,
     sizes,
     zero,
@@ -19,6 +20,7 @@ from viz.diagnosis.finding import Finding
 from viz.diagnosis.observation import Observation
 
 ALL: tuple[Callable[[Observation], Iterator[Finding]], ...] = (
+    refused.find,
     none.find,
     zero.find,
     finite.find,

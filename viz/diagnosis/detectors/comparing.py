@@ -58,6 +58,10 @@ def _shapes(seen: Observation) -> Iterator[Finding]:
                 continue
             a, b = seen.values[op.inputs[0]], seen.values[op.inputs[1]]
             whole = _outgrown(a.shape, b.shape)
+            if whole is None and op.name in LOSSES and _stretched(a, b):
+                told.add(op.line)
+                yield _several(seen, op, a, b)
+                continue
             if whole is None or not (a.requires_grad or b.requires_grad):
                 continue
             sure = op.name in LOSSES
@@ -76,6 +80,34 @@ def _shapes(seen: Observation) -> Iterator[Finding]:
             )  # fmt: skip
         if told:
             return
+
+
+def _stretched(a: Seen, b: Seen) -> bool:
+    """Whether a loss repeats one side to fit the other: answers for several targets, or one row of targets for all answers."""
+    if len(a.shape) != len(b.shape) or len(a.shape) < 2 or a.shape == b.shape or not a.requires_grad:
+        return False
+    fits = all(x == y or x == 1 for x, y in zip(a.shape, b.shape, strict=True))
+    alone = math.prod(b.shape) == 1 and a.shape[-1] == 1  # of as many features, one row of targets for all
+    return fits or alone
+
+
+def _several(seen: Observation, op: Ran, a: Seen, b: Seen) -> Finding:
+    code = seen.places.code(op.line)
+    repeats = math.prod(a.shape) < math.prod(b.shape)
+    text = (
+        f"each answer is compared with {math.prod(b.shape) // math.prod(a.shape)} targets, and the best answer is their mean"
+        if repeats
+        else f"all {math.prod(a.shape)} answers are compared with one target"
+    )
+    maker = seen.maker(b if repeats else a)
+    return Finding(
+        "broadcast-loss", op.line, False,
+        f"Line {op.line}, `{code}`: the answers have the shape {a.shape} and the targets {b.shape}, so {text}.",
+        "Give answers and targets one shape. A dimension that is too many, as that of log_prob() of several actions, is summed over: "
+        "`.sum(dim=-1, keepdim=True)`.", [one.name for one in (a, b) if one.name],
+        [op.line or 0, maker.line or 0 if maker is not None else 0], 5, where=op.where, path=[a.nr, *op.outputs[:1]], cut=op.outputs[0],
+        share=0.7,
+    )  # fmt: skip
 
 
 def _outgrown(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:
@@ -165,9 +197,10 @@ def _expected(seen: Observation, value: Seen, after: int) -> tuple[int, Ran] | N
             return 1, user
         if user.name in ("view", "reshape", "flatten") and user.outputs and rank > 2:
             flat = seen.values[user.outputs[0]].shape  # rows of one dimension, and the last one as it was
-            return (
-                (rank - 1, user) if len(flat) == 2 and flat[-1] == value.shape[-1] and _to_classes(seen, user) else None
-            )
+            if len(flat) == 2 and flat[-1] == value.shape[-1] and _to_classes(seen, user):
+                return rank - 1, user
+        if user.name in ("view", "reshape", "unsqueeze") and user.outputs and rank >= 2:
+            return _through(seen, value, seen.values[user.outputs[0]], user.nr)
         if user.name == "gather" and isinstance(along := user.options.get("dim", user.options.get("1")), int):
             return along % rank, user
         if user.name in ("matmul", "__matmul__", "bmm") and user.inputs[0] == value.nr and rank >= 2:
@@ -189,6 +222,12 @@ def _expected(seen: Observation, value: Seen, after: int) -> tuple[int, Ran] | N
         if rank == 2 and user.name in ("__getitem__", "mul", "__mul__", "log"):
             return 1, user
     return None
+
+
+def _through(seen: Observation, before: Seen, after: Seen, op: int) -> tuple[int, Ran] | None:
+    """What is expected of a value in another shape, as a dimension of the first one: the last is the last of both."""
+    found = _expected(seen, after, op) if before.shape[-1] == after.shape[-1] else None
+    return (len(before.shape) - 1, found[1]) if found is not None and found[0] == len(after.shape) - 1 else None
 
 
 def _to_classes(seen: Observation, view: Ran) -> bool:

@@ -89,9 +89,6 @@ def _dropout(seen: Observation) -> Iterator[Finding]:
         p = op.options.get("p", op.options.get("1", 0.5))
         if training is False or p == 0:
             continue
-        evaluating = op.owner is not None and any(
-            not seen.parts[nr].training for nr in (op.owner, *seen.parts[op.owner].parents)
-        )
         last = not any(
             set(op.outputs) & set(later.inputs) and later.name not in ALL_LOSSES
             for later in seen.ops[op.nr + 1 : op.nr + 6]
@@ -101,7 +98,7 @@ def _dropout(seen: Observation) -> Iterator[Finding]:
             for later in seen.ops[op.nr + 1 : op.nr + 6]
         )
         heavy = isinstance(p, float) and p >= 0.9 and op.recorded
-        if evaluating and not op.library:
+        if op.evaluating and not op.library:
             text = "drops values although its module is in evaluation mode: F.dropout does not know the mode."
             fix = "Pass the mode: `F.dropout(x, p, training=self.training)`, or use the module nn.Dropout."
         elif last and to_loss and op.recorded:
@@ -110,7 +107,7 @@ def _dropout(seen: Observation) -> Iterator[Finding]:
         elif heavy:
             text = f"drops {p:.0%} of what comes in: hardly anything is left to learn from."
             fix = "Use a p between 0.1 and 0.5: p is the share that is dropped, not the share that is kept."
-        elif not op.grad_on and op.owner is not None and seen.steps and not evaluating:
+        elif not op.grad_on and op.owner is not None and seen.steps and not op.evaluating:
             text = "drops values in a forward pass under no_grad: this does not evaluate the whole model."
             fix = "Call model.eval() before evaluating, and model.train() after it."
         else:

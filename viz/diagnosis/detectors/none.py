@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +14,21 @@ from viz.diagnosis.observation import Exit, Leaf, Observation, Part, Ran, Seen, 
 NOT_A_LEAF = "can't optimize a non-leaf Tensor"
 NEEDS_GRAD = "does not require grad"
 COPIES = {"tensor", "as_tensor", "asarray", "scalar_tensor", "Tensor", "FloatTensor", "new_tensor", "full", "array"}
+SUMS = {"add", "__add__", "__radd__", "add_", "__iadd__", "sub", "__sub__", "rsub", "__rsub__", "sub_", "__isub__"}
+SCALES = {
+    "mul",
+    "__mul__",
+    "__rmul__",
+    "div",
+    "__truediv__",
+    "mean",
+    "sum",
+    "squeeze",
+    "view",
+    "reshape",
+    "neg",
+    "__neg__",
+}
 TRIVIAL = {0.0, 1.0, -1.0, 2.0, 0.5}
 WEIGHT_NAMES = re.compile(r"^(w|b|v|u|W|B|weights?|bias|theta|params?|beta|alpha|coef|embedding|table|kernel)\w{0,2}$")
 
@@ -36,6 +52,7 @@ def find(seen: Observation) -> Iterator[Finding]:
     yield from _without_gradient(seen)
     yield from _asked_unrequired(seen)
     yield from _sampled(seen)
+    yield from _constant_terms(seen)
 
 
 def links(seen: Observation) -> dict[int, list[int]]:
@@ -80,7 +97,7 @@ def links(seen: Observation) -> dict[int, list[int]]:
 
 def _computed_numbers(seen: Observation) -> Iterator[tuple[int, int]]:
     """From a result to a value that left the engine, where the op was given a number that Python computed from it."""
-    exits = [e for e in seen.exits if e.number is not None and seen.values[e.value].requires_grad]
+    exits = [e for e in seen.exits if e.number is not None and _had_history(seen, seen.values[e.value])]
     numbers = {leaving.number for leaving in exits}
     known: dict[tuple[int | None, int | None], bool] = {}
     for op in seen.ops if exits else []:
@@ -95,6 +112,13 @@ def _computed_numbers(seen: Observation) -> Iterator[tuple[int, int]]:
                 last = [e for e in exits if e.line == leaving.line and leaving.op - 200 < e.op <= op.nr]
                 yield from ((nr, e.value) for nr in op.outputs for e in last)
                 break
+
+
+def _had_history(seen: Observation, value: Seen) -> bool:
+    """Whether a value requires grad, or did until a detach() right before."""
+    maker = seen.maker(value)
+    parted = maker is not None and maker.name in ("detach", "data")
+    return value.requires_grad or (parted and any(seen.values[nr].requires_grad for nr in maker.inputs))  # type: ignore[union-attr]
 
 
 def _written_through_data(seen: Observation, op: Ran) -> Leaf | None:
@@ -182,6 +206,71 @@ def _sampled(seen: Observation) -> Iterator[Finding]:
         )  # fmt: skip
 
 
+def _constant_terms(seen: Observation) -> Iterator[Finding]:
+    """A term of a loss that was computed from what learns, and cut off before it was added: it changes no gradient."""
+    passes = [each for each in seen.passes if each.kind == "backward" and each.done and each.roots]
+    last = {each.line: each for each in passes}
+    ways = links(seen) if seen.steps and passes else {}
+    told: set[int | None] = set()
+    for each in last.values() if seen.steps else ():
+        stepping = _stepped_by(seen, each)
+        learning = {nr for leaf in seen.trained() if stepping is None or stepping in leaf.held for nr in leaf.values}
+        for op, term in _added(seen, each.roots[0], ways):
+            cut = _cut_of_term(seen, op, term, learning, ways)
+            if cut is None or cut.line in told or cut.kind not in CONSTANTS or _difference(seen, term):
+                continue
+            told.add(cut.line)
+            code = seen.places.code(cut.line)
+            first = seen.values[cut.path[0]].leaf
+            names = seen.called([first]) if first is not None else []
+            yield Finding(
+                cut.kind, cut.line, False,
+                f"Line {cut.line}, `{code}`, makes a constant of a part of the loss: line {op.line}, `{seen.places.code(op.line)}`, adds its number, and no "
+                f"gradient of it comes back to {listed(names)}. What learns, learns from the other terms alone.",
+                FIXES[cut.kind], names, [cut.line or 0, op.line or 0, each.line or 0], 1, _change(seen, cut), op.where, [term, *each.roots[:1]], term,
+                share=0.6,
+            )  # fmt: skip
+
+
+def _cut_of_term(seen: Observation, op: Ran, term: int, learning: set[int], ways: dict[int, list[int]]) -> Cut | None:
+    """Where a term that an op adds was cut off from what learns; None where it never hung on it."""
+    chain = seen.route(term, lambda value: value.nr in learning, ways, past_leaves=True)
+    if not chain:
+        return None
+    if term in op.inputs:
+        return _along(seen, chain[::-1], ways)
+    left = _left(seen, seen.values[term], op)
+    return None if left is None else Cut(_leaving(left), left.line, None, chain[::-1], term, [left.line or 0])
+
+
+def _added(seen: Observation, root: int, ways: dict[int, list[int]]) -> Iterator[tuple[Ran, int]]:
+    """The additions that a loss ends in, each with a term that needs no gradient: a tensor, or one that became a number."""
+    stack, met = [root], set()
+    while stack:
+        op = seen.maker(seen.values[stack.pop()])
+        if op is None or op.nr in met or not op.outputs or math.prod(seen.values[op.outputs[0]].shape) != 1:
+            continue
+        met.add(op.nr)
+        learnt = [nr for nr in op.inputs if seen.values[nr].requires_grad]
+        if op.name in SUMS:
+            numbers = [nr for nr in ways.get(op.outputs[0], []) if nr not in op.inputs]
+            for nr in dict.fromkeys([*op.inputs, *numbers]):
+                value = seen.values[nr]
+                if value.floating and math.prod(value.shape) == 1 and (nr in numbers or not value.requires_grad):
+                    yield op, nr
+            stack += learnt
+        elif op.name in SCALES and len(learnt) == 1:
+            stack += learnt
+
+
+def _difference(seen: Observation, nr: int) -> bool:
+    """Whether a term is a difference: added without a gradient, it makes a surrogate show another number on purpose."""
+    maker = seen.maker(seen.values[nr])
+    while maker is not None and maker.name in ("detach", "data") and maker.inputs:
+        maker = seen.maker(seen.values[maker.inputs[0]])
+    return maker is not None and maker.name in ("sub", "__sub__", "rsub", "__rsub__")
+
+
 def _below(seen: Observation, nr: int) -> list[Ran]:
     """The ops that a value comes to, one after the other."""
     reached, found = {nr}, []
@@ -229,7 +318,8 @@ def _along(seen: Observation, path: list[int], ways: dict[int, list[int]]) -> Cu
             return Cut("data", wrote.line, wrote, path, before.nr, [wrote.line or 0])
         left = _left(seen, before, maker)
         if before.nr in ways.get(nr, []) and (maker is None or before.nr not in maker.inputs) and left is not None:
-            return Cut(_leaving(left), left.line, None, path, nr, [left.line or 0])
+            kind = "new-tensor" if left.name == "__float__" and _rebuilt(seen, left.line) else _leaving(left)
+            return Cut(kind, left.line, None, path, nr, [left.line or 0])
         if maker is not None and (not value.requires_grad or (value.leaf is not None and not maker.recorded)):
             return _of_op(seen, maker, before, value, path, place, ways)
         before = value
@@ -241,6 +331,11 @@ def _left(seen: Observation, value: Seen, maker: Ran | None) -> Exit | None:
     exits = [e for e in seen.exits if e.value == value.nr]
     before = [e for e in exits if maker is not None and e.op <= maker.nr and seen.places.flows(e.line, maker.line)]
     return before[-1] if before else next(iter(exits), None)
+
+
+def _rebuilt(seen: Observation, line: int | None) -> bool:
+    """Whether a line calls a constructor that reads numbers out of the tensors that it is given."""
+    return any(line in seen.places.where_made(name) for name in COPIES)
 
 
 def _leaving(left: Exit) -> str:
@@ -328,6 +423,7 @@ FIXES = {
     "wrong-backward": "Return a differentiable output, with a gradient for each input that needs one.",
     "cut": "Keep every op between the parameter and the loss recorded.",
 }
+CONSTANTS = {"detach", "data", "item", "numpy", "new-tensor"}  # what makes a number of a term, and goes on with it
 TAKEN_OUT = {"detach": ".detach()", "data": ".data", "item": ".item()", "numpy": ".detach().numpy()"}
 
 
@@ -375,6 +471,7 @@ def _on_purpose(seen: Observation, cut: Cut, leaves: list[Leaf]) -> bool:
 def _change(seen: Observation, cut: Cut) -> tuple[str, str] | None:
     code = seen.places.code(cut.line)
     out = TAKEN_OUT.get(cut.kind, "")
+    out = next((whole for whole in (".detach().item()", ".data.item()") if cut.kind == "item" and whole in code), out)
     writes = cut.kind == "data" and re.search(r"\.data(\.\w+_\(|\s*[-+*/]?=)", code)
     if cut.kind == "numpy" or not out or writes or code.count(out) != 1:
         return None
@@ -552,6 +649,7 @@ def _unregistered(seen: Observation) -> Iterator[Finding]:
         return
     yield from _listed_parameters(seen)
     yield from _plain_attributes(seen)
+    yield from _converted_parameters(seen)
     lists: dict[tuple[int, str], list[Part]] = {}
     for part in seen.parts:
         if not part.registered:
@@ -619,4 +717,22 @@ def _plain_attributes(seen: Observation) -> Iterator[Finding]:
             f"Line {line}, `{code}`, makes a tensor that learns and is no Parameter: parameters() leaves it out. {leaf.name} got gradients in "
             f"{len(passes)} backward passes, and no optimizer holds it: it never changes.",
             f"Make it a Parameter: `self.{attribute} = T.nn.Parameter(…)`.", [leaf.name], [line], 1, share=1.0,
+        )  # fmt: skip
+
+
+def _converted_parameters(seen: Observation) -> Iterator[Finding]:
+    """`self.w = Parameter(…).to(…)`: what the module keeps is a tensor computed from the Parameter, which nobody registers."""
+    for leaf in seen.leaves:
+        if not (leaf.by_hand and leaf.gradients and leaf.used_by) or leaf.held or leaf.holder is not None:
+            continue
+        first, attribute = seen.ops[leaf.used_by[0]], seen.places.attribute(leaf.line)
+        if first.line != leaf.line or not attribute or any(write.kind == "update" for write in leaf.writes):
+            continue
+        code = seen.places.code(leaf.line)
+        yield Finding(
+            "unregistered", leaf.line, True,
+            f"Line {leaf.line}, `{code}`: `{first.name}` computes a new tensor from the Parameter. self.{attribute} is that tensor and no Parameter, so "
+            f"parameters() leaves it out. {len(leaf.gradients)} backward passes brought gradients, and no optimizer holds it: it never changes.",
+            f"Convert the numbers first, and make the Parameter last: `self.{attribute} = T.nn.Parameter(numbers.{first.name}(…))`.",
+            [f"self.{attribute}"], [leaf.line or 0], 1, path=[*first.inputs[:1], *first.outputs[:1]], cut=next(iter(first.outputs), None), share=1.0,
         )  # fmt: skip

@@ -217,6 +217,8 @@ def _divergence(seen: Observation, each: Through) -> Finding | None:
             continue
         whole, less = op.inputs if op.name not in ("rsub", "__rsub__") else op.inputs[::-1]
         grows = seen.maker(seen.values[less])
+        if (turned := _divergence_subtracted(seen, each, op, whole, less)) is not None:
+            return turned
         if grows is None or grows.name != "exp" or not set(grows.inputs) & seen.above([whole]):
             continue
         sign, line = _sign_on_the_way(seen, each, op)
@@ -231,6 +233,42 @@ def _divergence(seen: Observation, each: Through) -> Finding | None:
             path=[op.outputs[0], *each.roots[:1]], share=0.9,
         )  # fmt: skip
     return None
+
+
+def _divergence_subtracted(seen: Observation, each: Through, op: Ran, whole: int, less: int) -> Finding | None:
+    """`s + … - log s`, a divergence written out, which the loss has with a minus: it falls without end as that grows."""
+    powers = [
+        maker
+        for nr in _summed(seen, whole)
+        if (maker := seen.maker(seen.values[nr])) is not None and maker.name == "exp"
+    ]
+    logs = seen.above([less], lambda value: value.leaf is None)
+    if not any(seen.above(power.inputs, lambda value: value.leaf is None) & logs for power in powers):
+        return None
+    if _sign_on_the_way(seen, each, op)[0] != -1:
+        return None
+    after = (user for user in seen.ops[op.nr + 1 :] if user.name in MINUS | TURNS_SIGN and user.recorded)
+    turned = next((user.line for user in after if op.outputs[0] in seen.above(user.inputs)), op.line)
+    return Finding(
+        "reversed", turned, False,
+        f"Line {turned}, `{seen.places.code(turned)}`, gives the divergence of line {op.line} a minus: the loss falls without end as that grows.",
+        "Add a divergence: it is to become small.", [], [turned or 0, op.line or 0, each.line or 0], 7, path=[op.outputs[0], *each.roots[:1]], share=0.9,
+    )  # fmt: skip
+
+
+def _summed(seen: Observation, nr: int) -> Iterator[int]:
+    """The terms that a value is the sum of, with a plus."""
+    stack = [nr]
+    for _ in range(16):
+        if not stack:
+            return
+        one = stack.pop()
+        yield one
+        maker = seen.maker(seen.values[one])
+        if maker is not None and maker.name in PLUS:
+            stack += maker.inputs
+        elif maker is not None and maker.name in MINUS and maker.name not in ("rsub", "__rsub__"):
+            stack += maker.inputs[:1]
 
 
 def _subtracted(seen: Observation, each: Through) -> Finding | None:
@@ -487,12 +525,29 @@ def _compared_sides(seen: Observation) -> Iterator[tuple[Ran, int, int]]:
         a, b = op.inputs[:2]
         if op.name in TARGETED:
             yield op, a, b
+        elif op.name in FACTORS and (sides := _soft_labels(seen, a, b)) is not None:
+            yield op, *sides
         elif (
             op.name in MINUS
             and seen.values[a].requires_grad != seen.values[b].requires_grad
             and compared(seen, op.outputs[0])
         ):
             yield (op, a, b) if seen.values[a].requires_grad else (op, b, a)
+
+
+def _soft_labels(seen: Observation, a: int, b: int) -> tuple[int, int] | None:
+    """Of a product the logarithms of the answers, and the shares of the classes that they are weighted with."""
+    for answers, labels in ((a, b), (b, a)):
+        maker = seen.maker(seen.values[answers])
+        given = seen.values[labels]
+        if (
+            maker is not None
+            and maker.name in LOGS
+            and not given.requires_grad
+            and given.shape == seen.values[answers].shape
+        ):
+            return answers, labels
+    return None
 
 
 def _pairs(seen: Observation) -> Iterator[Finding]:
@@ -505,6 +560,11 @@ def _pairs(seen: Observation) -> Iterator[Finding]:
         if answers is None and labels and (mixed := _mixed(seen, sides[0], labels, shuffles)) is not None:
             yield mixed
             return
+        if answers is None and labels is None:
+            # Rows mixed with rows in another order, as in mixup: the order must be one on both sides.
+            answers, labels = (_orders(seen, nr, shuffles, mixed=True) for nr in sides)
+            if not (answers and labels):
+                continue
         if answers is None or labels is None or len(answers) > 1 or len(labels) > 1 or not (answers or labels):
             continue
         if set(answers) == set(labels):
@@ -518,20 +578,24 @@ def _pairs(seen: Observation) -> Iterator[Finding]:
             continue  # no labels of these rows: numbers that the batch itself is given, as in a contrastive loss
         if answers and labels:
             _, taken = next(iter(labels.items()))
-            said = f"Line {taken.line}, `{seen.places.code(taken.line)}`, puts the labels in a different random order than the inputs"
+            other = next(iter(answers.values()))
+            apart = (one for one, two in zip(taken.stack, other.stack, strict=False) if one != two)
+            at = next(apart, taken.line)  # past a helper that both went through
+            said = f"Line {at}, `{seen.places.code(at)}`, puts the labels in a different random order than the inputs"
         else:
             order, taken = next(iter((answers or labels).items()))
+            at = taken.line
             what, rest = ("inputs", "labels") if answers else ("labels", "inputs")
-            said = f"Line {taken.line}, `{seen.places.code(taken.line)}`, puts the {what} in a random order, but not the {rest}"
+            said = f"Line {at}, `{seen.places.code(at)}`, puts the {what} in a random order, but not the {rest}"
             sliced = _sliced(seen, sides[bool(answers)], seen.values[order].op or 0)
             if sliced is not None and sliced.line != taken.line:
                 said += f", of which line {sliced.line}, `{seen.places.code(sliced.line)}`, takes a slice in the order that they have"
-                taken = sliced
+                taken, at = sliced, sliced.line
         yield Finding(
-            "shuffled-apart", taken.line, False,
+            "shuffled-apart", at, False,
             f"{said}: `{op.name}` in line {op.line} compares each answer with the label of another row.",
             "Draw one order and use it for both: `order = T.randperm(len(x)); x, y = x[order], y[order]`.",
-            [], [taken.line or 0, op.line or 0], 5, where=taken.where, share=0.9,
+            [], [at or 0, taken.line or 0, op.line or 0], 5, where=taken.where, share=0.9,
         )  # fmt: skip
         return
 
@@ -603,7 +667,7 @@ def _as_many(seen: Observation, nr: int, taken: Ran) -> bool:
     return any(seen.values[one].shape[:1] == rows for one in seen.above([nr]) if not seen.values[one].requires_grad)
 
 
-def _orders(seen: Observation, nr: int, shuffles: set[int]) -> dict[int, Ran] | None:
+def _orders(seen: Observation, nr: int, shuffles: set[int], mixed: bool = False) -> dict[int, Ran] | None:
     """The random orders that the rows of a value were taken in, with the op that took them; None where rows are mixed."""
     found: dict[int, Ran] = {}
     above = seen.above([nr])
@@ -612,7 +676,7 @@ def _orders(seen: Observation, nr: int, shuffles: set[int]) -> dict[int, Ran] | 
         if op.name not in ("__getitem__", "index_select", "take_along_dim") or len(op.inputs) < 2:
             continue
         for order in seen.above(op.inputs[1:]) & shuffles:
-            if any(op.inputs[0] in other.inputs and other is not op for other in makers):
+            if not mixed and any(op.inputs[0] in other.inputs and other is not op for other in makers):
                 return None
             found.setdefault(order, op)
     return found

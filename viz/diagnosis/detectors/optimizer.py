@@ -58,22 +58,23 @@ def _held(seen: Observation) -> Iterator[Finding]:
     ]
     stale = [leaf for leaf in lost if _replaced(seen, leaf, idle)]
     if stale:
-        part = seen.parts[stale[0].holder] if stale[0].holder is not None else None
+        part = _outermost(seen, seen.parts[stale[0].holder]) if stale[0].holder is not None else None
         line = (
             stale[0].copied_in
             or seen.places.where_given(stale[0].name)
             or (stale[0].line if part is None or (part.library and stale[0].by_hand) else part.line)
         )
-        if stale[0].copied_in is None and part is not None:
-            line = _made_again(seen, part, idle) or line
+        if stale[0].copied_in is None and stale[0].holder is not None:
+            line = _made_again(seen, seen.parts[stale[0].holder], idle) or line
+        line = seen.places.where_put(line) or line
         made = seen.optimizers[0].line
         names = seen.called(leaf.nr for leaf in stale)
         yield Finding(
             "stale-optimizer", line, True,
             f"Line {line}, `{seen.places.code(line)}`, creates new parameters after the optimizer was made in line "
-            f"{made}. The optimizer still holds the old ones, which no op uses. {gets(names)} gradients but "
+            f"{made}. The optimizer still holds the old ones, which no op uses any more. {gets(names)} gradients but "
             f"never {'change' if len(names) > 1 else 'changes'}.",
-            "Make the optimizer after the model is complete.", names, [line or 0, made or 0], 5, share=1.0,
+            f"Make the optimizer after line {line}, or make it anew there.", names, [line or 0, made or 0], 5, share=1.0,
         )  # fmt: skip
         return
     fresh = [leaf for leaf in lost if leaf.holder is None and len(leaf.gradients) == 1 and leaf.line is not None]
@@ -85,7 +86,9 @@ def _held(seen: Observation) -> Iterator[Finding]:
             "and what a gradient says of one is lost with it.",
             "Make it once, in __init__, and use it in forward: `self.w = T.nn.Parameter(…)`.", [], [line], 5, share=0.9,
         )  # fmt: skip
-    lost = [leaf for leaf in lost if leaf not in fresh]
+    yield from _made_in_forward(seen, lost)
+    inside = {part.nr for part in seen.parts if part.inside is not None and not part.parents}
+    lost = [leaf for leaf in lost if leaf not in fresh and leaf.holder not in inside]
     if not lost:
         return
     names = seen.called(leaf.nr for leaf in lost)
@@ -102,6 +105,39 @@ def _held(seen: Observation) -> Iterator[Finding]:
         "Give it to the optimizer, `model.parameters()`. If it is frozen on purpose, say so: `p.requires_grad_(False)`."
         + ("" if lost[0].parameter else " A module registers only Parameters: `self.w = T.nn.Parameter(…)`."),
         names, [line or 0], 5, share=len(untouched) / max(1, len(untouched) + len(held)),
+    )  # fmt: skip
+
+
+def _outermost(seen: Observation, part: Part) -> Part:
+    """The whole new module that a new one is part of: no optimizer holds anything of it."""
+    for _ in range(16):
+        around = (seen.parts[nr] for nr in part.parents)
+        new = (one for one in around if one.line and not any(seen.leaves[nr].held for nr in seen.weights(one)))
+        whole = next(new, None)
+        if whole is None:
+            break
+        part = whole
+    return part
+
+
+def _made_in_forward(seen: Observation, lost: list[Leaf]) -> Iterator[Finding]:
+    """Layers that forward() makes anew at each call: random each time, and held by no optimizer."""
+    made: dict[int, list[Part]] = {}
+    for nr in dict.fromkeys(leaf.holder for leaf in lost if leaf.holder is not None):
+        part = seen.parts[nr]
+        if part.inside is not None and part.line is not None and not part.parents:
+            made.setdefault(part.line, []).append(part)
+    lines = [line for line, parts in made.items() if len(parts) > 1]
+    if not lines:
+        return
+    line, others = lines[0], lines[1:]
+    kind, library, count = made[line][0].kind, made[line][0].library, len(made[line])
+    yield Finding(
+        "made-anew", line, True,
+        f"Line {line}, `{seen.places.code(line)}`, runs inside forward() and made a new {kind} {count} times: each call starts from new "
+        "random weights, and no optimizer holds them."
+        + (f" The same is true of line{'s' if len(others) > 1 else ''} {listed([str(one) for one in others])}." if others else ""),
+        f"Make it once in __init__, `self.layer = {'T.nn.' if library else ''}{kind}(…)`, and call it in forward.", [], lines, 5, share=1.0,
     )  # fmt: skip
 
 
@@ -133,9 +169,15 @@ def _made_again(seen: Observation, part: Part, idle: list[Leaf]) -> int | None:
 
 
 def _succeeds(seen: Observation, leaf: Leaf) -> bool:
-    """Whether an optimizer holds another leaf of this name, which no op took any more once this one was there."""
-    older = (one for one in seen.leaves if one.held and one.name and one.name == leaf.name and one.nr != leaf.nr)
-    return any(one.used_by and leaf.used_by and one.used_by[-1] < leaf.used_by[0] for one in older)
+    """Whether an optimizer holds another leaf of this name, which had learnt and which no op took once this one was there."""
+    for older in seen.leaves:
+        if not (older.held and older.name and leaf.name and older.used_by and leaf.used_by) or older.nr == leaf.nr:
+            continue
+        short, long = (f".{one.name}" for one in sorted((older, leaf), key=lambda one: len(one.name)))
+        learnt = older.gradients and seen.passes[older.gradients[0][0] - 1].ops <= leaf.used_by[0]
+        if (short == long or (learnt and long.endswith(short))) and older.used_by[-1] < leaf.used_by[0]:
+            return True
+    return False
 
 
 def _nearest(seen: Observation, lost: list[Leaf]) -> int:

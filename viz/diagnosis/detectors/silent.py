@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from viz.diagnosis.finding import Finding, listed, number
 from viz.diagnosis.functions import FAR
-from viz.diagnosis.observation import FunctionCheck, Held, Observation, Part, Ran, Seen, Through
+from viz.diagnosis.observation import FunctionCheck, Held, Observation, Ran, Seen, Through
 
 KEEPS_NOTHING = {
     "add", "__add__", "sub", "__sub__", "sum", "mean", "view", "reshape", "neg", "__neg__", "cat", "stack", "squeeze", "unsqueeze",
@@ -276,7 +276,7 @@ def _steps_uphill(seen: Observation) -> Iterator[Finding]:
 def _used_twice(seen: Observation) -> Iterator[Finding]:
     """A layer that two lines of one forward pass use, beside one of the same shape that none does."""
     for part in seen.parts:
-        own = _weights(seen, part)
+        own = seen.weights(part)
         if part.called or not own or not part.registered:
             continue
         shapes = [seen.leaves[nr].shape for nr in own]
@@ -290,9 +290,9 @@ def _used_twice(seen: Observation) -> Iterator[Finding]:
                 or not set(twin.parents) & set(part.parents)
             ):
                 continue
-            if [seen.leaves[nr].shape for nr in _weights(seen, twin)] != shapes:
+            if [seen.leaves[nr].shape for nr in seen.weights(twin)] != shapes:
                 continue
-            used = [seen.ops[nr] for leaf in _weights(seen, twin)[:1] for nr in seen.leaves[leaf].used_by]
+            used = [seen.ops[nr] for leaf in seen.weights(twin)[:1] for nr in seen.leaves[leaf].used_by]
             lines = list(dict.fromkeys(_site(op) for op in used))
             if len(lines) < 2:
                 continue
@@ -313,7 +313,7 @@ def _used_twice(seen: Observation) -> Iterator[Finding]:
 def _repeated(seen: Observation) -> Iterator[Finding]:
     """One layer under several names of one container: the same weights in each place."""
     for part in seen.parts:
-        if part.repeated < 2 or not part.called or not _weights(seen, part):
+        if part.repeated < 2 or not part.called or not seen.weights(part):
             continue
         holder = next((one for one in (seen.parts[nr] for nr in part.parents) if one.line is not None), None)
         line = part.line if holder is None or seen.places.multiplies_a_list(part.line) else holder.line
@@ -332,12 +332,6 @@ def _repeated(seen: Observation) -> Iterator[Finding]:
             "so all of them share its weights.",
             f"Make one for each place: `[{'T.nn.' if part.library else ''}{part.kind}(…) for _ in range({part.repeated})]`.", [part.path], [line or 0, part.line or 0], 7, share=0.6,
         )  # fmt: skip
-
-
-def _weights(seen: Observation, part: Part) -> list[int]:
-    """The leaves of a module and of all that is in it."""
-    inner = [nr for one in seen.parts if part.nr in one.parents for nr in _weights(seen, one)]
-    return [*part.parameters, *inner]
 
 
 def _unseeded(seen: Observation) -> Iterator[Finding]:

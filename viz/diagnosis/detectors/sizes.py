@@ -25,6 +25,7 @@ PRODUCTS = {"mul", "__mul__", "__rmul__", "mul_"}
 SUMS = {"add", "__add__", "__radd__", "add_", "__iadd__", "sub", "__sub__", "sub_"}
 SHUT = 0.1  # of what comes, at most: a gate that is nearly shut
 FEW = 16  # ops that make a gate out of the state before, or products that are looked at
+AGAIN = 3  # times that one op of a line runs, at least, where the line is a layer after another
 DEEP = 6  # ops of one line, or of lines that repeat, before a fall is a matter of depth
 
 
@@ -41,6 +42,11 @@ class Fall:
     def total(self) -> float:
         """The logarithm of the whole factor."""
         return sum(self.factors)
+
+    @property
+    def repeats(self) -> int:
+        """How often the op runs that runs most often in it."""
+        return max(Counter(self.names).values(), default=0)
 
 
 def find(seen: Observation) -> Iterator[Finding]:
@@ -340,8 +346,9 @@ def _chosen_by_hand(seen: Observation, ops: list[Ran]) -> bool:
     return len(weights) >= DEEP and 2 * sum(sized(seen, leaf) is not None for leaf in weights) > len(weights)
 
 
-def _deep(lines: dict[int | None, Fall]) -> bool:
-    return any(len(fall.factors) >= DEEP for fall in lines.values())
+def _deep(lines: dict[int | None, Fall]) -> list[int | None]:
+    """The lines whose ops stand one behind the other often: a long formula that runs once is not deep."""
+    return [line for line, fall in lines.items() if len(fall.factors) >= DEEP and fall.repeats >= AGAIN]
 
 
 def _finding(
@@ -356,10 +363,9 @@ def _finding(
     ends: float,
     stepped: tuple[int, float | None] | None = None,
 ) -> Finding:
-    deep = [line for line, fall in lines.items() if len(fall.factors) >= DEEP]
-    worst = (min if kind == "vanishing" else max)(deep, key=lambda line: lines[line].total)
+    worst = (min if kind == "vanishing" else max)(_deep(lines), key=lambda line: lines[line].total)
     fall = lines[worst]
-    repeats = max(1, max(fall.names.count(name) for name in set(fall.names)))
+    repeats = fall.repeats
     factor = math.exp(fall.total / repeats)
     names = seen.called([leaf.nr])
     writer = next((w.line for w in reversed(leaf.writes) if w.kind in ("init", "write") and w.line), None)

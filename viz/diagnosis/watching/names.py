@@ -130,7 +130,8 @@ class Names:
         seen = self.watch.seen
         if other is None or any(one.text.startswith(f"{name} ") for one in seen.aliases):
             return
-        line = self.watch.places.where_given(name) or self.watch.places.where_given(f"self.{name}")
+        places = self.watch.places
+        line = places.where_same(name, other) or places.where_given(name) or places.where_given(f"self.{name}")
         seen.aliases.append(Alias("module", line, None, f"{name} and {other}"))
 
     def _line_of(self, name: str) -> int | None:

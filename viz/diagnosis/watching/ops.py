@@ -136,6 +136,7 @@ class Ops:
             bool(watch.module.is_grad_enabled()), bool(watch.module.is_inference_mode_enabled()),
             part is not None and part.library, bool(changed), _options(args, kwargs), seen.steps, owner,
         )  # fmt: skip
+        op.evaluating = any(not seen.parts[nr].training for nr in watch.running)
         seen.ops.append(op)
         base = inputs[0] if name in ALIASES and inputs else None
         outputs = [self.values.value(tensor, line, op.nr, base) for tensor in made]
