@@ -246,14 +246,56 @@ _LATER = {
     "default_generator": "random",
     **dict.fromkeys(("channels_last", "channels_last_3d"), "compat.legacy"),
     "return_types": "return_types",
+    **dict.fromkeys(
+        [
+            "OutOfMemoryError",
+            "SymBool",
+            "SymFloat",
+            "SymInt",
+            "_assert",
+            "_assert_async",
+            "_cast_Byte",
+            "_cast_Char",
+            "_cast_Double",
+            "_cast_Float",
+            "_cast_Half",
+            "_cast_Int",
+            "_cast_Long",
+            "_cast_Short",
+            "_check",
+            "_check_index",
+            "_check_is_size",
+            "_check_not_implemented",
+            "_check_type",
+            "_check_value",
+            "_shape_as_tensor",
+            "sym_float",
+            "sym_int",
+            "sym_max",
+            "sym_min",
+            "sym_not",
+            "sym_sqrt",
+        ],
+        "compat.outside.checks",
+    ),
+    **dict.fromkeys(("layout", "memory_format"), "compat.outside.memory"),
+    "legacy_contiguous_format": "compat.legacy",
 }
 
-__getattr__ = later(
+_later = later(
     __name__,
     _LATER,
     "PyTorch's function of this name is not built here. Compute it with NumPy on t.numpy() where no gradient is needed, write it "
     "as a Function, or run the program on PyTorch.",
 )
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith(("_foreach_", "_amp_foreach_")):
+        _LATER[name] = "compat.outside.foreach"
+    return _later(name)
+
+
 imports.install()
 
 # As in PyTorch, `print(type(x))` says where users find the class, and not the file that defines it.

@@ -22,6 +22,7 @@ MODULES = (
     "linalg", "multiprocessing", "nn", "nn.functional", "nn.init", "nn.modules", "nn.modules.conv", "nn.modules.loss",
     "nn.modules.module", "nn.parallel", "nn.parameter", "nn.utils", "nn.utils.clip_grad", "nn.utils.rnn", "onnx", "optim",
     "optim.adam", "optim.lbfgs", "optim.lr_scheduler", "optim.optimizer", "optim.sgd", "optim.swa_utils", "overrides", "profiler",
+    "_C", "_dynamo", "nn._reduction", "optim.optimizer", "torch_version", "utils._foreach_utils",
     "random", "special", "testing", "utils", "utils.checkpoint", "utils.data", "utils.data.dataloader", "utils.data.dataset",
     "utils.data.sampler", "utils.model_zoo", "utils.tensorboard", "version",
 )  # fmt: skip
@@ -33,7 +34,7 @@ REFUSED = (
     "nn.quantized",
     "masked",
     "nested",
-    "_dynamo",
+    "_inductor",
 )
 
 
@@ -107,6 +108,15 @@ def test_a_method_is_there_or_is_refused_by_a_sentence(make: Any) -> None:
 @pytest.mark.parametrize("name", MODULES)
 def test_a_module_that_programs_import_can_be_imported(name: str) -> None:
     assert importlib.import_module(f"tinygrad_edu.{name}") is not None
+
+
+def test_what_serves_several_processes_can_be_imported_and_compared_but_not_called() -> None:
+    tensor = importlib.import_module("tinygrad_edu.distributed.tensor")
+    sharded = importlib.import_module("tinygrad_edu.distributed.fsdp.fully_sharded_data_parallel")
+    assert not isinstance(tinygrad_edu.ones(1), tensor.DTensor | tinygrad_edu.distributed.ProcessGroup)
+    for call in (sharded.FullyShardedDataParallel, tensor.distribute_tensor, tinygrad_edu.distributed.ProcessGroup):
+        with pytest.raises(NotImplementedError, match="sharing work among processes"):
+            call()
 
 
 @pytest.mark.parametrize("name", REFUSED)

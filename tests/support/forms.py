@@ -870,6 +870,35 @@ T.nn.utils.rnn.pad_sequence([])
 T.nn.utils.rnn.pad_sequence([1, 2])
 """
 
+# Names below the public ones, which third-party optimizers, metrics and layers write.
+LIBRARIES = """
+L = lambda *n: [T.tensor([float(v), v + 1.]) for v in n]; out = T._foreach_add(L(1, 2), 1), T._foreach_add(L(1, 2), [1, 2.]), T._foreach_add(L(1, 2), L(3, 4), alpha=.5), T._foreach_add(L(1), T.tensor(2.), alpha=2.), T._foreach_mul(L(1, 2), T.tensor(2.)), T._foreach_sub(L(1), .5), T._foreach_div(L(1, 2), L(3, 4)), T._foreach_pow(L(1, 2), 2), T._foreach_pow(2., L(1, 2)), T._foreach_pow(L(1, 2), [2, 3]), T._foreach_maximum(L(1, 2), 1.5), T._foreach_minimum(L(1, 2), L(2, 1)), T._foreach_clamp_max(L(1, 2), [1.5, 2.5]), T._foreach_clamp_min(L(1), L(2))
+L = lambda *n: [T.tensor([float(v), v + 1.]) for v in n]; out = T._foreach_addcmul(L(1, 2), L(1, 2), L(3, 4)), T._foreach_addcmul(L(1, 2), L(1, 2), L(3, 4), value=.5), T._foreach_addcdiv(L(1, 2), L(1, 2), L(3, 4), [1., 2.]), T._foreach_addcmul(L(1, 2), L(1, 2), L(3, 4), T.tensor([1., 2.])), T._foreach_lerp(L(1, 2), L(3, 4), .3), T._foreach_lerp(L(1, 2), L(3, 4), [.1, .2]), T._foreach_lerp(L(1), L(3), L(2)), T._foreach_norm(L(1, 2)), T._foreach_norm(L(1, 2), 1, dtype=T.float64), T._foreach_norm(L(1), float('inf')), T._foreach_max(L(1, 2)), T._foreach_clone(L(1)), T._foreach_sqrt(L(1, 4)), T._foreach_sign(L(-1, 2)), T._foreach_reciprocal(L(1, 2)), T._foreach_powsum(L(1, 2), 2)
+L = lambda *n: [T.tensor([float(v), v + 1.]) for v in n]; a = L(1, 2); r = (T._foreach_add_(a, L(3, 4), alpha=.1) is a, T._foreach_mul_(a, [.5, 2.]), T._foreach_addcdiv_(a, L(1, 1), L(2, 3), value=-.1), T._foreach_lerp_(a, L(1, 1), .2), T._foreach_sqrt_(a), T._foreach_neg_(a), T._foreach_maximum_(a, -1.), T._foreach_minimum_(a, L(-2, 0)), T._foreach_div_(a, 2), T._foreach_sub_(a, L(1, 1)), T._foreach_pow_(a, 2)); b = L(0, 0); T._foreach_copy_(b, a); T._foreach_zero_(a); out = a, b, [t._version for t in a]
+p = [T.ones(2, requires_grad=True), T.full((3,), 2., requires_grad=True)]; sum(t.sum() for t in T._foreach_mul(T._foreach_add(p, [1., 2.]), T._foreach_sqrt(p))).backward(); out = [t.grad for t in p]
+T._foreach_add([], 1)
+T._foreach_add([T.ones(1)], [T.ones(1), T.ones(2)])
+T._foreach_mul([T.ones(1)], [1., 2.])
+T._foreach_mul([T.ones(2)] * 2, T.tensor([1., 2.]))
+T._foreach_add(T.ones(2, 2), 1)
+T._foreach_add([1], 1)
+T._foreach_mul_([T.ones(2, requires_grad=True)], 2)
+p = [T.ones(2), T.ones(2).double()]; U = T.utils._foreach_utils; g = U._group_tensors_by_device_and_dtype([p, p], with_indices=True); out = sorted((str(k[1]).split(".")[1], str(k[0]), v[1], len(v[0])) for k, v in g.items())
+x = T.tensor([1., -2., 3., 4.]); y = x.view(T.int32); y[0] = 0; out = x, y, x._version, y._version, y._is_view(), x.view(T.float64).shape, x.view(T.uint8), x.view(dtype=T.int16).shape, T.ones(4, 6).view(T.int16).stride(), T.tensor([True, False]).view(T.uint8), T.tensor(5.).view(T.int32), T.ones(4, 4).t().view(T.int32).shape, T.ones(2).view(T.complex64), T.tensor([1 + 2j]).view(T.float64 if T.tensor([1 + 2j]).dtype == T.complex128 else T.float32)
+x = T.ones(4, requires_grad=True); out = x.view(T.int32).requires_grad, (x * 2).view(T.float32).grad_fn, (x * 2).view(T.float64).requires_grad
+T.ones(3).view(T.float64)
+T.tensor(1.).view(T.int16)
+T.ones(4, 4).t().view(T.float64)
+x = T.ones(2, requires_grad=True); y = x * x; T.no_grad()(lambda: x.view(T.int32).add_(1))(); y.sum().backward()
+F = T.nn.functional; out = F.interpolate(T.arange(16.).reshape(1, 1, 4, 4), size=[T.tensor(3), T.tensor([5])[0]], mode='bilinear'), F.interpolate(T.arange(4.).reshape(1, 1, 4), size=np.int64(6)), T.ones(6).view(np.int64(3), 2)
+C = T._C; R = T.nn._reduction; out = C._log_api_usage_once('x'), C._get_tracing_state(), C._nn._parse_to('cpu', T.float64, non_blocking=True)[2:], R.get_enum('mean'), R.legacy_get_string(None, False, emit_warning=False), T._dynamo.disable(len)([1, 2]), T._dynamo.disable()(len)([1]), T.compiler.is_exporting(), isinstance(T.strided, T.layout), isinstance(T.channels_last, T.memory_format), isinstance(T.ones(1).layout, T.layout), T.sym_max(1, 2.), T.sym_int(2.5), T._assert(True, ''), T._shape_as_tensor(T.ones(2, 3)), isinstance(3, T.SymInt)
+T._check(False, lambda: 'a reason')
+T._assert(False, 'a reason')
+V = T.torch_version.TorchVersion if hasattr(T, 'torch_version') else __import__('importlib').import_module(T.__name__ + '.torch_version').TorchVersion; v = V('2.13.0+cpu'); out = v > '2.9', v >= (2, 13), v < '3', v == '2.13.0+cpu', str(v), v.split('.')[0]
+t = T.distributions.transforms; i = t.ExpTransform().inv; out = repr(i), type(i).__name__, isinstance(i, t._InverseTransform), repr(i._inv), i.inv is i._inv
+from_ = __import__('importlib').import_module; O = from_(T.__name__ + '.optim.optimizer'); S = type('S', (O.Optimizer,), {'step': O._use_grad_for_differentiable(lambda self, closure=None: [p.add_(p.grad, alpha=-self.defaults['lr']) for g in self.param_groups for p in g['params']] and None)}); w = T.ones(2, requires_grad=True); (w * w).sum().backward(); S([w], {'lr': .1, 'differentiable': False}).step(); out = w, O._get_value(T.tensor(2.)), O._default_to_fused_or_foreach([w], False)[0], O._stack_if_compiling(3)
+"""
+
 DATA = """
 D = T.utils.data; g = T.Generator().manual_seed(3); l = D.DataLoader(range(5), 2, shuffle=True, generator=g); T.manual_seed(0); out = [list(l) for _ in range(3)], g.initial_seed(), T.rand(1)
 D = T.utils.data; g = T.Generator().manual_seed(3); s = D.RandomSampler(range(4), num_samples=6, generator=g); out = [list(s) for _ in range(3)]
@@ -891,6 +920,7 @@ T.nn.functional.multilabel_margin_loss(T.ones(4, 3), T.tensor([0, 1, 2, 0]))
 """
 
 FORMS = {
+    "libraries": LIBRARIES,
     "data": DATA,
     "operands": OPERANDS,
     "distributions": DISTRIBUTIONS,

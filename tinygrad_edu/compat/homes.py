@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-__all__ = ["home"]
+__all__ = ["STAND_INS", "home"]
+
+STAND_INS = "compat.outside.elsewhere"
 
 # PyTorch's modules, and the modules here that hold their names. Everything below a name in `_WHOLE` is in the same place.
 _HOMES = {
     "Tensor": "tensor",
+    "_C": "compat.outside.lowest",
+    "_C._nn": "compat.outside.lowest",
+    "__config__": "compat.outside.config",
+    "_dynamo": "compat.outside.dynamo",
+    "_dynamo.config": "compat.outside.dynamo",
+    "_vmap_internals": "func",
+    "torch_version": "compat.outside.torch_version",
+    "utils._foreach_utils": "compat.outside.foreach_utils",
     "nn.utils.stateless": "func",
     "amp.autocast_mode": "compat.outside.amp",
     "amp.grad_scaler": "compat.outside.amp",
@@ -45,6 +55,14 @@ _HOMES = {
     "utils.tensorboard.writer": "compat.outside.tensorboard",
     "version": "compat.outside.version",
 }
+# Modules that programs import for several processes or devices, with all that is below them.
+_ELSEWHERE = tuple(
+    f"distributed.{name}"
+    for name in (
+        "_composable", "_functional_collectives", "_shard", "_tensor", "algorithms", "checkpoint", "device_mesh", "elastic", "fsdp",
+        "launcher", "optim", "pipelining", "rpc", "tensor", "utils",
+    )
+)  # fmt: skip
 _WHOLE = {"nn.modules": "nn", "distributions": "distributions"}
 _MODULES_OF_NN = frozenset(
     [
@@ -133,4 +151,6 @@ def home(name: str) -> str | None:
     if name in _WHOLE:
         return _WHOLE[name]
     above, _, last = name.rpartition(".")
+    if any(name == place or name.startswith(f"{place}.") for place in _ELSEWHERE):
+        return STAND_INS
     return _WHOLE[above] if last in _BELOW.get(above, ()) else None

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from . import absent
-from .homes import home
+from .homes import STAND_INS, home
 
 __all__ = ["install"]
 
@@ -49,7 +49,8 @@ class _Elsewhere(Loader):
         below = module.__name__.partition(".")[2]
 
         def __getattr__(name: str) -> Any:
-            if home(f"{below}.{name}") is not None:
+            # Below a stand-in, names are stand-ins: whether PyTorch has a module of this name is not known.
+            if home(below) != STAND_INS and home(f"{below}.{name}") is not None:
                 return importlib.import_module(f"{_PACKAGE}.{below}.{name}")
             return getattr(found, name)
 
@@ -76,7 +77,7 @@ class _Finder(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         package, _, name = fullname.partition(".")
-        if package != _PACKAGE or not name or name.rpartition(".")[2].startswith("__"):
+        if package != _PACKAGE or not name or (home(name) is None and name.rpartition(".")[2].startswith("__")):
             return None
         if (place := home(name)) is not None:
             return ModuleSpec(fullname, _Elsewhere(place), is_package=True)

@@ -14,7 +14,8 @@ __all__ = ["later"]
 
 
 def later(module: str, homes: Mapping[str, str], advice: str) -> Callable[[str], Any]:
-    """The `__getattr__` of `module`. `homes` maps each name to the neighbouring module that holds it; `advice` ends the error.
+    """The `__getattr__` of `module`. `homes` maps each name to the module below that holds it, or
+    beside it if a dot comes first; `advice` ends the error.
 
     If the name is that of its home module, or of a PyTorch submodule, the result is the module itself.
     """
@@ -25,7 +26,7 @@ def later(module: str, homes: Mapping[str, str], advice: str) -> Callable[[str],
             return importlib.import_module(f"{module}.{name}")
         if home is None:
             raise AttributeError(absent.sentence(name) or f"{module} has no {name!r}. {advice}")
-        found = importlib.import_module(f"{module}.{home}")
+        found = importlib.import_module(f".{home}", module)
         value = found if home.rpartition(".")[2] == name else getattr(found, name)
         setattr(sys.modules[module], name, value)
         return value

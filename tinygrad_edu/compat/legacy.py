@@ -29,9 +29,19 @@ backends = absent.Switches(
 sys.modules["tinygrad_edu.backends"] = backends  # type: ignore[assignment]
 sys.modules["tinygrad_edu.backends.cudnn"] = backends.cudnn
 
-# Values of `memory_format`, as in `zeros_like(p, memory_format=T.preserve_format)`.
-contiguous_format, preserve_format = "contiguous_format", "preserve_format"
-channels_last, channels_last_3d = "channels_last", "channels_last_3d"
+
+class memory_format(str):
+    """The order of elements in memory, as in `zeros_like(p, memory_format=T.preserve_format)`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"tinygrad_edu.{self}"
+
+
+contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")
+channels_last, channels_last_3d = memory_format("channels_last"), memory_format("channels_last_3d")
+legacy_contiguous_format = contiguous_format
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:

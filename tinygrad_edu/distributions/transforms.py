@@ -111,7 +111,7 @@ class Transform:
     @property
     def inv(self) -> Transform:
         """The inverse transform."""
-        return _Inverse(self)
+        return _InverseTransform(self)
 
     def forward_shape(self, shape: Any) -> Any:
         """The output shape for an input of `shape`."""
@@ -125,38 +125,38 @@ class Transform:
         return f"{type(self).__name__}()"
 
 
-class _Inverse(Transform):
+class _InverseTransform(Transform):
     def __init__(self, transform: Transform) -> None:
         super().__init__()
-        self.transform, self.bijective = transform, transform.bijective
+        self._inv, self.bijective = transform, transform.bijective
         self.domain, self.codomain = transform.codomain, transform.domain
         self.event_dims = transform.event_dims[::-1]
 
     @property
     def sign(self) -> Any:
-        return self.transform.sign
+        return self._inv.sign
 
     def __call__(self, x: Any) -> Any:
-        return self.transform._back(x)
+        return self._inv._back(x)
 
     def _back(self, y: Any) -> Any:
-        return self.transform(y)
+        return self._inv(y)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        return -self.transform.log_abs_det_jacobian(y, x)
+        return -self._inv.log_abs_det_jacobian(y, x)
 
     @property
     def inv(self) -> Transform:
-        return self.transform
+        return self._inv
 
     def forward_shape(self, shape: Any) -> Any:
-        return self.transform.inverse_shape(shape)
+        return self._inv.inverse_shape(shape)
 
     def inverse_shape(self, shape: Any) -> Any:
-        return self.transform.forward_shape(shape)
+        return self._inv.forward_shape(shape)
 
     def __repr__(self) -> str:
-        return f"_InverseTransform({self.transform!r})"
+        return f"_InverseTransform({self._inv!r})"
 
 
 def _of(constraint: Any, dims: int) -> Any:

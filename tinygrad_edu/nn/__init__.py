@@ -105,9 +105,10 @@ _LATER = {
     **_BELOW,
     "DataParallel": "parallel",
     "modules": "modules",
+    "_reduction": "_reduction",
     "grad": "grad",
     "parallel": "parallel",
 }
 
 __getattr__ = later(__name__, _LATER, "Write it as a custom Module, from the layers that exist here.")
-__all__ += sorted(_LATER.keys() - {"grad", "modules", "parallel", *_OF_ALL, *_BELOW})
+__all__ += sorted(_LATER.keys() - {"grad", "modules", "parallel", "_reduction", *_OF_ALL, *_BELOW})

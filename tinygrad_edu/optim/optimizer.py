@@ -15,6 +15,7 @@ import numpy as np
 from .. import complexes
 from ..autograd import grad_mode
 from ..autograd.hooks import RemovableHandle, add_hook
+from ..compat.later import later
 from ..core.node import bump_version
 from ..nn.parameter import clear_gradient
 from ..tensor import Tensor, wrap
@@ -444,3 +445,28 @@ def _check_betas(betas: tuple[Any, Any]) -> None:
     for i, beta in enumerate(betas):
         if not 0 <= beta < 1:
             raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+
+
+_OF_OTHERS = [
+    "DeviceDict",
+    "DeviceDtypeDict",
+    "ParamsT",
+    "StateDict",
+    "_capturable_doc",
+    "_default_to_fused_or_foreach",
+    "_device_dtype_check_for_fused",
+    "_differentiable_doc",
+    "_disable_dynamo_if_unsupported",
+    "_foreach_doc",
+    "_fused_doc",
+    "_get_capturable_supported_devices",
+    "_get_scalar_dtype",
+    "_get_value",
+    "_maximize_doc",
+    "_params_doc",
+    "_stack_if_compiling",
+    "_to_scalar",
+    "_use_grad_for_differentiable",
+    "_view_as_real",
+]
+__getattr__ = later(__name__, dict.fromkeys(_OF_OTHERS, ".lower"), "It has Optimizer, and the hooks of all optimizers.")

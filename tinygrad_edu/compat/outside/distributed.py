@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
+
+from .elsewhere import stand_in
 
 __all__ = [
     "ReduceOp",
@@ -86,6 +89,35 @@ _FOR_GROUPS = frozenset(
 )
 
 
+# Classes and stores that programs name in annotations, or compare with.
+_CLASSES = frozenset(
+    [
+        "Backend",
+        "DeviceMesh",
+        "DistBackendError",
+        "DistError",
+        "DistNetworkError",
+        "DistStoreError",
+        "FileStore",
+        "GradBucket",
+        "HashStore",
+        "Logger",
+        "P2POp",
+        "PrefixStore",
+        "ProcessGroup",
+        "ProcessGroupGloo",
+        "ProcessGroupNCCL",
+        "Reducer",
+        "Store",
+        "TCPStore",
+        "Work",
+        "init_device_mesh",
+        "split_group",
+    ]
+)
+group = GroupMember = SimpleNamespace(WORLD=None, NON_GROUP_MEMBER=object())
+
+
 class ReduceOp:
     """How `all_reduce` joins the numbers of the processes: names alone, as there is one process."""
 
@@ -105,4 +137,7 @@ def __getattr__(name: str) -> Any:
         return _no_group
     if name.startswith("__"):
         raise AttributeError(name)
+    if name in _CLASSES:
+        globals()[name] = made = stand_in(name)
+        return made
     raise AttributeError(f"distributed.{name}: sharing work among processes is not built here. Leave it out.")

@@ -384,7 +384,8 @@ def interpolate(
         factors = (scale_factor,) * n if isinstance(scale_factor, int | float) else tuple(scale_factor)
         sizes = [math.floor(m * f) for m, f in zip(input.shape[2:], factors, strict=True)]
     else:
-        sizes, factors = as_tuple(size, n), (None,) * n
+        # A size may be a tensor of one number, as `torch.randint` gives it.
+        sizes, factors = tuple(int(s) for s in as_tuple(size, n)), (None,) * n  # type: ignore[assignment]
     if mode == "area":
         pool = nn_functions[f"adaptive_avg_pool{n}d"]
         return pool(input, tuple(sizes) if n > 1 else sizes[0])

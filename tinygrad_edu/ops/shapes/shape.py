@@ -170,9 +170,26 @@ def _resolve(size, numel):
     return size
 
 
+def _as_dtype(input, kind) -> Tensor:
+    """The same bytes read as another dtype: they share memory, and autograd does not follow, as in PyTorch."""
+    array, wanted = input._data, dtypes.to_numpy_dtype(kind)
+    old, new = array.itemsize, wanted.itemsize
+    if old != new:
+        how = f"to view {input.dtype.legacy_name} as {kind.legacy_name} (different element sizes)"
+        if not array.ndim:
+            raise RuntimeError(f"self.dim() cannot be 0 {how}: reshape it to one element first")
+        if array.shape[-1] > 1 and array.strides[-1] != old:
+            raise RuntimeError(f"self.stride(-1) must be 1 {how}, but got {array.strides[-1] // old}")
+        if new > old and array.shape[-1] % (new // old):
+            raise RuntimeError(f"self.size(-1) must be divisible by {new // old} {how}, but got {array.shape[-1]}")
+    seen = input.detach()  # shares the storage, and the counter of its versions
+    seen._data = array.view(wanted)
+    return seen
+
+
 @public(where=())
-def view(input, *size) -> Tensor:
-    """A view of `input` in another shape, on the same storage.
+def view(input, *size, dtype=None) -> Tensor:
+    """A view of `input` in another shape, on the same storage. Given a dtype, its bytes are read as numbers of that dtype.
 
     >>> import tinygrad_edu as T
     >>> x = T.arange(6)
@@ -180,10 +197,10 @@ def view(input, *size) -> Tensor:
     >>> x
     tensor([0, 0, 0, 3, 4, 5])
     """
-    if len(size) == 1 and not isinstance(size[0], int | tuple | list):
-        raise TypeError(
-            f"view(): expected a shape, got {type(size[0]).__name__}. Reading the bytes as another dtype is not built."
-        )
+    if dtype is not None or (len(size) == 1 and isinstance(size[0], dtypes.dtype)):
+        return _as_dtype(input, dtype if dtype is not None else size[0])
+    if len(size) == 1 and not hasattr(size[0], "__index__") and not isinstance(size[0], tuple | list):
+        raise TypeError(f"view(): expected a shape or a dtype, got {type(size[0]).__name__}.")
     resolved = _resolve(as_sizes(size), input._data.size)
     try:
         return View.apply(input, size=resolved)
