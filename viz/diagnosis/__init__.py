@@ -1,1 +1,1 @@
-"""Why is a gradient None, zero or nan, and why does a model not learn: found by what was seen while the program ran."""
+"""Says why a gradient is None, zero or nan, or why a model does not learn, from what was seen while the program ran."""

@@ -1,4 +1,4 @@
-"""The path of a finding: from a parameter to the loss, with the place where the gradient ends marked; still, and on the stage."""
+"""The path of a finding, from a parameter to the loss: a still picture and a scene that mark where the gradient ends."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from viz.picture import shapes, svg
 from viz.picture.svg import State
 from viz.recording.graph import Graph, Op, Value
 
-MOST = 3  # ops of a path that are shown; what lies between is counted
+MOST = 3  # ops of a path that are shown; those between are counted
 VIEW = "values"
-WIDE = 700  # pixels of a picture, from which on a narrower one comes along
+WIDE = 700  # pixels: a wider picture gets a narrower one beside it
 
 
 @dataclass
@@ -44,14 +44,14 @@ class Path:
 
     @property
     def title(self) -> str:
-        """What a picture of it is called."""
+        """The title of its picture."""
         return f"{self.finding.kind}: the path in the graph"
 
 
 def path_of(seen: Observation, finding: Finding) -> Path | None:
-    """The path of a finding; None where it has none."""
+    """The path of a finding, or None if it has none."""
     path = [seen.values[nr] for nr in finding.path]
-    if path and path[0].nr == finding.cut:  # the op that made it is what goes wrong: it is shown with one of its inputs
+    if path and path[0].nr == finding.cut:  # the op that made it goes wrong, so it is shown with one of its inputs
         given = [value for value in seen.inputs(path[0]) if value.floating]
         path = [*given[:1], *path]
     if len(path) < 2:
@@ -77,7 +77,7 @@ def path_of(seen: Observation, finding: Finding) -> Path | None:
 def _op(
     seen: Observation, graph: Graph, before: str, path: list[Seen], place: int, count: int, shown: bool
 ) -> tuple[str, str]:
-    """Add the op that made `path[place]`, or one pill for `count` ops; its key, and that of its result."""
+    """Add the op that made `path[place]`, or one pill for `count` ops. Returns its key and that of its result."""
     key = f"o{len(graph.ops)}"
     last = path[place + count - 1]
     made = seen.maker(last)
@@ -134,7 +134,7 @@ def picture(path: Path) -> Picture:
 
 
 def scene(seen: Observation, path: Path) -> dict[str, Any]:
-    """The path as a scene for the stage: how far the gradient comes from the loss, op by op, and what reaches the parameter."""
+    """The path as a scene for the stage: the gradient moves from the loss, op by op, until it ends."""
     stage = Stage()
     steps = []
     for step in _steps(seen, path, stage):
@@ -142,14 +142,14 @@ def scene(seen: Observation, path: Path) -> dict[str, Any]:
         stage.close()
     stage.patches[0] = {}
     shown = [_drawn(path, stage, shapes.FULL, 0)]
-    if shown[0]["width"] > WIDE:  # a narrow place takes one that tells less, and all of it
+    if shown[0]["width"] > WIDE:  # a narrow place gets a picture with less in it, shown whole
         shown += [_drawn(path, stage, detail, rank) for rank, detail in enumerate(shapes.DETAILS[1:], 1)]
     view = {**shown[0], "others": shown[1:]}
     return {"title": path.title, "views": {VIEW: view}, "steps": steps, "details": details.details(path.graph)}
 
 
 def _drawn(path: Path, stage: Stage, detail: shapes.Detail, rank: int) -> dict[str, Any]:
-    """One picture of the path, as the stage wants it; `rank` says how little it tells."""
+    """One picture of the path, in the stage's form. The higher `rank` is, the less the picture shows."""
     identity = scenes.new_identity()
     drawing = shapes.drawing(path.graph, VIEW, stage.rooms, detail=detail)
     layout = scenes.arrange(drawing)
@@ -168,7 +168,7 @@ def _drawn(path: Path, stage: Stage, detail: shapes.Detail, rank: int) -> dict[s
 
 
 def _steps(seen: Observation, path: Path, stage: Stage) -> Iterator[dict[str, Any]]:
-    """What is told of each step; `stage` is given what changes in it."""
+    """The sentence for each step; `stage` receives what changes in it."""
     ends, name = path.graph.values[path.hops[-1].out], path.graph.values[path.hops[0].given].title
     marked = "; marked in red: where it goes wrong" if path.cut is not None else ""
     yield _step(
@@ -210,7 +210,7 @@ def _steps(seen: Observation, path: Path, stage: Stage) -> Iterator[dict[str, An
 
 
 def _at_the_cut(path: Path, hop: Hop, at: str, stage: Stage) -> dict[str, Any]:
-    """The op where it goes wrong, and what becomes of the gradient there."""
+    """The op where it goes wrong, and what happens to the gradient there."""
     op, arrived = path.graph.ops[hop.op], hop.after.grad
     stage.set(hop.op, "error")
     came = f"receives numbers up to {_size(arrived)}" if arrived is not None else "receives no gradient"

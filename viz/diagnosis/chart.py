@@ -1,4 +1,4 @@
-"""The sizes of activations and gradients as a chart: layers from the input down to the loss, sizes on a logarithmic scale."""
+"""The sizes of activations and gradients as a chart: layers from input to loss, sizes on a logarithmic scale."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ ROW, HEAD, FOOT, GAP = 24, 44, 30, 26  # pixels
 PANEL = 320  # width of each of the two
 NAME = 6.3  # pixels of a letter of a layer's name
 LONGEST_NAME = 30  # letters
-EDGE = 40  # pixels at a panel's left for zeros, and at its right for what is not finite
+EDGE = 40  # pixels at a panel's left for zeros, and at its right for nan and infinity
 MOST_TICKS = 7
-BAR = 24  # letters of a bar in a terminal, where there is room
-SHADES = (0.28, 0.5, 0.72, 1.0)  # of the passes, the first the palest
+BAR = 24  # letters of a bar in a terminal, if there is room
+SHADES = (0.28, 0.5, 0.72, 1.0)  # of the passes; the first is the palest
 DASHES = ("2 3", "6 3", "10 3", "")
 
 STYLE = """
@@ -29,7 +29,7 @@ STYLE = """
 
 
 def drawn(told: Layers) -> str:
-    """The chart as `<svg>`; empty where there is nothing to show."""
+    """The chart as `<svg>`; empty if there is nothing to show."""
     if not told.rows:
         return ""
     names = [_named(row) for row in told.rows]
@@ -106,7 +106,7 @@ def _panel(told: Layers, kind: str, left: float) -> list[str]:
 
 
 def _decades(sizes: list[float | None]) -> tuple[int, int]:
-    """The powers of ten that the scale reaches from and to; at least two decades, so that noise is no cliff."""
+    """The powers of ten that the scale spans: at least two decades, so that noise does not look like a cliff."""
     known = [size for size in sizes if size is not None and 0 < size < math.inf]
     low, high = (math.floor(math.log10(min(known))), math.ceil(math.log10(max(known)))) if known else (-1, 1)
     while high - low < 2:

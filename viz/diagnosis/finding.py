@@ -1,4 +1,4 @@
-"""A finding: one cause, the line to change, and what was seen that speaks for it."""
+"""A finding: one cause, the line to change, and the evidence."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class Finding:
 
     Attributes:
         kind: a short name for the cause, such as `detach` or `no-zero-grad`.
-        line: the line of the program to change, from 1; None where the program's text has none.
-        certain: whether what was seen proves it; else it is likely.
+        line: the line of the program to change, from 1; None if the program's text has no such line.
+        certain: True if what was seen proves the cause; otherwise it is likely.
         message: what happened, with the numbers that were seen.
-        fix: what to do, with the changed line where it can be written down.
+        fix: what to do, with the changed line if it can be written down.
         tensors: the names of the tensors concerned.
         lines: all lines that take part, the one to change first.
         group: one of the seven kinds of trouble, see `GROUPS`.
-        change: the line as it is and as it should be; empty where that is no matter of one line.
-        where: file and line of the code that ran, where that is not in the program's own text.
-        follows: the kind of the finding before it that it may be no more than a consequence of; empty where it stands for itself.
+        change: the line as it is and as it should be; empty if the fix takes more than one line.
+        where: file and line of the code that ran, if it is not in the program's own text.
+        follows: the kind of an earlier finding that this one may only be a consequence of; empty if there is none.
         path: values from the parameter to the loss, for the picture; the op that made `cut` is where it goes wrong.
     """
 
@@ -47,7 +47,7 @@ class Finding:
     where: tuple[str, int] | None = None
     path: list[int] = field(default_factory=list)
     cut: int | None = None
-    share: float = 0.0  # of what is meant to learn that it concerns
+    share: float = 0.0  # of the parameters that should learn and that it concerns
     explains_error: bool = False
     follows: str = ""
 
@@ -89,7 +89,7 @@ def gets(names: list[str]) -> str:
 
 
 def by_module(names: list[str], most: int) -> list[str]:
-    """Where there are more names than `most`, those that share a module as one, if that leaves no more than `most`."""
+    """If there are more names than `most`, join those that share a module, if that leaves at most `most`."""
     if len(names) <= most:
         return names
     for depth in range(max(name.count(".") for name in names), 0, -1):

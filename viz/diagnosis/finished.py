@@ -1,4 +1,4 @@
-"""What a loss that is there already can still tell: which parameters its graph reaches, and where it ends in zeros or nan."""
+"""Reads the finished graph of a loss: which parameters it reaches, and where it ends in zeros or nan."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def diagnose_loss(engine: Engine, loss: Any, model: Any, optimizer: Any) -> Repo
 
     Raises:
         ValueError: there is no graph behind it.
-        TypeError: `model` is no module of the loss's engine.
+        TypeError: `model` is not a module of the loss's engine.
     """
     if not loss.requires_grad:
         raise ValueError(NO_GRAPH)
@@ -43,7 +43,7 @@ def diagnose_loss(engine: Engine, loss: Any, model: Any, optimizer: Any) -> Repo
 def _leaves(engine: Engine, loss: Any) -> dict[int, Any]:
     found: dict[int, Any] = {}
     met, stack = set(), [engine.node(loss)]
-    held = []  # so that no node's number is given to another
+    held = []  # keeps the nodes alive, so that no number is used twice
     while stack:
         node = stack.pop()
         if node is None or id(node) in met:

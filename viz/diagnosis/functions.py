@@ -1,4 +1,4 @@
-"""Holds a custom Function's backward against what its own forward says by numbers, on copies of its own inputs."""
+"""Compares a custom Function's backward with numerical derivatives of its forward, on copies of its inputs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from viz.engines import Engine
 MOST = 12  # numbers of an input that are moved
 LARGEST = 1_000_000  # numbers of a call that is checked, in which at most MOST of each input are moved
 STEP = 1e-6
-FAR = 1e-2  # of the gradient, from which on a backward disagrees
+FAR = 1e-2  # of the gradient: a larger difference means that backward disagrees
 
 
 def check_function(engine: Engine, kind: Any, args: Any, places: Places, call: int | None) -> FunctionCheck | None:
-    """Run the Function again in float64 on copies of its inputs, and compare; None where it cannot be done."""
+    """Run the Function again in float64 on copies of its inputs, and compare. Returns None if that is impossible."""
     T = engine.module
     try:
         given = [_copy(engine, item) for item in args]
@@ -60,7 +60,7 @@ def _copy(engine: Engine, item: Any) -> Any:
 
 @dataclass
 class Slope:
-    """One number of an input: what the backward says of it, and what was measured."""
+    """One number of an input: its gradient from backward, and the measured one."""
 
     place: int  # of the input among those that need a gradient
     at: int
@@ -69,7 +69,7 @@ class Slope:
 
     @property
     def far(self) -> float:
-        """How far the two are apart, against the larger of them."""
+        """The difference of the two, relative to the larger one."""
         return _far(self.told, self.measured)
 
 
@@ -78,7 +78,7 @@ def _far(told: float, measured: float) -> float:
 
 
 class _Trial:
-    """A Function, its inputs in float64, and what its backward gave for them."""
+    """A Function, its inputs in float64, and the gradients that its backward returned."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class _Trial:
         ]
 
     def judged(self, places: Places, call: int | None) -> FunctionCheck | None:
-        """The backward against what was measured; None where nothing could be."""
+        """The comparison of backward with the measurement; None if nothing could be measured."""
         try:
             slopes = self.slopes()
         except Exception:
@@ -135,7 +135,7 @@ class _Trial:
         return FunctionCheck(name, line, call, worst.far, flat, identity, opposite, missing, text)
 
     def slopes(self) -> list[Slope]:
-        """A few numbers of each input, moved a little; not those at a corner, such as relu's at 0."""
+        """A few numbers of each input, moved a little. Skips those at a corner, such as relu's at 0."""
         found: list[Slope] = []
         rng = np.random.default_rng(0)
         base = self._total()
@@ -161,7 +161,7 @@ class _Trial:
         return found
 
     def _total(self) -> float:
-        """The weighted sum of all that the forward makes, as one number."""
+        """The weighted sum of all results of the forward, as one number."""
         with self.engine.module.no_grad():
             result, _ = self._forward(_Context())
         made = [t for t in (result if isinstance(result, tuple) else (result,)) if self.engine.is_tensor(t)]
@@ -169,7 +169,7 @@ class _Trial:
         return float(sum((t.double() if hasattr(t, "double") else t).mul(w).sum().item() for t, w in weighed))
 
     def _forward(self, context: Any) -> tuple[Any, Any]:
-        """Run the forward alone; `context` is given what it keeps."""
+        """Run only the forward; `context` receives what it keeps."""
         if self._one_part:
             return self.kind.forward(context, *self.given), context
         return self.kind.forward(*self.given), context
@@ -180,7 +180,7 @@ class _Trial:
         return self.kind.setup_context is self.engine.function_type.setup_context  # type: ignore[attr-defined, no-any-return]
 
     def _named(self, argument: int) -> str:
-        """What its forward calls an input."""
+        """The name of an input in its forward."""
         names = list(inspect.signature(self.kind.forward).parameters.values())[self._one_part :]
         plain = argument < len(names) and names[argument].kind is not inspect.Parameter.VAR_POSITIONAL
         return f", {names[argument].name}" if plain else ""
@@ -211,7 +211,7 @@ class _Trial:
         return None
 
     def _fits(self, result: Any, slopes: list[Slope]) -> bool:
-        """Whether what a backward returned agrees with all that was measured."""
+        """True if the gradients that backward returned agree with all measurements."""
         gradients = result if isinstance(result, tuple) else (result,)
         arguments = [next(at for at, item in enumerate(self.given) if item is tensor) for tensor in self.tensors]
         told = [gradients[at] if at < len(gradients) else None for at in arguments]
@@ -269,7 +269,7 @@ def _put(engine: Engine, tensor: Any, at: int, number: float) -> None:
 
 
 class _Context:
-    """Takes what a forward keeps, and keeps nothing."""
+    """Accepts what a forward saves, and saves nothing."""
 
     saved_tensors: tuple[Any, ...] = ()
     needs_input_grad = (True,) * 32
@@ -279,7 +279,7 @@ class _Context:
 
 
 class _Keeping:
-    """Takes what a forward keeps, for a backward that is called by hand."""
+    """Saves what a forward saves, for a backward that is called by hand."""
 
     def __init__(self, inputs: int) -> None:
         self.saved_tensors: tuple[Any, ...] = ()

@@ -1,4 +1,4 @@
-"""The kinds of findings: what each name means, in the order in which one that others follow from comes first."""
+"""The kinds of findings and what each name means. A kind that others follow from comes before them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Kind:
     Attributes:
         group: the trouble that it shows as, see `GROUPS` in `finding`.
         meaning: the cause, in one sentence.
-        line: what stands in the line that a finding of it names.
+        line: the line that a finding of this kind names.
     """
 
     group: int
@@ -95,7 +95,7 @@ KINDS = {
 
 
 def table() -> str:
-    """The kinds as Markdown, by their groups."""
+    """The kinds as Markdown, by group."""
     rows = ["| kind | what it means | the line that it names |", "| --- | --- | --- |"]
     for group, trouble in GROUPS.items():
         rows.append(f"| **{trouble}** | | |")

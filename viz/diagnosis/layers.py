@@ -1,4 +1,4 @@
-"""The size of activations and gradients, layer by layer, over the steps: read from what was seen."""
+"""The size of activations and gradients, layer by layer, over the steps."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Layer:
 
     Attributes:
         name: its path, or the name of a parameter where the program has no modules.
-        activations: the largest magnitude that came out of it, for each pass shown; None where it was not used.
-        gradients: the largest magnitude of a gradient of its parameters; None where none came.
+        activations: the largest magnitude of its results, for each pass shown; None if it was not used.
+        gradients: the largest magnitude of a gradient of its parameters; None if none came.
         count: how many layers it stands for.
     """
 
@@ -39,7 +39,7 @@ class Layers:
 
 
 def layers(seen: Observation) -> Layers:
-    """The layers of a run in the order in which they ran; no row where nothing went backward."""
+    """The layers of a run in the order in which they ran; no rows if there was no backward pass."""
     passes = _shown([each for each in seen.passes if each.done and each.kind == "backward"])
     rows = _of_modules(seen, passes)
     if not rows:
@@ -85,7 +85,7 @@ def _starts(seen: Observation) -> dict[int, int]:
 
 
 def _of_leaves(seen: Observation, passes: list[Through]) -> list[Layer]:
-    """A row for each tensor that learns, where a program writes its layers by hand."""
+    """A row for each tensor that learns, if a program writes its layers by hand."""
     starts = _starts(seen)
     rows = []
     for leaf in sorted(seen.trained(), key=lambda leaf: leaf.used_by[0] if leaf.used_by else len(seen.ops)):
@@ -113,7 +113,7 @@ def _largest(sizes: Iterable[float | None]) -> float | None:
 
 
 def _folded(rows: list[Layer]) -> list[Layer]:
-    """At most `MOST_ROWS` rows: by module where that gives a readable number, else runs of neighbours."""
+    """At most `MOST_ROWS` rows: by module if that gives a readable number, otherwise by runs of neighbours."""
     if len(rows) <= MOST_ROWS:
         return rows
     deepest = max(row.name.count(".") for row in rows)

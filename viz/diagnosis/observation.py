@@ -1,4 +1,4 @@
-"""What was seen while a program ran, as light data: ops, values, leaves, passes and steps. No tensor is kept alive by it."""
+"""What was seen while a program ran, as light data: ops, values, leaves, passes and steps. It keeps no tensor alive."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class Seen:
     """One value: a tensor as one op left it."""
 
     nr: int
-    op: int | None  # the op that made it; None for what was there, or came from outside
+    op: int | None  # the op that made it; None if it existed before, or came from outside
     shape: tuple[int, ...]
     dtype: str
     requires_grad: bool
-    peak: float | None  # the largest magnitude; nan where a nan is in it, None where nobody looked
-    line: int | None = None  # where it was made, or met first
+    peak: float | None  # the largest magnitude; nan if it holds a nan, None if not examined
+    line: int | None = None  # where it was made, or first seen
     leaf: int | None = None  # the leaf whose value it is
     base: int | None = None  # the value whose memory it uses
     name: str = ""
@@ -28,18 +28,16 @@ class Seen:
     arrived: int = 0  # how many gradients had arrived anywhere before that one
     low: float | None = None
     of_grad: int | None = None  # the leaf whose `.grad` it is
-    bound: float | None = (
-        None  # of what a sigmoid, tanh or softmax made: the share that lies where its slope is next to 0
-    )
+    bound: float | None = None  # for a sigmoid, tanh or softmax: the share of results where its slope is nearly 0
 
     @property
     def finite(self) -> bool:
-        """Whether all of its numbers are finite, as far as anybody looked."""
+        """True if all of its numbers are finite, as far as they were examined."""
         return self.peak is None or math.isfinite(self.peak)
 
     @property
     def floating(self) -> bool:
-        """Whether it holds floating-point numbers: no other tensor can have a gradient."""
+        """True if it holds floating-point numbers: no other tensor can have a gradient."""
         return "float" in self.dtype
 
 
@@ -75,13 +73,13 @@ class Exit:
     value: int
     line: int | None
     stack: tuple[int, ...]
-    op: int  # how many ops had run before
+    op: int  # the number of ops before it
     number: float | None = None
 
 
 @dataclass
 class Leaf:
-    """A tensor that gradients are collected for, or that an optimizer holds: what became of it."""
+    """A tensor that collects gradients, or that an optimizer holds, and what happened to it."""
 
     nr: int
     name: str
@@ -105,10 +103,10 @@ class Leaf:
     equal_columns: list[bool] = field(default_factory=list)
     by_hand: bool = False  # made by a Parameter(…) in the program's own text
     copied: int | None = None  # the leaf that it is a copy of, by deepcopy()
-    copied_at: int = 0  # in the order of all that happens
+    copied_at: int = 0  # in the order of all events
     copied_in: int | None = None  # line
     looked: int = -1  # how many writes there had been when its rows were looked at last
-    size: float = 0.0  # its largest magnitude when last looked at
+    size: float = 0.0  # its largest magnitude when last examined
     began: float = 0.0  # likewise, before the first step
 
 
@@ -121,7 +119,7 @@ class Write:
     line: int | None
     after: int  # passes there had been
     order: int
-    relative: float | None = None  # how far it moved, against its size
+    relative: float | None = None  # how far it moved, relative to its size
     ascent: bool = False
     through_data: bool = False
 
@@ -137,7 +135,7 @@ class Through:
     roots: list[int]
     retain: bool
     create: bool
-    ops: int  # how many ops had run before
+    ops: int  # the number of ops before it
     order: int
     loss: float | None = None
     raised: str = ""
@@ -151,7 +149,7 @@ class Through:
 
 @dataclass
 class Moment:
-    """Something that happened around the ops, in its order: zero, step, train, eval, made, seed."""
+    """An event between the ops, in order: zero, step, train, eval, made, seed."""
 
     kind: str
     line: int | None
@@ -223,12 +221,12 @@ class Kept:
 
 @dataclass
 class FunctionCheck:
-    """A custom Function's backward beside what its own forward says, by numbers."""
+    """A custom Function's backward compared with numerical derivatives of its forward."""
 
     name: str
     line: int | None  # of its backward
     call: int | None
-    worst: float  # the largest difference, against the size of the gradient
+    worst: float  # the largest difference, relative to the size of the gradient
     flat: bool  # the forward is flat where it was asked, as round() is
     identity: bool  # the forward gives back its input
     opposite: bool
@@ -238,7 +236,7 @@ class FunctionCheck:
 
 @dataclass(slots=True)
 class Alias:
-    """One thing under two names, where two things may be meant."""
+    """One object under two names, where two objects may be intended."""
 
     kind: str  # module: a second name of a network; state: its own state_dict(), not copied, loaded after steps;
     # shallow: a network by copy.copy(), which holds the same parameters; data: a parameter given the memory of another
@@ -249,7 +247,7 @@ class Alias:
 
 @dataclass
 class Observation:
-    """All that was seen of one run."""
+    """Everything that was seen in one run."""
 
     engine: str
     places: Places
@@ -280,9 +278,9 @@ class Observation:
     schedules: list[tuple[str, int | None]] = field(default_factory=list)  # class of a scheduler, line that made it
     shuffles: list[int] = field(default_factory=list)  # lines that drew an order by NumPy or Python
     aliases: list[Alias] = field(default_factory=list)
-    troubles: list[str] = field(default_factory=list)  # what the watching itself stumbled over
+    troubles: list[str] = field(default_factory=list)  # errors of the observer itself
     error: dict[str, Any] | None = None
-    cut: bool = False  # whether the program ran on unseen
+    cut: bool = False  # True if the rest of the program ran unobserved
     steps: int = 0
     seeds: dict[str, Any] = field(default_factory=dict)
     given_model: int | None = None
@@ -354,7 +352,7 @@ class Observation:
         return None if value.op is None else self.ops[value.op]
 
     def trained(self) -> Iterator[Leaf]:
-        """The leaves that are meant to learn: those that an optimizer holds; without one, all that require grad."""
+        """The leaves that should learn: those that an optimizer holds or, without an optimizer, all that require grad."""
         if any(leaf.held for leaf in self.leaves):
             yield from (leaf for leaf in self.leaves if leaf.held)
         else:
@@ -373,6 +371,6 @@ class Observation:
         return leaf.line if made is None or made.line is None or leaf.holder is not None else made.line
 
     def called(self, nrs: Iterable[int]) -> list[str]:
-        """The names of leaves, those of one module together where there are many."""
+        """The names of leaves. If there are many, those of one module are joined."""
         names = [self.leaves[nr].name or f"a tensor of shape {self.leaves[nr].shape}" for nr in nrs]
         return list(dict.fromkeys(names))

@@ -1,4 +1,4 @@
-"""A report as HTML: what stands below a cell, and one page that needs no network."""
+"""A report as HTML: the output of a cell, and a page that needs no network."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from viz.diagnosis.report import Report
 from viz.draw import as_html
 from viz.picture.svg import escape
 
-# The class stands twice where JupyterLab has a rule of its own for such an element: ours is to be the stronger one.
+# The class is doubled where JupyterLab has its own rule for such an element, so that our rule wins.
 STYLE = (
     """
 .tgv-diagnosis { LIGHT; color: var(--ink); background: var(--jp-layout-color0, var(--paper)); max-width: 960px;
@@ -42,8 +42,8 @@ STYLE = (
 )
 _LIGHT = "--ink: #1c2430; --soft: #5b6675; --line: #d5dae1; --paper: #ffffff; --code: #f5f6f8; --bad: #b3261e; --bad-fill: #fdecea; --good: #1b6e3c; --mark: #fff1d0; --forward: #0072b2; --back: #d55e00"
 _DARK = "--ink: #e8ecf2; --soft: #a5b0bf; --line: #3a4350; --paper: #14181f; --code: #1d232d; --bad: #ff8a80; --bad-fill: #43201d; --good: #7fd6a0; --mark: #4a3508; --forward: #56b4e9; --back: #ff8c42"
-PICTURES = 5  # findings that get one
-AROUND = 1  # lines of code shown before and after the one that matters
+PICTURES = 5  # findings that get a picture
+AROUND = 1  # lines of code shown before and after the line that matters
 
 
 Staged = Callable[[str, dict[str, Any]], str]
@@ -76,7 +76,7 @@ def fragment(report: Report, staged: Staged | None = None, starter: str = "") ->
 
 
 def _sizes(report: Report) -> str:
-    """The chart of sizes, open where what was found is a matter of sizes."""
+    """The chart of sizes, open if the findings are about sizes."""
     drawn = chart.drawn(report.layers)
     if not drawn:
         return ""
@@ -140,5 +140,5 @@ def _line(report: Report, number: int, marked: bool) -> str:
 
 
 def _with_code(sentence: str) -> str:
-    """A sentence as HTML, with what stands between backticks as code."""
+    """A sentence as HTML, with text between backticks as code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(sentence))

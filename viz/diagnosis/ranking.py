@@ -1,14 +1,14 @@
-"""Which finding comes first: the one place where causes are weighed against each other."""
+"""Decides which finding comes first: causes are weighed against each other only here."""
 
 from __future__ import annotations
 
 from viz.diagnosis.finding import Finding
 from viz.diagnosis.kinds import KINDS
 
-# Of two that are equally sure, the one that the other follows from comes first.
+# Of two equally certain findings, the one that the other follows from comes first.
 _PLACE = {kind: place for place, kind in enumerate(KINDS)}
 
-# What stands on the left explains what stands on the right: that is not told where the left was found.
+# The left explains the right: the right is not reported if the left was found.
 EXPLAINS = {
     **{kind: {"rate-too-small"} for kind, what in KINDS.items() if what.group == 3},  # weights of nan move nowhere
     "unregistered": {"not-in-optimizer"},
@@ -26,13 +26,13 @@ EXPLAINS = {
 }
 
 
-ON_PURPOSE = {"requires-grad-off"}  # which is a common wish: not told beside a cause that is certain
+ON_PURPOSE = {"requires-grad-off"}  # freezing is common: not reported beside a certain cause
 
 _NO_NUMBERS = {
     "saturated", "vanishing", "exploding", "zero", "dead-relu", "clamp", "times-zero", "rate-too-small", "rate-too-large",
 }  # fmt: skip
 
-# What stands on the right may be no more than a consequence of what stands on the left: it is told last, and briefly.
+# The right may be only a consequence of the left: it is reported last, and briefly.
 LEADS_TO = {
     **{name: _NO_NUMBERS for name, kind in KINDS.items() if kind.group == 3},
     "no-zero-grad": {"rate-too-large", "exploding"},

@@ -50,7 +50,7 @@ class Report:
         self.error = observation.error
         self.stdout = stdout
         self.engine = observation.engine
-        self.place: Callable[[int | None], str] = "line {}".format  # a line, as whoever wrote the program counts it
+        self.place: Callable[[int | None], str] = "line {}".format  # a line, as the author of the program counts it
         self._calls = calls
         self._looked_at = looked_at
 
@@ -135,30 +135,30 @@ class Report:
 
     @property
     def causes(self) -> list[Finding]:
-        """The findings that stand for themselves."""
+        """The findings that are not consequences of others."""
         return [finding for finding in self.findings if not finding.follows]
 
     @property
     def consequences(self) -> list[Finding]:
-        """The findings that may be no more than consequences of one of the causes."""
+        """The findings that may only be consequences of one of the causes."""
         return [finding for finding in self.findings if finding.follows]
 
     @property
     def may_follow(self) -> str:
-        """What is said of the consequences."""
+        """The sentence about the consequences."""
         kinds = list(dict.fromkeys(finding.follows for finding in self.consequences))
         return f"Also seen, and likely to go with {' and '.join(kinds)}"
 
     @property
     def advice(self) -> str:
-        """What to do about an error that is the machine's; empty for others."""
+        """What to do about an error of the machine; empty for other errors."""
         if self.error is not None and NO_GPU.search(self.error["message"]) and self.engine == "torch":
             return '. This machine has no GPU that PyTorch can use: run the program with device="cpu", or take `.cuda()` out.'
         return ""
 
     @property
     def concerns_sizes(self) -> bool:
-        """Whether the findings are about sizes: gradients that vanish, explode, are zero or not finite."""
+        """True if the findings are about sizes: gradients that vanish, explode, are zero or not finite."""
         return bool(self.layers.rows) and any(finding.group in (2, 3, 4) for finding in self.findings)
 
     def told(self, text: str) -> str:
@@ -171,7 +171,7 @@ class Report:
         return re.sub(r"\b([Ll])ine (\d+)", placed, text)
 
     def below_its_line(self, finding: Finding) -> str:
-        """The message of a finding whose line of code stands above it: the code is not told again."""
+        """The message of a finding whose line of code is shown above it, so the message omits the code."""
         code = self.observation.places.code(finding.line)
         if not code:
             return self.told(finding.message)
@@ -183,7 +183,7 @@ class Report:
 
     @property
     def at_error(self) -> str:
-        """Where it ended, as ` in line 3`; empty where that is no line of the program."""
+        """Where it ended, such as ` in line 3`; empty if that is not a line of the program."""
         line = None if self.error is None else self.error["line"]
         return "" if line is None else f" in {self.place(line)}"
 
@@ -208,7 +208,7 @@ class Report:
 
 
 def width() -> int:
-    """The characters of a line: those of the terminal, where it is narrower than a page."""
+    """The characters of a line: those of the terminal if it is narrower than a page."""
     return max(40, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
 
 

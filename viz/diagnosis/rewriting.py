@@ -1,4 +1,4 @@
-"""The line of a finding as it should be, where one changed line is the fix."""
+"""Writes the fixed line of a finding, if changing one line is the fix."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Line:
         engine: how the program calls the engine, such as `torch`.
 
     Raises:
-        SyntaxError: it is a part of a longer statement.
+        SyntaxError: the line is part of a longer statement.
     """
 
     def __init__(self, code: str, engine: str) -> None:
@@ -42,7 +42,7 @@ class Line:
         return ast.get_source_segment(self.code, node) or ast.unparse(node)
 
     def operand(self, node: ast.AST) -> str:
-        """A part as it can be written before a `.`: in parentheses where it needs them."""
+        """A part as it can be written before a `.`: in parentheses if it needs them."""
         simple = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
         return self.text(node) if isinstance(node, simple) else f"({self.text(node)})"
 
@@ -59,7 +59,7 @@ class Line:
         return text[:at] + new + text[at + len(part) :]
 
     def call(self, *names: str) -> tuple[ast.Call, ast.expr] | None:
-        """The only call of one of these names, and what it is applied to: its first argument, or what stands before the `.`."""
+        """The only call of one of these names, and its object: its first argument, or the part before the `.`."""
         found = [
             node
             for node in self.nodes(ast.Call)
@@ -77,7 +77,7 @@ class Line:
 
 
 def changed(seen: Observation, finding: Finding) -> tuple[str, str] | None:
-    """The line that a finding names and what should stand there; None where that is no matter of one line."""
+    """The line that a finding names, and its replacement; None if the fix takes more than one line."""
     rewrite = REWRITES.get(finding.kind)
     code = seen.places.code(finding.line)
     if rewrite is None or not code:
@@ -101,7 +101,7 @@ def _numbers_away(*names: str) -> Callable[[Line, Finding, Observation], str | N
             return _root(line) if "sqrt" in names else None
         call, given = found
         new = f"{line.text(given)} + {LITTLE}"
-        if re.search(r"(received|at) -", finding.message):  # below 0 a little more is not enough
+        if re.search(r"(received|at) -", finding.message):  # adding a little does not help below 0
             new = f"{line.operand(given)}.clamp(min={LITTLE})"
         return line.put(given, f"({new})" if isinstance(call.func, ast.Attribute) and call.func.value is given else new)
 

@@ -1,4 +1,4 @@
-"""Puts everything back as it was: weights, gradients, optimizers, modes, hooks and random numbers."""
+"""Restores everything: weights, gradients, optimizers, modes, hooks and random numbers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 from viz.engines import Engine
 
-DEEPEST = 3  # levels of lists, dicts and objects that are looked into
+DEEPEST = 3  # levels of lists, dicts and objects that are searched
 WIDEST = 200  # things in each of them
 
 
 @contextlib.contextmanager
 def as_before(engine: Engine, things: list[Any]) -> Iterator[None]:
-    """A context after which the modules, optimizers and tensors among `things`, and all modes, are as they were before it."""
+    """A context that restores the modules, optimizers and tensors among `things`, and all modes, at its end."""
     module = engine.module
     grad, dtype = module.is_grad_enabled(), module.get_default_dtype()
     anomaly = module.is_anomaly_enabled(), module.is_anomaly_check_nan_enabled()
@@ -54,7 +54,7 @@ def found_in(engine: Engine, function: Callable[..., Any]) -> list[Any]:
             look(thing.__func__, depth)
         elif isinstance(thing, types.FunctionType):
             for cell in thing.__closure__ or ():
-                with contextlib.suppress(ValueError):  # one that holds nothing yet
+                with contextlib.suppress(ValueError):  # a cell that is still empty
                     look(cell.cell_contents, depth + 1)
             for name in thing.__code__.co_names:
                 if name in thing.__globals__:
@@ -96,7 +96,7 @@ def _keep(engine: Engine, thing: Any) -> Callable[[], None]:
 
 
 def _keep_tensor(engine: Engine, tensor: Any) -> Callable[[], None]:
-    if not tensor.is_leaf:  # part of a graph, which is the program's
+    if not tensor.is_leaf:  # part of a graph, which belongs to the program
         return lambda: None
     requires_grad, grad = tensor.requires_grad, tensor.grad
     with engine.quietly(), engine.module.no_grad():
@@ -116,7 +116,7 @@ def _keep_tensor(engine: Engine, tensor: Any) -> Callable[[], None]:
 
 
 def _write(engine: Engine, tensor: Any, numbers: Any) -> None:
-    """Write through `.data`, which counts no version; and not at all where nothing changed."""
+    """Write through `.data`, which counts no version, and only if something changed."""
     if tensor.shape == numbers.shape and (engine.array(tensor) == engine.array(numbers)).all():
         return
     if tensor.shape == numbers.shape:

@@ -1,4 +1,4 @@
-"""The detectors: each claims one kind of trouble, from what was seen, with its evidence."""
+"""The detectors: each finds one kind of trouble in what was seen, and gives the evidence."""
 
 from collections.abc import Callable, Iterator
 

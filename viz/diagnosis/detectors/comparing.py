@@ -1,4 +1,4 @@
-"""What a loss compares: shapes that are broadcast, a softmax over the wrong dimension, labels that it never sees."""
+"""What a loss compares: shapes that broadcast, a softmax over the wrong dimension, labels that it never sees."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LABELS = (
 
 
 def find(seen: Observation) -> Iterator[Finding]:
-    """Losses that compare something else than was meant."""
+    """Losses that compare the wrong things."""
     yield from _shapes(seen)
     yield from _dimension(seen)
     yield from _labels(seen)
@@ -111,7 +111,7 @@ def _several(seen: Observation, op: Ran, a: Seen, b: Seen) -> Finding:
 
 
 def _outgrown(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The shape that two of as many numbers are broadcast to, where it is larger than both: (N, 1) and (N,) to (N, N)."""
+    """The shape that two tensors of equal size broadcast to, if it is larger than both: (N, 1) and (N,) to (N, N)."""
     if a == b or math.prod(a) != math.prod(b) or min(len(a), len(b)) == 0:
         return None
     try:
@@ -122,13 +122,13 @@ def _outgrown(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:
 
 
 def _pairwise(seen: Observation, a: Seen, b: Seen) -> bool:
-    """Whether both sides are made of one thing, as where all pairs of its rows are meant."""
+    """True if both sides come from one value: then all pairs of its rows are probably intended."""
     shared = seen.above([a.nr]) & seen.above([b.nr])
     return any(seen.values[nr].leaf is None and seen.values[nr].requires_grad for nr in shared)
 
 
 def compared(seen: Observation, nr: int) -> bool:
-    """Whether a difference is squared or taken as a magnitude, and averaged into the loss."""
+    """True if a difference is squared, or its magnitude is taken, and then averaged into the loss."""
     users = [op for op in seen.ops if nr in op.inputs]
     shrinks = {
         "pow",
@@ -149,7 +149,7 @@ def compared(seen: Observation, nr: int) -> bool:
 
 
 def _dimension(seen: Observation) -> Iterator[Finding]:
-    """A softmax over another dimension than the one that what follows sums over, or takes a class from."""
+    """A softmax over a dimension other than the one that the next op sums over, or takes a class from."""
     told = set()
     for op in seen.ops:
         if op.name not in ("softmax", "log_softmax") or not op.recorded or op.line in told or not op.outputs:
@@ -184,7 +184,7 @@ PASSES_ON = {"dropout", "clone", "to", "float", "contiguous"}
 
 
 def _expected(seen: Observation, value: Seen, after: int) -> tuple[int, Ran] | None:
-    """The dimension over which what uses probabilities expects them to sum to 1, and the op that does."""
+    """The dimension over which an op expects probabilities to sum to 1, and that op."""
     rank = len(value.shape)
     for user in seen.ops[after + 1 : after + 12]:
         if value.nr not in user.inputs:
@@ -231,7 +231,7 @@ def _through(seen: Observation, before: Seen, after: Seen, op: int) -> tuple[int
 
 
 def _to_classes(seen: Observation, view: Ran) -> bool:
-    """Whether a loss takes a class of each row of what was flattened."""
+    """True if a loss takes a class from each row of a flattened tensor."""
     return any(
         user.name in ("nll_loss", "cross_entropy") and view.outputs[0] == user.inputs[0]
         for user in seen.ops[view.nr + 1 : view.nr + 6]
@@ -240,7 +240,7 @@ def _to_classes(seen: Observation, view: Ran) -> bool:
 
 
 def _labels(seen: Observation) -> Iterator[Finding]:
-    """A tensor that is called like labels and that no loss ever saw."""
+    """A tensor that is named like labels but that no loss ever saw."""
     passes = [each for each in seen.passes if each.kind == "backward" and each.done]
     if not passes or not seen.steps:
         return
@@ -255,7 +255,7 @@ def _labels(seen: Observation) -> Iterator[Finding]:
     ]
     reaching = [value.nr for value in seen.values if value.name in LABELS and value.nr in above]
     if any(not any(seen.values[nr].requires_grad for nr in seen.above([one])) for one in reaching):
-        return  # labels do reach it, under this name or another
+        return  # labels reach it, under this name or another
     for value in named:
         below = [op for op in seen.ops if value.nr in op.inputs]
         if any(set(op.outputs) & above for op in below):
@@ -272,7 +272,7 @@ def _labels(seen: Observation) -> Iterator[Finding]:
 
 
 def _own_input(seen: Observation, each: Through) -> Iterator[Finding]:
-    """An answer held against the very input that it was computed from, while labels of the same shape lie unused."""
+    """A prediction compared with the input it was computed from, while labels of the same shape are unused."""
     used = {nr for op in seen.ops for nr in op.inputs}
     for op in (seen.maker(seen.values[nr]) for nr in sorted(seen.behind(each))):
         if op is None or op.name not in LOSSES | DIFFERENCES or len(op.inputs) < 2:
@@ -296,7 +296,7 @@ def _own_input(seen: Observation, each: Through) -> Iterator[Finding]:
 
 
 def _compared_with_data(seen: Observation, above: set[int]) -> bool:
-    """Whether something on the way to the loss is held against labels, by any name, or against another answer."""
+    """True if something on the way to the loss is compared with labels, under any name, or with another prediction."""
     learnt: dict[int, bool] = {}
     for nr in sorted(above):
         value = seen.values[nr]
@@ -308,7 +308,7 @@ def _compared_with_data(seen: Observation, above: set[int]) -> bool:
             own = [learnt.get(one, False) for one in sides]
             if any(own) and not all(own):
                 return True
-            # Two answers may be held against each other; an answer against what was made of it teaches nothing.
+            # Two predictions may be compared with each other. A prediction compared with its own result teaches nothing.
             answers = [one for one in given if learnt.get(one, False)]
             if len(answers) == 2 and not any(b in seen.above([a]) for a, b in (answers, answers[::-1])):
                 return True

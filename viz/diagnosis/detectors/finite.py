@@ -1,4 +1,4 @@
-"""nan and infinity: the first op whose output, or whose gradient, is not finite while what it was given is."""
+"""nan and infinity: the first op whose output, or whose gradient, is not finite although its inputs are."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ LINEAR = {
     "cat",
     "stack",
 }
-GROWS = 10.0  # times that a loss grows over the steps before it is no longer a number
+GROWS = 10.0  # how many times a loss grows over the steps before it becomes nan
 
 
 def find(seen: Observation) -> Iterator[Finding]:
-    """Where the first number came from that is no finite one, when it reached a loss or a gradient."""
+    """The origin of the first number that is not finite and that reached a loss or a gradient."""
     for each in seen.passes:
         roots = [seen.values[nr] for nr in each.roots]
         bad_roots = [root for root in roots if not root.finite]
@@ -54,7 +54,7 @@ def find(seen: Observation) -> Iterator[Finding]:
 
 
 def _forward(seen: Observation, each: Through, root: Seen) -> Iterator[Finding]:
-    """The value upstream of the loss where it began."""
+    """The value before the loss where it began."""
     value = root
     for _ in range(len(seen.values)):
         worse = [one for one in seen.inputs(value) if not one.finite]
@@ -93,7 +93,7 @@ def _forward(seen: Observation, each: Through, root: Seen) -> Iterator[Finding]:
 
 
 def _all_masked(op: Ran | None, value: Seen, given: Seen) -> bool:
-    """Whether a softmax made nan of minus infinity, which masks on purpose: a row with nothing left in it."""
+    """True if a softmax made nan from a row of minus infinity: a mask that leaves nothing in the row."""
     nan = value.peak is not None and math.isnan(value.peak)
     return op is not None and op.name in ("softmax", "log_softmax") and nan and given.low == -math.inf
 
@@ -111,7 +111,7 @@ def _way(seen: Observation, each: Through, value: Seen) -> list[int]:
 
 
 def _exploded(seen: Observation, each: Through) -> bool:
-    """Whether the loss grew from pass to pass until it was no number any more."""
+    """True if the loss grew from pass to pass until it was nan."""
     losses = [
         abs(one.loss) for one in seen.passes if one.line == each.line and one.loss is not None and one.nr < each.nr
     ]
@@ -139,7 +139,7 @@ def _walk(losses: list[float]) -> str:
 
 
 def _explain(seen: Observation, op: Ran, value: Seen) -> tuple[str, str, str]:
-    """What an op did to make a number that is not finite out of finite ones."""
+    """How an op made a number that is not finite from finite ones."""
     given = [seen.values[nr] for nr in op.inputs]
     low = min((one.low for one in given if one.low is not None), default=None)
     peak = max((one.peak for one in given if one.peak is not None), default=None)
@@ -235,7 +235,7 @@ def _explain(seen: Observation, op: Ran, value: Seen) -> tuple[str, str, str]:
 
 
 def _backward(seen: Observation, each: Through, bad: list[int]) -> Iterator[Finding]:
-    """The loss is finite, a gradient is not: the first op that sent on more than it got."""
+    """The loss is finite but a gradient is not: the first op that passed on a gradient that is not finite."""
     names = seen.called(bad)
     op, value = _first_bad(seen, each, bad)
     if op is None or value is None:
@@ -326,7 +326,7 @@ def _users(seen: Observation, nr: int) -> list[int]:
 
 
 def _hidden(seen: Observation, op: Ran, value: Seen) -> tuple[Ran, bool] | None:
-    """An op after `op` that chooses among values, and so can hide what is not finite; and whether something was hidden."""
+    """An op after `op` that selects values and so can hide nan or infinity, and whether it hid any."""
     carried = {value.nr}
     for later in seen.ops[op.nr + 1 : op.nr + 60]:
         if not carried & set(later.inputs):

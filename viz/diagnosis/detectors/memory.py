@@ -1,4 +1,4 @@
-"""Memory and time: graphs that grow from step to step, graphs kept without need, graphs that are gone or were written over."""
+"""Memory and time: graphs that grow with each step, are kept without need, are freed too early, or are overwritten."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from viz.diagnosis.observation import Observation, Ran, Seen, Through
 
 SECOND = "backward through the graph a second time"
 LEAF_WRITTEN = "used in an in-place operation"
-STEADY = 3  # looks at which what a variable keeps was as much as before
+STEADY = 3  # looks in which a variable kept as much as before
 SUMS = {"add", "__add__", "__radd__", "__iadd__", "add_"}
 WRITTEN = "modified by an inplace operation"
 
 
 def find(seen: Observation) -> Iterator[Finding]:
-    """What keeps graphs alive, and what was done to one that is still needed."""
+    """What keeps graphs alive, and what damaged a graph that is still needed."""
     yield from _growing(seen)
     yield from _summed(seen)
     yield from _kept(seen)
@@ -32,7 +32,7 @@ def _turn(seen: Observation, op: int) -> int:
 
 
 def _growing(seen: Observation) -> Iterator[Finding]:
-    """An op that takes what the same line made before the last backward pass: its history never ends."""
+    """An op that takes a result of the same line from before the last backward pass: its history never ends."""
     ends = [each.ops for each in seen.passes if each.done and each.kind == "backward"]
     if not ends:
         return
@@ -80,13 +80,13 @@ def _growing(seen: Observation) -> Iterator[Finding]:
 
 
 def _between(ends: list[int], before: int, after: int) -> bool:
-    """Whether a backward pass ended after op `before` and no later than op `after`; `ends` rise."""
+    """True if a backward pass ended after op `before` and no later than op `after`; `ends` is sorted."""
     place = bisect.bisect_right(ends, before)
     return place < len(ends) and ends[place] <= after
 
 
 def _summed(seen: Observation) -> Iterator[Finding]:
-    """A sum over a loop that no backward pass goes through, as of losses in validation: it keeps the graph of every turn."""
+    """A sum over a loop without a backward pass, such as losses in validation: it keeps the graph of every iteration."""
     reached = {nr for each in seen.passes for nr in seen.behind(each)}
     turns: dict[int, list[Ran]] = {}
     if not any(each.kind == "backward" and each.done for each in seen.passes):
@@ -111,7 +111,7 @@ def _summed(seen: Observation) -> Iterator[Finding]:
 
 
 def _in_loop(seen: Observation, op: Ran, stack: tuple[int, ...], names: list[str]) -> int | None:
-    """The line to cut a state in: the one of the training loop that hands it on by name, else the op's own."""
+    """The line where a state should be detached: the line of the training loop that passes it on by name, or the op's own."""
     kept = seen.places.where_kept(op.line, names)
     if kept is not None:
         return kept
@@ -127,7 +127,7 @@ def _in_loop(seen: Observation, op: Ran, stack: tuple[int, ...], names: list[str
 
 
 def _same(seen: Observation, maker: Ran, op: Ran) -> bool:
-    """Whether a value made by `maker` is what the line of `op` made in an earlier turn."""
+    """True if the line of `op` made this value, by `maker`, in an earlier iteration."""
     if maker.line == op.line:
         return True
     return bool(set(maker.stack) & {op.line}) or bool(maker.stack and op.stack and maker.line == op.stack[0])
@@ -143,7 +143,7 @@ def _kept(seen: Observation) -> Iterator[Finding]:
     for kept in seen.kept:
         name, line, count = kept.name, kept.line, kept.counts[-1]
         if len(kept.counts) >= STEADY and len(set(kept.counts[-STEADY:])) == 1:
-            continue  # it holds the last few, or one for each key: it does not grow
+            continue  # it holds the last few values, or one for each key, so it does not grow
         code = seen.places.code(line)
         found = re.search(r"append\((\w+)\)", code)
         change = (code, code.replace(found[0], f"append({found[1]}.detach())")) if found else None
@@ -157,7 +157,7 @@ def _kept(seen: Observation) -> Iterator[Finding]:
 
 
 def _retained(seen: Observation) -> Iterator[Finding]:
-    """retain_graph=True in passes whose graph nobody goes through again."""
+    """retain_graph=True in passes whose graph is never used again."""
     by_line: dict[int | None, list[Through]] = {}
     for each in seen.passes:
         if each.retain and not each.create and each.done:
@@ -279,7 +279,7 @@ def _thrown_away(seen: Observation, first: Through, failed: Through, shared: set
 
 
 def _recorded(seen: Observation, each: Through) -> set[int]:
-    """The values that a pass goes through: what was detached on the way is none of them."""
+    """The values that a pass goes through, without those that were detached on the way."""
     return seen.above(each.roots, lambda value: value.requires_grad)
 
 
@@ -334,7 +334,7 @@ def _in_one_step(seen: Observation, first: Through, failed: Through, shared: set
 
 
 def _written(seen: Observation) -> Iterator[Finding]:
-    """backward() met a saved tensor that had been written to: which write it was."""
+    """backward() met a saved tensor that was written to: the write."""
     if seen.error is not None and LEAF_WRITTEN in seen.error["message"] and seen.error["line"]:
         line = seen.error["line"]
         code = seen.places.code(line)

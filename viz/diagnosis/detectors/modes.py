@@ -1,4 +1,4 @@
-"""Training and evaluation mode: left where they are not wanted."""
+"""Training and evaluation mode where they do harm."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from viz.diagnosis.observation import Observation
 
 
 def find(seen: Observation) -> Iterator[Finding]:
-    """Evaluation mode and dropout where they harm, batch norms that stand still."""
+    """Evaluation mode and dropout where they do harm, and batch norms that do not move."""
     stepped = [m for m in seen.moments if m.kind in ("step", "update")]
     if not stepped:
         return
@@ -43,7 +43,7 @@ def find(seen: Observation) -> Iterator[Finding]:
 
 
 def _unborn_statistics(seen: Observation) -> Iterator[Finding]:
-    """A batch norm that learns in evaluation mode, and has never seen a batch to take its statistics from."""
+    """A batch norm that learns in evaluation mode, and never saw a batch to take its statistics from."""
     found = [
         part
         for part in seen.parts
@@ -80,7 +80,7 @@ def _depends_on_mode(kind: str) -> bool:
 
 
 def _dropout(seen: Observation) -> Iterator[Finding]:
-    """Dropout at work where nobody learns, or in a module that is in evaluation mode."""
+    """Dropout that is active during evaluation, or in a module in evaluation mode."""
     told = set()
     for op in seen.ops:
         if "dropout" not in op.name or op.line in told or not op.outputs:

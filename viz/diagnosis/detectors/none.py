@@ -35,7 +35,7 @@ WEIGHT_NAMES = re.compile(r"^(w|b|v|u|W|B|weights?|bias|theta|params?|beta|alpha
 
 @dataclass
 class Cut:
-    """Where the way from a leaf to the loss ends, and how."""
+    """Where and how the path from a leaf to the loss ends."""
 
     kind: str
     line: int | None
@@ -46,7 +46,7 @@ class Cut:
 
 
 def find(seen: Observation) -> Iterator[Finding]:
-    """Parameters that no gradient came to, by the line that cut them off."""
+    """Parameters that got no gradient, by the line that cut them off."""
     yield from _rebound_or_non_leaf(seen)
     yield from _unregistered(seen)
     yield from _without_gradient(seen)
@@ -56,7 +56,7 @@ def find(seen: Observation) -> Iterator[Finding]:
 
 
 def links(seen: Observation) -> dict[int, list[int]]:
-    """From a value to the values whose numbers came to it by way of Python: `item()` and back."""
+    """Maps a value to the values whose numbers reached it through Python: `item()` and back."""
     found: dict[int, list[int]] = {}
     sources = [value for value in seen.values if value.op is None or not seen.ops[value.op].inputs]
     first_use: dict[int, int] = {}
@@ -75,7 +75,7 @@ def links(seen: Observation) -> dict[int, list[int]]:
                 found.setdefault(source.nr, [])
                 found[source.nr] += [leaving.value] * seen.places.flows(leaving.line, source.line)
         if leaving.number is not None:
-            plain = leaving.number in TRIVIAL  # many a number is 1: only what the same line does with it counts
+            plain = leaving.number in TRIVIAL  # 1 is a common number, so only its use in the same line counts
             for op in seen.ops[leaving.op : leaving.op + 200]:
                 if leaving.number in op.options.values() and (not plain or op.line == leaving.line):
                     for nr in op.outputs:
@@ -96,7 +96,7 @@ def links(seen: Observation) -> dict[int, list[int]]:
 
 
 def _computed_numbers(seen: Observation) -> Iterator[tuple[int, int]]:
-    """From a result to a value that left the engine, where the op was given a number that Python computed from it."""
+    """Maps a result to a value that left the engine, if the op received a number that Python computed from that value."""
     exits = [e for e in seen.exits if e.number is not None and _had_history(seen, seen.values[e.value])]
     numbers = {leaving.number for leaving in exits}
     known: dict[tuple[int | None, int | None], bool] = {}
@@ -108,7 +108,7 @@ def _computed_numbers(seen: Observation) -> Iterator[tuple[int, int]]:
             pair = leaving.line, op.line
             if pair not in known:
                 known[pair] = seen.places.flows(*pair)
-            if known[pair]:  # the last one that can have come to it, and those of its line before it
+            if known[pair]:  # the last one that can have reached it, and earlier ones of its line
                 last = [e for e in exits if e.line == leaving.line and leaving.op - 200 < e.op <= op.nr]
                 yield from ((nr, e.value) for nr in op.outputs for e in last)
                 break
@@ -122,7 +122,7 @@ def _had_history(seen: Observation, value: Seen) -> bool:
 
 
 def _written_through_data(seen: Observation, op: Ran) -> Leaf | None:
-    """The leaf whose memory an op writes into by way of `.data` or `detach()`."""
+    """The leaf whose memory an op writes to through `.data` or `detach()`."""
     value = seen.values[op.inputs[0]]
     for _ in range(8):
         if value.leaf is not None:
@@ -189,7 +189,7 @@ def _sampled(seen: Observation) -> Iterator[Finding]:
         told.add(op.line)
         below = _below(seen, made[0])
         if any("log_prob" in seen.places.code(line) for user in below for line in user.stack):
-            continue  # its likelihood is what learns
+            continue  # its likelihood learns
         each = next((one for one in seen.passes if one.done and made[0] in seen.behind(one)), None)
         leaves = {leaf for nr in seen.above(learnt) if (leaf := seen.values[nr].leaf) is not None}
         own = [leaf for leaf in seen.trained() if leaf.nr in leaves and leaf.requires_grad]
@@ -272,7 +272,7 @@ def _difference(seen: Observation, nr: int) -> bool:
 
 
 def _below(seen: Observation, nr: int) -> list[Ran]:
-    """The ops that a value comes to, one after the other."""
+    """The ops that a value passes through, in order."""
     reached, found = {nr}, []
     for op in seen.ops[(seen.values[nr].op or 0) + 1 :]:
         if reached & set(op.inputs):
@@ -299,12 +299,12 @@ def _cut(seen: Observation, leaf: Leaf, passes: list[Through], ways: dict[int, l
 
 
 def _stepped_by(seen: Observation, each: Through) -> int | None:
-    """The optimizer that takes a step first after a pass."""
+    """The first optimizer to take a step after a pass."""
     return next((m.who for m in seen.moments if m.kind == "step" and m.order > each.order), None)
 
 
 def _along(seen: Observation, path: list[int], ways: dict[int, list[int]]) -> Cut | None:
-    """The first place on a path from a leaf to a root that autograd did not record."""
+    """The first op that autograd did not record, on a path from a leaf to a root."""
     before = seen.values[path[0]]
     for place, nr in enumerate(path[1:], 1):
         value = seen.values[nr]
@@ -327,7 +327,7 @@ def _along(seen: Observation, path: list[int], ways: dict[int, list[int]]) -> Cu
 
 
 def _left(seen: Observation, value: Seen, maker: Ran | None) -> Exit | None:
-    """The place where a value left the engine on its way to an op: the last before it whose number can have come there."""
+    """Where a value left the engine on its way to an op: the last exit before the op whose number can have reached it."""
     exits = [e for e in seen.exits if e.value == value.nr]
     before = [e for e in exits if maker is not None and e.op <= maker.nr and seen.places.flows(e.line, maker.line)]
     return before[-1] if before else next(iter(exits), None)
@@ -442,7 +442,7 @@ def _cut_finding(
     alone = not seen.optimizers and any(leaf.asked for leaf in leaves)
     certain = failed is not None or ((held or alone or not seen.optimizers) and not _on_purpose(seen, cut, leaves))
     if cut.kind == "requires-grad-off" and failed is None:
-        certain = False  # freezing is a common wish
+        certain = False  # freezing is common
     yield Finding(
         cut.kind, cut.line, certain, text, FIXES[cut.kind], names, cut.lines, 1, _change(seen, cut),
         cut.op.where if cut.op else None, cut.path, cut.value, len(leaves) / max(1, trained), failed is not None,
@@ -450,7 +450,7 @@ def _cut_finding(
 
 
 def _on_purpose(seen: Observation, cut: Cut, leaves: list[Leaf]) -> bool:
-    """Whether the cut looks meant: a part in evaluation mode, or one that is written to by other means."""
+    """True if the cut looks intended: a part in evaluation mode, or one that is updated in another way."""
     if any(write.kind == "write" for leaf in leaves for write in leaf.writes):
         return True
     holders = [seen.parts[leaf.holder] for leaf in leaves if leaf.holder is not None]
@@ -554,7 +554,7 @@ def _unused(seen: Observation, unused: list[Leaf], trained: int) -> Iterator[Fin
 
 
 def _was_called(seen: Observation, part: Part) -> bool:
-    """Whether a module was called in this run, or one that it is in was."""
+    """True if a module, or one that contains it, was called in this run."""
     around, found = [part], {part.nr}
     while around:
         one = around.pop()
@@ -567,7 +567,7 @@ def _was_called(seen: Observation, part: Part) -> bool:
 
 
 def _rebound_or_non_leaf(seen: Observation) -> Iterator[Finding]:
-    """`.grad` was read of what is no leaf: a scaled weight, or an update that made a new tensor."""
+    """The program read `.grad` of a tensor that is not a leaf: a scaled weight, or an update that made a new tensor."""
     told: set[int | None] = set()
     for nr, line in seen.asked_in_vain:
         value = seen.values[nr]
@@ -611,7 +611,7 @@ def _rebound_or_non_leaf(seen: Observation) -> Iterator[Finding]:
 
 
 def _rebinding(seen: Observation) -> list[int]:
-    """The lines that compute a new tensor from a leaf and its own gradient, and record it: updates that make what is no leaf."""
+    """The lines that compute a new tensor from a leaf and its own gradient, recorded: updates whose result is not a leaf."""
     found = []
     for op in seen.ops:
         leaves = {seen.values[nr].leaf for nr in op.inputs} - {None}
@@ -624,7 +624,7 @@ def _rebinding(seen: Observation) -> list[int]:
 
 
 def _asked_unrequired(seen: Observation) -> Iterator[Finding]:
-    """`.grad` was read of a tensor that requires none and that the loss was computed from."""
+    """The program read `.grad` of a tensor that the loss depends on but that requires no gradient."""
     above = seen.above([root for each in seen.passes if each.done for root in each.roots])
     for nr, read in seen.asked_unrequired.items():
         value = seen.values[nr]
@@ -644,7 +644,7 @@ def _asked_unrequired(seen: Observation) -> Iterator[Finding]:
 
 
 def _unregistered(seen: Observation) -> Iterator[Finding]:
-    """Modules in a plain list: they get gradients, and no optimizer was ever told of them."""
+    """Modules in a plain list: they get gradients, but no optimizer knows them."""
     if not seen.optimizers:
         return
     yield from _listed_parameters(seen)
@@ -656,7 +656,7 @@ def _unregistered(seen: Observation) -> Iterator[Finding]:
             lists.setdefault((part.parents[0] if part.parents else part.nr, part.attribute), []).append(part)
     for (nr, attribute), parts in lists.items():
         inside = [part.nr for part in parts]
-        for place in inside:  # it grows: what is in them, and in that
+        for place in inside:  # it grows: modules inside them are added
             inside += [one.nr for one in seen.parts if place in one.parents and one.nr not in inside]
         leaves = [seen.leaves[leaf] for one in inside for leaf in seen.parts[one].parameters]
         lost = [leaf for leaf in leaves if leaf.gradients and not leaf.held]
@@ -694,7 +694,7 @@ def _listed_parameters(seen: Observation) -> Iterator[Finding]:
 
 
 def _plain_attributes(seen: Observation) -> Iterator[Finding]:
-    """A tensor that learns and is an attribute of a module, and no Parameter."""
+    """A tensor that learns and is an attribute of a module, but not a Parameter."""
     modules = {part.path for part in seen.parts if part.path}
     for leaf in seen.leaves:
         owner, _, attribute = leaf.name.rpartition(".")

@@ -42,7 +42,7 @@ KEEPS_SIGN = {
     "take_along_dim",
     "masked_select",
 }
-RISES = {"exp", "clamp", "clip", "min", "max", "minimum", "maximum"}  # as its input rises, or stays where it is
+RISES = {"exp", "clamp", "clip", "min", "max", "minimum", "maximum"}  # they rise with their input, or stay constant
 PLUS = {"add", "__add__", "__radd__", "add_", "__iadd__"}
 MINUS = {"sub", "__sub__", "rsub", "__rsub__", "sub_", "__isub__"}
 FACTORS = {"mul", "__mul__", "__rmul__", "div", "__truediv__", "mul_"}
@@ -52,11 +52,11 @@ CLASS_LOSSES = {"cross_entropy", "nll_loss", "multi_margin_loss"}
 TARGETED = CLASS_LOSSES | AMOUNTS | {"binary_cross_entropy", "binary_cross_entropy_with_logits"}
 REORDERS = {"sort", "msort", "flip", "flipud", "roll"}
 REWARDS = {"r", "rew", "rews", "reward", "rewards", "returns"}
-RUNS_AWAY = 10.0  # times that a loss below zero grows
+RUNS_AWAY = 10.0  # how many times a loss below zero grows
 
 
 def find(seen: Observation) -> Iterator[Finding]:
-    """Losses of the wrong kind for what they are given."""
+    """Losses that do not fit their inputs."""
     yield from _scores(seen)
     yield from _outside(seen)
     yield from _classes(seen)
@@ -69,7 +69,7 @@ def find(seen: Observation) -> Iterator[Finding]:
 
 
 def _positive(value: Seen) -> bool:
-    """Whether some number in it is known to be above zero."""
+    """True if it is known to hold a number above zero."""
     return value.peak is not None and value.low is not None and value.peak > max(0.0, -value.low)
 
 
@@ -82,7 +82,7 @@ def _scores(seen: Observation) -> Iterator[Finding]:
         value, maker = source(seen, op.inputs[0])
         named = maker.name if maker is not None else ""
         if named in PROBABILITIES and op.name == "nll_loss":
-            continue  # told as a softmax where a log_softmax belongs
+            continue  # reported as a softmax where a log_softmax belongs
         if not (_positive(value) or named in LAYERS):
             continue
         told.add(op.line)
@@ -104,7 +104,7 @@ def _scores(seen: Observation) -> Iterator[Finding]:
 
 
 def _outside(seen: Observation) -> Iterator[Finding]:
-    """A binary cross-entropy of what lies outside 0 to 1: the engine refuses it, or the loss has no bottom."""
+    """A binary cross-entropy of numbers outside 0 to 1: the engine refuses them, or the loss has no lower bound."""
     if seen.error is not None and OUTSIDE in seen.error["message"] and seen.error["line"]:
         line = seen.error["line"]
         which = "target" if "target" in seen.error["message"] else "input"
@@ -140,7 +140,7 @@ def _outside(seen: Observation) -> Iterator[Finding]:
 
 
 def _classes(seen: Observation) -> Iterator[Finding]:
-    """Class numbers as amounts: class 2 is not twice class 1."""
+    """Class numbers used as amounts: class 2 is not twice class 1."""
     told = set()
     for op in seen.ops:
         if op.name not in AMOUNTS or len(op.inputs) < 2 or not op.recorded or op.line in told:
@@ -347,7 +347,7 @@ def _answers(seen: Observation, nr: int, sign: int, far: int = 0) -> Iterator[Ra
 
 
 def _sign_on_the_way(seen: Observation, each: Through, goal: Ran) -> tuple[int | None, int | None]:
-    """With which sign what an op makes enters the loss, and the line that ends its part; None where that cannot be told."""
+    """The sign with which an op's result enters the loss, and the line that ends its part; None if that is unknown."""
     nr, sign, line = each.roots[0], 1, goal.line
     for _ in range(24):
         op = seen.maker(seen.values[nr])
@@ -375,7 +375,7 @@ def _sign_on_the_way(seen: Observation, each: Through, goal: Ran) -> tuple[int |
 
 
 def _terms(seen: Observation, nr: int, sign: int | None, line: int | None, far: int = 0) -> Iterator[Term]:
-    """The errors and likelihoods that a loss is the sum of, as far as it is one."""
+    """The errors and likelihoods that a loss adds up, as far as it is a sum."""
     op = seen.maker(seen.values[nr])
     if op is None or far > 16:
         return
@@ -409,7 +409,7 @@ def _times(sign: int | None, factor: int | None) -> int | None:
 
 
 def _normalised(seen: Observation, op: Ran) -> bool:
-    """Whether an op takes the logarithm of the sum from scores, which leaves logarithms of probabilities."""
+    """True if an op subtracts the logarithm of the sum from scores, which gives logarithms of probabilities."""
     makers = [seen.maker(seen.values[nr]) for nr in op.inputs[1:]]
     return op.name in MINUS and any(maker is not None and maker.name == "logsumexp" for maker in makers)
 
@@ -488,7 +488,7 @@ def _plus(seen: Observation, each: Through, term: Term) -> bool:
 
 
 def _grows(seen: Observation, op: Ran) -> bool:
-    """Whether what an op makes became larger from its first run to its last."""
+    """True if an op's result grew from its first run to its last."""
     sizes = [
         seen.values[one.outputs[0]].peak
         for one in seen.ops
@@ -518,7 +518,7 @@ def _asked_for(seen: Observation, each: Through) -> int | None:
 
 
 def _compared_sides(seen: Observation) -> Iterator[tuple[Ran, int, int]]:
-    """Each op that holds answers against labels: a loss, or a difference that is squared or taken as a magnitude."""
+    """Each op that compares predictions with labels: a loss, or a difference whose square or magnitude is used."""
     for op in seen.ops:
         if len(op.inputs) < 2 or not op.recorded:
             continue
@@ -551,7 +551,7 @@ def _soft_labels(seen: Observation, a: int, b: int) -> tuple[int, int] | None:
 
 
 def _pairs(seen: Observation) -> Iterator[Finding]:
-    """Inputs and their labels, each taken in a random order of its own."""
+    """Inputs and their labels, taken in different random orders."""
     shuffles = {nr for op in seen.ops if op.name == "randperm" for nr in op.outputs}
     if not shuffles:
         return
@@ -638,7 +638,7 @@ def _reordered(seen: Observation) -> Iterator[Finding]:
 
 
 def _along_rows(op: Ran, rank: int) -> bool:
-    """Whether an op moves whole rows, and not what stands within one."""
+    """True if an op moves whole rows, and nothing within a row."""
     dim = next(
         (op.options[key] for key in ("dim", "dims", "1", "2") if key in op.options), -1 if "sort" in op.name else None
     )
@@ -711,7 +711,7 @@ def _rows(seen: Observation) -> Iterator[Finding]:
 
 
 def _taken(seen: Observation, nr: int) -> dict[int, list[tuple[int, Ran]]]:
-    """From which data, and which rows of them in order, a value comes that was put together row by row."""
+    """The data, and the rows in order, that a value was put together from row by row."""
     found: dict[int, list[tuple[int, Ran]]] = {}
     for one in sorted(seen.above([nr])):
         op = seen.maker(seen.values[one])
@@ -749,7 +749,7 @@ def _outside_shuffles(seen: Observation) -> Iterator[Finding]:
 
 
 def _data_names(seen: Observation, nr: int) -> set[str]:
-    """The names of the data that a value comes from, parameters left out."""
+    """The names of the data that a value comes from, without parameters."""
     above = (seen.values[one] for one in seen.above([nr]))
     return {
         re.split(r"[\[.]", value.name)[0]

@@ -10,23 +10,23 @@ from collections.abc import Iterator
 from viz.diagnosis.finding import Finding, gets, listed, number
 from viz.diagnosis.observation import Held, Leaf, Moment, Observation, Part
 
-SMALL = 1e-6  # a step, against the size of what it changes
-STILL = 1e-5  # a change of the loss over all steps, against the loss
+SMALL = 1e-6  # a step, relative to the size of what it changes
+STILL = 1e-5  # a change of the loss over all steps, relative to the loss
 LEARNT = 1e-10  # a loss, in single precision, that cannot get much smaller
 LARGE = 3.0  # times that a loss grows over five passes or more; batches differ, so over fewer it takes
 AT_ONCE = 100.0
-GONE = 10.0  # times the first loss that all later ones are
-THROWN = 0.5  # a step, against the size of the weights, that throws them about
-LEAP = 2.0  # likewise, where the loss came down again
-NOTHING = 1e-4  # of a gradient: what is left of it where a line makes next to nothing of it
+GONE = 10.0  # all later losses are this many times the first
+THROWN = 0.5  # a step, relative to the size of the weights, that throws them around
+LEAP = 2.0  # likewise, if the loss came down again
+NOTHING = 1e-4  # the share of a gradient that is left if a line removes nearly all of it
 FACTORS = {"mul", "__mul__", "__rmul__", "div", "__truediv__"}
-EATEN = 0.3  # of the first size of the weights: below it they shrank
+EATEN = 0.3  # of the first size of the weights: below this they shrank
 TINY = 1e-30
 DECAYED = 1e-4  # of the first learning rate
 
 
 def find(seen: Observation) -> Iterator[Finding]:
-    """Parameters that no optimizer moves, and rates that are far off."""
+    """Parameters that no optimizer moves, and learning rates that are far off."""
     yield from _held(seen)
     yield from _wiped(seen)
     yield from _rate(seen)
@@ -268,7 +268,7 @@ def _rate(seen: Observation) -> Iterator[Finding]:
 
 
 def wiped(seen: Observation) -> int | None:
-    """The line that makes zeros of the gradients that a backward pass brought."""
+    """The line that turns the gradients of a backward pass into zeros."""
     return next((line for line, large, small in seen.clipped if large > 0 == small), None)
 
 
@@ -286,7 +286,7 @@ def _wiped(seen: Observation) -> Iterator[Finding]:
 
 
 def _shrunk(seen: Observation) -> tuple[int | None, str] | None:
-    """The line that makes next to nothing of the gradients: by clipping them, or by a factor of the loss."""
+    """The line that makes the gradients nearly vanish: it clips them, or scales the loss."""
     shrunk = list(seen.clipped)
     for op in seen.ops:
         before = [peak for nr in op.inputs if seen.values[nr].of_grad is not None and (peak := seen.values[nr].peak)]
@@ -317,7 +317,7 @@ def _shrunk(seen: Observation) -> tuple[int | None, str] | None:
 
 
 def _eaten(seen: Observation, held: Held, own: list[Moment]) -> Iterator[Finding]:
-    """A weight decay that outweighs the gradients: the weights shrink towards 0, whatever the data say."""
+    """A weight decay that outweighs the gradients: the weights shrink towards 0, whatever the data."""
     matrices = [leaf for leaf in (seen.leaves[nr] for nr in held.leaves) if len(leaf.shape) > 1 and leaf.gradients]
     if not held.decay or len(own) < 3 or not matrices:
         return
@@ -376,7 +376,7 @@ def _made_anew(seen: Observation) -> Iterator[Finding]:
 
 
 def _put_back(seen: Observation) -> Iterator[Finding]:
-    """Weights that a line sets back to what they were, between the steps."""
+    """Weights that a line resets between the steps."""
     for held in seen.optimizers:
         steps = [m for m in seen.moments if m.kind == "step" and m.who == held.nr and m.moved]
         again = [step for step in steps if step.put_back]
@@ -400,7 +400,7 @@ def _put_back(seen: Observation) -> Iterator[Finding]:
 
 
 def _held_twice(seen: Observation) -> Iterator[Finding]:
-    """One parameter that two optimizers move in turn, each for a loss of its own."""
+    """One parameter that two optimizers move in turn, for different losses."""
     for a, b in itertools.permutations(seen.optimizers, 2):
         own, all_of = set(a.leaves), set(b.leaves)
         if not own or not own <= all_of or (own == all_of and a.nr > b.nr) or a.line == b.line:
@@ -428,7 +428,7 @@ def _goes_through(seen: Observation, held: Held, rest: set[int]) -> bool:
 
 
 def _decayed(seen: Observation, held: Held, steps: list[Moment]) -> Iterator[Finding]:
-    """A scheduler that took the rate away in a few steps."""
+    """A scheduler that reduced the rate to nearly nothing in a few steps."""
     rates = [step.rate for step in steps if step.rate is not None]
     if not rates or not seen.schedules or rates[0] < max(rates):
         return

@@ -12,7 +12,7 @@ from viz.diagnosis.observation import Moment, Observation
 
 
 def find(seen: Observation) -> Iterator[Finding]:
-    """Gradients that add up, that are set back before they are used, or that never come."""
+    """Gradients that add up, are reset before they are used, or never come."""
     steps = [moment for moment in seen.moments if moment.kind in ("step", "update")]
     yield from _adding(seen, [step for step in steps if step.stale])
     yield from _emptied(seen)
@@ -33,7 +33,7 @@ def find(seen: Observation) -> Iterator[Finding]:
 
 
 def _not_called(seen: Observation, method: str) -> tuple[int | None, str, str]:
-    """A line that names a method and leaves out its parentheses, its code, and a sentence on it."""
+    """A line that names a method without parentheses, its code, and a sentence about it."""
     line = seen.places.where_not_called(method)
     code = seen.places.code(line)
     return line, code, f" Line {line}, `{code}`, names {method} but does not call it." if line else ""
@@ -59,7 +59,7 @@ def _adding(seen: Observation, stale: list[Moment]) -> Iterator[Finding]:
         return
     leaves = sorted({nr for step in stale for nr in step.stale})
     mixing = [each for each in seen.passes if each.stale & set(leaves) & set(each.got)]
-    own = [each for each in mixing if each.order < stale[0].order]  # the last of them is the pass that the step is for
+    own = [each for each in mixing if each.order < stale[0].order]  # the last of them belongs to the step
     adding = next(iter(own[-1:] or mixing), None)
     named, _, how = _not_called(seen, "zero_grad")
     line = named or (adding.line if adding is not None else stale[0].line)
@@ -85,7 +85,7 @@ def _emptied(seen: Observation) -> Iterator[Finding]:
             continue
         told.add(optimizer.nr)
         if wiped(seen) is not None or not any(each.got.get(leaf) for each in seen.passes for leaf in optimizer.leaves):
-            continue  # none of them ever got one: that is for others to tell
+            continue  # none of them ever got one: other detectors report that
         step = steps[-1]
         before = [m for m in seen.moments if m.order < step.order and m.kind == "zero"]
         last_zero = before[-1] if before else None
@@ -142,7 +142,7 @@ def _of_another_loss(seen: Observation) -> Iterator[Finding]:
 
 
 def _thrown_away(seen: Observation) -> Iterator[Finding]:
-    """Gradients set back before any step used them, while others of the same backward() were used."""
+    """Gradients that were reset before any step used them, while others of the same backward() were used."""
     lost = {nr for moment in seen.moments for nr in moment.thrown if not seen.passes[nr - 1].used}
     for line in dict.fromkeys(each.line for each in seen.passes if each.nr in lost):
         passes = [each.nr for each in seen.passes if each.line == line and each.done]

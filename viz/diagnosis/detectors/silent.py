@@ -40,11 +40,11 @@ ERRORS = {
     "cross_entropy",
     "nll_loss",
     "binary_cross_entropy",
-}  # to be made small
+}  # losses, which training makes smaller
 
 
 def find(seen: Observation) -> Iterator[Finding]:
-    """Causes that no engine says a word about."""
+    """Causes that no engine reports."""
     yield from _data_writes(seen)
     yield from _data_replaced(seen)
     yield from _functions(seen)
@@ -131,7 +131,7 @@ def _data_replaced(seen: Observation) -> Iterator[Finding]:
 
 
 def _behind_data(seen: Observation, value: Seen) -> Seen | None:
-    """The value whose memory is written to by way of `.data`; None where it is not."""
+    """The value whose memory is written to through `.data`, or None."""
     through = False
     for _ in range(20):
         op = seen.maker(value)
@@ -152,7 +152,7 @@ def _functions(seen: Observation) -> Iterator[Finding]:
             continue  # the slope of what is flat, or of what gives back its input, is only ever changed on purpose
         span = seen.places.defined(check.name, "backward")
         line = check.line
-        stands_in = check.flat or check.identity  # a straight-through estimator, or a gradient turned round on purpose
+        stands_in = check.flat or check.identity  # a straight-through estimator, or a gradient reversed on purpose
         what = "gives no gradient for" if check.missing else "disagrees with"
         yield Finding(
             "wrong-backward", line, not stands_in,
@@ -167,7 +167,7 @@ def _functions(seen: Observation) -> Iterator[Finding]:
 
 
 def _turned_round(seen: Observation, check: FunctionCheck, line: int | None) -> Iterator[Finding]:
-    """A Function that turns the gradient round: meant where something else teaches what stands before it."""
+    """A Function that reverses the gradient. It is intended if another loss teaches the layers before it."""
     name = f"{check.name}.apply"
     each = next((one for one in reversed(seen.passes) if one.done and one.kind == "backward"), None)
     if not (check.opposite and check.identity) or each is None:
@@ -188,11 +188,11 @@ def _turned_round(seen: Observation, check: FunctionCheck, line: int | None) -> 
 
 
 def _aliases(seen: Observation) -> Iterator[Finding]:
-    """Two names for one network or one state, where a copy was meant."""
+    """Two names for one network or one state, where a copy was intended."""
     two_names = any(one.kind != "state" for one in seen.aliases)
     for one in seen.aliases:
         if two_names and one.kind == "state" and one.line == one.used:
-            continue  # loaded as it was taken: that it changes nothing follows from the two names
+            continue  # loaded as it was taken, so it changes nothing: the two names already explain it
         code = seen.places.code(one.line)
         if one.kind == "shallow" and seen.steps:
             yield Finding(
@@ -256,7 +256,7 @@ def _steps_uphill(seen: Observation) -> Iterator[Finding]:
             continue
         root = seen.maker(seen.values[seen.passes[-1].roots[0]]) if seen.passes[-1].roots else None
         if held.maximises and (root is None or root.name not in ERRORS):
-            continue  # an objective that is to grow
+            continue  # an objective that should grow
         changed = [
             op.line for op in seen.ops if op.in_place and op.inputs and seen.values[op.inputs[0]].of_grad is not None
         ]
@@ -344,7 +344,7 @@ def _unseeded(seen: Observation) -> Iterator[Finding]:
         first, second = found[0], found[-1]
         turns = [m.who for m in seen.moments if m.kind == "step" and m.who in (first.nr, second.nr)]
         if turns != sorted(turns):
-            continue  # two parts of one training, which take their steps in turn
+            continue  # two parts of one training run, which take their steps in turn
         compared = (
             first.rate != second.rate or first.settings != second.settings or first.stack[-1:] != second.stack[-1:]
         )
@@ -410,7 +410,7 @@ def _first_taken(
 
 
 def _both_used(seen: Observation, *runs: Held) -> bool:
-    """Whether all are asked after the last pass, as the members of an ensemble are."""
+    """True if all are evaluated after the last pass, as the members of an ensemble are."""
     end = max((each.ops for each in seen.passes), default=0)
     return all(any(nr >= end for nr in seen.leaves[held.leaves[0]].used_by) for held in runs)
 

@@ -23,7 +23,7 @@ RECURRENT = ("rnn_", "lstm", "gru")
 NEAR = 4  # ops after a layer, within which its normalization runs
 PRODUCTS = {"mul", "__mul__", "__rmul__", "mul_"}
 SUMS = {"add", "__add__", "__radd__", "add_", "__iadd__", "sub", "__sub__", "sub_"}
-SHUT = 0.1  # of what comes, at most: a gate that is nearly shut
+SHUT = 0.1  # of the incoming gradient, at most: a gate that is nearly closed
 FEW = 16  # ops that make a gate out of the state before, or products that are looked at
 AGAIN = 3  # times that one op of a line runs, at least, where the line is a layer after another
 DEEP = 6  # ops of one line, or of lines that repeat, before a fall is a matter of depth
@@ -50,7 +50,7 @@ class Fall:
 
 
 def find(seen: Observation) -> Iterator[Finding]:
-    """A gradient that is a hundred-thousandth, or a hundred thousand times, of what it was at the other end."""
+    """A gradient that shrinks to a hundred-thousandth, or grows a hundred thousand times, from one end to the other."""
     kinds = {each.kind for each in seen.passes if each.done and each.roots}
     whole = [
         each
@@ -68,7 +68,7 @@ def find(seen: Observation) -> Iterator[Finding]:
     last = whole[-1]
     first = next(each for each in whole if each.line == last.line)
     found = list(_of_pass(seen, last))
-    if found and first is not last and _grew(first, last):  # a loss that grows: is it so by the steps alone?
+    if found and first is not last and _grew(first, last):  # the loss grows: is that due to the steps alone?
         before = {finding.kind for finding in _of_pass(seen, first, AT_FIRST)}
         found = [finding for finding in found if finding.kind in before]
     yield from (finding for finding in found if outgrown is None or finding.kind != "exploding")
@@ -115,7 +115,7 @@ def _outgrown(seen: Observation) -> Finding | None:
 
 
 def _larger(seen: Observation, fall: Fall, line: int | None) -> str:
-    """What helps against shrinking: another activation where one squashes, larger weights where those are small."""
+    """What helps against shrinking: another activation if one saturates, larger weights if they are small."""
     way = "weights of the size 1/sqrt(n) (nn.init.xavier_uniform_)"
     if not any(write.line == line for leaf in seen.leaves for write in leaf.writes):
         squashes = {name.strip("_") for name in fall.names if name in SQUASHES}
@@ -126,7 +126,7 @@ def _larger(seen: Observation, fall: Fall, line: int | None) -> str:
 
 
 def _smaller(stepped: tuple[int, float | None] | None) -> str:
-    """What helps against growth: smaller steps where each repetition adds a step, else smaller weights."""
+    """What helps against growth: smaller steps if each repetition adds a step, otherwise smaller weights."""
     if stepped is not None:
         size = f", here {stepped[1]:g}," if stepped[1] is not None else ""
         return (
@@ -160,7 +160,7 @@ def _stepped(seen: Observation, among: set[int]) -> tuple[int, float | None] | N
 
 
 def _of_pass(seen: Observation, each: Through, least: float = EXPLODES) -> Iterator[Finding]:
-    """What falls, or grows, by a factor of `least` in one pass."""
+    """The gradients that fall or grow by a factor of `least` in one pass."""
     sizes = {
         nr: peak for nr, peak in each.got.items() if 0 <= peak < math.inf and not _taken_out(seen, seen.leaves[nr])
     }
@@ -205,7 +205,7 @@ def _of_pass(seen: Observation, each: Through, least: float = EXPLODES) -> Itera
         and late / early > BY_HAND
         and (states := _of_states(seen, "exploding", within, early, late)).line != within
     ):
-        yield states  # somebody gave the weights that repeat their size
+        yield states  # the program set the size of the weights that repeat
     elif positive[largest] > least * max(1.0, big.size) and any(
         seen.ops[nr].name.startswith(RECURRENT) for nr in big.used_by
     ):
@@ -215,7 +215,7 @@ def _of_pass(seen: Observation, each: Through, least: float = EXPLODES) -> Itera
 
 
 def _taken_out(seen: Observation, leaf: Leaf) -> bool:
-    """Whether what a bias adds is taken out again by the normalization after it: its gradient is 0 but for rounding."""
+    """True if the normalization after a bias removes what it adds: its gradient is 0 except for rounding."""
     if len(leaf.shape) != 1:
         return False
     for nr in leaf.used_by[-NEAR:]:
@@ -226,7 +226,7 @@ def _taken_out(seen: Observation, leaf: Leaf) -> bool:
 
 
 def _inside(seen: Observation, line: int, leaf: Leaf, size: float) -> Finding:
-    """A recurrence that is one op: what repeats in it is not seen, but what comes out."""
+    """A recurrence that is one op: its repetitions are not visible, only its results."""
     name = seen.called([leaf.nr])
     user = seen.ops[leaf.used_by[-1]]
     return Finding(
@@ -241,7 +241,7 @@ def _inside(seen: Observation, line: int, leaf: Leaf, size: float) -> Finding:
 def _along(
     seen: Observation, each: Through, leaf: Leaf, arrived: dict[int, float]
 ) -> tuple[list[float], dict[int | None, Fall]]:
-    """The gradients on the longest way from the loss to a leaf, and what each line does to them."""
+    """The gradients on the longest path from the loss to a leaf, and what each line does to them."""
     values = [nr for nr in leaf.values if nr < len(seen.values)]
     order = {nr: place for place, (nr, _) in enumerate(each.reached)}
     users = [
@@ -336,7 +336,7 @@ def _wrote_by_hand(seen: Observation, nr: int, since: int) -> int | None:
 
 
 def _chosen_by_hand(seen: Observation, ops: list[Ran]) -> bool:
-    """Whether a number of the program's own gave most of the weights of some ops their size."""
+    """True if a number in the program set the size of most of the weights of some ops."""
     weights = [
         seen.leaves[leaf]
         for op in ops
@@ -418,7 +418,7 @@ def _within(seen: Observation, each: Through, arrived: dict[int, float]) -> tupl
 
 
 def _steady(peaks: list[float]) -> bool:
-    """Whether a series falls or grows nearly all the way."""
+    """True if a series falls or grows nearly all the way."""
     down = sum(b < a for a, b in itertools.pairwise(peaks))
     up = sum(b > a for a, b in itertools.pairwise(peaks))
     return max(down, up) >= 0.8 * (len(peaks) - 1)

@@ -1,4 +1,4 @@
-"""Who gave a weight its size: an initialiser, a write, or the line that made it by hand."""
+"""What set the size of a weight: an initialiser, a write, or the line that made it by hand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SOUND = ("xavier", "kaiming", "orthogonal", "eye", "dirac")
 
 
 def sized(seen: Observation, leaf: Leaf) -> int | None:
-    """The line that gave a weight its size by a number of its own; None where a layer, or a usual initialiser, chose it."""
+    """The line that set a weight's size with its own number; None if a layer, or a usual initialiser, chose it."""
     if len(leaf.shape) < 2:
         return None
     written = [write for write in leaf.writes if write.kind in ("init", "write") and write.line and write.after == 0]
@@ -44,7 +44,7 @@ def outweighs(seen: Observation, value: Seen) -> int | None:
 
 
 def _leaf(seen: Observation, nr: int) -> Leaf | None:
-    """The leaf that a value is, or is a turned view of."""
+    """The leaf that a value is, or is a transposed view of."""
     value = seen.values[nr]
     for _ in range(4):
         if value.leaf is not None:
@@ -57,6 +57,6 @@ def _leaf(seen: Observation, nr: int) -> Leaf | None:
 
 
 def _share(weight: Seen, given: float, op: Ran) -> float:
-    """About how large what a weight, or a bias, brings to the result of a layer is."""
+    """About how large the contribution of a weight, or a bias, to the result of a layer is."""
     peak = weight.peak or 0.0
     return peak * given if len(weight.shape) > 1 else peak

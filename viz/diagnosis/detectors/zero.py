@@ -30,12 +30,12 @@ RELUS = {"relu", "relu_", "relu6", "threshold", "hardtanh", "hardswish", "hardsi
 CLAMPS = {"relu6", "relu6_", "clamp", "clip", "clamp_", "clamp_min", "clamp_max", "minimum", "maximum", "hardtanh"}
 SQUASHES = {"sigmoid", "tanh", "softmax", "log_softmax", "sigmoid_", "tanh_", "erf", "softmin", "logsigmoid"}
 BOUNDED = {"sigmoid", "tanh", "sigmoid_", "tanh_"}
-LOST = 1e-20  # a gradient below which what follows is 0 for want of digits: it vanished before
-FAR_OUT = 20.0  # an input at which a sigmoid or tanh is flat in single precision
-MOST_UNITS = 0.9  # of the results of a sigmoid or tanh: where these lie at the bound, most units learn nothing
+LOST = 1e-20  # a gradient below this underflows to 0 in the next ops: it vanished before
+FAR_OUT = 20.0  # an input where a sigmoid or tanh is flat in single precision
+MOST_UNITS = 0.9  # of the results of a sigmoid or tanh: if these lie at the bound, most units learn nothing
 MOST_ROWS = 0.8  # of the rows of a softmax, likewise
-THROWN = 0.5  # a step, against the size of the weights, that can kill a unit
-FALLEN = 0.05  # of the first loss: below it a model has learnt
+THROWN = 0.5  # a step, relative to the size of the weights, that can kill a unit
+FALLEN = 0.05  # of the first loss: below this a model has learnt
 HARDLY = 0.02  # of a gradient: the most that a nearly saturated op lets pass
 PRODUCTS = {
     "mul",
@@ -85,12 +85,12 @@ LAYERS = {
     "einsum",
     "conv1d",
     "conv2d",
-}  # where a row, or a column, is a unit
+}  # products whose weight has a unit in each row or column
 CLASS_LOSSES = {"cross_entropy", "cross_entropy_loss"}
 
 
 def find(seen: Observation) -> Iterator[Finding]:
-    """Ops that turn a gradient into zeros, units that stay the same, and a softmax too many."""
+    """Ops that turn a gradient into zeros, units that stay equal, and a second softmax."""
     yield from _twice_softmax(seen)
     yield from _blocked(seen)
     yield from _equal_units(seen)
@@ -103,7 +103,7 @@ def _blocked(seen: Observation) -> Iterator[Finding]:
     if not passes:
         return
     last = {leaf.nr: leaf for leaf in seen.trained()}
-    dead: dict[int, int] = {}  # leaf -> pass in which all that came was zero
+    dead: dict[int, int] = {}  # leaf -> pass in which only zeros came
     for leaf in last.values():
         peaks = [peak for _, peak in leaf.gradients]
         if peaks and (all(peak == 0 for peak in peaks) or _died(seen, leaf) is not None):
@@ -134,7 +134,7 @@ def _blocked(seen: Observation) -> Iterator[Finding]:
             f"{listed(finding.tensors)} was exactly 0."
         )
         if finding.kind == "zero" and not everything and sum(len(leaf.shape) > 1 for leaf in leaves) < 2:
-            continue  # a bias whose parts cancel is no cause
+            continue  # a bias whose parts cancel is not a cause
         finding.certain = finding.certain or (everything and passes_seen > 1 and finding.kind != "zero")
         yield finding
 
@@ -191,7 +191,7 @@ def _cause(seen: Observation, each: Through, leaf: Leaf) -> Finding | None:
 
 def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int]) -> Finding | None:
     if "dropout" in op.name:
-        return None  # how much a dropout drops is told elsewhere
+        return None  # another detector reports how much a dropout drops
     code = f"Line {op.line}, `{seen.places.code(op.line)}`:"
     path = chain[::-1]
     lines = [op.line or 0]
@@ -304,7 +304,7 @@ def _zero_factor(seen: Observation, op: Ran, given: Seen) -> tuple[str, int | No
         if other.nr != given.nr and other.peak == 0:
             first = _first_zero(seen, other)
             if first is None:
-                return None  # how much a dropout drops is told elsewhere
+                return None  # another detector reports how much a dropout drops
             if first.leaf is not None:
                 leaf = seen.leaves[first.leaf]
                 written = [write.line for write in leaf.writes if write.kind in ("init", "write") and write.line]
@@ -379,10 +379,10 @@ def layer_line(seen: Observation, op: Ran) -> int | None:
 
 @dataclass
 class _Call:
-    """One call of a sigmoid, tanh or softmax: what it let through, and the share of its results that lie at the bound."""
+    """One call of a sigmoid, tanh or softmax: the gradient it passed on, and the share of its results at the bound."""
 
     op: Ran
-    passed: float  # of the largest gradient that came
+    passed: float  # of the largest gradient that arrived
     bound: float
     peak: float  # of its input
 
@@ -423,7 +423,7 @@ def _nearly_flat(seen: Observation) -> Iterator[Finding]:
 
 
 def _normed_alone(seen: Observation) -> Iterator[Finding]:
-    """A layer norm over one number: it takes its mean from it, and 0 is left, whatever came in."""
+    """A layer norm over one number: it subtracts the mean, which is the number itself, so the result is always 0."""
     told = set()
     for op in seen.ops:
         shape = op.options.get("normalized_shape", op.options.get("1"))
@@ -443,7 +443,7 @@ def _normed_alone(seen: Observation) -> Iterator[Finding]:
 
 
 def _equal_units(seen: Observation) -> Iterator[Finding]:
-    """Weights whose units are the same before and after every step: they compute one thing."""
+    """Weights whose units are equal before and after every step, so all of them compute the same."""
     for leaf in seen.trained():
         rows = _units_are_rows(seen, leaf)
         if rows is None:

@@ -1,1 +1,1 @@
-"""Watches a program while it runs, as light summaries: ops, values, leaves, modules, optimizers and backward passes."""
+"""Watches a running program and keeps light summaries: ops, values, leaves, modules, optimizers, backward passes."""

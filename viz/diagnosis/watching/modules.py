@@ -1,4 +1,4 @@
-"""The modules of a run: their paths and parameters, their calls, and those that nobody registered."""
+"""The modules of a run: their paths, parameters and calls, and modules that were not registered."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from viz.diagnosis.observation import Alias, Moment, Part, Write
 from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Register, Watch, weak
 
-WIDEST = 256  # things in a plain list of a module that are looked at
+WIDEST = 256  # objects in a plain list of a module that are examined
 
 
 class Modules:
-    """Knows the modules, and wraps the methods of `nn.Module` through which they go.
+    """Keeps track of the modules, and wraps the methods of `nn.Module` that they use.
 
     Args:
         watch: the run.
@@ -44,7 +44,7 @@ class Modules:
         return type(module).__module__.partition(".")[0] == self.watch.engine.name
 
     def know(self, root: Any, name: str = "") -> None:
-        """Learn the paths of a module, of those inside it, and of its parameters; also of those that it merely keeps."""
+        """Learn the paths of a module, of modules inside it, and of its parameters, registered or not."""
         seen = self.watch.seen
         with self.watch.aside():
             for path, module in root.named_modules(prefix=name):
@@ -70,7 +70,7 @@ class Modules:
                     if self.watch.engine.is_tensor(kept) and kept.requires_grad and self.watch.is_leaf(kept):
                         leaf = seen.leaves[
                             self.values.leaf(kept)
-                        ]  # no Parameter: nobody who asks for parameters() gets it
+                        ]  # not a Parameter, so parameters() does not return it
                         leaf.name = leaf.name or f"{path}.{attribute}".lstrip(".")
                         leaf.kept_by = part.nr
                     if attribute.startswith("_") or not isinstance(kept, (list, tuple, dict)):
@@ -80,7 +80,7 @@ class Modules:
                         self._loose(thing, module, part, f"{path}.{attribute}[{number}]".lstrip("."), attribute)
 
     def _loose(self, thing: Any, module: Any, part: Part, path: str, attribute: str) -> None:
-        """A module or parameter in a plain list of a module: nobody who asks for parameters() is told of it."""
+        """A module or parameter in a plain list of a module, which parameters() does not return."""
         seen = self.watch.seen
         if self.watch.engine.is_module(thing) and not any(thing is one for one in module.modules()):
             inner = seen.parts[self.part(thing)]
@@ -100,7 +100,7 @@ class Modules:
                 array = self.watch.engine.array(variance)
                 part.untrained_statistics += bool((array == 1).all())
 
-    # what takes the place of nn.Module's methods
+    # the replacements of nn.Module's methods
 
     def around_state(self, state_dict: Any) -> Any:
         """`state_dict()`: which line took it, and after how many steps."""
@@ -149,7 +149,7 @@ class Modules:
                         self.watch.seen.aliases.append(Alias("state", line, self.watch.line(), text))
             result = load(module, state, *args, **kwargs)
             if self.watch.looking and (line := self.watch.line()) is not None:
-                with self.watch.aside():  # not every engine shows each copy
+                with self.watch.aside():  # an engine may not show each copy
                     for parameter in module.parameters():
                         writes = self.watch.seen.leaves[self.values.leaf(parameter)].writes
                         writes.append(

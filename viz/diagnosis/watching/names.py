@@ -17,12 +17,12 @@ from viz.recording.reader import tensors_in
 COPY = re.compile(
     r"target|teacher|old|ema|frozen|ref|prev|best|momentum|copy|backup|initial|anchor|slow|key|snapshot|saved"
 )
-MOST_DEEP = 3  # objects in objects that are looked into
-NAMING_PASSES = 5  # backward passes at which the program's variables are looked through
+MOST_DEEP = 3  # levels of objects in objects that are searched
+NAMING_PASSES = 5  # backward passes at which the program's variables are searched
 
 
 def _content(cell: Any) -> Any:
-    """What a variable that a function closes over stands for; None while it stands for nothing."""
+    """The value of a variable that a function closes over; None if it has none yet."""
     try:
         return cell.cell_contents
     except ValueError:
@@ -45,7 +45,7 @@ class Names:
         self._lines: dict[str, int | None] = {}
 
     def harvest(self, frame: FrameType | None) -> None:
-        """Learn the names that the program's variables have now, in every frame of it that runs."""
+        """Learn the current names of the program's variables, in all of its running frames."""
         if len(self.watch.seen.passes) > NAMING_PASSES:
             return
         with self.watch.aside():
@@ -55,7 +55,7 @@ class Names:
                 frame = frame.f_back
 
     def learn(self, variables: dict[str, Any]) -> None:
-        """Learn what the names of a frame or a namespace stand for, and what they keep alive."""
+        """Learn the values behind the names of a frame or a namespace, and what they keep alive."""
         with self.watch.aside():
             self._name(variables)
             self._kept(variables)
@@ -91,7 +91,7 @@ class Names:
             self._look_into(key, one, met, deep + 1)
 
     def _is_own(self, thing: Any) -> bool:
-        """Whether a thing is a class that the program's own text defines, or an object of one."""
+        """True for a class that the program's own text defines, and for an object of one."""
         if not hasattr(thing, "__dict__"):
             return False
         kind = thing if isinstance(thing, type) else type(thing)
@@ -117,13 +117,11 @@ class Names:
                 if nr is not None:
                     value = seen.values[nr]
                     value.name = value.name or name + path
-                    if (
-                        value.op is None and value.leaf is None and value.name == name
-                    ):  # no call showed where it was made
+                    if value.op is None and value.leaf is None and value.name == name:  # no observed call made it
                         value.line = self._line_of(name) or value.line
 
     def _also_called(self, module: Any, name: str, variables: dict[str, Any]) -> None:
-        """A network under a second name that speaks of a copy, such as `target`."""
+        """A network under a second name that suggests a copy, such as `target`."""
         if not COPY.search(name.lower()):
             return
         other = next((key for key, one in variables.items() if one is module and not COPY.search(key.lower())), None)

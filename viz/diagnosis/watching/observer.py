@@ -1,4 +1,4 @@
-"""Watches a program while it runs: every op, pass, step and mode of either engine, as light summaries.
+"""Watches a running program: every op, pass, step and mode of either engine, as light summaries.
 
 Ops are seen by a function mode, gradients by hooks on nodes and leaves, modules and optimizers by their base classes' own
 methods, which are put back afterwards. Nothing is copied: of a tensor its shape and its largest magnitude are kept.
@@ -45,12 +45,12 @@ class Observer:
 
     @property
     def seen(self) -> Observation:
-        """All that was seen so far."""
+        """Everything that was seen so far."""
         return self._watch.seen
 
     @contextmanager
     def watching(self) -> Iterator[Observer]:
-        """A context in which everything is seen; what it puts in place is taken away at its end."""
+        """A context in which everything is observed. At its end it removes what it installed."""
         with ExitStack() as stack:
             stack.callback(self._close)
             stack.enter_context(surrounded(self._watch, self._ops, self._modules, self._optimizers))
@@ -63,7 +63,7 @@ class Observer:
         self._values.close()
 
     def introduce(self, thing: Any, name: str = "") -> None:
-        """Tell of a module or an optimizer that was there before; `name` is what the program calls it."""
+        """Register an existing module or optimizer; `name` is its name in the program."""
         if self._watch.engine.is_module(thing):
             self._modules.know(thing, name)
         elif hasattr(thing, "param_groups"):
@@ -74,5 +74,5 @@ class Observer:
         return self._modules.part(module)
 
     def learn(self, variables: dict[str, Any]) -> None:
-        """Learn what the names of a frame or a namespace stand for, and what they keep alive."""
+        """Learn the values behind the names of a frame or a namespace, and what they keep alive."""
         self._names.learn(variables)

@@ -12,7 +12,7 @@ from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Watch
 from viz.diagnosis.watching.writes import Writes
 
-MOST_OPS = 60_000  # that are written down; past them a program runs on unseen
+MOST_OPS = 60_000  # ops that are recorded; after them the program runs unobserved
 MOST_USES = 200  # ops that are noted for one leaf
 EXITS = {"item", "tolist", "numpy", "__float__", "__int__", "__bool__", "__array__", "__index__"}
 BOUNDED = {"sigmoid", "tanh", "sigmoid_", "tanh_", "softmax"}
@@ -58,7 +58,7 @@ class Ops:
         return Mode()
 
     def called(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Run one call, and note it where it is an op, a pass, a write, or a way out of the engine."""
+        """Run one call, and note it if it is an op, a pass, a write, or an exit from the engine."""
         watch = self.watch
         if not watch.looking:
             return func(*args, **kwargs)
@@ -102,7 +102,7 @@ class Ops:
         return result
 
     def before(self, tensors: list[Any], lines: tuple[int, ...]) -> tuple[tuple[int, ...], list[int]]:
-        """The values that an op is given, and how often each tensor was changed before it."""
+        """The values that an op receives, and how often each tensor was changed before it."""
         inputs: tuple[int, ...] = ()
         with self.watch.aside():
             line = lines[0] if lines else None
@@ -172,7 +172,7 @@ class Ops:
             self.values.hear_node(node, tuple(places))
 
     def asked(self, tensor: Any) -> None:
-        """The program read a tensor's `.grad`; of what is no leaf there is none."""
+        """Note that the program read a tensor's `.grad`. A tensor that is not a leaf has none."""
         with self.watch.aside():
             leaf, nr = self.values.known_leaf(tensor), self.values.known(tensor)
             if leaf is not None:
@@ -185,7 +185,7 @@ class Ops:
                 self.watch.seen.asked_unrequired[nr] = self.watch.line()
 
     def _hooked(self, args: Any) -> None:
-        """The program puts a hook on a leaf: what it does to a gradient is seen in the steps."""
+        """Note that the program puts a hook on a leaf. Its effect on the gradient shows in the steps."""
         line = self.watch.line()
         with self.watch.aside():
             if line is not None and self.watch.engine.is_tensor(args[0]) and self.watch.is_leaf(args[0]):
@@ -230,7 +230,7 @@ class Ops:
 
 
 def _whole_numbers(item: Any) -> bool:
-    """Whether an argument is a shape or a list of dimensions."""
+    """True if an argument is a shape or a list of dimensions."""
     return isinstance(item, (tuple, list)) and 0 < len(item) < 9 and all(type(one) is int for one in item)
 
 

@@ -1,4 +1,4 @@
-"""The optimizers of a run: what they hold, when they step and zero, and how far a step goes."""
+"""The optimizers of a run: what they hold, when they call step and zero_grad, and how far a step goes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from viz.diagnosis.watching.writes import Writes
 
 @dataclass
 class _Step:
-    """One call of `step()` under way."""
+    """A running call of `step()`."""
 
     lines: tuple[int, ...]
     held: int
@@ -31,13 +31,13 @@ class _Step:
 
 
 class Optimizers:
-    """Knows the optimizers, and wraps the methods through which they go.
+    """Keeps track of the optimizers, and wraps their methods.
 
     Args:
         watch: the run.
         values: numbers of its values and leaves.
         writes: what was written into leaves.
-        names: the program's names, which are learnt where an optimizer is made.
+        names: the program's names, which are read when an optimizer is made.
     """
 
     def __init__(self, watch: Watch, values: Values, writes: Writes, names: Names) -> None:
@@ -76,7 +76,7 @@ class Optimizers:
                         seen.leaves[leaf].held.append(nr)
         return nr
 
-    # what takes the place of their methods
+    # the replacements of their methods
 
     def around_group(self, add: Any) -> Any:
         """`add_param_group`, which making an optimizer calls too."""
@@ -98,7 +98,7 @@ class Optimizers:
         return add_param_group
 
     def _refused(self, args: Any) -> None:
-        """An optimizer did not take what it was given: a tensor that is no leaf has no `.grad` for it to use."""
+        """Note that an optimizer refused a tensor: one that is not a leaf has no `.grad` to use."""
         line = self.watch.line()
         with self.watch.aside():
             for tensor in self.watch.tensors(args):
@@ -176,7 +176,7 @@ class Optimizers:
             self._used(run, optimizer)
 
     def _used(self, run: _Step, optimizer: Any) -> None:
-        """What the step finds in `.grad`, now or after one more call of its closure."""
+        """The contents of `.grad` that the step finds, now or after one more call of its closure."""
         with self.watch.aside():
             run.empty = not any(p.grad is not None and self.watch.peak(p.grad) for p in run.parameters)
             run.stale |= set(self.writes.stale(run.leaves))
@@ -225,7 +225,7 @@ class Optimizers:
         return bool(moved) and bool(run.leaves) and alike
 
     def _uphill(self, run: _Step) -> bool | None:
-        """Whether the step went along the gradients of the last pass; None where it did neither."""
+        """True if the step went along the gradients of the last pass, False if against them, None if neither."""
         along = 0.0
         for p, nr, old in zip(run.parameters, run.leaves, run.before, strict=True):
             brought = self.values.brought.pop(nr, None)
@@ -234,7 +234,7 @@ class Optimizers:
         return along > 0 if along and np.isfinite(along) else None
 
     def around_schedule(self, init: Any) -> Any:
-        """The making of a learning-rate scheduler: which class, in which line."""
+        """Note the class of a new learning-rate scheduler, and the line that makes it."""
 
         @functools.wraps(init)
         def __init__(scheduler: Any, *args: Any, **kwargs: Any) -> None:
@@ -249,7 +249,7 @@ class Optimizers:
     def _moved(
         self, parameters: list[Any], leaves: list[int], before: list[np.ndarray], line: int | None, order: int
     ) -> float | None:
-        """How far a step went, against the size of what it moved; noted for each leaf."""
+        """Note for each leaf how far a step moved it, relative to its size."""
         seen = self.watch.seen
         furthest, largest = 0.0, 0.0
         for p, nr, old in zip(parameters, leaves, before, strict=True):

@@ -1,4 +1,4 @@
-"""The backward passes of a run: `backward()` and `grad()`, with what they were given and what came of them."""
+"""The backward passes of a run: `backward()` and `grad()`, with their arguments and results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Passes:
         watch: the run.
         values: numbers of its values and leaves.
         writes: what was written into leaves.
-        names: the program's names, which are learnt before a pass.
+        names: the program's names, which are read before a pass.
     """
 
     def __init__(self, watch: Watch, values: Values, writes: Writes, names: Names) -> None:
@@ -71,13 +71,13 @@ class Passes:
         )  # fmt: skip
 
     def _take(self, current: Through, tensors: list[Any]) -> None:
-        """Note what the pass begins with."""
+        """Note the state at the start of the pass."""
         current.roots = [self.values.value(tensor, current.line) for tensor in tensors]
         if tensors and tensors[0].numel() == 1:
             current.loss = float(tensors[0].detach().item())
 
     def _handed_out(self, current: Through, given: Any, result: Any) -> None:
-        """`grad()` puts nothing into `.grad`: what it returns is the leaves' gradient."""
+        """`grad()` writes no `.grad`: its results are the leaves' gradients."""
         for tensor, gradient in zip(self.watch.tensors([given]), self.watch.tensors([result]), strict=False):
             if self.watch.is_leaf(tensor):
                 nr = self.values.leaf(tensor)

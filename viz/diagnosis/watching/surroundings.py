@@ -1,4 +1,4 @@
-"""What is put around the engine while a program is watched, and taken away at its end."""
+"""Wrappers around the engine while a program is watched. They are removed at the end."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def surrounded(watch: Watch, ops: Ops, modules: Modules, optimizers: Optimizers)
                 stepping.add(one)
                 replaced.put(one, "step", optimizers.around_step)
 
-    optimizers.met = watch_steps  # a class that the program defines, or that is imported when it is asked for
+    optimizers.met = watch_steps  # a class that the program defines, or that is imported on first use
     for kind in (optim.Optimizer, *_below(optim.Optimizer)):
         watch_steps(kind)
     schedulers = optim.lr_scheduler
@@ -93,7 +93,7 @@ def surrounded(watch: Watch, ops: Ops, modules: Modules, optimizers: Optimizers)
 
 
 def _shuffling(watch: Watch) -> type[np.random.Generator]:
-    """A generator of NumPy that tells where it draws an order."""
+    """A generator of NumPy that reports where it draws an order."""
 
     class Generator(np.random.Generator):
         def shuffle(self, *args: Any, **kwargs: Any) -> Any:
@@ -108,7 +108,7 @@ def _shuffling(watch: Watch) -> type[np.random.Generator]:
 
 
 def _shuffling_state(watch: Watch) -> type[np.random.RandomState]:
-    """NumPy's older generator, which tells where it draws an order; what others made counts as one of it."""
+    """NumPy's older generator, which reports where it draws an order. Other instances count as instances of it."""
 
     class Kind(type):
         def __instancecheck__(cls, one: Any) -> bool:
@@ -133,7 +133,7 @@ def _drew(watch: Watch) -> None:
 
 
 class _Replaced:
-    """Attributes of classes and modules that stand in for others, until they are put back."""
+    """Replaced attributes of classes and modules, until they are restored."""
 
     _ABSENT = object()
 
@@ -141,12 +141,12 @@ class _Replaced:
         self._before: list[tuple[Any, str, Any]] = []
 
     def put(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
-        """Replace `owner.name` by what `make` makes of it."""
+        """Replace `owner.name` with the result of `make`."""
         self._before.append((owner, name, vars(owner).get(name, self._ABSENT)))
         setattr(owner, name, make(getattr(owner, name)))
 
     def undo(self) -> None:
-        """Put everything back, the last first."""
+        """Restore everything, the last replacement first."""
         for owner, name, before in reversed(self._before):
             if before is self._ABSENT:
                 delattr(owner, name)
@@ -156,7 +156,7 @@ class _Replaced:
 
 @contextmanager
 def _hearing(watch: Watch) -> Iterator[None]:
-    """Hear the warnings that the program is given, each with its line."""
+    """Collect the warnings that the program gets, each with its line."""
 
     def show(message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
         watch.seen.warnings.append((str(message), watch.line()))
@@ -168,7 +168,7 @@ def _hearing(watch: Watch) -> Iterator[None]:
 
 
 class _Around:
-    """What takes the place of initialisers, seeds, `Function.apply` and `.data`."""
+    """The replacements of initialisers, seeds, `Function.apply` and `.data`."""
 
     def __init__(self, watch: Watch, ops: Ops) -> None:
         self.watch = watch
@@ -274,7 +274,7 @@ class _Around:
         return __deepcopy__
 
     def apply(self, apply: Any) -> Any:
-        """`Function.apply`, which the mode does not show: it is one op, and what ran inside it is its own affair."""
+        """`Function.apply`, which the mode does not show: it counts as one op, whatever ran inside."""
 
         @functools.wraps(apply)
         def wrapped(kind: Any, *args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Which value a tensor is now, which leaf it is, and which gradients come to both."""
+"""The current value of a tensor, the leaf that it is, and the gradients that reach both."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from viz.diagnosis.observation import Leaf, Ran, Seen
 from viz.diagnosis.watching.watch import Register, Watch, weak
 from viz.engines import ACCUMULATE
 
-MOST_NODES = 5_000  # that are walked over to find where a value came from
-MOST_HANDLES = 20_000  # of hooks on nodes; the older half is of graphs that are long gone
+MOST_NODES = 5_000  # nodes that are visited to find where a value came from
+MOST_HANDLES = 20_000  # hooks on nodes; the older half belongs to graphs that no longer exist
 
 
 class Values:
@@ -36,7 +36,7 @@ class Values:
         self._hooks_before: list[tuple[Any, Any]] = []
 
     def close(self) -> None:
-        """Take every hook away."""
+        """Remove every hook."""
         for handle in (*self._on_nodes, *self._on_leaves):
             handle.remove()
         for tensor, hooks in self._hooks_before:
@@ -47,19 +47,19 @@ class Values:
         self._hooks_before.clear()
 
     def known(self, tensor: Any) -> int | None:
-        """The number of the value that a tensor is now; None where it was changed since, or never seen."""
+        """The number of a tensor's current value; None if it was changed since it was last seen, or never seen."""
         reference, nr, version = self._tensor.get(id(tensor), (None, 0, 0))
         if reference is None or reference() is not tensor:
             return None
         return nr if version == self.watch.version(tensor) else None
 
     def last(self, tensor: Any) -> Seen | None:
-        """The value that a tensor was when it was looked at last, also where it was changed since."""
+        """The value of a tensor when it was last seen, even if it was changed since."""
         reference, nr, _ = self._tensor.get(id(tensor), (None, 0, 0))
         return self.watch.seen.values[nr] if reference is not None and reference() is tensor else None
 
     def value(self, tensor: Any, line: int | None = None, op: int | None = None, base: int | None = None) -> int:
-        """The number of the value that a tensor is now; a new one where it has not been seen like this."""
+        """The number of a tensor's current value; a new number if this value has not been seen."""
         seen = self.watch.seen
         if op is None and (nr := self.known(tensor)) is not None:
             value = seen.values[nr]
@@ -139,12 +139,12 @@ class Values:
     # leaves
 
     def known_leaf(self, tensor: Any) -> Leaf | None:
-        """The leaf that a tensor is, where it has been met."""
+        """The leaf that a tensor is; None if it has not been seen."""
         nr = self._leaves[tensor]
         return None if nr is None else self.watch.seen.leaves[nr]
 
     def leaf(self, tensor: Any, line: int | None = None) -> int:
-        """The number of a leaf; it is listened to from now on."""
+        """The number of a leaf. Its gradients are observed from now on."""
         seen = self.watch.seen
         leaf = self.known_leaf(tensor)
         if leaf is not None:
@@ -158,18 +158,18 @@ class Values:
         self._leaves[tensor] = nr
         self._listen(tensor, nr)
         if (known := self.known(tensor)) is not None and self.watch.is_leaf(tensor) and seen.values[known].leaf is None:
-            seen.values[known].leaf = nr  # it was computed with before anybody knew that it is to learn
+            seen.values[known].leaf = nr  # ops used it before it was known that it learns
             seen.leaves[nr].values.append(known)
         return nr
 
     def leaves(self) -> list[tuple[Leaf, Any]]:
-        """The leaves that are still there, with their tensors."""
+        """The leaves that still exist, with their tensors."""
         return [(self.watch.seen.leaves[nr], tensor) for tensor, nr in self._leaves.alive()]
 
     # gradients
 
     def hear_node(self, node: Any, places: tuple[tuple[int, int], ...]) -> None:
-        """Listen to a node: `places` are its outputs, each with its value."""
+        """Observe a node: `places` are its outputs, each with its value."""
         for number, nr in places:
             self._nodes[node._sequence_nr(), node.name(), number] = nr
         self._on_nodes.append(node.register_prehook(functools.partial(self._arrived, places)))

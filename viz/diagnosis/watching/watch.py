@@ -1,4 +1,4 @@
-"""What all that watch one run share: the engine, the program's text, what was seen, and what is running now."""
+"""The state that all observers of one run share: the engine, the program's text, what was seen, what runs now."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from viz.diagnosis.observation import Observation, Through
 from viz.diagnosis.places import Places
 from viz.engines import Engine
 
-SAMPLE = 64  # numbers of a leaf that are looked at before and after a step
-SPREAD = 1_024  # numbers of a result that are looked at for its bound
-SLOPE = 1e-3  # how far from its bound a sigmoid, tanh or softmax is flat
+SAMPLE = 64  # numbers of a leaf that are examined before and after a step
+SPREAD = 1_024  # numbers of a result that are examined for its bound
+SLOPE = 1e-3  # distance from its bound at which a sigmoid, tanh or softmax is flat
 SMALL = 100_000  # numbers, up to which NumPy finds the largest as soon as the engine does
 
 
@@ -32,7 +32,7 @@ class Watch:
     Attributes:
         seen: all that was seen so far.
         active: whether the run is under way.
-        within: calls of ours under way, in which nothing is looked at.
+        within: our own running calls, in which nothing is observed.
         running: modules whose forward runs, outermost first.
         passing: the backward pass that runs now.
     """
@@ -51,14 +51,14 @@ class Watch:
 
     @property
     def looking(self) -> bool:
-        """Whether what runs now is the program's own."""
+        """True if the program's own code runs now."""
         return self.active and not self.within
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """A context in which reading a tensor is not seen as the program's.
+        """A context in which reading a tensor does not count as the program's.
 
-        What goes wrong in it is ours, and is noted in `seen.troubles`: the program must not hear of it.
+        Errors in it are ours: they are noted in `seen.troubles`, and the program must not notice them.
         """
         self.within += 1
         try:
@@ -71,7 +71,7 @@ class Watch:
             self.within -= 1
 
     def following(self) -> int:
-        """The place of the next thing in the order of all that happens."""
+        """The position of the next event in the order of all events."""
         self._order += 1
         return self._order
 
@@ -84,13 +84,13 @@ class Watch:
         return next(iter(self.places.stack(sys._getframe(1))[0]), None)
 
     def sample(self, tensor: Any) -> np.ndarray:
-        """A few of a tensor's numbers, spread over it, as an array of their own."""
+        """A few of a tensor's numbers, spread over it, as a new array."""
         flat = _stored(tensor.detach()).reshape(-1)
         stride = max(1, flat.numel() // SAMPLE)
         return np.array(self.engine.array(flat[::stride]), dtype=np.float64)
 
     def version(self, tensor: Any) -> int:
-        """How often a tensor was changed in place; 0 where it does not count."""
+        """How often a tensor was changed in place; 0 if it does not count."""
         try:
             return int(tensor._version)
         except RuntimeError:
@@ -104,7 +104,7 @@ class Watch:
             return False
 
     def extremes(self, tensor: Any) -> tuple[float | None, float | None]:
-        """The largest magnitude, and for small tensors the smallest number; (None, None) for what has no numbers."""
+        """The largest magnitude and, for small tensors, the smallest number; (None, None) if there are no numbers."""
         try:
             tensor = _stored(tensor)
             if self.engine.device(tensor) == "cpu" and (tensor.numel() <= SMALL or not self._quick):
@@ -136,7 +136,7 @@ class Watch:
         return float(flattest.mean()) if numbers.size else None
 
     def peak(self, tensor: Any) -> float | None:
-        """The largest magnitude; None for what has no numbers."""
+        """The largest magnitude; None if there are no numbers."""
         return self.extremes(tensor)[0]
 
     def tensors(self, things: Any) -> list[Any]:
@@ -160,7 +160,7 @@ def _stored(tensor: Any) -> Any:
 
 
 def weak(thing: Any) -> Callable[[], Any]:
-    """A call that gives a thing while it lives; nothing here keeps one alive that can be let go."""
+    """A call that returns an object while it lives. Nothing here keeps an object alive that could be freed."""
     try:
         return weakref.ref(thing)
     except TypeError:
@@ -168,7 +168,7 @@ def weak(thing: Any) -> Callable[[], Any]:
 
 
 class Register:
-    """Numbers of objects, by identity: an object that is gone does not lend its number to another."""
+    """Numbers of objects, by identity. The number of a freed object is not used again."""
 
     def __init__(self) -> None:
         self._kept: dict[int, tuple[Callable[[], Any], int]] = {}
@@ -181,7 +181,7 @@ class Register:
         self._kept[id(thing)] = weak(thing), nr
 
     def alive(self) -> Iterator[tuple[Any, int]]:
-        """The objects that are still there, with their numbers."""
+        """The objects that still exist, with their numbers."""
         for reference, nr in list(self._kept.values()):
             thing = reference()
             if thing is not None:

@@ -1,4 +1,4 @@
-"""Who writes into a leaf, and whether a step has used what stands in its `.grad`."""
+"""Who writes to a leaf, and whether a step has used the contents of its `.grad`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from viz.diagnosis.observation import Alias, Leaf, Moment, Ran, Seen, Through, W
 from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Watch
 
-LARGEST_ROWS = 100_000  # numbers of a matrix whose rows are held beside each other
+LARGEST_ROWS = 100_000  # numbers of a matrix whose rows are compared
 UPDATES = {"sub_", "add_", "__isub__", "__iadd__", "copy_", "addcdiv_", "mul_", "__set__", "lerp_", "__imul__"}
 
 
@@ -25,12 +25,12 @@ class Writes:
     def __init__(self, watch: Watch, values: Values) -> None:
         self.watch = watch
         self.values = values
-        self._used: set[int] = set()  # leaves of whose .grad a step has made use
-        self._mixed: set[int] = set()  # leaves whose .grad is a sum with what a step had used
+        self._used: set[int] = set()  # leaves whose .grad a step has used
+        self._mixed: set[int] = set()  # leaves whose .grad is a sum that includes what a step had used
         self._waiting: dict[int, set[int]] = {}  # leaf: the passes whose gradients no step has used yet
 
     def wrote(self, nr: int, op: Ran) -> None:
-        """An op wrote value `nr` into memory: where that is a leaf's, by name or through `.data`, note it."""
+        """Note that an op wrote value `nr` into the memory of a leaf, by name or through `.data`."""
         seen = self.watch.seen
         value: Seen | None = seen.values[nr]
         through = False
@@ -52,7 +52,7 @@ class Writes:
         seen.leaves[value.leaf].writes.append(write)
 
     def set_data(self, call: Callable[[], Any], target: Any, new: Any) -> Any:
-        """`w.data = …`: a write into the leaf by another tensor."""
+        """`w.data = …`: another tensor replaces the leaf's memory."""
         line = self.watch.line()
         with self.watch.aside():
             leaf = self.values.known_leaf(target)
@@ -107,10 +107,10 @@ class Writes:
         self.stepped(nr)
         seen.moments.append(Moment("update", write.line, write.order, nr, passes=len(seen.passes), stale=stale))
 
-    # what stands in .grad
+    # the contents of .grad
 
     def stepped(self, leaf: int) -> None:
-        """A step has used what stands in the leaf's `.grad`."""
+        """Note that a step has used the leaf's `.grad`."""
         self._used.add(leaf)
         for nr in self._waiting.pop(leaf, ()):
             self.watch.seen.passes[nr - 1].used = True
@@ -120,13 +120,13 @@ class Writes:
         return tuple(sorted({nr for leaf in leaves for nr in self._waiting.get(leaf, ())}))
 
     def emptied(self, leaf: int) -> None:
-        """The leaf's `.grad` was set to zero or None."""
+        """Note that the leaf's `.grad` was set to zero or None."""
         self._used.discard(leaf)
         self._mixed.discard(leaf)
         self._waiting.pop(leaf, None)
 
     def stale(self, leaves: list[int]) -> tuple[int, ...]:
-        """Those of the leaves whose `.grad` is a sum with what a step had used already."""
+        """The leaves whose `.grad` is a sum that includes what a step had already used."""
         return tuple(leaf for leaf in leaves if leaf in self._mixed)
 
     def before_pass(self, current: Through) -> None:
@@ -143,7 +143,7 @@ class Writes:
                     self.emptied(leaf.nr)
 
     def after_pass(self, current: Through) -> None:
-        """After a pass: what it added to what a step had used is mixed now."""
+        """After a pass: gradients that it added to used ones are now mixed."""
         for nr, peak in current.got.items():
             self.watch.seen.leaves[nr].gradients.append((current.nr, peak))
             if nr in current.stale:
@@ -157,7 +157,7 @@ class Writes:
                 self._look_at_rows(leaf, tensor)
 
     def _look_at_rows(self, leaf: Leaf, tensor: Any) -> None:
-        """Note whether all rows of a matrix are the same, and all of its columns."""
+        """Note whether all rows of a matrix are equal, and all of its columns."""
         if len(tensor.shape) < 2 or max(tensor.shape[:2]) < 2 or tensor.numel() > LARGEST_ROWS:
             return
         array = self.watch.engine.array(tensor)
