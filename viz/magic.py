@@ -17,6 +17,7 @@ from viz.diagnosis.diagnose import Run
 from viz.draw import draw
 from viz.engines import CORE, NAMES, TORCH, Engine
 from viz.experiments.compare import compare
+from viz.interrupts import interruptible
 from viz.recording.reader import tensors_in
 from viz.recording.record import Recorder
 from viz.recording.recording import Recording
@@ -93,10 +94,11 @@ class Cell(Recorder):
             namespace["T"] = self.engine.module
         try:
             last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-            exec(compile(tree, self.source.filename, "exec", dont_inherit=True), namespace)
+            body = compile(tree, self.source.filename, "exec", dont_inherit=True)
+            interruptible(lambda: exec(body, namespace))
             if isinstance(last, ast.Expr):
-                value = ast.Expression(last.value)
-                self.result = eval(compile(value, self.source.filename, "eval", dont_inherit=True), namespace)
+                value = compile(ast.Expression(last.value), self.source.filename, "eval", dont_inherit=True)
+                self.result = interruptible(lambda: eval(value, namespace))
         except KeyboardInterrupt as stopped:
             self.raised = stopped  # the picture shows what happened until then
         finally:

@@ -2,15 +2,22 @@
 
 import json
 import random
+import signal
+import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.diagnosis import broken, forum, healthy, posted, practice, scripts, setups, styles, threads, unseen
+from support.diagnosis import broken, calm, forum, healthy, posted, practice, scripts, setups, styles, threads, unseen
 
 import viz
 from viz.diagnosis import cause, kinds
+from viz.diagnosis.watching import surroundings
+from viz.diagnosis.watching.values import Values
+from viz.diagnosis.watching.watch import Watch
 
+TWO_LINES = "w = T.tensor(2.0, requires_grad=True)\nloss = (w.detach() - 1) ** 2\nloss.backward()"
 ROOT = Path(__file__).resolve().parents[2]
 EVERY = [
     *broken.BROKEN,
@@ -51,6 +58,14 @@ def test_nothing_is_called_certain_about_a_program_that_is_right(engine, case):
     report = viz.diagnose(case.program, engine=engine)
     assert report.error is None
     assert [finding for finding in report.findings if finding.certain] == []
+    assert report.observation.troubles == []
+
+
+@pytest.mark.parametrize("case", calm.CALM, ids=lambda case: case.name)
+def test_nothing_at_all_is_said_about_usual_programs(engine, case):
+    report = viz.diagnose(case.program, engine=engine)
+    assert report.error is None
+    assert report.findings == [], repr(report)
     assert report.observation.troubles == []
 
 
@@ -448,3 +463,49 @@ def test_the_old_constructor_of_tensors_makes_a_new_one():
     program = "w = torch.ones(2, requires_grad=True)\nloss = torch.Tensor([w[0], w[1]]).sum()\nloss.backward()"
     first = viz.diagnose(program, engine="torch").findings[0]
     assert (first.kind, first.line) == ("new-tensor", 2)
+
+
+@pytest.fixture
+def interrupting(monkeypatch):
+    """A function that makes a method of ours be interrupted whenever it begins."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def interrupt(owner, name):
+        method = getattr(owner, name)
+
+        def interrupted(*args, **kwargs):
+            signal.raise_signal(signal.SIGINT)
+            return method(*args, **kwargs)
+
+        monkeypatch.setattr(owner, name, interrupted)
+
+    yield interrupt
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [(surroundings._Replaced, "put"), (surroundings._Replaced, "undo"), (Values, "close"), (Watch, "peak")],
+    ids=lambda part: getattr(part, "__name__", part),
+)
+def test_an_interrupt_in_our_own_code_waits_until_all_is_put_back(T, engine, monkeypatch, interrupting, owner, name):
+    model, optimizer, step, _ = trained(T)
+    patched = [(T.nn.Module, "__call__"), (T.optim.Adam, "step"), (np.random, "shuffle"), (T.nn.init, "zeros_")]
+    before = [getattr(*place) for place in patched], state_of(T, model, optimizer), sys.stdout, warnings.showwarning
+    interrupting(owner, name)
+    with pytest.raises(KeyboardInterrupt):
+        viz.diagnose(step, model=model, optimizer=optimizer)
+    monkeypatch.undo()
+    after = [getattr(*place) for place in patched], state_of(T, model, optimizer), sys.stdout, warnings.showwarning
+    assert after == before
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert viz.diagnose(TWO_LINES, engine=engine).findings[0].kind == "detach"
+
+
+def test_a_program_may_catch_its_own_interrupt(engine):
+    program = "import signal\ntry: signal.raise_signal(signal.SIGINT)\nexcept KeyboardInterrupt: pass\n" + TWO_LINES
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert viz.diagnose(program, engine=engine).findings[0].line == 5
+    finally:
+        signal.signal(signal.SIGINT, before)

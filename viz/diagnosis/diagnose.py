@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import inspect
+import math
 import re
 import sys
 import time
@@ -26,11 +27,13 @@ from viz.diagnosis.rewriting import changed
 from viz.diagnosis.state import as_before, found_in
 from viz.diagnosis.watching.observer import Observer
 from viz.engines import CORE, TORCH, Engine
+from viz.interrupts import held, interruptible, put_back_first
 from viz.recording.reader import legible
 from viz.recording.record import Printed, namespace_for
 from viz.recording.source import Source
 
 LIMIT = 60.0  # seconds that a program may take
+A_MOMENT = 0.001
 ACCEPTED = (
     "viz.diagnose takes a program: its source text, a function that takes the engine (`def program(T): …`), a training "
     "step without arguments (`def step(): …`), or a loss that exists already; got {}"
@@ -181,8 +184,8 @@ class _Clock:
 
     @property
     def left(self) -> float:
-        """Seconds until it is spent."""
-        return self._end - time.monotonic()
+        """Seconds until it is spent; some, while work of ours runs that must come to its end."""
+        return max(self._end - time.monotonic(), A_MOMENT if held() else -math.inf)
 
 
 class Run:
@@ -235,7 +238,7 @@ class Run:
         keep += [thing for thing in self._inputs.values() if engines.of(thing) is self.engine]
         unique = list({id(thing): thing for thing in keep}.values())
         # Modules first: what is put back last is what counts, and an optimizer's tensors are the module's.
-        with as_before(self.engine, unique), contextlib.redirect_stdout(self._output):
+        with put_back_first(), as_before(self.engine, unique), contextlib.redirect_stdout(self._output):
             seen = self.observe(unique)
         return self.conclude(seen)
 
@@ -243,21 +246,21 @@ class Run:
         """Run the program under observation; what it raises is in `raised`."""
         observer = Observer(self.engine, self.places)
         namespace = self._space()
-        try:
-            with time_limit(_Clock(self._limit)), observer.watching():  # type: ignore[arg-type]
-                self._introduce(observer, things or [])
-                try:
+        with put_back_first(), observer.watching():
+            self._introduce(observer, things or [])
+            try:
+                with time_limit(_Clock(self._limit)):  # type: ignore[arg-type]
                     self._start(observer, namespace)
-                except (Exception, SystemExit) as error:
-                    self.raised = error
-                    _from_traceback(observer, self.source, error)
-                if namespace is not None:
-                    observer.learn(namespace)
-        except TimeUp:
-            self.raised = TimeoutError(
-                f"the program had not ended after {self._limit:g} seconds, so it was stopped. The report covers what "
-                "was seen until then. Let it run fewer steps, or give it more time: limit=…"
-            )
+            except TimeUp:
+                self.raised = TimeoutError(
+                    f"the program had not ended after {self._limit:g} seconds, so it was stopped. The report covers what "
+                    "was seen until then. Let it run fewer steps, or give it more time: limit=…"
+                )
+            except (Exception, SystemExit) as error:
+                self.raised = error
+                _from_traceback(observer, self.source, error)
+            if namespace is not None:
+                observer.learn(namespace)
         if isinstance(self.raised, SystemExit) and not self.raised.code:
             self.raised = None  # it ended itself, as a script may
         seen = observer.seen
@@ -290,15 +293,16 @@ class Run:
             assert namespace is not None
             self._execute(namespace)
         elif _required(function):
-            function(self.engine.module, **self._inputs)
+            interruptible(lambda: function(self.engine.module, **self._inputs))
         else:
             for _ in range(self._steps):
                 self._calls += 1
-                function(**self._inputs)
+                interruptible(lambda: function(**self._inputs))
             self._known_by_closure(observer)
 
     def _exec(self, namespace: dict[str, Any]) -> None:
-        exec(compile(self.source.text, self.source.filename, "exec", dont_inherit=True), namespace)
+        code = compile(self.source.text, self.source.filename, "exec", dont_inherit=True)
+        interruptible(lambda: exec(code, namespace))
 
     def _known_by_closure(self, observer: Observer) -> None:
         function = inspect.unwrap(self.source.function)  # type: ignore[arg-type]

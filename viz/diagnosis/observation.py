@@ -180,6 +180,8 @@ class Held:
     leaves: list[int] = field(default_factory=list)
     made_here: bool = True
     maximises: bool = False
+    parts: int = 0  # modules that were known when it was made
+    known: int = 0  # leaves, likewise
     stack: tuple[int, ...] = ()  # the lines that ran when it was made
     decay: float = 0.0  # the largest weight decay of its groups
     settings: dict[str, Any] = field(default_factory=dict)  # its other numbers and flags, such as weight_decay
@@ -217,6 +219,7 @@ class Kept:
     line: int | None  # that adds to it
     counts: list[int]  # how many such values it kept, each time that it was looked at after one more pass
     passes: int  # there had been when it was looked at last
+    values: list[int]  # that it kept then
 
 
 @dataclass
@@ -285,12 +288,20 @@ class Observation:
     seeds: dict[str, Any] = field(default_factory=dict)
     given_model: int | None = None
     _behind: dict[int, set[int]] = field(default_factory=dict)
+    _recorded: dict[int, set[int]] = field(default_factory=dict)
 
     def behind(self, each: Through) -> set[int]:
         """The values that the roots of a pass were computed from."""
         found = self._behind.get(each.nr)
         if found is None:
             found = self._behind[each.nr] = self.above(each.roots)
+        return found
+
+    def recorded(self, each: Through) -> set[int]:
+        """The values that a pass goes back through: what was detached on the way is none of them."""
+        found = self._recorded.get(each.nr)
+        if found is None:
+            found = self._recorded[each.nr] = self.above(each.roots, lambda value: value.requires_grad)
         return found
 
     def inputs(self, value: Seen) -> list[Seen]:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from viz import engines
 from viz.engines import CORE, TORCH
 from viz.experiments.timing import Timing, time_both
+from viz.interrupts import put_back_first
 from viz.recording.distance import DECIDING, DETAILS, coarsest, distance, same_text
 from viz.recording.graph import Array, Graph, Saved, array_of
 from viz.recording.notation import brief
@@ -162,7 +163,7 @@ def compare(program: str | Callable[..., Any], device: str = "cpu", inputs: dict
 
 
 def _recorded_on(name: str, program: str | Callable[..., Any], device: str, inputs: dict[str, Any] | None) -> Recording:
-    with engines.load(name).seeded(SEED, device):
+    with put_back_first(), engines.load(name).seeded(SEED, device):
         return record(program, name, device, _copies(inputs or {}, name, device))
 
 

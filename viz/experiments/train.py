@@ -140,12 +140,14 @@ class Training:
             if not behind:
                 return
             run = min(behind, key=lambda one: len(one.steps))
+            recorded = self.engine.module.is_grad_enabled()
             try:
                 self._stepping = True
                 self._step(run)
             except StopIteration:
                 run.ended = f"the program ends after {len(run.steps)} steps"
             except KeyboardInterrupt:
+                self.engine.module.set_grad_enabled(recorded)  # it may have fallen into our no_grad, or the program's
                 run.ended = f"it was interrupted during step {len(run.steps)}"
                 raise
             except Exception as error:

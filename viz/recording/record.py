@@ -20,6 +20,7 @@ import numpy as np
 
 from viz import engines
 from viz.engines import CORE, TORCH, Engine
+from viz.interrupts import interruptible, put_back_first
 from viz.recording.graph import Graph
 from viz.recording.notation import name_values
 from viz.recording.reader import legible
@@ -128,7 +129,8 @@ class Recorder:
 
     def execute(self, namespace: dict[str, Any]) -> None:
         """Run the program's source text."""
-        exec(compile(self.source.text, self.source.filename, "exec", dont_inherit=True), namespace)
+        code = compile(self.source.text, self.source.filename, "exec", dont_inherit=True)
+        interruptible(lambda: exec(code, namespace))
 
     def run(self, inputs: dict[str, Any]) -> Recording:
         """Run the program once and return what happened."""
@@ -139,7 +141,7 @@ class Recorder:
         }
         output = Printed()
         before = sys.gettrace()
-        with contextlib.ExitStack() as stack:
+        with put_back_first(), contextlib.ExitStack() as stack:
             stack.enter_context(contextlib.redirect_stdout(output))
             if self.device != "cpu":
                 stack.enter_context(module.device(self.device))
@@ -152,7 +154,7 @@ class Recorder:
                     start: Callable[[], Any] = lambda: self.execute(namespace)  # noqa: E731
                 else:
                     function = self.source.function
-                    start = lambda: function(module, **given)  # noqa: E731
+                    start = lambda: interruptible(lambda: function(module, **given))  # noqa: E731
                 sys.settrace(self._watch.trace)
                 try:
                     with self._watch.mode:

@@ -14,6 +14,7 @@ LEAF_WRITTEN = "used in an in-place operation"
 STEADY = 3  # looks in which a variable kept as much as before
 SUMS = {"add", "__add__", "__radd__", "__iadd__", "add_"}
 WRITTEN = "modified by an inplace operation"
+MOST_TURNS = 8  # of a line that are looked at for what they take from the turn before
 
 
 def find(seen: Observation) -> Iterator[Finding]:
@@ -50,7 +51,11 @@ def _growing(seen: Observation) -> Iterator[Finding]:
     for line, found in lines.items():
         op, value = found[0]
         later = [each for each in seen.passes if each.ops > op.nr]
-        state = any({kept.nr, *one.outputs} & seen.behind(each) for one, kept in found for each in later)
+        state = any(
+            {kept.nr, *one.outputs} & seen.behind(each) for one, kept in found for each in later if each.ops > one.nr
+        )
+        if not state and not any(_again(seen, *one) for one in found[:MOST_TURNS]):
+            continue
         raised = seen.error is not None and (SECOND in seen.error["message"] or WRITTEN in seen.error["message"])
         code = seen.places.code(line)
         names = list(dict.fromkeys(one.name for _, one in found if one.name))
@@ -133,6 +138,12 @@ def _same(seen: Observation, maker: Ran, op: Ran) -> bool:
     return bool(set(maker.stack) & {op.line}) or bool(maker.stack and op.stack and maker.line == op.stack[0])
 
 
+def _again(seen: Observation, op: Ran, value: Seen) -> bool:
+    """Whether an op takes what it made itself in an earlier turn: else it only reads once more what its line has computed."""
+    alike = {nr for one in seen.ops[: op.nr] if (one.name, one.line) == (op.name, op.line) for nr in one.outputs}
+    return bool(alike & seen.above([value.nr]))
+
+
 def _with_item(code: str) -> tuple[str, str] | None:
     found = re.fullmatch(r"(\w[\w.]* \+= )(\w+)", code)
     return (code, f"{found[1]}{found[2]}.item()") if found else None
@@ -144,6 +155,8 @@ def _kept(seen: Observation) -> Iterator[Finding]:
         name, line, count = kept.name, kept.line, kept.counts[-1]
         if len(kept.counts) >= STEADY and len(set(kept.counts[-STEADY:])) == 1:
             continue  # it holds the last few values, or one for each key, so it does not grow
+        if any(len(seen.recorded(each) & set(kept.values)) > 1 for each in seen.passes):
+            continue  # a loss of all of them needs all of their graphs
         code = seen.places.code(line)
         found = re.search(r"append\((\w+)\)", code)
         change = (code, code.replace(found[0], f"append({found[1]}.detach())")) if found else None
@@ -165,8 +178,8 @@ def _retained(seen: Observation) -> Iterator[Finding]:
     for line, passes in by_line.items():
         needed = False
         for each in passes:
-            own = {nr for nr in _recorded(seen, each) if seen.values[nr].leaf is None}
-            needed = needed or any(own & _recorded(seen, later) for later in seen.passes if later.nr > each.nr)
+            own = {nr for nr in seen.recorded(each) if seen.values[nr].leaf is None}
+            needed = needed or any(own & seen.recorded(later) for later in seen.passes if later.nr > each.nr)
         if needed:
             continue
         code = seen.places.code(line)
@@ -185,9 +198,9 @@ def _second(seen: Observation) -> Iterator[Finding]:
     failed = next((each for each in seen.passes if SECOND in each.raised), None)
     if failed is None:
         return
-    mine = _recorded(seen, failed)
+    mine = seen.recorded(failed)
     before = [each for each in seen.passes if each.nr < failed.nr and each.done]
-    shared = {nr for each in before for nr in mine & _recorded(seen, each)}
+    shared = {nr for each in before for nr in mine & seen.recorded(each)}
     shared = {
         nr
         for nr in shared
@@ -276,11 +289,6 @@ def _thrown_away(seen: Observation, first: Through, failed: Through, shared: set
         return None
     own = seen.behind(first) - shared
     return next((op for op in seen.ops if top in op.inputs and set(op.outputs) & own), None)
-
-
-def _recorded(seen: Observation, each: Through) -> set[int]:
-    """The values that a pass goes through, without those that were detached on the way."""
-    return seen.above(each.roots, lambda value: value.requires_grad)
 
 
 def _of_another(seen: Observation, first: Through, failed: Through, shared: set[int], mine: set[int]) -> Ran | None:

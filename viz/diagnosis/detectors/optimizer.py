@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from viz.diagnosis.finding import Finding, gets, listed, number
 from viz.diagnosis.observation import Held, Leaf, Moment, Observation, Part
 
+LARGEST_RATE = 0.1  # that is usual
 SMALL = 1e-6  # a step, relative to the size of what it changes
 STILL = 1e-5  # a change of the loss over all steps, relative to the loss
 LEARNT = 1e-10  # a loss, in single precision, that cannot get much smaller
@@ -22,6 +23,8 @@ NOTHING = 1e-4  # the share of a gradient that is left if a line removes nearly 
 FACTORS = {"mul", "__mul__", "__rmul__", "div", "__truediv__"}
 EATEN = 0.3  # of the first size of the weights: below this they shrank
 TINY = 1e-30
+SUMS = {"add", "__add__", "__radd__", "sub", "__sub__"}
+FALLS = 0.7  # of a part of the loss: below it that part has learnt
 DECAYED = 1e-4  # of the first learning rate
 
 
@@ -88,7 +91,9 @@ def _held(seen: Observation) -> Iterator[Finding]:
         )  # fmt: skip
     yield from _made_in_forward(seen, lost)
     inside = {part.nr for part in seen.parts if part.inside is not None and not part.parents}
-    lost = [leaf for leaf in lost if leaf not in fresh and leaf.holder not in inside]
+    lost = [
+        leaf for leaf in lost if leaf not in fresh and leaf.holder not in inside and not _only_looked_at(seen, leaf)
+    ]
     if not lost:
         return
     names = seen.called(leaf.nr for leaf in lost)
@@ -141,6 +146,12 @@ def _made_in_forward(seen: Observation, lost: list[Leaf]) -> Iterator[Finding]:
     )  # fmt: skip
 
 
+def _only_looked_at(seen: Observation, leaf: Leaf) -> bool:
+    """Whether one pass alone brought it a gradient, of which no step made use, while steps used those of other passes."""
+    own = {nr for nr, _ in leaf.gradients}
+    return len(own) == 1 and any(each.used for each in seen.passes) and not any(seen.passes[nr - 1].used for nr in own)
+
+
 def _learns_again(seen: Observation, leaf: Leaf) -> bool:
     """Whether more than one backward() brought it a gradient: an input that is only looked at is made anew each time."""
     return sum(seen.passes[nr - 1].kind == "backward" for nr, _ in leaf.gradients) > 1
@@ -157,7 +168,22 @@ def _replaced(seen: Observation, leaf: Leaf, idle: list[Leaf]) -> bool:
         return False
     if _succeeds(seen, leaf):
         return True
-    return any(old.shape == leaf.shape or (leaf.name and f".{old.name}".endswith(f".{leaf.name}")) for old in idle)
+    return any(
+        (old.shape == leaf.shape or (leaf.name and f".{old.name}".endswith(f".{leaf.name}")))
+        and _later(seen, leaf, old)
+        for old in idle
+    )
+
+
+def _later(seen: Observation, leaf: Leaf, old: Leaf) -> bool:
+    """Whether a leaf, or the module that holds it, was made after the optimizer that holds the old one and that still steps."""
+    first = min((seen.passes[nr - 1].order for nr, _ in leaf.gradients), default=0)
+    stepped = {m.who for m in seen.moments if m.kind == "step" and m.order > first}
+    return any(
+        leaf.nr >= held.known and (leaf.by_hand or (leaf.holder is not None and leaf.holder >= held.parts))
+        for held in (seen.optimizers[nr] for nr in old.held)
+        if held.nr in stepped
+    )
 
 
 def _made_again(seen: Observation, part: Part, idle: list[Leaf]) -> int | None:
@@ -175,7 +201,11 @@ def _succeeds(seen: Observation, leaf: Leaf) -> bool:
             continue
         short, long = (f".{one.name}" for one in sorted((older, leaf), key=lambda one: len(one.name)))
         learnt = older.gradients and seen.passes[older.gradients[0][0] - 1].ops <= leaf.used_by[0]
-        if (short == long or (learnt and long.endswith(short))) and older.used_by[-1] < leaf.used_by[0]:
+        if (
+            (short == long or (learnt and long.endswith(short)))
+            and older.used_by[-1] < leaf.used_by[0]
+            and _later(seen, leaf, older)
+        ):
             return True
     return False
 
@@ -216,7 +246,7 @@ def _rate(seen: Observation) -> Iterator[Finding]:
     for held in rated:
         own = [step for step in steps if step.who == held.nr]
         moved = [step.moved for step in own if step.moved is not None]
-        if not moved or len(own) < 2 or held.rate is None:
+        if not moved or len(own) < 2 or held.rate is None or len(moved) < len(own) or _arrived(seen, held):
             continue
         near = max(moved)
         rates = [step.rate for step in own if step.rate is not None]
@@ -254,7 +284,7 @@ def _rate(seen: Observation) -> Iterator[Finding]:
         apart = abs(losses[-1]) > grown * abs(losses[0]) > 0 and losses[-1] > losses[0]
         top = max(losses, key=abs)
         leapt = far > LEAP and abs(top) > AT_ONCE * abs(losses[0]) and losses[-1] > losses[0]
-        if ((apart and steadily) or leapt) and not _ascends(seen):
+        if ((apart and steadily) or leapt) and not _ascends(seen) and not _of_parts(seen):
             held_by = rated[0] if rated else None
             update = next((m.line for m in seen.moments if m.kind == "update"), None)
             line = held_by.line if held_by else update
@@ -265,6 +295,16 @@ def _rate(seen: Observation) -> Iterator[Finding]:
                     + (f" The {held_by.kind} takes steps of {number(max((s.moved or 0) for s in steps))} times the weights' size, at a rate of {held_by.rate:g}." if held_by else ""),
                     "Make the learning rate ten times smaller, until the loss falls.", [], [line or 0], 5, share=0.8,
                 )  # fmt: skip
+
+
+def _arrived(seen: Observation, held: Held) -> bool:
+    """Whether the gradients themselves are next to nothing, as at the end of a training: no usual rate would move the weights."""
+    moves = [
+        peak * LARGEST_RATE > SMALL * seen.leaves[nr].size
+        for nr in held.leaves
+        for _, peak in seen.leaves[nr].gradients
+    ]
+    return bool(moves) and not any(moves)
 
 
 def wiped(seen: Observation) -> int | None:
@@ -443,6 +483,29 @@ def _decayed(seen: Observation, held: Held, steps: list[Moment]) -> Iterator[Fin
         "Let it decay over the whole training: call its step() once per epoch, or choose a factor closer to 1.",
         seen.called(held.leaves), [line or 0, held.line or 0], 5, share=0.8,
     )  # fmt: skip
+
+
+def _of_parts(seen: Observation) -> bool:
+    """Whether what a loss says changes on the way: a part of the sum falls while another grows, or there are ever more classes."""
+    passes = [each for each in seen.passes if each.kind == "backward" and each.done and each.roots]
+    parts: list[dict[tuple[int | None, str], float]] = []
+    classes = set()
+    for each in (passes[0], passes[-1]):
+        found: dict[tuple[int | None, str], float] = {}
+        stack = [each.roots[0]]
+        while stack:
+            value = seen.values[stack.pop()]
+            maker = seen.maker(value)
+            if maker is None:
+                continue
+            if maker.name in SUMS:
+                stack.extend(maker.inputs)
+            elif value.peak is not None and value.requires_grad:
+                found[maker.line, maker.name] = value.peak
+                classes.add(tuple(seen.values[nr].shape[1:] for nr in maker.inputs[:1]))
+        parts.append(found)
+    falls = any(parts[1].get(part, size) < FALLS * size for part, size in parts[0].items())
+    return (falls and len(parts[0]) > 1) or len(classes) > len(parts[0])
 
 
 def _ascends(seen: Observation) -> bool:

@@ -44,6 +44,8 @@ def _never_back(seen: Observation) -> Iterator[Finding]:
     steps = [moment for moment in seen.moments if moment.kind == "step"]
     if seen.passes or len(steps) < 2 or not all(step.empty for step in steps):
         return
+    if seen.schedules and not any(op.recorded for op in seen.ops):
+        return  # nothing was computed that could learn: it shows a schedule of rates
     line, code, how = _not_called(seen, "backward")
     yield Finding(
         "never-backward", line or steps[0].line, True,
@@ -91,6 +93,9 @@ def _emptied(seen: Observation) -> Iterator[Finding]:
         last_zero = before[-1] if before else None
         last_pass = max((e.order for e in seen.passes if e.order < step.order), default=0)
         first_pass = min((e.order for e in seen.passes), default=0)
+        passes = [each for each in seen.passes if each.order > steps[0].order and set(each.got) & set(optimizer.leaves)]
+        if not passes and steps[-1].order > last_pass and len({step.passes for step in steps}) == 1:
+            continue  # no backward() between its steps, nor after them: it shows a schedule of rates
         if steps[0].order < first_pass or last_zero is None or last_pass < (steps[-2].order if len(steps) > 1 else 0):
             yield Finding(
                 "step-before-backward", step.line, True,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from viz.diagnosis.finding import Finding, listed, number
 from viz.diagnosis.functions import FAR
-from viz.diagnosis.observation import FunctionCheck, Held, Observation, Ran, Seen, Through
+from viz.diagnosis.observation import FunctionCheck, Held, Leaf, Observation, Ran, Seen, Through
 
 KEEPS_NOTHING = {
     "add", "__add__", "sub", "__sub__", "sum", "mean", "view", "reshape", "neg", "__neg__", "cat", "stack", "squeeze", "unsqueeze",
@@ -71,12 +71,12 @@ def _data_writes(seen: Observation) -> Iterator[Finding]:
         for each in seen.passes:
             if each.ops <= op.nr or not each.done:
                 continue
-            behind = seen.behind(each)
+            behind = seen.recorded(each)
             earlier = {
                 nr
                 for one in seen.passes
                 if one.nr < each.nr and one.done and one.ops <= op.nr
-                for nr in seen.behind(one)
+                for nr in seen.recorded(one)
             }
             users = [
                 user
@@ -226,7 +226,7 @@ def _aliases(seen: Observation) -> Iterator[Finding]:
 
 def _uphill(seen: Observation) -> Iterator[Finding]:
     writes = [(leaf, write) for leaf in seen.leaves for write in leaf.writes if write.kind == "update" and write.ascent]
-    if not writes:
+    if not writes or _climbs_on_purpose(seen, [leaf for leaf, _ in writes]):
         return
     losses = [each.loss for each in seen.passes if each.loss is not None and not each.create]
     rises = sum(b > a for a, b in itertools.pairwise(losses))
@@ -243,6 +243,14 @@ def _uphill(seen: Observation) -> Iterator[Finding]:
         "make the loss "
         "smaller.", names, [line or 0], 7, (code, code.replace("+=", "-=")) if "+=" in code else None, share=0.9,
     )  # fmt: skip
+
+
+def _climbs_on_purpose(seen: Observation, leaves: list[Leaf]) -> bool:
+    """Whether it is an input of a network that goes uphill, as in a dream or an attack, and the network itself stays as it is."""
+    if any(leaf.parameter for leaf in leaves) or seen.optimizers:
+        return False
+    others = [leaf for leaf in seen.leaves if leaf.holder is not None and leaf.used]
+    return bool(others) and not any(write.kind in ("update", "step") for leaf in others for write in leaf.writes)
 
 
 def _steps_uphill(seen: Observation) -> Iterator[Finding]:
@@ -355,6 +363,9 @@ def _unseeded(seen: Observation) -> Iterator[Finding]:
         began = [next((e for e in seen.passes if set(held.leaves) & set(e.got)), None) for held in (first, second)]
         if began[0] is None or began[1] is None or began[0].loss is None or began[1].loss in (None, began[0].loss):
             continue
+        loaded = [write for nr in second.leaves for write in seen.leaves[nr].writes if write.name == "load_state_dict"]
+        if loaded and loaded[0].after < began[1].nr:
+            continue  # it goes on from a checkpoint
         seeds = [moment for moment in seen.moments if moment.kind == "seed" and moment.order > began[0].order]
         if seeds and not _own_generator(seen):
             continue

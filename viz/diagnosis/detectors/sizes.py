@@ -20,6 +20,7 @@ TINY = 0.3  # of a gradient: what a layer of weights lets pass when they are too
 SQUASHES = {"sigmoid", "tanh", "sigmoid_", "tanh_", "softmax", "logsigmoid", "hardsigmoid", "hardtanh", "softsign"}
 NORMALIZES = {"batch_norm", "instance_norm"}
 RECURRENT = ("rnn_", "lstm", "gru")
+CANCELS = 1e-3  # of what arrives at the places where a bias was added: gradients that add up to less cancel
 NEAR = 4  # ops after a layer, within which its normalization runs
 PRODUCTS = {"mul", "__mul__", "__rmul__", "mul_"}
 SUMS = {"add", "__add__", "__radd__", "add_", "__iadd__", "sub", "__sub__", "sub_"}
@@ -161,14 +162,17 @@ def _stepped(seen: Observation, among: set[int]) -> tuple[int, float | None] | N
 
 def _of_pass(seen: Observation, each: Through, least: float = EXPLODES) -> Iterator[Finding]:
     """The gradients that fall or grow by a factor of `least` in one pass."""
+    arrived = {nr: peak for nr, peak in each.reached if 0 < peak < math.inf}
+    learns = {leaf.nr for leaf in seen.trained()}  # a gradient of an input is nobody's to learn from
     sizes = {
-        nr: peak for nr, peak in each.got.items() if 0 <= peak < math.inf and not _taken_out(seen, seen.leaves[nr])
+        nr: peak
+        for nr, peak in each.got.items()
+        if 0 <= peak < math.inf
+        and (nr in learns or not learns & set(each.got))
+        and not _taken_out(seen, seen.leaves[nr], peak, arrived)
     }
     positive = {nr: peak for nr, peak in sizes.items() if peak > 0}
-    if not positive:
-        return
-    arrived = {nr: peak for nr, peak in each.reached if 0 < peak < math.inf}
-    if not arrived:
+    if not positive or not arrived:
         return
     smallest, largest = min(positive, key=lambda nr: positive[nr]), max(positive, key=lambda nr: positive[nr])
     start = max((arrived.get(root, 0.0) for root in each.roots), default=1.0) or 1.0
@@ -214,12 +218,17 @@ def _of_pass(seen: Observation, each: Through, least: float = EXPLODES) -> Itera
             yield _inside(seen, line, big, positive[largest])
 
 
-def _taken_out(seen: Observation, leaf: Leaf) -> bool:
-    """True if the normalization after a bias removes what it adds: its gradient is 0 except for rounding."""
+def _taken_out(seen: Observation, leaf: Leaf, size: float, arrived: dict[int, float]) -> bool:
+    """Whether what a bias adds is taken out again, by a normalization or softmax after it: its gradient is 0 but for rounding.
+
+    The gradients that arrive at what it was added to are not small, and add up to nothing.
+    """
     if len(leaf.shape) != 1:
         return False
     for nr in leaf.used_by[-NEAR:]:
         made = set(seen.ops[nr].outputs)
+        if size < CANCELS * max((arrived.get(one, 0.0) for one in made), default=0.0):
+            return True
         if any(made & set(op.inputs) and op.name in NORMALIZES for op in seen.ops[nr + 1 : nr + NEAR]):
             return True
     return False

@@ -86,6 +86,7 @@ LAYERS = {
     "conv1d",
     "conv2d",
 }  # products whose weight has a unit in each row or column
+DISTANCES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
 CLASS_LOSSES = {"cross_entropy", "cross_entropy_loss"}
 
 
@@ -181,11 +182,10 @@ def _cause(seen: Observation, each: Through, leaf: Leaf) -> Finding | None:
             now = arrived.get(nr, 0.0 if nr in values else None)
             op = seen.maker(before)
             if got and now == 0 and op is not None and (got > LOST or arrived.get(root) == got):
+                if op.name in DISTANCES and before.peak == 0:
+                    return None  # the model gives what is asked for: there is nothing left to learn
                 return _of_op(seen, op, before, seen.values[nr], chain)
             before = seen.values[nr]
-        first = arrived.get(root)
-        if first == 0:
-            return None
     return None
 
 

@@ -52,6 +52,8 @@ class Modules:
                 part.path = part.path or path or type(root).__name__
                 part.training = bool(module.training)
                 for own, parameter in module.named_parameters(recurse=False):
+                    if type(parameter).__name__ == "UninitializedParameter":
+                        continue  # a lazy layer before its first call: it has no shape yet
                     leaf = seen.leaves[self.values.leaf(parameter, part.line)]
                     full = f"{path}.{own}" if path else own
                     leaf.name, leaf.holder, leaf.parameter = leaf.name or full, part.nr, True

@@ -154,13 +154,15 @@ class Names:
             ]
             nrs = [nr for tensor in kept if (nr := self.values.known(tensor)) is not None]
             known = next((one for one in seen.kept if one.name == name), None)
+            if known is not None:
+                known.values = nrs
             if known is not None and known.passes < len(seen.passes):
                 known.counts.append(len(nrs))
                 known.passes = len(seen.passes)
             elif known is not None:
                 known.counts[-1] = len(nrs)
             elif len({self._pass_of(nr) for nr in nrs}) > 1:
-                seen.kept.append(Kept(name, self._where_kept(name, nrs), [len(nrs)], len(seen.passes)))
+                seen.kept.append(Kept(name, self._where_kept(name, nrs), [len(nrs)], len(seen.passes), nrs))
 
     def _where_kept(self, name: str, nrs: list[int]) -> int | None:
         """The line that puts values into a collection: the one that makes them and adds them, or that adds to it by name."""

@@ -60,7 +60,16 @@ class Optimizers:
             line = next(iter(stack), None)
             numbers = {key: one for key, one in optimizer.defaults.items() if isinstance(one, (int, float, tuple))}
             seen.optimizers.append(
-                Held(nr, type(optimizer).__name__, line, None, made_here=made_here, stack=stack, settings=numbers)
+                Held(
+                    nr,
+                    type(optimizer).__name__,
+                    line,
+                    None,
+                    made_here=made_here,
+                    parts=len(seen.parts),
+                    stack=stack,
+                    settings=numbers,
+                )
             )
         known = seen.optimizers[nr]
         with self.watch.aside():
@@ -74,6 +83,7 @@ class Optimizers:
                     if leaf not in known.leaves:
                         known.leaves.append(leaf)
                         seen.leaves[leaf].held.append(nr)
+        known.known = known.known or len(seen.leaves)
         return nr
 
     # the replacements of their methods

@@ -15,6 +15,7 @@ import numpy as np
 from viz.diagnosis.observation import Observation, Through
 from viz.diagnosis.places import Places
 from viz.engines import Engine
+from viz.interrupts import hold, release
 
 SAMPLE = 64  # numbers of a leaf that are examined before and after a step
 SPREAD = 1_024  # numbers of a result that are examined for its bound
@@ -60,6 +61,7 @@ class Watch:
 
         Errors in it are ours: they are noted in `seen.troubles`, and the program must not notice them.
         """
+        hold()  # an interrupt in our own work waits for its end
         self.within += 1
         try:
             with self.engine.quietly(), warnings.catch_warnings():
@@ -69,6 +71,7 @@ class Watch:
             self.seen.troubles.append(f"{type(error).__name__}: {error}")
         finally:
             self.within -= 1
+            release()
 
     def following(self) -> int:
         """The position of the next event in the order of all events."""

@@ -46,6 +46,8 @@ class Writes:
         kind = "update" if op.name in UPDATES and gradients else "write"
         write = Write(kind, op.name, op.line, len(seen.passes), self.watch.following(), through_data=through)
         if kind == "update":
+            if any(isinstance(factor, (int, float)) and factor < 0 for factor in op.options.values()):
+                gradients = -gradients  # add_(w.grad, alpha=-lr)
             write.ascent = (op.name in ("add_", "__iadd__")) and gradients > 0
             write.ascent = write.ascent or (op.name in ("sub_", "__isub__") and gradients < 0)
             self._stepped_by_hand(value.leaf, write)
