@@ -244,9 +244,25 @@ def jupyters_own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
 
 
 @pytest.fixture(autouse=True)
-def pytorch_is_left_as_it_was_found() -> Iterator[None]:
-    """A default device or a mode that one test leaves behind changes what PyTorch records in the tests after it."""
+def engines_are_left_as_they_were_found() -> Iterator[None]:
+    """A default device or a mode that one test leaves behind changes what both engines do in the tests after it.
+
+    PyTorch warns each time, not only the first: who hears a warning must not depend on the order.
+    """
+    if "torch" in sys.modules and hasattr(sys.modules["torch"], "set_warn_always"):
+        sys.modules["torch"].set_warn_always(True)
     yield
     if (torch := sys.modules.get("torch")) and hasattr(torch, "_C"):
         left = torch.overrides._get_current_function_mode_stack(), torch.get_default_dtype(), torch.is_grad_enabled()
-        assert left == ([], torch.float32, True), f"left behind: modes, default dtype, gradients: {left}"
+        left += torch.is_inference_mode_enabled(), torch.is_anomaly_enabled(), torch._C._is_multithreading_enabled()
+        assert left == ([], torch.float32, True, False, False, True), (
+            f"left behind in PyTorch: modes, default dtype, gradients, inference, anomaly mode, threads: {left}"
+        )
+    if ours := sys.modules.get("tinygrad_edu"):
+        state = ours.core.state.thread.state
+        left = state.modes, ours.get_default_dtype(), state.grad_enabled, state.inference, state.anomaly
+        left += state.multithreading, state.check_nan, state.saved_hooks, state.depth
+        # What follows subclasses stands for good, once there is one.
+        assert left == (ours.core.state.standing_modes, ours.float32, True, False, False, True, True, (), 0), (
+            f"left behind: modes, default dtype, gradients, inference, anomaly mode, threads, NaN, hooks, depth: {left}"
+        )

@@ -190,6 +190,7 @@ def test_a_pass_in_the_thread_that_asks_for_it(T):
     with T.autograd.set_multithreading_enabled(False):
         x.exp().sum().backward()
     T.autograd.set_multithreading_enabled(False)(lambda: x.exp().sum().backward())()
+    T.autograd.set_multithreading_enabled(True)  # as a function it is set at once, and stays
     return threads, x.grad
 
 

@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from support.forms import FORMS
 from support.parity import ENGINES, PHRASE, Raised, differences, error_of, observe
 
 from tinygrad_edu.tensor import warn_of_number  # the module, not the function
 
-torch.set_warn_always(True)  # not only the first time in a process
 # Warnings that are about the innards of PyTorch.
 NOT_SAID = (
     "TypedStorage",
