@@ -8,6 +8,7 @@ import json
 import os
 import threading
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ from support.harness import complaints, eventually, new_page
 
 from tinygrad_edu.course.working_copy import lessons_root
 
-pytest.importorskip("furo")
-pytest.importorskip("myst_nb")
+# Looked for, and not imported: that takes a second, in every process of a run.
+pytestmark = pytest.mark.skipif(not (find_spec("furo") and find_spec("myst_nb")), reason="needs furo and myst_nb")
 
 LESSON = "01_slopes_and_local_derivatives"
 FIRST = f"{LESSON}/{LESSON}.html"

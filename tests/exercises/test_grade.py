@@ -61,7 +61,7 @@ ODD = {
         "mul_backward: its cell is no longer a code cell.",
     ),
     "a hundred thousand cells": (
-        notebook(extra=[cell(f"x{i} = {i}") for i in range(100_000)]),
+        lambda: notebook(extra=[cell(f"x{i} = {i}") for i in range(100_000)]),
         9,
         "more code than in any lesson",
     ),
@@ -115,7 +115,8 @@ ODD = {
 def odd_class(tmp_path_factory):
     """The gradebook of a class in which each but one handed in something odd."""
     folder, out = tmp_path_factory.mktemp("odd"), tmp_path_factory.mktemp("graded")
-    write_submissions(folder, ada=notebook(), **{what: content for what, (content, *_) in ODD.items()})
+    odd = {what: content() if callable(content) else content for what, (content, *_) in ODD.items()}
+    write_submissions(folder, ada=notebook(), **odd)
     assert run(folder, out, "--lesson", "1", "--jobs", "2") == 0
     return gradebook(out)
 
