@@ -333,11 +333,13 @@ class Observation:
         extra: dict[int, list[int]] | None = None,
         past_leaves: bool = False,
         recorded: bool = False,
+        past_lines: frozenset[int | None] = frozenset(),
     ) -> list[int]:
         """The shortest chain of values from `root` up to one that is a `goal`; empty where there is none.
 
         `extra` are further links, from a value to what its numbers came from by way of Python; `past_leaves` goes on where an op
-        made a leaf out of other tensors; with `recorded` it leads only through what requires grad.
+        made a leaf out of other tensors; with `recorded` it leads only through what requires grad;
+        `past_lines` are lines whose results it does not lead through.
         """
         before: dict[int, int | None] = {root: None}
         queue = [root]
@@ -353,10 +355,18 @@ class Observation:
                 ahead += self.ops[value.op].inputs
             ahead += (extra or {}).get(nr, [])
             for one in ahead:
-                if one not in before and not (recorded and not self.values[one].requires_grad):
+                if (
+                    one not in before
+                    and (not recorded or self.values[one].requires_grad)
+                    and self._made_in(one) not in past_lines
+                ):
                     before[one] = nr
                     queue.append(one)
         return []
+
+    def _made_in(self, nr: int) -> int | None:
+        maker = self.maker(self.values[nr])
+        return maker.line if maker is not None and maker.line is not None else -1
 
     def maker(self, value: Seen) -> Ran | None:
         """The op that made a value."""
@@ -380,6 +390,10 @@ class Observation:
             return self.places.where_given(f"self.{leaf.name.rpartition('.')[2]}") or leaf.line
         made = self.maker(self.values[leaf.values[0]]) if leaf.values else None
         return leaf.line if made is None or made.line is None or leaf.holder is not None else made.line
+
+    def given_in(self, held: Held, number: float | None) -> int | None:
+        """The line that gives an optimizer a number: the one that makes it, or a call around it that hands the number in."""
+        return held.line if number is None else self.places.where_written(number, held.stack) or held.line
 
     def called(self, nrs: Iterable[int]) -> list[str]:
         """The names of leaves. If there are many, those of one module are joined."""

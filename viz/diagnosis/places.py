@@ -6,6 +6,7 @@ import ast
 import contextlib
 import re
 import sysconfig
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from types import FrameType
@@ -390,6 +391,15 @@ class Places:
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Attribute) and node.value.attr == method
         ]
         return min(lines, default=None)
+
+    def where_written(self, number: float, lines: Iterable[int]) -> int | None:
+        """The first of some lines in which a number stands."""
+        standing = {
+            node.lineno
+            for node in self.nodes
+            if isinstance(node, ast.Constant) and type(node.value) in (int, float) and node.value == number
+        }
+        return next((line for line in lines if line in standing), None)
 
     def multiplies_a_list(self, line: int | None) -> bool:
         """Whether a line holds `[…] * n`: one object, n times."""

@@ -1140,6 +1140,128 @@ for epoch in range(3):
         opt.zero_grad(); loss.backward(); opt.step()
 """,
     ),
+    Broken(
+        "practice: model reloaded at each epoch start",
+        5,
+        "made-anew stale-optimizer",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(19)
+def build(): return nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 1))
+x = torch.randn(20, 4); y = x[:, :1]
+for epoch in range(5):
+    torch.manual_seed(0)
+    model = build()  #!
+    opt = torch.optim.Adam(model.parameters(), lr=1e-2)  #!
+    for _ in range(2):
+        loss = nn.functional.mse_loss(model(x), y)
+        opt.zero_grad(); loss.backward(); opt.step()
+    print(epoch, loss.item())
+""",
+    ),
+    Broken(
+        "practice: classes compared by MSE of argmax-free label ids",
+        5,
+        "wrong-loss",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(20)
+net = nn.Sequential(nn.Linear(5, 16), nn.ReLU(), nn.Linear(16, 1))
+opt = torch.optim.Adam(net.parameters(), lr=1e-3)
+x = torch.randn(60, 5); labels = torch.randint(0, 7, (60,))
+for epoch in range(3):
+    for i in range(0, 60, 20):
+        out = net(x[i:i + 20]).squeeze(1)
+        loss = torch.mean((out - labels[i:i + 20].float()) ** 2)  #!
+        opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "practice: q-values of next state via max then item list",
+        1,
+        "item new-tensor",
+        """
+import random
+from collections import deque
+import torch
+import torch.nn as nn
+torch.manual_seed(1); random.seed(1)
+class DQN:
+    def __init__(self):
+        self.q = nn.Sequential(nn.Linear(3, 12), nn.ReLU(), nn.Linear(12, 2))
+        self.memory = deque(maxlen=100)
+        self.opt = torch.optim.Adam(self.q.parameters(), lr=1e-3)
+        self.gamma = 0.9
+    def remember(self, *t): self.memory.append(t)
+    def replay(self, n):
+        batch = random.sample(self.memory, n)
+        preds, targets = [], []
+        for s, a, r, s2 in batch:
+            with torch.no_grad():
+                t = r + self.gamma * self.q(s2).max().item()
+            preds.append(self.q(s)[a].item())  #!
+            targets.append(t)
+        loss = nn.functional.mse_loss(torch.tensor(preds, requires_grad=True), torch.tensor(targets))  #!
+        self.opt.zero_grad(); loss.backward(); self.opt.step()
+agent = DQN()
+for i in range(20):
+    agent.remember(torch.randn(3), random.randrange(2), random.random(), torch.randn(3))
+    if i >= 8: agent.replay(4)
+""",
+    ),
+    Broken(
+        "practice: encoder frozen by eval and no_grad in a property",
+        1,
+        "no-grad",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(2)
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.user, self.item = nn.Embedding(10, 4), nn.Embedding(10, 4)
+        self.bias = nn.Parameter(torch.zeros(1))
+    @property
+    def item_matrix(self):
+        with torch.no_grad():  #!
+            return nn.functional.normalize(self.item.weight, dim=1)
+    def forward(self, u):
+        return self.user(u) @ self.item_matrix.T + self.bias
+m = Model()
+opt = torch.optim.Adagrad(m.parameters(), lr=0.1)
+for _ in range(4):
+    u, i = torch.randint(0, 10, (16,)), torch.randint(0, 10, (16,))
+    loss = nn.functional.cross_entropy(m(u), i)
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "practice: adam with a rate of one",
+        5,
+        "rate-too-large",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(18)
+class Trainer:
+    def __init__(self, model, **kw):
+        self.model = model
+        self.opt = torch.optim.Adam(model.parameters(), **kw)
+        self.history = []
+    def fit(self, x, y, epochs):
+        for _ in range(epochs):
+            loss = nn.functional.mse_loss(self.model(x), y)
+            self.opt.zero_grad(); loss.backward(); self.opt.step()
+            self.history.append(loss.item())
+net = nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 1))
+x = torch.randn(40, 4)
+tr = Trainer(net, lr=10.0)  #!
+tr.fit(x, x.sum(1, keepdim=True), 8)
+""",
+    ),
 ]
 
 HEALTHY = [

@@ -122,7 +122,11 @@ def _exploded(seen: Observation, each: Through) -> bool:
 def _diverged(seen: Observation, each: Through, names: list[str]) -> Iterator[Finding]:
     losses = [one.loss for one in seen.passes if one.loss is not None and one.nr <= each.nr]
     held = next((one for one in seen.optimizers if one.rate is not None), None)
-    line = held.line if held else next((m.line for m in seen.moments if m.kind == "update"), each.line)
+    line = (
+        seen.given_in(held, held.rate)
+        if held
+        else next((m.line for m in seen.moments if m.kind == "update"), each.line)
+    )
     yield Finding(
         "rate-too-large", line, False,
         f"The loss went {_walk(losses)} before it stopped being finite: each step throws {listed(names)} further than "

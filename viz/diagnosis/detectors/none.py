@@ -29,6 +29,8 @@ SCALES = {
     "neg",
     "__neg__",
 }
+MEANT = {"no-grad", "inference-mode", "detach"}  # as on the way to a target that is not to learn
+MOST_WAYS = 4  # that are looked at
 TRIVIAL = {0.0, 1.0, -1.0, 2.0, 0.5}
 WEIGHT_NAMES = re.compile(r"^(w|b|v|u|W|B|weights?|bias|theta|params?|beta|alpha|coef|embedding|table|kernel)\w{0,2}$")
 
@@ -282,20 +284,40 @@ def _below(seen: Observation, nr: int) -> list[Ran]:
 
 
 def _cut(seen: Observation, leaf: Leaf, passes: list[Through], ways: dict[int, list[int]]) -> Cut | None:
-    values = set(leaf.values)
     best: Cut | None = None
     own = [each for each in passes if leaf.held and _stepped_by(seen, each) in leaf.held]
     for each in [*own, *(each for each in passes if each not in own)]:
         if best is not None and each not in own and own:
             break
         for root in each.roots:
-            chain = seen.route(root, lambda value: value.nr in values, ways, past_leaves=True)
-            if not chain:
-                continue
-            found = _along(seen, chain[::-1], ways)
-            if found is not None and (best is None or len(found.path) < len(best.path)):
+            found = _nearest_cut(seen, leaf, root, ways)
+            if found is not None and (best is None or _weight(found) < _weight(best)):
                 best = found
     return best
+
+
+def _weight(cut: Cut) -> tuple[bool, int]:
+    return cut.kind in MEANT, len(cut.path)
+
+
+def _nearest_cut(seen: Observation, leaf: Leaf, root: int, ways: dict[int, list[int]]) -> Cut | None:
+    """The cut on the shortest way from a leaf to a root; of several ways one that is cut by what nobody writes on purpose."""
+    values = set(leaf.values)
+    first: Cut | None = None
+    passed: set[int | None] = set()
+    for _ in range(MOST_WAYS):
+        chain = seen.route(root, lambda value: value.nr in values, ways, past_leaves=True, past_lines=frozenset(passed))
+        found = _along(seen, chain[::-1], ways) if chain else None
+        if found is None:
+            break
+        if found.kind not in MEANT:
+            return found
+        first = first or found
+        fresh = {found.line, found.op.line if found.op is not None else found.line} - passed
+        if not fresh:
+            break
+        passed |= fresh
+    return first
 
 
 def _stepped_by(seen: Observation, each: Through) -> int | None:

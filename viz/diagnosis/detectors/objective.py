@@ -143,9 +143,12 @@ def _classes(seen: Observation) -> Iterator[Finding]:
     """Class numbers used as amounts: class 2 is not twice class 1."""
     told = set()
     for op in seen.ops:
-        if op.name not in AMOUNTS or len(op.inputs) < 2 or not op.recorded or op.line in told:
+        difference = op.name in MINUS and len(op.inputs) == 2 and compared(seen, op.outputs[0])
+        if not (op.name in AMOUNTS or difference) or len(op.inputs) < 2 or not op.recorded or op.line in told:
             continue
-        value = seen.values[op.inputs[1]]
+        value = next((one for nr in op.inputs[::-1] if not (one := seen.values[nr]).requires_grad), None)
+        if value is None:
+            continue
         maker = seen.maker(value)
         for _ in range(6):
             if value.floating is False or maker is None or maker.name not in TURNS | CASTS or not maker.inputs:
@@ -156,6 +159,8 @@ def _classes(seen: Observation) -> Iterator[Finding]:
             continue
         if maker is not None and maker.name == "one_hot":
             continue
+        if difference and not any(one.name == "randint" for one in _makers(seen, value.nr)):
+            continue  # whole numbers may be amounts, such as positions
         told.add(op.line)
         name = value.name or "the target"
         yield Finding(
@@ -166,6 +171,11 @@ def _classes(seen: Observation) -> Iterator[Finding]:
             "For classes, output one score for each, and use cross_entropy(scores, labels) with the labels unchanged.",
             [value.name] if value.name else [], [op.line or 0, value.line or 0], 5, where=op.where, share=0.7,
         )  # fmt: skip
+
+
+def _makers(seen: Observation, nr: int) -> list[Ran]:
+    """The ops that a value comes from, its own last."""
+    return [op for one in sorted(seen.above([nr])) if (op := seen.maker(seen.values[one])) is not None]
 
 
 @dataclass
@@ -602,9 +612,8 @@ def _pairs(seen: Observation) -> Iterator[Finding]:
 
 def _sliced(seen: Observation, nr: int, after: int) -> Ran | None:
     """The op that took a slice of rows for a value, once an order of them had been drawn by op `after`."""
-    makers = (seen.maker(seen.values[one]) for one in sorted(seen.above([nr])))
     slices = {"slice.start", "slice.stop"}
-    return next((op for op in makers if op is not None and op.nr > after and slices & set(op.options)), None)
+    return next((op for op in _makers(seen, nr) if op.nr > after and slices & set(op.options)), None)
 
 
 def _reordered(seen: Observation) -> Iterator[Finding]:

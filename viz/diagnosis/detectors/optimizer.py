@@ -263,7 +263,7 @@ def _rate(seen: Observation) -> Iterator[Finding]:
             near < SMALL and abs(losses[0]) > LEARNT and (still or (rates and rates[-1] <= rates[0]))
         ):  # a warm-up begins small, and rises
             asleep = bool(seen.schedules) and not any(rates)  # a rate of 0 that a scheduler set
-            line = seen.schedules[-1][1] if asleep else held.line
+            line = seen.schedules[-1][1] if asleep else seen.given_in(held, held.rate)
             yield Finding(
                 "rate-too-small", line, False,
                 f"{len(own)} steps of the {held.kind} moved the weights by at most {number(near)} of their size, and "
@@ -287,7 +287,7 @@ def _rate(seen: Observation) -> Iterator[Finding]:
         if ((apart and steadily) or leapt) and not _ascends(seen) and not _of_parts(seen):
             held_by = rated[0] if rated else None
             update = next((m.line for m in seen.moments if m.kind == "update"), None)
-            line = held_by.line if held_by else update
+            line = seen.given_in(held_by, held_by.rate) if held_by else update
             if line is not None or rated:
                 yield Finding(
                     "rate-too-large", line, False,
@@ -378,7 +378,7 @@ def _eaten(seen: Observation, held: Held, own: list[Moment]) -> Iterator[Finding
     names = seen.called(leaf.nr for leaf in eaten)
     worst = min(eaten, key=lambda leaf: leaf.size / leaf.began)
     yield Finding(
-        "weight-decay", held.line, False,
+        "weight-decay", seen.given_in(held, held.decay), False,
         f"In {len(own)} steps {listed(names)} shrank towards 0, {worst.name or 'one'} from {number(worst.began)} to {number(worst.size)}: the weight decay of "
         f"{held.decay:g} of the {held.kind} in line {held.line}, `{seen.places.code(held.line)}`, is stronger than the gradients.",
         "Usual weight decays are 1e-4 to 1e-2, and up to 0.1 for AdamW.", names, [held.line or 0], 5, share=0.9,
@@ -393,12 +393,16 @@ def _made_anew(seen: Observation) -> Iterator[Finding]:
             lines.setdefault(held.line, []).append(held)
     for line, found in lines.items():
         steps = [sum(m.kind == "step" and m.who == held.nr for m in seen.moments) for held in found]
-        if len(found) < 3 or any(count != 1 for count in steps) or found[0].kind == "LBFGS":
+        if len(found) < 3 or not all(steps) or found[0].kind == "LBFGS":
             continue
         fresh = not any(set(a.leaves) & set(b.leaves) for a, b in itertools.pairwise(found))
+        if max(steps) > 1 and not (_repeats(seen, found) if fresh else _forgets(found)):
+            continue
         made = seen.leaves[found[-1].leaves[0]] if found[-1].leaves else None
         if fresh and made is not None and made.holder is not None:
-            place = seen.parts[made.holder].line
+            part, loops = seen.parts[made.holder], seen.places.loops(line)
+            inside = [one for one in part.stack if loops and loops[0][0] <= one <= loops[0][1]]
+            place = inside[0] if inside else part.line  # of a helper that builds it, the call
         else:
             place = made.line if fresh and made is not None else line
         text = (
@@ -408,11 +412,22 @@ def _made_anew(seen: Observation) -> Iterator[Finding]:
         )
         yield Finding(
             "made-anew", place, False,
-            f"Line {place}, `{seen.places.code(place)}`, ran {len(found)} times, with one step each time: each step "
-            f"starts with {text}.",
+            f"Line {place}, `{seen.places.code(place)}`, ran {len(found)} times, with {'one step' if max(steps) == 1 else f'up to {max(steps)} steps'} each time: "
+            f"each time starts with {text}.",
             "Make the model and its optimizer once, before the loop.", [], [place or 0, line], 5, share=0.8 if fresh else 0.4,
         )  # fmt: skip
         return
+
+
+def _repeats(seen: Observation, found: list[Held]) -> bool:
+    """Whether each of several trainings, with a model of its own, went through the very same losses."""
+    runs = [[each.loss for each in seen.passes if set(held.leaves) & set(each.got)] for held in found]
+    return len(runs[0]) > 1 and all(run[: len(runs[-1])] == runs[-1] for run in runs)
+
+
+def _forgets(found: list[Held]) -> bool:
+    """Whether several optimizers that keep averages are the same, and hold the same: each begins to average anew."""
+    return len({(held.kind, held.rate, tuple(held.leaves)) for held in found}) == 1 and found[0].kind != "SGD"
 
 
 def _put_back(seen: Observation) -> Iterator[Finding]:

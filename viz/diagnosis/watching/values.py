@@ -92,7 +92,17 @@ class Values:
         self._tensor[id(tensor)] = weak(tensor), nr, self.watch.version(tensor)
         if op is None and tensor.requires_grad and not self.watch.is_leaf(tensor):
             self._unseen(tensor, value, line)
+        elif op is None and value.leaf is None and value.of_grad is None:
+            self._unseen_view(tensor, value, line)
         return nr
+
+    def _unseen_view(self, tensor: Any, value: Seen, line: int | None) -> None:
+        """A view without a history that no call showed, as `.T` of what was computed under no_grad: it comes from its base."""
+        base = getattr(tensor, "_base", None)
+        nr = self.known(base) if base is not None else None
+        if nr is not None and base is not None:
+            off = bool(base.requires_grad)  # and its view has no history
+            self._ran_unseen(value, "view", line, (nr,), recorded=False, grad_on=not off)
 
     def _unseen(self, tensor: Any, value: Seen, line: int | None) -> None:
         """A value with a history that no call showed, as what a fused layer computes: its inputs are read from the graph."""
@@ -115,17 +125,30 @@ class Values:
                     found.append(self._nodes[key])
                 else:
                     stack.append(behind)
+        name = node.name().partition("Backward")[0].lower()
+        made = self._ran_unseen(value, name, line, tuple(dict.fromkeys(found)))
+        made.node = node.name()
+        self.hear_node(node, ((tensor.output_nr, value.nr),))
+
+    def _ran_unseen(
+        self,
+        value: Seen,
+        name: str,
+        line: int | None,
+        inputs: tuple[int, ...],
+        recorded: bool = True,
+        grad_on: bool = True,
+    ) -> Ran:
+        """Note the op behind a value that no call showed."""
         seen, running = self.watch.seen, self.watch.running
         module = seen.parts[running[-1]].path if running else ""
-        name = node.name().partition("Backward")[0].lower()
         lines = (line,) if line is not None else ()
         value.op = len(seen.ops)
         made = Ran(
-            value.op, name, line, lines, None, module, tuple(dict.fromkeys(found)), (value.nr,), True, True, False
+            value.op, name, line, lines, None, module, inputs, (value.nr,), recorded, grad_on, False, step=seen.steps
         )
-        made.node, made.step = node.name(), seen.steps
         seen.ops.append(made)
-        self.hear_node(node, ((tensor.output_nr, value.nr),))
+        return made
 
     def lends(self, tensor: Any, nr: int) -> None:
         """Note that a tensor's memory went out by `numpy()`: what comes back with it is a view."""
