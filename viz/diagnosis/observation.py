@@ -278,6 +278,9 @@ class Observation:
         default_factory=list
     )  # value given other `.data`, line, ops before
     hooks: list[tuple[int, int | None]] = field(default_factory=list)  # leaf that the program put a hook on, line
+    turned: dict[int, int | None] = field(
+        default_factory=dict
+    )  # leaf whose gradient its hook turned round: line of the hook
     schedules: list[tuple[str, int | None]] = field(default_factory=list)  # class of a scheduler, line that made it
     shuffles: list[int] = field(default_factory=list)  # lines that drew an order by NumPy or Python
     aliases: list[Alias] = field(default_factory=list)

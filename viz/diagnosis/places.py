@@ -195,6 +195,10 @@ class Places:
         nodes = (node for node in self.nodes if isinstance(node, (ast.FunctionDef, ast.Lambda)))
         return [(node.lineno, node.end_lineno or node.lineno) for node in nodes]
 
+    def function_around(self, line: int) -> tuple[int, int] | None:
+        """First and last line of the innermost function around a line."""
+        return max((span for span in self._functions if span[0] <= line <= span[1]), default=None)
+
     def where_kept(self, line: int | None, names: list[str]) -> int | None:
         """The line of the same method that puts one of these names into an attribute of `self`, for the next call."""
         methods = [

@@ -525,6 +525,177 @@ for epoch in range(4):
     print(epoch, loss.item(), acc)
 """,
     ),
+    Broken(
+        "held: weights too wide inside one recurrent layer",
+        4,
+        "vanishing saturated exploding",
+        """
+import torch
+import torch.nn as nn
+
+torch.manual_seed(0)
+rnn = nn.RNN(4, 32, batch_first=True)
+head = nn.Linear(32, 1)
+for name, p in rnn.named_parameters():
+    if "weight" in name:
+        nn.init.normal_(p, 0.0, 1.5)  #!
+optimizer = torch.optim.Adam(list(rnn.parameters()) + list(head.parameters()), lr=1e-3)
+for it in range(4):
+    x = torch.randn(8, 30, 4)
+    y = x[:, 0, :1]
+    out, h = rnn(x)
+    loss = nn.functional.mse_loss(head(out[:, -1]), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    print(it, loss.item())
+""",
+    ),
+    Broken(
+        "held: an encoder that caches its answers",
+        6,
+        "second-backward graph-grows",
+        """
+import torch
+import torch.nn as nn
+
+class CachedEncoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(5, 10), nn.ReLU(), nn.Linear(10, 4))
+        self.cache = {}
+
+    def forward(self, key, x):
+        if key not in self.cache:
+            self.cache[key] = self.net(x)  #!
+        return self.cache[key]
+
+torch.manual_seed(0)
+enc, head = CachedEncoder(), nn.Linear(4, 1)
+opt = torch.optim.Adam([*enc.parameters(), *head.parameters()])
+docs = {i: torch.randn(3, 5) for i in range(4)}
+for epoch in range(2):
+    for key, x in docs.items():
+        score = head(enc(key, x)).mean()
+        loss = (score - key) ** 2
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+""",
+    ),
+    Broken(
+        "held: a layer that works in place behind tanh",
+        6,
+        "in-place",
+        """
+import torch
+import torch.nn as nn
+
+torch.manual_seed(0)
+model = nn.Sequential(
+    nn.Linear(4, 16),
+    nn.Tanh(),
+    nn.Dropout(0.0),
+    nn.LeakyReLU(0.1, inplace=True),  #!
+    nn.Linear(16, 1),
+)
+optimizer = torch.optim.RMSprop(model.parameters(), lr=1e-3)
+x, y = torch.randn(20, 4), torch.randn(20, 1)
+for epoch in range(3):
+    optimizer.zero_grad()
+    loss = ((model(x) - y) ** 2).mean()
+    loss.backward()
+    optimizer.step()
+""",
+    ),
+    Broken(
+        "held: a backward for each loss of a dict",
+        6,
+        "second-backward",
+        """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+class Multi(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.trunk = nn.Sequential(nn.Linear(6, 12), nn.ReLU())
+        self.cls = nn.Linear(12, 3)
+        self.reg = nn.Linear(12, 1)
+
+    def forward(self, x):
+        z = self.trunk(x)
+        return self.cls(z), self.reg(z)
+
+torch.manual_seed(0)
+model = Multi()
+opt = torch.optim.Adam(model.parameters())
+weights = {"cls": 1.0, "reg": 0.5}
+for it in range(3):
+    x = torch.randn(16, 6)
+    c, r = model(x)
+    losses = {"cls": F.cross_entropy(c, torch.randint(0, 3, (16,))), "reg": F.mse_loss(r[:, 0], x[:, 0])}
+    opt.zero_grad()
+    for name, loss in losses.items():
+        (weights[name] * loss).backward()  #!
+    opt.step()
+""",
+    ),
+    Broken(
+        "held: hooks that turn gradients round",
+        7,
+        "reversed",
+        """
+import torch
+import torch.nn as nn
+
+torch.manual_seed(0)
+backbone = nn.Sequential(nn.Linear(6, 12), nn.ReLU())
+head = nn.Linear(12, 1)
+
+def scale_hook(scale):
+    return lambda grad: -scale * grad  #!
+
+for p in backbone.parameters():
+    p.register_hook(scale_hook(0.5))  #!
+opt = torch.optim.SGD([*backbone.parameters(), *head.parameters()], lr=0.05)
+x = torch.randn(80, 6)
+y = x[:, :1] - x[:, 1:2]
+for epoch in range(6):
+    loss = nn.functional.mse_loss(head(backbone(x)), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    print(loss.item())
+""",
+    ),
+    Broken(
+        "held: a loss function without its minus",
+        7,
+        "reversed",
+        """
+import torch
+import torch.nn as nn
+
+def soft_cross_entropy(logits, soft_targets, T=2.0):
+    logp = torch.log_softmax(logits / T, dim=1)
+    return (soft_targets * logp).sum(dim=1).mean() * T * T  #!
+
+torch.manual_seed(0)
+teacher = nn.Sequential(nn.Linear(5, 20), nn.ReLU(), nn.Linear(20, 4)).requires_grad_(False)
+student = nn.Linear(5, 4)
+opt = torch.optim.SGD(student.parameters(), lr=0.1)
+for it in range(8):
+    x = torch.randn(32, 5)
+    p = torch.softmax(teacher(x) / 2.0, dim=1)
+    loss = soft_cross_entropy(student(x), p)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    print(it, loss.item())
+""",
+    ),
 ]
 
 HEALTHY = [

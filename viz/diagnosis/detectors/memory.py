@@ -6,6 +6,7 @@ import bisect
 import re
 from collections.abc import Iterator
 
+from viz.diagnosis.detectors.zero import layer_line
 from viz.diagnosis.finding import Finding
 from viz.diagnosis.observation import Observation, Ran, Seen, Through
 
@@ -38,6 +39,7 @@ def _growing(seen: Observation) -> Iterator[Finding]:
     if not ends:
         return
     lines: dict[int, list[tuple[Ran, Seen]]] = {}
+    last = {(op.line, op.name): op.nr for op in seen.ops}
     for op in seen.ops:
         if op.line is None or not op.recorded or op.nr < ends[0]:
             continue
@@ -46,13 +48,18 @@ def _growing(seen: Observation) -> Iterator[Finding]:
             if value.op is None or value.leaf is not None or not value.requires_grad:
                 continue
             maker = seen.ops[value.op]
-            if maker.line is not None and _between(ends, maker.nr, op.nr) and _same(seen, maker, op):
+            if maker.line is not None and _between(ends, maker.nr, op.nr) and _same(maker, op):
+                if maker.line != op.line and last[maker.line, maker.name] < op.nr:
+                    continue  # nothing takes its place: it is kept for good, as in a cache
                 lines.setdefault(op.line, []).append((op, value))
     for line, found in lines.items():
         op, value = found[0]
         later = [each for each in seen.passes if each.ops > op.nr]
         state = any(
-            {kept.nr, *one.outputs} & seen.behind(each) for one, kept in found for each in later if each.ops > one.nr
+            ({kept.nr, *one.outputs} if _made_in(seen, kept, line) else set(one.outputs)) & seen.behind(each)
+            for one, kept in found
+            for each in later
+            if each.ops > one.nr
         )
         if not state and not any(_again(seen, *one) for one in found[:MOST_TURNS]):
             continue
@@ -82,6 +89,11 @@ def _growing(seen: Observation) -> Iterator[Finding]:
                 "Keep the number alone: `.item()`, or `.detach()`.", names, [line], 6, _with_item(code), op.where,
                 [value.nr, *op.outputs[:1]], value.nr, 0.7,
             )  # fmt: skip
+
+
+def _made_in(seen: Observation, value: Seen, line: int) -> bool:
+    maker = seen.maker(value)
+    return maker is not None and maker.line == line
 
 
 def _between(ends: list[int], before: int, after: int) -> bool:
@@ -131,7 +143,7 @@ def _in_loop(seen: Observation, op: Ran, stack: tuple[int, ...], names: list[str
     return next(iter((*named, *handed_on)), op.line)
 
 
-def _same(seen: Observation, maker: Ran, op: Ran) -> bool:
+def _same(maker: Ran, op: Ran) -> bool:
     """True if the line of `op` made this value, by `maker`, in an earlier iteration."""
     if maker.line == op.line:
         return True
@@ -237,7 +249,8 @@ def _second(seen: Observation) -> Iterator[Finding]:
     if (use := _of_another(seen, first, failed, shared, mine)) is not None:
         yield _left_attached(seen, use, max(shared & set(use.inputs)), failed, first)
         return
-    if first.line != failed.line and not any(
+    together = first.line != failed.line or _over_losses(seen, failed, seen.values[max(shared)])
+    if together and not any(
         m.kind in ("step", "update") and first.order < m.order < failed.order for m in seen.moments
     ):
         yield _in_one_step(seen, first, failed, shared)
@@ -258,6 +271,16 @@ def _second(seen: Observation) -> Iterator[Finding]:
         "it should not learn.", [name] if name else [], [line or 0, failed.line or 0], 6,
         where=op.where, path=[*op.inputs[:1], nr, *failed.roots[:1]], cut=nr, share=1.0, explains_error=True,
     )  # fmt: skip
+
+
+def _over_losses(seen: Observation, failed: Through, trunk: Seen) -> bool:
+    """Whether the innermost loop around a backward() goes over losses of one step: what they share is made outside of it, in the outer loop."""
+    maker, loops = seen.maker(trunk), seen.places.loops(failed.line)
+    if maker is None or len(loops) < 2 or not len(maker.stack) >= len(failed.stack) > 0:
+        return False
+    line = maker.stack[-len(failed.stack)]
+    (first, last), (begin, end) = loops[:2]
+    return begin <= line <= end and not first <= line <= last
 
 
 def _not_to_learn(seen: Observation, nr: int, first: Through, failed: Through, shared: set[int]) -> Ran | None:
@@ -330,11 +353,16 @@ def _in_one_step(seen: Observation, first: Through, failed: Through, shared: set
     """Two losses of one step, each with its own backward(), over a part that both share."""
     trunk = seen.values[max(shared)]
     name = trunk.name or f"what line {trunk.line} computes"
+    which = f"Line {first.line}, `{seen.places.code(first.line)}`, "
+    if first.line == failed.line:
+        which += f"runs for each loss, and each goes back through {name}: the first pass freed what its nodes had saved, and the second needs it."
+    else:
+        which += (
+            f"and line {failed.line}, `{seen.places.code(failed.line)}`, both go back through {name}: the first freed what its nodes had saved, "
+            "and the second needs it."
+        )
     return Finding(
-        "second-backward", first.line, True,
-        f"Line {first.line}, `{seen.places.code(first.line)}`, and line {failed.line}, "
-        f"`{seen.places.code(failed.line)}`, both go back through {name}: the first freed what its nodes had saved, "
-        "and the second needs it.",
+        "second-backward", first.line, True, which,
         "Add the losses up and go back once, `(a + b).backward()`, or use retain_graph=True in the first.",
         [trunk.name] if trunk.name else [], [first.line or 0, failed.line or 0, trunk.line or 0], 6,
         path=[trunk.nr, *failed.roots[:1]], cut=trunk.nr, share=1.0, explains_error=True,
@@ -390,7 +418,7 @@ def _written(seen: Observation) -> Iterator[Finding]:
     ]
     if found and (max(found)[0] or not writes or wanted not in ("", "t", "asstrided", "transpose", "accumulate")):
         _, _, _, op, target = max(found, key=lambda one: one[:3])
-        line, name = op.line, target.name
+        line, name = layer_line(seen, op), target.name
         where, how = op.where, f"`{op.name}`"
     elif writes:
         write, leaf = max(writes, key=lambda one: one[0].order)
@@ -414,6 +442,8 @@ def _bases(seen: Observation, value: Seen) -> list[Seen]:
 
 
 def _out_of_place(code: str) -> tuple[str, str] | None:
+    if "inplace=True" in code:
+        return code, re.sub(r",? *inplace=True", "", code)
     found = re.fullmatch(r"(\w+) ([+\-*/])= (.+)", code)
     return (code, f"{found[1]} = {found[1]} {found[2]} {found[3]}") if found else None
 

@@ -524,7 +524,21 @@ def _asked_for(seen: Observation, each: Through) -> int | None:
     op = seen.maker(seen.values[each.roots[0]])
     if op is None:
         return each.line
+    if op.line is not None and _only_compares(seen, each, op.line):
+        return op.line
     return op.stack[-len(each.stack)] if 0 < len(each.stack) <= len(op.stack) else op.line
+
+
+def _only_compares(seen: Observation, each: Through, line: int) -> bool:
+    """Whether a line stands in a function that makes a loss of answers: nothing that learns is used in it."""
+    span = seen.places.function_around(line)
+    makers = (seen.maker(seen.values[nr]) for nr in seen.behind(each))
+    within = [
+        op for op in makers if op is not None and span is not None and any(span[0] <= at <= span[1] for at in op.stack)
+    ]
+    return bool(within) and all(
+        seen.values[nr].leaf is None or not seen.values[nr].requires_grad for op in within for nr in op.inputs
+    )
 
 
 def _compared_sides(seen: Observation) -> Iterator[tuple[Ran, int, int]]:

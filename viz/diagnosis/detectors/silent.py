@@ -50,6 +50,7 @@ def find(seen: Observation) -> Iterator[Finding]:
     yield from _functions(seen)
     yield from _uphill(seen)
     yield from _steps_uphill(seen)
+    yield from _hooked(seen)
     yield from _used_twice(seen)
     yield from _repeated(seen)
     yield from _unseeded(seen)
@@ -279,6 +280,20 @@ def _steps_uphill(seen: Observation) -> Iterator[Finding]:
             share=0.9,
         )  # fmt: skip
         return
+
+
+def _hooked(seen: Observation) -> Iterator[Finding]:
+    """Hooks that turn the gradient of weights round, where every pass goes to one loss; a multiplier, one number, may be meant to climb."""
+    turned = [nr for nr in seen.turned if len(seen.leaves[nr].shape) > 1]
+    if not turned or len({each.line for each in seen.passes}) > 1:
+        return
+    line, names = seen.turned[turned[0]], seen.called(turned)
+    yield Finding(
+        "reversed", line, False,
+        f"Line {line}, `{seen.places.code(line)}`, puts a hook on {listed(names)} that turns the gradient round: the optimizer subtracts what it is "
+        "given, so these go uphill while the rest goes down.",
+        "Return the gradient with its own sign; use a factor above 0 to make it smaller.", names, [line or 0], 7, share=0.8,
+    )  # fmt: skip
 
 
 def _used_twice(seen: Observation) -> Iterator[Finding]:

@@ -19,7 +19,7 @@ BY_HAND = 1e3  # growth along one path that is called an explosion where somebod
 TINY = 0.3  # of a gradient: what a layer of weights lets pass when they are too small
 SQUASHES = {"sigmoid", "tanh", "sigmoid_", "tanh_", "softmax", "logsigmoid", "hardsigmoid", "hardtanh", "softsign"}
 NORMALIZES = {"batch_norm", "instance_norm"}
-RECURRENT = ("rnn_", "lstm", "gru")
+RECURRENT = ("rnn", "lstm", "gru")  # classes of layers, in lower case
 CANCELS = 1e-3  # of what arrives at the places where a bias was added: gradients that add up to less cancel
 NEAR = 4  # ops after a layer, within which its normalization runs
 PRODUCTS = {"mul", "__mul__", "__rmul__", "mul_"}
@@ -192,11 +192,12 @@ def _of_pass(seen: Observation, each: Through, least: float = EXPLODES) -> Itera
     big = seen.leaves[largest]
     path, lines = _along(seen, each, big, arrived)
     grown = [peak for peak in path if peak > 0]
+    top = max((peak for _, peak in big.gradients if math.isfinite(peak)), default=0.0)  # of all passes
     enough = min(least, BY_HAND) if _chosen_by_hand(seen, [op for fall in lines.values() for op in fall.ops]) else least
     if (
         len(path) >= DEEP
         and _deep(lines)
-        and ((grown and grown[-1] / start > enough) or positive[largest] > least * max(1.0, big.size))
+        and ((grown and grown[-1] / start > enough) or top > least * max(1.0, big.size))
     ):
         yield _finding(
             seen, "exploding", lines, big, positive[largest], start, 0, grown[0], grown[-1],
@@ -210,12 +211,11 @@ def _of_pass(seen: Observation, each: Through, least: float = EXPLODES) -> Itera
         and (states := _of_states(seen, "exploding", within, early, late)).line != within
     ):
         yield states  # the program set the size of the weights that repeat
-    elif positive[largest] > least * max(1.0, big.size) and any(
-        seen.ops[nr].name.startswith(RECURRENT) for nr in big.used_by
-    ):
-        line = sized(seen, big) or _initialized(big)
-        if line is not None:
-            yield _inside(seen, line, big, positive[largest])
+    elif big.holder is not None and seen.parts[big.holder].kind.lower().startswith(RECURRENT):
+        by_hand = sized(seen, big)
+        line = by_hand or _initialized(big)
+        if line is not None and top > (least if by_hand is None else min(least, BY_HAND)) * max(1.0, big.size):
+            yield _inside(seen, line, big, top)
 
 
 def _taken_out(seen: Observation, leaf: Leaf, size: float, arrived: dict[int, float]) -> bool:
@@ -240,7 +240,7 @@ def _inside(seen: Observation, line: int, leaf: Leaf, size: float) -> Finding:
     user = seen.ops[leaf.used_by[-1]]
     return Finding(
         "exploding", line, False,
-        f"{gets(name)} a gradient of {number(size)}, out of `{user.name}` in line {user.line}, which multiplies by it in each step of the sequence. "
+        f"{gets(name)} a gradient of {number(size)}, out of the {seen.parts[leaf.holder or 0].kind} that line {user.line} calls, which multiplies by it in each step of the sequence. "
         f"Line {line}, `{seen.places.code(line)}`, gave it its size.",
         "Start recurrent weights orthogonal with a gain of 1 (nn.init.orthogonal_), or clip: `T.nn.utils.clip_grad_norm_(parameters, 1.0)` before the step.",
         name, [line, user.line or 0], 4, share=0.6,

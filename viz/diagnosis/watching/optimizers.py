@@ -198,6 +198,9 @@ class Optimizers:
                         self.watch.seen.clipped.append(
                             (hooked[nr], float(np.abs(brought).max()), self.watch.peak(p.grad) or 0.0)
                         )
+                        kept = self.watch.sample(p.grad)
+                        if kept.shape == brought.shape and float(np.dot(kept, brought)) < 0:
+                            self.watch.seen.turned[nr] = hooked[nr]
 
     def _after(self, run: _Step, optimizer: Any) -> None:
         seen, line = self.watch.seen, next(iter(run.lines), None)
