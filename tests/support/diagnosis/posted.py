@@ -676,6 +676,120 @@ for step in range(3):
     print(step, loss.item(), net.weight.grad.norm())
 """,
     ),
+    Broken(
+        "posted: a Dice loss of a thresholded mask",
+        1,
+        "integer-op new-tensor",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+def threshold(x, t):
+    return torch.tensor((x > t).type(x.dtype), requires_grad=True)  #!
+class DiceLoss(nn.Module):
+    def __init__(self, eps=1.0, t=0.5):
+        super().__init__()
+        self.eps, self.t = eps, t
+    def forward(self, pr, gt):
+        pr = threshold(torch.sigmoid(pr), self.t)
+        tp = torch.sum(gt * pr)
+        fp, fn = torch.sum(pr) - tp, torch.sum(gt) - tp
+        return 1 - (2 * tp + self.eps) / (2 * tp + fn + fp + self.eps)
+model = nn.Sequential(nn.Conv2d(3, 6, 3, padding=1), nn.ReLU(), nn.Conv2d(6, 1, 1))
+optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+loss_fn = DiceLoss()
+for epoch in range(4):
+    x = torch.rand(2, 3, 8, 8)
+    y = (x.mean(1, keepdim=True) > 0.5).float()
+    loss = loss_fn(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+""",
+    ),
+    Broken(
+        "posted: Adam made anew for each epoch",
+        5,
+        "made-anew",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+def train_epoch(model, tasks, lr=5e-3):
+    opt = torch.optim.Adam(model.parameters(), lr=lr)  #!
+    losses = []
+    for x, y in tasks:
+        opt.zero_grad()
+        loss = ((model(x) - y) ** 2).mean()
+        loss.backward()
+        opt.step()
+        losses.append(loss.item())
+    return losses
+model = nn.Sequential(nn.Linear(3, 16), nn.Tanh(), nn.Linear(16, 1))
+tasks = [(x, x.prod(1, keepdim=True)) for x in (torch.randn(20, 3) for _ in range(2))]
+for epoch in range(6):
+    train_epoch(model, tasks)
+""",
+    ),
+    Broken(
+        "posted: the last gradients of an epoch reset",
+        5,
+        "zero-before-step",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+class Trainer:
+    def __init__(self, model, batches, accumulate):
+        self.model, self.batches, self.accumulate = model, batches, accumulate
+        self.optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+        self.last_opt_step = -1
+    def optimizer_step(self):
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), max_norm=10.0)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+    def train(self, epochs):
+        nb = len(self.batches)
+        for epoch in range(epochs):
+            self.model.train()
+            self.optimizer.zero_grad()  #!
+            for i, (x, y) in enumerate(self.batches):
+                ni = i + nb * epoch
+                loss = nn.functional.cross_entropy(self.model(x), y)
+                loss.backward()
+                if ni - self.last_opt_step >= self.accumulate:
+                    self.optimizer_step()
+                    self.last_opt_step = ni
+batches = [(torch.randn(8, 5), torch.randint(0, 3, (8,))) for _ in range(10)]
+Trainer(nn.Sequential(nn.Linear(5, 12), nn.SiLU(), nn.Linear(12, 3)), batches, 4).train(4)
+""",
+    ),
+    Broken(
+        "posted: a diagonal masked the wrong way round",
+        2,
+        "dead-relu zero",
+        """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+torch.manual_seed(0)
+enc = nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 6))
+opt = torch.optim.AdamW(enc.parameters(), lr=1e-3)
+for step in range(5):
+    anchor = torch.randn(16, 8)
+    positive = anchor + 0.1 * torch.randn(16, 8)
+    a, p = F.normalize(enc(anchor), dim=1), F.normalize(enc(positive), dim=1)
+    pos_sims = (a * p).sum(1)
+    sim = (a @ p.t()).clone()
+    sim.diagonal().fill_(-float("inf"))  #!
+    neg_dists = 1 - sim  #!
+    hard_neg, _ = torch.max(neg_dists, dim=1)  #!
+    loss = F.relu((1 - pos_sims) - hard_neg + 0.5).mean()  #!
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
 ]
 
 HEALTHY = [
@@ -826,6 +940,60 @@ for i in range(4):
     opt.zero_grad()
     loss.backward()
     opt.step()
+""",
+    ),
+    Healthy(
+        "posted: targets that are not detached, of a network that is copied",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+q_net = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 2))
+target_q_net = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 2))
+target_q_net.load_state_dict(q_net.state_dict())
+optimizer = torch.optim.Adam(q_net.parameters(), lr=2e-3)
+count = 0
+for step in range(30):
+    states, actions = torch.randn(32, 4), torch.randint(0, 2, (32, 1))
+    rewards, next_states, dones = torch.rand(32, 1), torch.randn(32, 4), torch.zeros(32, 1)
+    q_values = q_net(states).gather(1, actions)
+    max_next = target_q_net(next_states).max(1)[0].view(-1, 1)
+    q_targets = rewards + 0.9 * max_next * (1 - dones)
+    dqn_loss = torch.mean(nn.functional.mse_loss(q_values, q_targets))
+    optimizer.zero_grad()
+    dqn_loss.backward()
+    optimizer.step()
+    if count % 10 == 0:
+        target_q_net.load_state_dict(q_net.state_dict())
+    count += 1
+""",
+    ),
+    Healthy(
+        "posted: triplets that all keep their margin",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+class TripletMarginLoss(nn.Module):
+    def __init__(self, margin=0.1):
+        super().__init__()
+        self.margin = margin
+    def forward(self, a, p, n):
+        relued = torch.relu((a - p).norm(dim=1) - (a - n).norm(dim=1) + self.margin)
+        count = (relued > 0).float().sum()
+        return torch.sum(relued) / count.clamp(min=1)
+trunk = nn.Linear(6, 4)
+optimizer = torch.optim.Adam(trunk.parameters(), lr=1e-3)
+loss_func = TripletMarginLoss()
+for i in range(5):
+    base = torch.randn(8, 6)
+    near, far = base + 0.2 * torch.randn(8, 6), torch.randn(8, 6)
+    if i == 3:
+        near, far = base + 1e-3, base + 5.0
+    loss = loss_func(trunk(base), trunk(near), trunk(far))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
 """,
     ),
 ]

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from viz.diagnosis.finding import Finding, gets, listed, number
-from viz.diagnosis.observation import Held, Leaf, Moment, Observation, Part
+from viz.diagnosis.observation import Held, Leaf, Moment, Observation, Part, Write
 
 LARGEST_RATE = 0.1  # that is usual
 SMALL = 1e-6  # a step, relative to the size of what it changes
@@ -49,7 +49,7 @@ def _held(seen: Observation) -> Iterator[Finding]:
         and leaf.requires_grad
         and leaf.nr not in held
         and leaf.gradients
-        and not any(write.kind == "update" for write in leaf.writes)
+        and not any(write.kind == "update" or _copied_into(leaf, write) for write in leaf.writes)
     ]
     idle = [
         leaf
@@ -150,6 +150,11 @@ def _only_looked_at(seen: Observation, leaf: Leaf) -> bool:
     """Whether one pass alone brought it a gradient, of which no step made use, while steps used those of other passes."""
     own = {nr for nr, _ in leaf.gradients}
     return len(own) == 1 and any(each.used for each in seen.passes) and not any(seen.passes[nr - 1].used for nr in own)
+
+
+def _copied_into(leaf: Leaf, write: Write) -> bool:
+    """Whether a write after its first gradient gave it other numbers, as a target network gets those of another."""
+    return write.kind == "write" and write.after >= leaf.gradients[0][0]
 
 
 def _learns_again(seen: Observation, leaf: Leaf) -> bool:

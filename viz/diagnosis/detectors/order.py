@@ -10,6 +10,8 @@ from viz.diagnosis.detectors.optimizer import wiped
 from viz.diagnosis.finding import Finding, listed
 from viz.diagnosis.observation import Moment, Observation
 
+SEVERAL = 1.5  # passes for each step, at least, where gradients of several batches add up
+
 
 def find(seen: Observation) -> Iterator[Finding]:
     """Gradients that add up, are reset before they are used, or never come."""
@@ -153,14 +155,23 @@ def _thrown_away(seen: Observation) -> Iterator[Finding]:
         passes = [each.nr for each in seen.passes if each.line == line and each.done]
         thrown = [nr for nr in passes if nr in lost]
         zero = next(moment for moment in seen.moments if set(moment.thrown) & set(thrown))
-        if len(thrown) < 2 or not any(seen.passes[nr - 1].used for nr in passes) or len(thrown) < len(passes) / 2:
+        if len(thrown) < 2 or not any(seen.passes[nr - 1].used for nr in passes):
+            continue
+        if len(thrown) < len(passes) / 2 and not _cut_short(seen, passes, zero):
             continue
         yield Finding(
             "zero-before-step", zero.line, False,
             f"Line {zero.line}, `{seen.places.code(zero.line)}`, resets gradients that no step has used: of "
-            f"{len(passes)} passes of line {line}, the gradients of {len(thrown)} were thrown away, and only the last "
-            "ones before a step count.",
+            f"{len(passes)} passes of line {line}, the gradients of {len(thrown)} were thrown away"
+            + (", and only the last ones before a step count." if len(thrown) >= len(passes) / 2 else "."),
             "If gradients should add up over several batches, reset them only "
-            "after the step.", [], [zero.line or 0, line or 0], 5,
+            "after the step, and take a last step for what is left of them.", [], [zero.line or 0, line or 0], 5,
             share=0.9,
         )  # fmt: skip
+
+
+def _cut_short(seen: Observation, passes: list[int], zero: Moment) -> bool:
+    """Whether gradients add up over several batches for a step, and a reset takes the last ones away again and again."""
+    again = [moment for moment in seen.moments if moment.kind == "zero" and moment.line == zero.line and moment.thrown]
+    steps = [moment for moment in seen.moments if moment.kind == "step"]
+    return len(again) > 1 and len(passes) > SEVERAL * len(steps)

@@ -137,6 +137,10 @@ def _blocked(seen: Observation) -> Iterator[Finding]:
         if finding.kind == "zero" and not everything and sum(len(leaf.shape) > 1 for leaf in leaves) < 2:
             continue  # a bias whose parts cancel is not a cause
         finding.certain = finding.certain or (everything and passes_seen > 1 and finding.kind != "zero")
+        if finding.kind == "dead-relu" and not any(each.loss for each in passes):
+            finding.certain = False  # a hinge that is kept everywhere
+            finding.message += " The loss is 0 as well: every margin is kept and nothing is left to learn, or the margin compares the wrong things."
+            finding.fix = "Look at what the margin compares, and at the masks in it. If they are right, choose harder pairs or a larger margin."
         yield finding
 
 

@@ -71,7 +71,7 @@ class Ops:
                 return func(*args, **kwargs)
         elif name == "__set__":
             return self._set(func, args, kwargs)
-        elif name in IGNORED:
+        elif name in IGNORED and not (name == "type" and len(args) + len(kwargs) > 1):  # with a type it is a cast
             if name == "register_hook":
                 self._hooked(args)
             return func(*args, **kwargs)
