@@ -7,6 +7,7 @@ floating point) of the result, but never the width within a category. `result_ty
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Final
 
 import numpy as np
@@ -115,6 +116,40 @@ class _Complex(dtype):
         return self._numpy
 
 
+class _BFloat16(dtype):
+    """bfloat16, which NumPy has no type for: the package ml_dtypes brings one, and is loaded when somebody asks for it.
+
+    NumPy's `kind` of that type is "V". No other type of a tensor has that kind.
+    """
+
+    __slots__ = ("_numpy",)
+
+    is_signed = True  # type: ignore[assignment]
+
+    def __init__(self) -> None:
+        self.name, self.legacy_name, self.itemsize, self.is_floating_point = "bfloat16", "BFloat16", 2, True
+        self._numpy: Any = None
+
+    @property
+    def numpy(self) -> np.dtype:  # type: ignore[override]
+        if self._numpy is None:
+            try:
+                from ml_dtypes import bfloat16 as number
+            except ImportError:
+                raise NotImplementedError(
+                    "bfloat16 needs the package ml_dtypes, which is not installed: pip install 'tinygrad-edu[bfloat16]'. Or use "
+                    "float16, or run the program on PyTorch."
+                ) from None
+            self._numpy = np.dtype(number)
+            _BY_NUMPY[self._numpy] = self
+            on_bfloat16()
+        return self._numpy  # type: ignore[no-any-return]
+
+
+def on_bfloat16() -> None:
+    """Called before there is a bfloat16 tensor. What knows what to do with one, `bfloat16s.py`, takes its place."""
+
+
 def on_complex() -> None:
     """Called before there is a complex tensor. The layer that knows what to do with one, `complexes.py`, takes its place."""
 
@@ -132,14 +167,16 @@ bool_: Final = dtype("bool", np.bool_, "Bool")
 complex64: Final = _Complex("complex64", np.complex64, "ComplexFloat")
 complex128: Final = _Complex("complex128", np.complex128, "ComplexDouble")
 
-bfloat16: Final = _Named("bfloat16", 2)
+bfloat16: Final = _BFloat16()
 float8_e4m3fn: Final = _Named("float8_e4m3fn", 1)
 float8_e5m2: Final = _Named("float8_e5m2", 1)
 uint16: Final = _Named("uint16", 2)
 uint32: Final = _Named("uint32", 4)
 uint64: Final = _Named("uint64", 8)
 
-_BY_NUMPY: Final = {t.numpy: t for t in (float64, float32, float16, int64, int32, int16, int8, uint8, bool_)}
+_BY_NUMPY: Final[dict[Any, dtype]] = {
+    t.numpy: t for t in (float64, float32, float16, int64, int32, int16, int8, uint8, bool_)
+}
 _BY_PYTHON: Final = {float: float64, int: int64, bool: bool_}
 _COMPLEX: Final = {t._numpy: t for t in (complex64, complex128)}
 
@@ -173,6 +210,10 @@ def set_default_dtype(d: dtype) -> None:
         raise TypeError(
             f"only floating-point types are supported as the default type, got {d!r}. Use float64, float32 or float16."
         )
+    if d is bfloat16:
+        raise NotImplementedError(
+            "bfloat16 as the default dtype is not built here. Pass dtype=bfloat16 where a tensor is made."
+        )
     _default = d if d.numpy else _default
 
 
@@ -199,6 +240,8 @@ def complex_of(d: np.dtype) -> np.dtype:
     if d == np.float16:
         raise NotImplementedError(absent.sentence("complex32"))
     on_complex()
+    if d.kind == "V":
+        return complex64.numpy
     return np.result_type(d if d.kind in "fc" else _default.numpy, np.complex64)
 
 
@@ -225,10 +268,28 @@ def to_numpy_dtype(d: Any) -> np.dtype:
     )
 
 
+_CATEGORIES: Final = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3}
+
+
+def is_floating(d: np.dtype) -> bool:
+    """True for the types of real numbers that are not whole."""
+    return d.kind in "fV"
+
+
+def wider(a: np.dtype, b: np.dtype) -> np.dtype:
+    """NumPy's common type of two. NumPy knows none for bfloat16, which is as wide as float16 and holds other numbers."""
+    if a == b or "V" not in (a.kind, b.kind):
+        return np.promote_types(a, b)
+    other = b if a.kind == "V" else a
+    if other.kind not in "fc":
+        return bfloat16.numpy
+    return np.dtype(np.float32) if other == np.float16 else other
+
+
 def category(d: np.dtype) -> int:
     """0 for booleans, 1 for integers, 2 for floating-point and 3 for complex numbers. A result is never written into a lower
     category."""
-    return "bifc".index("i" if d.kind == "u" else d.kind)
+    return _CATEGORIES[d.kind]
 
 
 def number(x: Any) -> Any:
@@ -250,9 +311,9 @@ def promote(operands: tuple[Any, ...] | list[Any]) -> np.dtype:
             continue
         if isinstance(x, np.ndarray | np.generic):
             if x.ndim:
-                dimensioned = x.dtype if dimensioned is None else np.promote_types(dimensioned, x.dtype)
+                dimensioned = x.dtype if dimensioned is None else wider(dimensioned, x.dtype)
             else:
-                zero_dim = x.dtype if zero_dim is None else np.promote_types(zero_dim, x.dtype)
+                zero_dim = x.dtype if zero_dim is None else wider(zero_dim, x.dtype)
         else:
             if isinstance(x, complex):
                 d = complex_of(_default.numpy)
@@ -268,17 +329,18 @@ def promote(operands: tuple[Any, ...] | list[Any]) -> np.dtype:
     if result is None:
         raise TypeError("an op needs at least one tensor or number")
     # NumPy widens float16 with int32 to float64; PyTorch never lets an integer widen a float.
-    return _float_only(operands, result) if result.kind in "fc" else result
+    return _float_only(operands, result) if result.kind in "fcV" else result
 
 
 def _float_only(operands: tuple[Any, ...] | list[Any], result: np.dtype) -> np.dtype:
     """Promote only the floating-point and complex operands of the rank that decides."""
     for rank in (lambda x: x.ndim > 0, lambda x: x.ndim == 0):
         floats = [
-            x.dtype for x in operands if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "fc" and rank(x)
+            x.dtype for x in operands if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "fcV" and rank(x)
         ]
         if floats:
-            result = np.result_type(*floats) if result.kind == "f" else complex_of(np.result_type(*floats))
+            widest = functools.reduce(wider, floats)
+            result = complex_of(widest) if result.kind == "c" else widest
             break
     if result.kind == "c":
         on_complex()
@@ -293,7 +355,7 @@ def common(kinds: list[Any]) -> np.dtype:
     highest = max(map(category, each))
     if highest == 3:
         on_complex()
-    return np.result_type(*[d for d in each if category(d) == highest])
+    return functools.reduce(wider, [d for d in each if category(d) == highest])
 
 
 def result_type(tensor1: Any, tensor2: Any) -> dtype:

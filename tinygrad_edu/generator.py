@@ -106,6 +106,8 @@ class Generator:
 
     def uniform(self, shape: Any, dtype: Any = np.float64, low: float = 0.0, high: float = 1.0) -> np.ndarray:
         """Numbers from the uniform distribution over [low, high)."""
+        if np.dtype(dtype).kind == "V":
+            return self.uniform(shape, np.float32, low, high).astype(dtype)
         bits = max(np.finfo(dtype).nmant + 1, 24)
         words = self.words(math.prod(shape), 64 if bits > 32 else 32) & np.uint64(2**bits - 1)
         even = (words * 2.0**-bits).astype(dtype, copy=False).reshape(shape)
@@ -120,9 +122,12 @@ class Generator:
             out = self.each_normal(n)
         else:
             kind = np.float64 if dtype == np.float64 else np.float32
-            out = _box_muller(self.uniform((n,), kind))
+            # PyTorch draws the last sixteen again, so that their number is a whole block. Of the types of two bytes it does
+            # not draw an incomplete block before.
+            first = n - n % 16 if np.dtype(dtype).itemsize == 2 else n
+            out = np.empty(n, kind)
+            out[:first] = _box_muller(self.uniform((first,), kind))
             if n % 16:
-                # PyTorch draws the last sixteen again, so that their number is a whole block.
                 out[-16:] = _box_muller(self.uniform((16,), kind))
         out *= std
         out += mean

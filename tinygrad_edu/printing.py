@@ -87,7 +87,7 @@ class _Format:
     """One format for all numbers of a tensor, chosen as in PyTorch: by the largest, the smallest and their ratio."""
 
     def __init__(self, values: np.ndarray) -> None:
-        self.floating = values.dtype.kind == "f"
+        self.floating = values.dtype.kind in "fV"
         # All numbers are whole: print `2.` instead of `2.0000`.
         self.whole = True
         self.scientific = False

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from . import complexes, dtypes
+from . import bfloat16s, complexes, dtypes
 from .compat.later import later
 from .generator import Generator
 from .ops.binding import functions
@@ -428,6 +428,7 @@ class Normal(_Filled):
 
 Uniform.of_complex, Normal.of_complex = Uniform, Normal
 complexes.accept("uniform_ normal_")
+_Filled.of_bfloat16 = bfloat16s.Way(moves=True)
 
 
 class NormalOfBoth(Op, name="NormalBackward3"):

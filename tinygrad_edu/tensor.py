@@ -274,8 +274,8 @@ class _Array(Tensor):
         return array.flags.c_contiguous
 
     def is_floating_point(self) -> bool:
-        """True for float64, float32 and float16."""
-        return self._data.dtype.kind == "f"
+        """True for float64, float32, float16 and bfloat16."""
+        return self._data.dtype.kind in "fV"
 
     def is_complex(self) -> bool:
         """True for complex64 and complex128."""
@@ -323,6 +323,8 @@ class _Array(Tensor):
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead: the array is "
                 "outside the graph, and detach() says that you mean it."
             )
+        if self._data.dtype.kind == "V":
+            raise TypeError("Got unsupported ScalarType BFloat16. Convert first, as in t.float().numpy().")
         return self._data
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -404,7 +406,7 @@ class _Array(Tensor):
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if value._data.dtype != self._data.dtype:
-            if self._requires_grad and value._data.dtype.kind not in "fc":
+            if self._requires_grad and value._data.dtype.kind not in "fcV":
                 raise RuntimeError(
                     "data set to a tensor that requires gradients must be floating point or complex dtype, and this would be "
                     f"{value.dtype}. Gradients need numbers that can change a little."
@@ -448,7 +450,7 @@ class _Array(Tensor):
         if not isinstance(requires_grad, bool):
             kind = type(requires_grad).__name__
             raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}")
-        if requires_grad and self._data.dtype.kind not in "fc":
+        if requires_grad and self._data.dtype.kind not in "fcV":
             raise RuntimeError(
                 f"only Tensors of floating point dtype can require gradients, and this one holds {self.dtype}. Gradients "
                 "need real numbers: make it float, as in tensor([1., 2.]) or t.float()."
@@ -673,7 +675,7 @@ def _array_of(data: Any, kinds: set[Any] | None = None) -> np.ndarray:
         raise _ragged(data, error) from None
     if array.dtype == np.uint64 or (isinstance(_first(data), int) and array.dtype.kind == "O"):
         raise ValueError("Overflow when unpacking long long: a whole number does not fit into int64.")
-    if array.dtype.kind not in "fiubc":
+    if array.dtype.kind not in "fiubcV" or array.dtype.names:
         name, hint = type(_first(data)).__name__, "A tensor holds numbers or booleans, in nested lists of equal length."
         if name == "str":
             raise TypeError(f"new(): invalid data type {name!r}. {hint}")
@@ -685,7 +687,7 @@ class _NotOneElement(Exception):
     """A tensor of several elements was used as a number."""
 
     def __init__(self, data: np.ndarray) -> None:
-        whole = data.dtype.kind != "f"
+        whole = data.dtype.kind not in "fV"
         what = "only integer tensors of a single element can be converted to an index"
         hint = "a list of longer tensors is made a tensor by stack(…)"
         self.reason: Exception = (

@@ -17,6 +17,7 @@ __all__ = ["assert_close", "make_tensor"]
 
 # The tolerances by dtype: relative to the expected number, and absolute. All other dtypes must be equal.
 _TOLERANCES = {
+    "bfloat16": (1.6e-2, 1e-5),
     "float16": (1e-3, 1e-5),
     "float32": (1.3e-6, 1e-5),
     "float64": (1e-7, 1e-7),
@@ -123,7 +124,7 @@ def _mismatch(a: np.ndarray, b: np.ndarray, rtol: float | None, atol: float | No
     if rtol is None or atol is None:
         each = [_TOLERANCES.get(array.dtype.name, (0.0, 0.0)) for array in (a, b)]
         rtol, atol = (max(pair) for pair in zip(*each, strict=True))
-    x, y = (array.astype(np.float64) if array.dtype.kind in "fb" else array for array in (a, b))
+    x, y = (array.astype(np.float64) if array.dtype.kind in "fbV" else array for array in (a, b))
     with np.errstate(all="ignore"):
         close = np.isclose(x, y, rtol, atol, equal_nan)
         if close.all():

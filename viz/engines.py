@@ -263,10 +263,13 @@ class Core(Engine):
         super().__init__(module, self._overrides.FunctionMode)
 
     def array(self, tensor: Any) -> np.ndarray:
-        return tensor.detach().numpy()  # type: ignore[no-any-return]
+        plain = tensor.detach()
+        if plain.dtype is self.module.bfloat16:
+            plain = plain.float()
+        return plain.numpy()  # type: ignore[no-any-return]
 
     def _storage(self, tensor: Any) -> int:
-        array = tensor.detach().numpy()
+        array = tensor._data
         while isinstance(array.base, np.ndarray):
             array = array.base
         return int(array.__array_interface__["data"][0])

@@ -36,12 +36,12 @@ def model(E: Any) -> Any:
 @pytest.mark.parametrize("reader", ENGINES, ids=["ours", "torch's"])
 class TestBetweenEngines:
     def test_each_dtype_and_shape_comes_back(self, writer: Any, reader: Any) -> None:
-        names = ["float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool"]
+        names = ["float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool", "bfloat16"]
         given = {name: writer.arange(6).reshape(2, 3).to(getattr(writer, name)) for name in names}
         back = through(writer, reader, {**given, "empty": writer.zeros(0, 3), "number": writer.tensor(7.0)})
         for name in names:
             assert back[name].dtype is getattr(reader, name)
-            np.testing.assert_array_equal(back[name].numpy(), given[name].numpy())
+            np.testing.assert_array_equal(back[name].double().numpy(), given[name].double().numpy())
         assert tuple(back["empty"].shape) == (0, 3)
         assert back["number"].item() == 7 and back["number"].ndim == 0
 
@@ -117,8 +117,6 @@ def test_a_file_that_would_run_a_program_is_refused_before_it_does(tmp_path: Pat
 
 
 def test_what_cannot_be_read_is_refused_by_a_sentence() -> None:
-    with pytest.raises(NotImplementedError, match="float64, float32 and float16"):
-        through(torch, T, torch.ones(2, dtype=torch.bfloat16))
     with pytest.raises(RuntimeError, match="corrupt file"):
         T.load(io.BytesIO(b"no archive"))
     with pytest.raises(NotImplementedError, match="only on the CPU"):

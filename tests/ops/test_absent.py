@@ -134,10 +134,7 @@ REFUSED = [
     *refused("numpy.linalg", lambda: T.linalg.ldl_factor, lambda: ones().geqrf),
     *refused("share memory", lambda: ones().expand(2, 2).detach().as_strided((2, 2), (0, 1))),
     *refused(
-        "float64, float32 and float16",
-        lambda: ones().to(T.bfloat16),
-        lambda: T.zeros(2, dtype=T.bfloat16),
-        lambda: ones().bfloat16(),
+        "float64, float32, float16 and bfloat16",
         lambda: T.zeros(2, dtype=T.uint16),
     ),
 ]

@@ -100,7 +100,7 @@ def _with_history(node: BackwardCFunction, raw: Sequence[Any], inputs: Sequence[
     for number, out in enumerate(raw):
         if isinstance(out, Tensor):
             is_input, is_dirty = id(out) in input_ids, id(out) in dirty_ids
-            if record and id(out) not in non_differentiable_ids and out._data.dtype.kind in "fc":
+            if record and id(out) not in non_differentiable_ids and out._data.dtype.kind in "fcV":
                 with_gradient += 1
                 if is_dirty and not is_input:
                     _tell_of_needless_mark(out)

@@ -315,7 +315,7 @@ def _root_gradient(i: int, t: Any, grad: Any) -> Tensor | None:
                 f"grad can be implicitly created only for scalar outputs: this one has shape {list(shape)}. Reduce it, for "
                 "instance with .sum(), or pass gradient= of that shape."
             )
-        if dtype is not None and dtype.kind != "f":
+        if dtype is not None and dtype.kind not in "fV":
             raise RuntimeError(
                 f"grad can be implicitly created only for real scalar outputs but got {from_numpy_dtype(dtype)}. A loss is a "
                 "real number, such as z.abs() or z.real."

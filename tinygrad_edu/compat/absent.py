@@ -21,7 +21,7 @@ _SUBJECTS = {
     "eigen": "it returns complex numbers, and is not built here. Use linalg.eigh for a symmetric matrix",
     "sparse": SPARSE,
     "quantized": "quantized tensors are not built here. Use float16, or round() by hand",
-    "dtype": "of floating-point types there are float64, float32 and float16, of unsigned ones uint8 alone. Use one of these",
+    "dtype": "of floating-point types there are float64, float32, float16 and bfloat16, of unsigned ones uint8 alone. Use one of these",
     "machinery": "compiling, profiling, exporting and sharing work among processes are not built here. Leave it out",
     "transform": "functions of functions are in autograd.functional (jacobian, hessian, vjp, jvp). Use these, or a loop",
     "decomposition": "this decomposition is not built. Where no gradient is needed, use numpy.linalg on t.numpy()",
@@ -43,7 +43,7 @@ _NAMES = {
         "fake_quantize_per_tensor_affine fake_quantize_per_channel_affine dequantize int_repr q_scale q_zero_point "
         "qscheme quantized quantizable quantization qat ao per_tensor_affine per_channel_affine"
     ),
-    "dtype": "bfloat16 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu uint16 uint32 uint64",
+    "dtype": "float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu uint16 uint32 uint64",
     "machinery": "export package monitor nested masked _dynamo _inductor cpp_extension",
     "transform": "",
     "decomposition": "ldl_factor ldl_solve geqrf ormqr orgqr householder_product lobpcg",

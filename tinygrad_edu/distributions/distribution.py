@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import random
+from .. import bfloat16s, random
 from ..autograd.grad_mode import no_grad
 from ..ops import functions as F
 from ..ops.creation.factories import as_tensor
@@ -39,6 +39,8 @@ class Distribution:
     _validate_args = __debug__
 
     def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None) -> None:
+        if bfloat16s.met.one and bfloat16s.holds(vars(self).values()):
+            bfloat16s.refuse(type(self).__name__)
         self.batch_shape, self.event_shape = Size(batch_shape), Size(event_shape)
         if validate_args is not None:
             self._validate_args = validate_args

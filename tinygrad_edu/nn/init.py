@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import complexes
+from .. import bfloat16s, complexes, dtypes
 from ..autograd.grad_mode import no_grad
 from ..compat.later import later
 from ..core.node import bump_version
@@ -56,9 +56,11 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
 
 
-def _refuse_complex(tensor: Tensor, name: str) -> None:
+def _refuse_unusual(tensor: Tensor, name: str) -> None:
     if tensor.is_complex():
         complexes.refuse(name)
+    if tensor.dtype is dtypes.bfloat16:
+        bfloat16s.refuse(name)
 
 
 def _fill(tensor: Tensor, array: Any) -> Tensor:
@@ -100,7 +102,7 @@ def trunc_normal_(
     >>> T.nn.init.trunc_normal_(T.empty(100), a=-1.0, b=1.0).abs().max() <= 1
     tensor(True)
     """
-    _refuse_complex(tensor, "trunc_normal_")
+    _refuse_unusual(tensor, "trunc_normal_")
     like = tensor._data
     below, above = ((1 + math.erf((x - mean) / (std * math.sqrt(2)))) / 2 for x in (a, b))
     # Where few normal numbers would fall inside, use rejection sampling: draw uniform numbers and accept them by the density.
@@ -260,7 +262,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     >>> T.allclose(w @ w.T, T.eye(3), atol=1e-6)
     True
     """
-    _refuse_complex(tensor, "orthogonal_")
+    _refuse_unusual(tensor, "orthogonal_")
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])
@@ -277,7 +279,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     >>> (T.nn.init.sparse_(T.empty(4, 2), sparsity=0.5) == 0).sum(dim=0)
     tensor([2, 2])
     """
-    _refuse_complex(tensor, "sparse_")
+    _refuse_unusual(tensor, "sparse_")
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     normal_(tensor, 0.0, std, generator)

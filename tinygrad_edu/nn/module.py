@@ -476,7 +476,7 @@ class Module:
                 self._buffers[name] = fn(buffer)
         return self
 
-    def _convert(self, kind: np.dtype, of: str = "f") -> Module:
+    def _convert(self, kind: np.dtype, of: str = "fV") -> Module:
         def converted(t: Tensor) -> Tensor:
             return wrap(cast(t._data, kind)) if t._data.dtype.kind in of and t._data.dtype != kind else t
 
@@ -495,7 +495,7 @@ class Module:
                     t.cpu()  # which says what to do instead
             return self
         kind = dtypes.to_numpy_dtype(dtype)
-        if kind.kind not in "fc":
+        if kind.kind not in "fcV":
             raise TypeError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
             )
@@ -506,7 +506,7 @@ class Module:
                 UserWarning,
                 stacklevel=2,
             )
-        return self._convert(kind, of="fc")
+        return self._convert(kind, of="fcV")
 
     def double(self) -> Module:
         """Convert all floating-point parameters and buffers to float64."""
@@ -519,6 +519,10 @@ class Module:
     def half(self) -> Module:
         """Convert all floating-point parameters and buffers to float16."""
         return self._convert(np.dtype(np.float16))
+
+    def bfloat16(self) -> Module:
+        """Convert all floating-point parameters and buffers to bfloat16."""
+        return self._convert(dtypes.bfloat16.numpy)
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Module:
         """The module with numbers that mean nothing in place of those that the device "meta" lacks."""

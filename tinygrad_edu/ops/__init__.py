@@ -6,7 +6,7 @@ functions, methods and operators.
 
 from __future__ import annotations
 
-from . import composed, rarer
+from . import bfloat16, composed, rarer
 from .binding import fft_functions, functions, linalg_functions, nn_functions
 from .complex_numbers import fourier, parts, short_time
 from .complex_numbers import rules as complex_rules
@@ -50,6 +50,7 @@ __all__ = [
     "Op",
     "activation",
     "arithmetic",
+    "bfloat16",
     "clamp",
     "compare",
     "complex_rules",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import complexes, core, dtypes, overrides
+from .. import bfloat16s, complexes, core, dtypes, overrides
 from ..compat import absent
 from ..core.state import everywhere, thread
 from ..overrides import overridable
@@ -128,6 +128,7 @@ def _unusual_operands(call: Callable[..., Any], function: Callable[..., Any], se
     if modes:
         return overrides.dispatch(call, (self, other), {})
     complexes.check(call.__name__, (self, other), {})
+    bfloat16s.check(call.__name__, (self, other), {})
     return function(self, other)
 
 
@@ -152,6 +153,7 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
             if thread.state.modes:
                 return overrides.dispatch(call, args, kwargs)
             complexes.check(name, args, kwargs)
+            bfloat16s.check(name, args, kwargs)
         if kwargs and "out" in kwargs:
             out = kwargs.pop("out")
             result = call(*args, **kwargs)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
+from .. import bfloat16s
 from ..autograd import forward_ad
 from ..autograd.anomaly_mode import remember_forward
 from ..autograd.inplace import check_inplace, rebase_history, refuse_shared_memory
@@ -32,7 +34,7 @@ def write(op: Any, target: Tensor, others: tuple, settings: dict[str, Any]) -> T
     state = thread.state
     if met.one and op.is_complex(inputs, ()):
         op = op.of_complex
-    differentiable = target._data.dtype.kind in "fc" and op._differentiable
+    differentiable = target._data.dtype.kind in "fcV" and op._differentiable
     record = differentiable and state.recording and any(isinstance(x, Tensor) and x.requires_grad for x in inputs)
     check_inplace(target, record)
     if not op.idempotent:
@@ -45,7 +47,8 @@ def write(op: Any, target: Tensor, others: tuple, settings: dict[str, Any]) -> T
         arrays = promoted(arrays, op.makes_float)
     given = as_arrays(settings, op.without_gradient) if op.without_gradient else settings
     try:
-        result = np.asarray(quiet(op.forward, *arrays, **given))
+        forward = functools.partial(bfloat16s.computed, op) if bfloat16s.met.one else op.forward
+        result = np.asarray(quiet(forward, *arrays, **given))
     except ValueError:
         if op.promotes:
             refuse_mismatch([np.shape(a) for a in arrays])
@@ -58,6 +61,7 @@ def write(op: Any, target: Tensor, others: tuple, settings: dict[str, Any]) -> T
         # Inputs are saved before the write, because a rule that uses `target` needs its old value.
         node = op._record((before, *others), settings, (target,))
         node._set_edges(edges)
+        node.met_bfloat16 = bfloat16s.met.one and bfloat16s.holds(inputs)
         packs = state.saved_hooks or state.keep_versions is not None
         if packs:
             pack_all(node, outputs=False)
@@ -65,6 +69,8 @@ def write(op: Any, target: Tensor, others: tuple, settings: dict[str, Any]) -> T
             remember_forward(node)
     pushes = forward_ad.any_tangent(inputs)
     if pushes:
+        if bfloat16s.met.one and bfloat16s.holds(inputs):
+            bfloat16s.refuse(f"forward mode of {bfloat16s.name_of(op)}")
         shadow = wrap(result)
         old = before if before is not target else wrap(target._data.copy())
         tangent = forward_ad.tangent_of(target)

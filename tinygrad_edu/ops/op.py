@@ -25,13 +25,14 @@ Rules ignore broadcasting: the engine sums a gradient that has the broadcast sha
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from .. import complexes, core
+from .. import bfloat16s, complexes, core
 from ..autograd import forward_ad
 from ..autograd.anomaly_mode import remember_forward
 from ..autograd.hooks import surround
@@ -75,6 +76,8 @@ class Op(core.op.Op):
     saved values under PyTorch's names. The module's docstring explains how to write one."""
 
     of_complex: Any = None  # the op with the rules for complex numbers, see ops/complex_numbers/rules.py
+    of_bfloat16: Any = None  # how it computes with bfloat16, see ops/bfloat16.py
+    met_bfloat16 = False  # of a node: whether it has to do with bfloat16
     tangents_by: Any = None  # the op whose `jvp` is used in place of this one's
     jvp: Any = None  # elementwise, linear, or a function of the tangents, followed by what it needs, by name
 
@@ -150,6 +153,14 @@ class Op(core.op.Op):
     # --- extension points of the core ---------------------------------------------------------------------------------
 
     @classmethod
+    def _planned(cls, pattern: int) -> Plan:
+        plan = super()._planned(pattern)
+        if bfloat16s.met.one:
+            plan.forward = functools.partial(bfloat16s.computed, cls)
+            plan.is_plain = False
+        return plan
+
+    @classmethod
     def _several(cls, plan: Plan, inputs: tuple, settings: dict[str, Any], results: tuple) -> tuple[Tensor, ...]:
         """The last part of `apply`, for an op with several outputs."""
         now = thread.state
@@ -213,6 +224,8 @@ class Op(core.op.Op):
         if met.one and cls.is_complex(inputs, outs):
             op = cls.of_complex
             node = op._recorded_as_complex(now, inputs, settings, outs)
+        elif bfloat16s.met.one and (bfloat16s.holds(inputs) or bfloat16s.holds(outs)):
+            node = cls._recorded_as_bfloat16(now, inputs, settings, outs, node)
         if volatile.seen and volatile.reaches(inputs):
             for out in outs:
                 out._grad_fn, out.output_nr, out._requires_grad = None, 0, False
@@ -250,6 +263,33 @@ class Op(core.op.Op):
         for number, out in enumerate(outs[: cls.visible_outputs]):
             takes_part = node is not None and number not in cls.non_differentiable and out._data.dtype.kind in "fc"
             out._grad_fn, out.output_nr, out._requires_grad = (node, number, True) if takes_part else (None, 0, False)
+        return node
+
+    @classmethod
+    def _recorded_as_bfloat16(
+        cls,
+        now: State,
+        inputs: Sequence[Any],
+        settings: dict[str, Any],
+        outs: Sequence[Tensor],
+        node: Any,
+    ) -> core.op.Op | None:
+        """Record the run if `apply` has not: it looks for NumPy's own floating-point types."""
+        if forward_ad.any_tangent(inputs):
+            bfloat16s.refuse(f"forward mode of {bfloat16s.name_of(cls)}")
+        if node is None and now.recording and bfloat16s.holds(outs):
+            pattern = 1
+            for x in inputs:
+                pattern = pattern << 2 | (
+                    NUMBER if not isinstance(x, Tensor) else WANTED if x.requires_grad else TENSOR
+                )
+            plan = cls._plans.get(pattern) or cls._planned(pattern)
+            node = plan.record(inputs, settings, outs) if plan.records else None
+        for number, out in enumerate(outs[: cls.visible_outputs]):
+            if node is not None and number not in cls.non_differentiable and out._data.dtype.kind == "V":
+                out._grad_fn, out.output_nr, out._requires_grad = node, number, True
+        if node is not None:
+            node.met_bfloat16 = True
         return node
 
     @classmethod
@@ -295,11 +335,19 @@ class Op(core.op.Op):
 
     def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
         plan = self._plan
+        widens = False
+        if self.met_bfloat16 and not create_graph:
+            if self.of_bfloat16 is None or not self.of_bfloat16.fused:
+                return self._run_op_by_op(grads, wanted)
+            widens = True
+            grads = [bfloat16s.wide(grad) for grad in grads]
         values: Sequence[Any] = self._kept
         if plan.frees or self._around is not None:
             values = self._recorded()
             if not create_graph:
                 values = [_plain(value) for value in values]
+        if widens:
+            values = [bfloat16s.wide(value) for value in values]
         grad: Any = grads[0]
         if len(grads) > 1:
             # A rule for several outputs gets arrays even for 0-d ones, because it may combine them.
@@ -309,6 +357,23 @@ class Op(core.op.Op):
             return [None] * len(self._next)
         # Under create_graph, warnings of the ops that a rule records are suppressed too.
         return self._gradients(grad, values, wanted) if create_graph else quiet(self._gradients, grad, values, wanted)
+
+    def _run_op_by_op(self, grads: Sequence[Any], wanted: Sequence[bool] | None) -> Sequence[Any]:
+        """The rules with Tensors, as under `create_graph`, and unrecorded: each of their ops rounds what it computes."""
+        state = thread.state
+        mode, modes = state.grad_enabled, state.modes
+        state.grad_enabled, state.modes = False, []
+        try:
+            tensors = [None if grad is None else wrap(np.asarray(grad)) for grad in grads]
+            results = [_plain(result) for result in self._run(tensors, True, wanted)]
+        finally:
+            state.grad_enabled, state.modes = mode, modes
+        # The engine may have to sum them: in float32, and it rounds what it has summed.
+        fits = zip(results, self._next, self._next_output, strict=True)
+        return [
+            r if r is None or node is None or r.shape == node._outputs[nr][0] else bfloat16s.wide(r)
+            for r, node, nr in fits
+        ]
 
     def _gradients(self, grad: Any, values: Sequence[Any], wanted: Sequence[bool] | None) -> Sequence[Any]:
         """The results of the rules for the inputs that need a gradient; None for the others."""

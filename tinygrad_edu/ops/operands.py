@@ -44,7 +44,7 @@ def need_float(array: Any, kernel: str) -> None:
     Raises:
         NotImplementedError: `array` holds these.
     """
-    if array.dtype.kind != "f":
+    if array.dtype.kind not in "fV":
         kind = dtypes.from_numpy_dtype(array.dtype).legacy_name
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{kind}'. Convert first: t.float().")
 

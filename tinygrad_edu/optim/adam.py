@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..bfloat16s import addend, wide
 from .optimizer import Optimizer, checked, counted, no_steps, zeros_like
 
 __all__ = ["Adam"]
@@ -26,6 +27,7 @@ class Adam(Optimizer):
     """
 
     _elementwise = True
+    _accepts_bfloat16 = True
 
     def __init__(
         self,
@@ -66,5 +68,5 @@ class Adam(Optimizer):
             v = np.maximum(largest, v, out=largest)
         root = np.sqrt(v)
         root /= math.sqrt(1 - beta2**step)
-        root += group["eps"]
-        p -= (lr / (1 - beta1**step)) * (m / root)
+        root += addend(p, group["eps"])
+        p -= (lr / (1 - beta1**step)) * (wide(m) / root)

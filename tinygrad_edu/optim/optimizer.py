@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import complexes
+from .. import bfloat16s, complexes
 from ..autograd import grad_mode
 from ..autograd.hooks import RemovableHandle, add_hook
+from ..bfloat16s import addend
 from ..compat.later import later
 from ..core.node import bump_version
 from ..nn.parameter import clear_gradient
@@ -105,6 +106,8 @@ class Optimizer:
     _own_decay = False
     # True if a step of complex parameters is a step of their real and imaginary parts.
     _accepts_complex = True
+    # True if a step of bfloat16 parameters is rounded where PyTorch rounds.
+    _accepts_bfloat16 = False
     # The registered hooks, by the time of the call: "step_pre", "load_state_dict_post", …
     _hooks: dict[str, dict[int, Hook]] = {}  # noqa: RUF012 - replaced, never changed
 
@@ -257,13 +260,18 @@ class Optimizer:
         if p.dtype.kind == "c":
             self._change_parts(p, grad, state, group)
             return
+        if p.dtype.kind == "V":
+            if not self._accepts_bfloat16:
+                bfloat16s.refuse(f"{type(self).__name__}.step")
+            grad = bfloat16s.wide(grad)  # PyTorch computes in float32; what is written in place is rounded
         if group.get("maximize"):
             grad = -grad
         if group.get("weight_decay") and not self._own_decay:
             if group.get("decoupled_weight_decay"):
                 p *= 1 - float(group["lr"]) * group["weight_decay"]
             else:
-                grad = grad + group["weight_decay"] * p
+                grad = grad + addend(p, group["weight_decay"]) * p
+                grad = bfloat16s.rounded(grad) if p.dtype.kind == "V" else grad
         self._update(p, grad, state, group)
 
     def _change_parts(self, p: np.ndarray, grad: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..bfloat16s import addend
 from ..tensor import wrap
 from .optimizer import Optimizer, checked
 
@@ -25,6 +26,8 @@ class SGD(Optimizer):
         >>> w
         tensor([0.8000], requires_grad=True)
     """
+
+    _accepts_bfloat16 = True
 
     def __init__(
         self,
@@ -52,11 +55,15 @@ class SGD(Optimizer):
     def _update(self, p: np.ndarray, grad: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:
         if group["momentum"]:
             if state.get("momentum_buffer") is None:
-                state["momentum_buffer"] = wrap(grad.copy())
+                state["momentum_buffer"] = wrap(grad.astype(p.dtype))
                 buffer = state["momentum_buffer"]._data
             else:
                 buffer = state["momentum_buffer"]._data
                 buffer *= group["momentum"]
-                buffer += (1 - group["dampening"]) * grad
-            grad = grad + group["momentum"] * buffer if group["nesterov"] else buffer
-        p -= float(group["lr"]) * grad
+                buffer += addend(p, 1 - group["dampening"]) * grad
+            grad = (
+                (grad + addend(p, group["momentum"]) * buffer).astype(p.dtype, copy=False)
+                if group["nesterov"]
+                else buffer
+            )
+        p -= addend(p, float(group["lr"])) * grad

@@ -142,7 +142,7 @@ def finish(array: np.ndarray, requires_grad: bool = False, where: Any = None) ->
     if thread.state.inference:
         out._counter = NOT_COUNTED
     if requires_grad:
-        if array.dtype.kind not in "fc":
+        if array.dtype.kind not in "fcV":
             raise RuntimeError(
                 "Only Tensors of floating point and complex dtype can require gradients, but this one would be "
                 f"{out.dtype}. Write the numbers with a decimal point, as in tensor([1., 2.]), or pass a dtype."
@@ -329,7 +329,7 @@ def arange(
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     is_float = any(isinstance(v, float) for v in (start, end, step))
     kind = _np(dtype) if dtype is not None or is_float else np.dtype(np.int64)
-    if kind.kind != "f":
+    if kind.kind not in "fV":
         start, end, step = int(start), int(end), int(step)
     count = math.ceil((end - start) / step)
     return finish((start + step * np.arange(count)).astype(kind), requires_grad, device)
@@ -403,7 +403,7 @@ def as_number(value: Any, like: np.ndarray) -> Any:
     """
     if not isinstance(value, np.generic | np.ndarray | int | float | complex):
         raise TypeError(f"argument 'value' must be Number, not {type(value).__name__}.")
-    return fitted(value, like.dtype) if like.dtype.kind == "f" or isinstance(value, int) else value
+    return fitted(value, like.dtype) if like.dtype.kind in "fV" or isinstance(value, int) else value
 
 
 def fitted(value: Any, kind: np.dtype) -> np.ndarray:
@@ -417,9 +417,9 @@ def fitted(value: Any, kind: np.dtype) -> np.ndarray:
             f"value cannot be converted to type {kind.name} without overflow: it has an imaginary part. Make the tensor "
             "complex first, as in t.to(complex64)."
         )
-    if kind.kind == "f":
-        if np.finfo(kind).max < abs(value) < np.inf:
-            raise _overflow("c10::Half" if kind.itemsize == 2 else "float", kind)
+    if kind.kind in "fV":
+        if dtypes.finfo(dtypes.from_numpy_dtype(kind)).max < abs(value) < np.inf:
+            raise _overflow({"float16": "c10::Half", "bfloat16": "c10::BFloat16"}.get(kind.name, "float"), kind)
         return np.asarray(value, kind)
     if kind.kind in "iu":
         low, high = _range(kind)
@@ -436,7 +436,7 @@ def _range(kind: np.dtype) -> tuple[int, int]:
 
 
 def _overflow(name: str, kind: np.dtype) -> RuntimeError:
-    held = np.iinfo(kind) if kind.kind in "iu" else np.finfo(kind)
+    held: Any = np.iinfo(kind) if kind.kind in "iu" else dtypes.finfo(dtypes.from_numpy_dtype(kind))
     return RuntimeError(
         f"value cannot be converted to type {name} without overflow. {kind.name} holds numbers from {held.min} to {held.max}."
     )

@@ -184,7 +184,7 @@ def is_signed(self: Tensor) -> bool:
     >>> T.is_signed(T.tensor([1])), T.is_signed(T.tensor([1], dtype=T.uint8))
     (True, False)
     """
-    return self._data.dtype.kind in "fic"
+    return self._data.dtype.kind in "ficV"
 
 
 def ndimension(self: Tensor) -> int:
@@ -228,7 +228,7 @@ def _converted(dtype: Any, self: Tensor, memory_format: Any = None) -> Tensor:
 for _name, _dtype in {
     "double": dtypes.float64, "float": dtypes.float32, "half": dtypes.float16, "long": dtypes.int64, "int": dtypes.int32,
     "short": dtypes.int16, "char": dtypes.int8, "byte": dtypes.uint8, "bool": dtypes.bool_, "cfloat": dtypes.complex64,
-    "cdouble": dtypes.complex128,
+    "cdouble": dtypes.complex128, "bfloat16": dtypes.bfloat16,
 }.items():  # fmt: skip
     bind(_name, overridable(functools.partial(_converted, _dtype), _name))
 

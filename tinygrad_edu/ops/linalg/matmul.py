@@ -163,7 +163,14 @@ def _array(x):
     return getattr(x, "_data", x)
 
 
-_OF_C = {"Float": "float", "Double": "double", "Long": "long int", "Int": "int", "Half": "c10::Half"}
+_OF_C = {
+    "Float": "float",
+    "Double": "double",
+    "Long": "long int",
+    "Int": "int",
+    "Half": "c10::Half",
+    "BFloat16": "c10::BFloat16",
+}
 
 
 def _same_dtype(a, b, opening="expected m1 and m2 to have the same dtype, but got: {0} != {1}"):

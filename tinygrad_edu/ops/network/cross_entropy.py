@@ -307,7 +307,7 @@ def binary_cross_entropy_with_logits(
             "Subtraction, the `-` operator, with a bool tensor is not supported. Give the targets as numbers: "
             "target.float()."
         )
-    if target._data.dtype.kind != "f" and input._data.dtype.kind == "f":
+    if target._data.dtype.kind not in "fV" and input._data.dtype.kind in "fV":
         raise RuntimeError(
             f"result type {input.dtype.legacy_name} can't be cast to the desired output type {target.dtype.legacy_name}. "
             "Give the targets as floats: target.float()."
@@ -325,7 +325,7 @@ def kl_div(
     >>> T.nn.functional.kl_div(T.tensor([[0.5, 0.5]]).log(), T.tensor([[0.25, 0.75]]), reduction='batchmean')
     tensor(0.1308)
     """
-    if input._data.dtype.kind != "f" or target._data.dtype.kind != "f":
+    if input._data.dtype.kind not in "fV" or target._data.dtype.kind not in "fV":
         raise RuntimeError("kl_div: Integral inputs not supported. Convert first: t.float().")
     batch_mean = reduction == "batchmean"
     reduction = "sum" if batch_mean else checked_reduction(size_average, reduce, reduction)

@@ -236,7 +236,7 @@ def soft_margin_loss(input: Tensor, target, size_average=None, reduce=None, redu
     tensor(0.2201)
     """
     check_writable(tuple(input.shape), tuple(target.shape))
-    target = target.to(input.dtype) if target._data.dtype.kind != "f" else target
+    target = target.to(input.dtype) if target._data.dtype.kind not in "fV" else target
     return SoftMarginLoss.apply(input, target=target, reduction=checked_reduction(size_average, reduce, reduction))
 
 

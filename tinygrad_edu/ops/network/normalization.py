@@ -294,7 +294,7 @@ def _check_alike(input, *parameters):
     """Refuse weights and running statistics of another dtype than the input, except float32 beside float16."""
     kind = input._data.dtype
     kinds = [x._data.dtype for x in parameters if x is not None and x._data.dtype != kind]
-    if not kinds or (kind == np.float16 and {np.dtype(np.float32)} == set(kinds)):
+    if not kinds or (kind.itemsize == 2 and {np.dtype(np.float32)} == set(kinds)):
         return
     if any(k != np.float32 for k in kinds):
         raise RuntimeError(
@@ -437,7 +437,7 @@ def rms_norm(input: Tensor, normalized_shape, weight=None, eps=None) -> Tensor:
     """
     axes = _last_axes(input, normalized_shape)
     # Squares overflow float16 easily.
-    wide = input.float() if input._data.dtype == np.float16 else input
+    wide = input.float() if input._data.dtype.itemsize == 2 else input
     if eps is None:
         eps = float(np.finfo(wide._data.dtype).eps)
     out = wide * rsqrt(AddNumber.apply(mean(wide**2, axes, True), other=eps))
@@ -459,11 +459,11 @@ def _dropped(input, like, p, inplace):
     # The random numbers live in a module above the ops.
     from ...random import chance
 
-    if input._data.dtype.kind != "f":
+    if input._data.dtype.kind not in "fV":
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {input.dtype.legacy_name}. Convert first: t.float()."
         )
-    scale = wrap(chance(like, 1 - p) / (1 - p) if p < 1 else np.zeros_like(like))
+    scale = wrap((chance(like, 1 - p) / (1 - p)).astype(like.dtype, copy=False) if p < 1 else np.zeros_like(like))
     return input.mul_(scale) if inplace else input * scale
 
 

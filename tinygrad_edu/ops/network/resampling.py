@@ -376,7 +376,7 @@ def interpolate(
             f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: nearest | linear | "
             f"bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
         )
-    if not near and input._data.dtype.kind != "f":
+    if not near and input._data.dtype.kind not in "fV":
         raise NotImplementedError(
             f"\"upsample_{mode}\" not implemented for '{input.dtype.legacy_name}'. Convert first: t.float(), then round() the result."
         )

@@ -312,7 +312,7 @@ def rsub(input, other, *, alpha=1) -> Tensor:
     _refuse_booleans(input, other)
     if not isinstance(other, int | float | complex):
         return RsubTensor.apply(input, other, alpha=alpha)
-    if input._data.dtype.kind not in "fc":
+    if input._data.dtype.kind not in "fcV":
         # An integer takes the tensor's type; a float makes an integer tensor's result the default float type.
         _, other = promoted([input._data, other], False)
         other = wrap(other)
@@ -362,7 +362,7 @@ def addcdiv(input, tensor1, tensor2, *, value=1) -> Tensor:
     tensor([1.5000, 1.5000])
     """
     for t in (tensor1, tensor2):
-        if t._data.dtype.kind not in "fc":
+        if t._data.dtype.kind not in "fcV":
             raise RuntimeError(
                 "Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a "
                 "true division of tensor1 and tensor2. Make them floats first."

@@ -160,7 +160,7 @@ def _between(value, min, max):
 
 def _widened(array, *bounds):
     """Convert integers to the dtype of bounds of a higher category."""
-    if array.dtype.kind == "f":
+    if array.dtype.kind in "fV":
         return array
     return array.astype(dtypes.promote([array, *map(dtypes.number, bounds)]), copy=False)
 

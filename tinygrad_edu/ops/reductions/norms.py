@@ -149,7 +149,7 @@ def norm(input: Tensor, p: str = "fro", dim=None, keepdim: bool = False, dtype=N
 def vector_norm(input, ord=2, dim=None, keepdim=False):
     """(Σ|x|^ord)^(1/ord), with the limits for ord = 0 and ±inf."""
     array = getattr(input, "_data", input)
-    if array.dtype.kind not in "fc":
+    if array.dtype.kind not in "fcV":
         kind = dtypes.from_numpy_dtype(array.dtype).legacy_name
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {kind}. Convert first: "

@@ -57,7 +57,7 @@ def summed(array, dtype):
     """A sum. Booleans and integers are summed as int64, unless another dtype is given."""
     if dtype is not None:
         return array.astype(dtype, copy=False)
-    return array if array.dtype.kind in "fc" else array.astype(np.int64, copy=False)
+    return array if array.dtype.kind in "fcV" else array.astype(np.int64, copy=False)
 
 
 def dtype_setting(dtype):
@@ -66,7 +66,7 @@ def dtype_setting(dtype):
 
 def need_float(name, input, dtype=None):
     array = getattr(input, "_data", input)
-    if dtype is None and array.dtype.kind not in "fc":
+    if dtype is None and array.dtype.kind not in "fcV":
         kind = dtypes.from_numpy_dtype(array.dtype).legacy_name
         raise RuntimeError(
             f"{name}(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
