@@ -126,7 +126,6 @@ REFUSED = [
         lambda: T.onnx.export(linear(), ones(), "model.onnx"),
         lambda: T.hub.load("pytorch/vision", "resnet18"),
         lambda: T.multiprocessing.spawn(ones),
-        lambda: T.amp.autocast("cpu"),
         lambda: T.nn.parallel.DistributedDataParallel(linear()),
         lambda: T.special.airy_ai,
         lambda: T.histogramdd,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import bfloat16s, complexes, core, dtypes, overrides
+from .. import autocasting, bfloat16s, complexes, core, dtypes, overrides
 from ..compat import absent
 from ..core.state import everywhere, thread
 from ..overrides import overridable
@@ -127,6 +127,8 @@ def _unusual_operands(call: Callable[..., Any], function: Callable[..., Any], se
             dtypes.on_complex()
     if modes:
         return overrides.dispatch(call, (self, other), {})
+    if autocasting.applies(call.__name__, {}):
+        return autocasting.run(call, call.__name__, (self, other), {})
     complexes.check(call.__name__, (self, other), {})
     bfloat16s.check(call.__name__, (self, other), {})
     return function(self, other)
@@ -152,6 +154,8 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
         if everywhere.modes_seen:
             if thread.state.modes:
                 return overrides.dispatch(call, args, kwargs)
+            if autocasting.applies(name, kwargs):
+                return autocasting.run(call, name, args, kwargs)
             complexes.check(name, args, kwargs)
             bfloat16s.check(name, args, kwargs)
         if kwargs and "out" in kwargs:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+from .. import autocasting
 from ..autograd import engine, grad_mode, graph_task
 from ..autograd.function import Function
 from ..compat.later import later
@@ -125,11 +126,12 @@ def checkpoint(
         raise ValueError(f"determinism_check should be one of {list(DETERMINISM_CHECKS)}, but got {determinism_check}")
     forward_context, recompute_context = logs or context_fn()
     state = _random().get_rng_state() if preserve else None
+    precision = autocasting.as_now()
     if not grad_mode.is_grad_enabled():
         return function(*args, **kwargs)
 
     def run_again(*inputs: Any) -> None:
-        with _random_state_of(state), recompute_context:
+        with _random_state_of(state), precision, recompute_context:
             function(*inputs, **kwargs)
 
     stops = early_stop if _early_stop is None else _early_stop
@@ -301,6 +303,7 @@ class CheckpointFunction(Function):
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.random_state = _random().get_rng_state() if preserve_rng_state else None
+        ctx.precision = autocasting.as_now()
         ctx.others = [None if isinstance(a, Tensor) else a for a in args]
         ctx.tensor_indices = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.save_for_backward(*[args[i] for i in ctx.tensor_indices])
@@ -318,7 +321,7 @@ class CheckpointFunction(Function):
         for i, t in zip(ctx.tensor_indices, ctx.saved_tensors, strict=True):
             inputs[i] = t
         detached = detach_variable(tuple(inputs))
-        with _random_state_of(ctx.random_state), grad_mode.enable_grad():
+        with _random_state_of(ctx.random_state), ctx.precision, grad_mode.enable_grad():
             outputs = ctx.run_function(*detached)
         pairs = [
             (o, g)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...autocasting import low
 from ...tensor import Tensor
 from ..binding import public
 from ..shapes.permute import permute
@@ -198,7 +199,7 @@ def _contract(term_a, a, term_b, b, later, sizes):
     count = math.prod(sizes[x] for x in batch)
     inside = math.prod(sizes[x] for x in summed)
     wide, tall = math.prod(sizes[x] for x in rows), math.prod(sizes[x] for x in columns)
-    product = bmm(reshape(a, (count, wide, inside)), reshape(b, (count, inside, tall)))
+    product = bmm(*low(reshape(a, (count, wide, inside)), reshape(b, (count, inside, tall))))
     term = batch + rows + columns
     return term, reshape(product, tuple(sizes[x] for x in term))
 
