@@ -104,7 +104,7 @@ KINKS = values(-2.0, -1.0, -0.5, 0.0, 0.0, 0.5, 1.0, 2.0)
 SPECIAL = [
     *[S(f"T.special.{name}(a)", a=values(-40.0, -3.0, -0.5, 0.5, 2.0, 29.0)) for name in ("i0", "i0e", "i1", "i1e")],
     S("T.i0(a)", a=M),
-    S("T.angle(a)", a=M, second=False),
+    S("T.angle(a)", a=M),
     S("a.conj() * a.real + T.conj_physical(a)", a=M),
 ]
 
@@ -248,7 +248,7 @@ ACTIVATION = [
     S("F.relu6(a)", a=within(-3, 9, 3, 4)),
     # PyTorch keeps the 1/6 in single precision, and has no second gradient.
     S("F.hardsigmoid(a)", a=within(-4, 4, 3, 4), second=False, double=1e-7),
-    S("F.hardswish(a)", a=within(-4, 4, 3, 4), second=False),
+    S("F.hardswish(a)", a=within(-4, 4, 3, 4)),
     S("F.softsign(a)", a=M),
     S("F.tanhshrink(a)", a=M),
     S("F.softshrink(a)", a=KINKS),
@@ -663,7 +663,6 @@ NETWORK = [
     S(
         "F.max_pool2d(x.masked_fill(x > 1, float('nan')), 2, return_indices=True)[1] * x[..., ::2, ::2]",
         x=(2, 3, 4, 4),
-        forward=False,
     ),
     S("F.max_pool1d(x, 2)", x=(2, 3, 6)),
     S("F.avg_pool2d(x, 2)", x=IMAGE),
@@ -675,7 +674,7 @@ NETWORK = [
     S("F.avg_pool1d(x, 3, stride=1)", x=(2, 3, 6)),
     S("F.adaptive_avg_pool2d(x, (4, 2))", x=IMAGE),
     S("F.adaptive_avg_pool2d(x, 1)", x=IMAGE),
-    S("F.adaptive_avg_pool1d(x, 4)", x=(2, 3, 6), second=False),
+    S("F.adaptive_avg_pool1d(x, 4)", x=(2, 3, 6)),
     S("F.batch_norm(x, None, None, w, b, True)", x=IMAGE, w=(3,), b=(3,), single=1e-4),
     S("F.batch_norm(x, None, None, w, b, True)", x=(5, 3), w=(3,), b=(3,), single=1e-4),
     S("F.batch_norm(x, m, v, w, b, False)", x=IMAGE, w=(3,), b=(3,), m=constant(3), v=unit_constant(3), single=1e-4),
@@ -988,7 +987,7 @@ COMPOSED = [
     S("F.hardshrink(a, 0.3)", a=KINKS),
     S("F.embedding_bag(i, a)", a=(5, 3), i=index([[0, 2], [4, 4]])),
     S("F.embedding_bag(i, a, o, mode='sum')", a=(5, 3), i=index([0, 2, 4, 4]), o=index([0, 0, 3])),
-    S("F.embedding_bag(i, a, mode='max')", a=(5, 3), i=index([[0, 2], [4, 4]]), second=False),
+    S("F.embedding_bag(i, a, mode='max')", a=(5, 3), i=index([[0, 2], [4, 4]])),
     S(
         "F.embedding_bag(i, a, o, mode='sum', per_sample_weights=w, include_last_offset=True, padding_idx=2)",
         a=(5, 3),
@@ -1002,7 +1001,6 @@ COMPOSED = [
         a=(5, 3),
         i=index([0, 2, 4, 0]),
         o=index([0, 2, 2]),
-        second=False,
     ),
 ]
 
