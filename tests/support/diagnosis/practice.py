@@ -1262,6 +1262,109 @@ tr = Trainer(net, lr=10.0)  #!
 tr.fit(x, x.sum(1, keepdim=True), 8)
 """,
     ),
+    Broken(
+        "practice: inner optimiser's state kept in numpy physics",
+        1,
+        "numpy",
+        """
+import numpy as np
+import torch
+torch.manual_seed(3)
+mass = torch.tensor(1.0, requires_grad=True)
+spring = torch.tensor(2.0, requires_grad=True)
+opt = torch.optim.Adam([mass, spring], lr=0.05)
+def simulate(m, k, n=8):
+    x, v, xs = torch.tensor(1.0), torch.tensor(0.0), []
+    for _ in range(n):
+        a = -(k * x) / float(np.asarray(m.detach()))  #!
+        v = v + 0.1 * a
+        x = x + 0.1 * v
+        xs.append(x)
+    return torch.stack(xs)
+target = torch.cos(torch.arange(8) * 0.1)
+for _ in range(4):
+    opt.zero_grad()
+    loss = (simulate(mass, spring) - target).square().mean()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "practice: lstm gate weights of constant",
+        2,
+        "equal-units",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(9)
+class RNNLM(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.emb = nn.Embedding(7, 5)
+        self.cell = nn.RNNCell(5, 8)
+        self.out = nn.Linear(8, 7)
+        for name, p in self.cell.named_parameters():
+            nn.init.constant_(p, 0.1 if "weight" in name else 0.0)  #!
+        nn.init.constant_(self.out.weight, 0.2)  #!
+    def forward(self, ids):
+        h = torch.zeros(ids.size(1), 8)
+        logits = []
+        for tok in ids:
+            h = self.cell(self.emb(tok), h)
+            logits.append(self.out(h))
+        return torch.stack(logits)
+net = RNNLM()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(3):
+    ids = torch.randint(0, 7, (6, 4))
+    loss = nn.functional.cross_entropy(net(ids[:-1]).flatten(0, 1), ids[1:].flatten())
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "practice: generator step zeroes its own gradient after backward",
+        5,
+        "zero-before-step",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(14)
+G, D = nn.Linear(2, 3), nn.Linear(3, 1)
+og, od = torch.optim.Adam(G.parameters(), 1e-3), torch.optim.Adam(D.parameters(), 1e-3)
+sp = nn.functional.softplus
+def zero():
+    for o in (og, od):
+        o.zero_grad()
+for _ in range(4):
+    real, z = torch.randn(6, 3), torch.randn(6, 2)
+    d_loss = sp(-D(real)).mean() + sp(D(G(z).detach())).mean()
+    zero(); d_loss.backward(); od.step()
+    g_loss = sp(-D(G(z))).mean()
+    g_loss.backward()  #!
+    zero()  #!
+    og.step()
+""",
+    ),
+    Broken(
+        "practice: target of wrong rank in binary loss by hand",
+        5,
+        "broadcast-loss",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(15)
+class Logistic(nn.Module):
+    def __init__(self): super().__init__(); self.w = nn.Linear(3, 1)
+    def forward(self, x): return self.w(x)
+m = Logistic()
+opt = torch.optim.SGD(m.parameters(), lr=0.1)
+x = torch.randn(32, 3); y = (x[:, 0] > 0).float()
+for _ in range(4):
+    z = m(x)
+    loss = (torch.relu(z) - z * y + torch.log1p(torch.exp(-z.abs()))).mean()  #!
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
 ]
 
 HEALTHY = [

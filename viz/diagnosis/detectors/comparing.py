@@ -24,6 +24,9 @@ ALL_LOSSES = LOSSES | {
     "margin_ranking_loss",
 }
 DIFFERENCES = {"sub", "__sub__", "__rsub__", "rsub"}
+PRODUCTS = {"mul", "__mul__", "__rmul__"}
+ADDS = DIFFERENCES | {"add", "__add__", "__radd__", "neg", "__neg__", "mean", "sum"}
+FAR = 6  # ops that are looked at after a product
 COMPARISONS = ALL_LOSSES | DIFFERENCES | {"gather", "__getitem__", "cosine_similarity", "pairwise_distance", "cdist"}
 LABELS = (
     "y",
@@ -65,7 +68,8 @@ def _shapes(seen: Observation) -> Iterator[Finding]:
             if whole is None or not (a.requires_grad or b.requires_grad):
                 continue
             sure = op.name in LOSSES
-            if not (sure or (op.name in DIFFERENCES and compared(seen, op.outputs[0]) and not _pairwise(seen, a, b))):
+            held = (op.name in DIFFERENCES and compared(seen, op.outputs[0])) or _weighed(seen, op, a, b)
+            if not (sure or (held and not _pairwise(seen, a, b))):
                 continue
             told.add(op.line)
             rows = max(a.shape[0], b.shape[0])
@@ -80,6 +84,21 @@ def _shapes(seen: Observation) -> Iterator[Finding]:
             )  # fmt: skip
         if told:
             return
+
+
+def _weighed(seen: Observation, op: Ran, a: Seen, b: Seen) -> bool:
+    """Whether a product weighs an answer by its label, as in a loss by hand: what follows only adds up, to one number."""
+    if op.name not in PRODUCTS or a.requires_grad == b.requires_grad or not op.outputs:
+        return False
+    nr = op.outputs[0]
+    for _ in range(FAR):
+        user = next((one for one in seen.ops[(seen.values[nr].op or 0) + 1 :] if nr in one.inputs), None)
+        if user is None or user.name not in ADDS or not user.outputs:
+            return False
+        nr = user.outputs[0]
+        if seen.values[nr].shape == ():
+            return True
+    return False
 
 
 def _stretched(a: Seen, b: Seen) -> bool:

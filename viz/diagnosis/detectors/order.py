@@ -106,13 +106,21 @@ def _emptied(seen: Observation) -> Iterator[Finding]:
                 "Call zero_grad(), backward() and step() in this order.", seen.called(optimizer.leaves), [step.line or 0], 5, share=1.0,
             )  # fmt: skip
         elif last_zero.order > last_pass:
+            line = _own_call(seen, last_zero)
             yield Finding(
-                "zero-before-step", last_zero.line, True,
-                f"Line {last_zero.line}, `{seen.places.code(last_zero.line)}`, resets the gradients between "
+                "zero-before-step", line, True,
+                f"Line {line}, `{seen.places.code(line)}`, resets the gradients between "
                 f"backward() and step(): none of {len(steps)} steps in line {step.line} found one.",
                 "Zero the gradients before backward(), or after step().", seen.called(optimizer.leaves),
-                [last_zero.line or 0, step.line or 0], 5, share=1.0,
+                [line or 0, last_zero.line or 0, step.line or 0], 5, share=1.0,
             )  # fmt: skip
+
+
+def _own_call(seen: Observation, zero: Moment) -> int | None:
+    """The line of a zero_grad(); of one in a helper that other lines call too, the line that called the helper this time."""
+    others = (m for m in seen.moments if m.kind == "zero" and m.line == zero.line and set(m.stack) != set(zero.stack))
+    other = next(others, None)
+    return zero.line if other is None else next((line for line in zero.stack if line not in other.stack), zero.line)
 
 
 def _of_another_loss(seen: Observation) -> Iterator[Finding]:

@@ -85,6 +85,10 @@ LAYERS = {
     "einsum",
     "conv1d",
     "conv2d",
+    "rnn_tanh",
+    "rnn_relu",
+    "rnn_tanh_cell",
+    "rnn_relu_cell",
 }  # products whose weight has a unit in each row or column
 DISTANCES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
 CLASS_LOSSES = {"cross_entropy", "cross_entropy_loss"}

@@ -6,6 +6,8 @@ import sys
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
 from viz.diagnosis.observation import Exit, Ran
 from viz.diagnosis.watching.passes import Passes
 from viz.diagnosis.watching.values import Values
@@ -202,7 +204,10 @@ class Ops:
             line = lines[0] if lines else None
             for tensor in tensors[:1]:
                 nr = self.values.value(tensor, line)
-                number = float(result) if isinstance(result, (int, float)) and name != "__bool__" else None
+                single = (
+                    isinstance(result, (int, float)) or getattr(result, "size", 0) == 1
+                )  # a number, or an array of one
+                number = float(result) if single and name != "__bool__" else None
                 self.watch.seen.exits.append(Exit(name, nr, line, lines, len(self.watch.seen.ops), number))
                 if name in ("numpy", "__array__"):
                     self.values.lends(tensor, nr)
@@ -231,6 +236,10 @@ class Ops:
                 nr = self.values.leaf(tensor, None)
                 seen.leaves[nr].requires_grad = False
                 seen.leaves[nr].frozen_at = self.watch.places.chosen(self.watch.stack())
+
+
+def _array_of_one(result: Any) -> bool:
+    return isinstance(result, np.ndarray) and result.size == 1 and result.ndim <= 1 and result.dtype.kind in "fiu"
 
 
 def _whole_numbers(item: Any) -> bool:
