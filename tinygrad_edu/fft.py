@@ -9,4 +9,4 @@ __all__ = sorted(fft_functions)
 
 globals().update(fft_functions)
 
-__getattr__ = later(__name__, {}, "Where no gradient is needed, use numpy.fft on t.numpy().")
+__getattr__ = later(__name__, {}, "If you need no gradient, use numpy.fft on t.numpy().")

@@ -9,4 +9,4 @@ __all__ = sorted(linalg_functions)
 
 globals().update(linalg_functions)
 
-__getattr__ = later(__name__, {}, "Where no gradient is needed, use numpy.linalg on t.numpy().")
+__getattr__ = later(__name__, {}, "If you need no gradient, use numpy.linalg on t.numpy().")

@@ -674,7 +674,7 @@ def _array_of(data: Any, kinds: set[Any] | None = None) -> np.ndarray:
     except ValueError as error:
         raise _ragged(data, error) from None
     if array.dtype == np.uint64 or (isinstance(_first(data), int) and array.dtype.kind == "O"):
-        raise ValueError("Overflow when unpacking long long: a whole number does not fit into int64.")
+        raise ValueError("Overflow when unpacking long long: an integer does not fit into int64.")
     if array.dtype.kind not in "fiubcV" or array.dtype.names:
         name, hint = type(_first(data)).__name__, "A tensor holds numbers or booleans, in nested lists of equal length."
         if name == "str":

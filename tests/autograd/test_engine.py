@@ -127,7 +127,7 @@ def test_the_gradient_of_a_broadcast_operand_is_summed_to_its_shape(T):
 
 
 def test_a_gradient_does_not_share_memory_with_the_one_that_was_given() -> None:
-    """PyTorch keeps what it was sent; here nobody is surprised."""
+    """PyTorch keeps what it was sent; here the leaf gets a copy."""
     x, g = leaf(tinygrad_edu), tinygrad_edu.ones(3, dtype=tinygrad_edu.float64)
     x.view(3).backward(g)
     g.mul_(10)

@@ -12,7 +12,7 @@ import torch
 
 import tinygrad_edu as T
 
-COMPLEX = "not built for complex tensors|of complex types there are|it returns complex numbers"
+COMPLEX = "not built for complex tensors|the only complex types here are|it returns complex numbers"
 SPARSE = "of sparse tensors only those|not built for sparse tensors"
 QUANTIZED = "quantized tensors are not built"
 CPU_ALONE = "computes only on the CPU"

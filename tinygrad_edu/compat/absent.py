@@ -1,7 +1,7 @@
 """Error sentences for what PyTorch has and this package does not, with what to use instead.
 
-Sparse and quantized tensors, and devices other than the CPU are not part of the story of autograd. Their
-names are still known, so that a program that uses one gets an explanation.
+Most kinds of sparse tensors, quantized tensors, and devices other than the CPU are not part of the story of autograd. Their
+names are still known, so a program that uses one gets an explanation.
 """
 
 from __future__ import annotations
@@ -13,19 +13,18 @@ from typing import Any
 __all__ = ["NAMES", "Device", "Switches", "met", "refuse_tensors_of_pytorch", "sentence"]
 
 SPARSE = (
-    "of sparse tensors only those in coordinate format are built, for products with dense matrices. Use sparse_coo_tensor and "
+    "only sparse tensors in coordinate format are built, for products with dense matrices. Use sparse_coo_tensor and "
     "sparse.mm, a dense tensor, or gather and scatter_add on the indices"
 )
 _SUBJECTS = {
-    "complex": "of complex types there are complex64 and complex128. Use complex64",
+    "complex": "the only complex types here are complex64 and complex128. Use complex64",
     "eigen": "it returns complex numbers, and is not built here. Use linalg.eigh for a symmetric matrix",
     "sparse": SPARSE,
     "quantized": "quantized tensors are not built here. Use float16, or round() by hand",
     "dtype": "of floating-point types there are float64, float32, float16 and bfloat16, of unsigned ones uint8 alone. Use one of these",
     "machinery": "compiling, profiling, exporting and sharing work among processes are not built here. Leave it out",
-    "transform": "functions of functions are in autograd.functional (jacobian, hessian, vjp, jvp). Use these, or a loop",
-    "decomposition": "this decomposition is not built. Where no gradient is needed, use numpy.linalg on t.numpy()",
-    "rare": "it is rarely asked for, and not built here. Where no gradient is needed, use NumPy on t.numpy()",
+    "decomposition": "this decomposition is not built. If you need no gradient, use numpy.linalg on t.numpy()",
+    "rare": "it is rarely used, and not built here. If you need no gradient, use NumPy on t.numpy()",
     "device": "tinygrad_edu computes only on the CPU. Leave the device out",
 }
 
@@ -45,7 +44,6 @@ _NAMES = {
     ),
     "dtype": "float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu uint16 uint32 uint64",
     "machinery": "export package monitor nested masked _dynamo _inductor cpp_extension",
-    "transform": "",
     "decomposition": "ldl_factor ldl_solve geqrf ormqr orgqr householder_product lobpcg",
     "rare": (
         "as_strided_scatter const_data_ptr dim_order float_power_ hash_tensor heaviside_ igamma igamma_ igammac igammac_ "

@@ -36,7 +36,7 @@ class _WithoutNumbers:
 
     def _refuse(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(
-            "Cannot copy out of meta tensor; no data! A tensor of the device 'meta' has a shape and a dtype alone. Use "
+            "Cannot copy out of meta tensor; no data! A tensor of the device 'meta' has only a shape and a dtype. Use "
             "module.to_empty(device='cpu') and load_state_dict to give a module numbers, or call it by func.functional_call."
         )
 

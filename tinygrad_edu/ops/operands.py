@@ -39,7 +39,7 @@ def need_tensor(name: str, value: Any) -> Any:
 
 
 def need_float(array: Any, kernel: str) -> None:
-    """Refuse whole numbers and booleans, which PyTorch's `kernel` does not compute with.
+    """Refuse integers and booleans, which PyTorch's `kernel` does not compute with.
 
     Raises:
         NotImplementedError: `array` holds these.

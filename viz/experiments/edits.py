@@ -187,7 +187,7 @@ class _Editor:
             raise ProgramError(f"the shape of {name} is not written out as numbers, so it cannot be set", known.line)
         if not all(type(size) is int and size >= 0 for size in shape) or math.prod(shape) > MOST:
             raise ProgramError(
-                f"a shape must be whole numbers from 0, with at most {MOST} elements, not {shape}", known.line
+                f"a shape must consist of integers from 0, with at most {MOST} elements, not {shape}", known.line
             )
         first, *rest = sizes_of(self._maker_of(name))
         self._replace(first, repr(tuple(shape)), end=rest[-1] if rest else first)

@@ -99,6 +99,6 @@ def __getattr__(name: str) -> Any:
     if known in functions:
         return functions[known]
     raise AttributeError(
-        f"special.{name} is not built here. Where no gradient is needed, use SciPy's scipy.special on t.numpy(); otherwise write it "
+        f"special.{name} is not built here. If you need no gradient, use SciPy's scipy.special on t.numpy(); otherwise write it "
         "as a Function."
     )
