@@ -105,7 +105,7 @@ if missing := [name for name in OUTER if not (HERE / name).exists()]:
 
 @cache  # asked for each test, of a hundred files
 def _place(path: Path) -> int | None:
-    """Where a file stands in the outer ring; None for one of the inner ring."""
+    """The position of a file in the outer ring; None for a file of the inner ring."""
     return next((place for place, name in enumerate(OUTER) if path.is_relative_to(HERE / name)), None)
 
 
@@ -123,7 +123,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """All tests and modules stay to the end: no search for garbage, of which some tests ask for many, looks at them again."""
+    """Keep the garbage collector away from tests and modules, which stay to the end: some tests collect often."""
     gc.freeze()
 
 
@@ -182,7 +182,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_report_to_serializable(report: pytest.TestReport) -> Generator[None, dict[str, Any], dict[str, Any]]:
-    """Nobody asks for the keywords of a test that passed."""
+    """Leave out the keywords of a test that passed: nothing uses them."""
     data = yield
     if report.passed:
         data["keywords"] = {}
@@ -194,7 +194,7 @@ _watched_since = 0.0
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Where a test hangs is told before it is ended. pytest's `faulthandler_timeout` would start a thread for each test."""
+    """Show where a test hangs before it is ended. pytest's `faulthandler_timeout` would start a thread for each test."""
     global _watched_since
     if time.monotonic() > _watched_since + RENEWED_S:
         _watched_since = time.monotonic()
@@ -239,7 +239,7 @@ _FOLDERS = {
 
 @pytest.fixture(scope="session", autouse=True)
 def jupyters_own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What stands in a home folder changes no test, and two runs beside each other share nothing."""
+    """Keep a home folder's settings out of the tests, and let two simultaneous runs share nothing."""
     home = tmp_path_factory.mktemp("jupyter")
     with pytest.MonkeyPatch.context() as patch:
         for name, folder in _FOLDERS.items():

@@ -172,7 +172,7 @@ def _is_value(node: ast.AST) -> bool:
 
 
 def test_the_heart_calls_nothing_that_a_layer_around_it_binds() -> None:
-    """What is bound to Tensor and Node from outside is no name that the core reads, arrays' own names apart."""
+    """The core reads no name that is bound to Tensor and Node from outside, except names that arrays have too."""
     trees = [ast.parse(path.read_bytes()) for path in HEART]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     read = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
@@ -236,7 +236,7 @@ def test_importing_the_pictures_does_not_load_torch() -> None:
 
 
 def test_the_test_of_imports_sees_each_way_to_import(tmp_path: Path) -> None:
-    """The rules above are only as good as the reader they stand on."""
+    """The rules above are only as good as the reader that they use."""
     path = ROOT / "tinygrad_edu" / "ops" / "example.py"
     source = """
 import torch

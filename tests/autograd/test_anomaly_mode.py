@@ -10,7 +10,7 @@ import tinygrad_edu as T
 
 
 def listen(program, T):
-    """The result or the error of a program, and of each warning: its opening words and the marked lines it shows."""
+    """The result or the error of a program and, for each warning, its opening words and the marked lines it shows."""
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         try:

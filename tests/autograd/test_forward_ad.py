@@ -600,7 +600,7 @@ def test_an_expanded_tensor_has_no_tangent_of_its_own(T):
 
 
 def test_the_tangent_of_a_tensor_times_itself_in_place_is_that_of_its_square() -> None:
-    """PyTorch 2.13 has another number here: see docs/differences.md."""
+    """PyTorch 2.13 gives another number here: see docs/differences.md."""
     fw = T.autograd.forward_ad
     with fw.dual_level():
         x = fw.make_dual(T.tensor([3.0]), T.tensor([0.5]))

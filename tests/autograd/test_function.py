@@ -8,7 +8,7 @@ from support.both import attempt, failing, leaf, names, noting, same_on_both, va
 
 
 def make(T, forward, backward=None, setup_context=None, **others):
-    """A Function class of these rules."""
+    """A Function class with these rules."""
     body = {"forward": staticmethod(forward), **{k: staticmethod(v) for k, v in others.items()}}
     if backward is not None:
         body["backward"] = staticmethod(backward)
@@ -618,7 +618,7 @@ def test_a_saved_output_carries_its_history_into_the_second_backward(T):
 
 @same_on_both
 def test_a_saved_intermediate_has_no_history_and_the_second_gradient_is_silently_short(T):
-    """The note "Double backward with custom functions" tells of it: gradcheck passes, gradgradcheck fails."""
+    """The note "Double backward with custom functions" describes it: gradcheck passes, gradgradcheck fails."""
 
     def forward(ctx, x):
         s = x.sinh() if hasattr(x, "sinh") else (x.exp() - (-x).exp()) / 2

@@ -166,7 +166,7 @@ def test_a_generator_passes_on_what_it_returns_and_what_it_raises(T):
 
 @same_on_both
 def test_a_block_in_a_plain_generator_leaks_while_it_is_suspended(T):
-    """A trap that PyTorch has as well: only the decorator looks after it."""
+    """A trap that PyTorch has too: only the decorator handles it."""
 
     def leaky():
         with T.no_grad():

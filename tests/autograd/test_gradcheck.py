@@ -80,7 +80,7 @@ def detached(T, ctx, g):
 
 
 class Restless:
-    """A backward that gives something else each time."""
+    """A backward that returns something else each time."""
 
     def __init__(self, step):
         self.calls = 0

@@ -104,7 +104,7 @@ def test_a_hook_on_a_tensor_that_gets_no_gradient_is_not_called(T):
 
 @same_on_both
 def test_a_hook_stays_where_the_tensor_was_when_it_was_set(T):
-    """Set before an in-place op it is called with the gradient of the value before."""
+    """A hook set before an in-place op gets the gradient of the old value."""
     log = []
     x = leaf(T)
     a = x * 1
@@ -448,7 +448,7 @@ def test_an_error_in_a_multi_grad_hook_leaves_it_ready_for_the_next_pass(T):
 
 @same_on_both
 def test_the_gradient_kept_for_a_tensor_is_dropped_when_a_function_changes_it_in_place(T):
-    """An op in place keeps it; and what is kept from then on is the gradient of the new value."""
+    """It survives an in-place op, and from then on the gradient of the new value is kept."""
     x = leaf(T)
 
     class Double(T.autograd.Function):
@@ -475,7 +475,7 @@ def test_the_gradient_kept_for_a_tensor_is_dropped_when_a_function_changes_it_in
 
 @same_on_both
 def test_retain_grad_asks_nothing_of_what_is_a_leaf_to_this_moment(T):
-    """Also of a view made under no_grad whose base was written to: its history cannot be told."""
+    """This includes a view made under no_grad whose base was written to: its history is unknown."""
     base = leaf(T) * 1
     with T.no_grad():
         v = base[1:]

@@ -41,7 +41,7 @@ def test_saved_tensors_an_input_is_itself_and_an_output_is_another_object(T):
 
 @same_on_both
 def test_gradients_for_non_differentiable_functions(T):
-    """Where there is no derivative: a subgradient of minimum norm, continuity, or what is defined near by; else NaN."""
+    """Without a derivative: a subgradient of minimum norm, a continuous extension, or a value defined nearby; else NaN."""
     points = leaf(T, -1.0, 0.0, 1.0)
     functions = {
         "relu": lambda x: x.relu(),
@@ -85,7 +85,7 @@ def test_grad_modes(T):
 
 @same_on_both
 def test_evaluation_mode_is_no_grad_mode(T):
-    """`eval()` changes what dropout and batch normalization compute, and nothing about the graph."""
+    """`eval()` changes what dropout and batch normalization compute, but nothing about the graph."""
     layer = T.nn.Sequential(T.nn.Linear(2, 2), T.nn.Dropout(0.5), T.nn.BatchNorm1d(2))
     layer.eval()
     for p in layer.parameters():
@@ -105,7 +105,7 @@ def test_in_place_operations_and_their_correctness_checks(T):
 
 @same_on_both
 def test_multithreaded_autograd(T):
-    """Passes in several threads add to one leaf; a grad mode is a thread's own."""
+    """Passes in several threads add to one leaf; each thread has its own grad mode."""
     x = T.ones(2, dtype=T.float64, requires_grad=True)
     modes, lock = [], threading.Lock()
 
@@ -142,7 +142,7 @@ def test_a_graph_that_two_threads_share_is_freed_by_the_first_pass(T):
 
 @same_on_both
 def test_whether_a_hook_is_fired(T):
-    """Not where no gradient is needed: an input that is not asked for, or a part without requires_grad."""
+    """Hooks do not run where no gradient is needed: for an input that was not requested, or a part without requires_grad."""
     x, w, fired = leaf(T), leaf(T), []
     x.register_hook(lambda g: fired.append("x"))
     w.register_hook(lambda g: fired.append("w"))
@@ -156,7 +156,7 @@ def test_whether_a_hook_is_fired(T):
 
 @same_on_both
 def test_the_order_in_which_hooks_are_fired(T):
-    """Of a tensor before those of its node; pre-hooks before the node runs, post-hooks after; in order of registration."""
+    """A tensor's hooks run before its node's; pre-hooks before the node, post-hooks after it; in order of registration."""
     x, order = leaf(T), []
     y = x.exp()
     y.grad_fn.register_hook(lambda into, out: order.append("post"))
@@ -389,7 +389,7 @@ def test_saving_intermediate_results_that_are_no_outputs_is_silently_wrong_and_g
 
 @same_on_both
 def test_when_backward_is_not_tracked(T):
-    """Computed outside of what autograd sees, a rule has to say that it can be used once."""
+    """A rule that computes outside autograd must say that it is only differentiable once."""
 
     class Cos(T.autograd.Function):
         @staticmethod

@@ -138,7 +138,7 @@ ROWS = [sample for sample in DIFFERENTIABLE if sample.names]
 
 @functools.cache
 def differences(row: int) -> dict[tuple[str, str], str]:
-    """Of each attribute that differs in a row: the node, its name, and how."""
+    """For each attribute that differs in a row: the node, its name, and the difference."""
     found = {}
     for theirs, ours in zip(
         *(nodes(Run(engine, ROWS[row]).differentiable()) for engine in (torch, tinygrad_edu)), strict=True
@@ -225,7 +225,7 @@ def test_what_was_not_saved_is_there_as_none(T):
 
 @pytest.mark.filterwarnings("ignore")
 def test_every_exception_is_one() -> None:
-    """What is fixed comes off the list."""
+    """A fixed difference must be removed from the list."""
     found = {key for row in range(len(ROWS)) for key in differences(row)}
     listed = {(node, name) for node, names in EXCEPTIONS.items() for name in names}
     assert listed <= found

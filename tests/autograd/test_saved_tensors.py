@@ -147,7 +147,7 @@ def test_a_function_saves_through_the_hooks_too(T):
 
 @same_on_both
 def test_a_packed_tensor_escapes_the_version_check(T):
-    """What was packed is the hook's to keep: autograd cannot know whether it still is what it was."""
+    """The hook keeps what was packed: autograd cannot know whether it has changed."""
     x = leaf(T)
     a = x * 1
     with hooks(T, lambda t: t.clone(), lambda p: p):
@@ -184,7 +184,7 @@ def test_hooks_can_be_forbidden(T):
 
 @same_on_both
 def test_a_file_named_by_what_was_packed_lives_as_long_as_the_graph(T):
-    """As the tutorial on hooks for saved tensors keeps tensors on disk."""
+    """The tutorial on hooks for saved tensors keeps tensors on disk in this way."""
 
     class Kept:
         def __init__(self, t):

@@ -11,7 +11,7 @@ import tinygrad_edu as T
 
 
 class Doubled(T.autograd.Function):
-    """Of our engine; its rules do what the test hands them."""
+    """A Function of our engine; the test provides what its rules do."""
 
     @staticmethod
     def forward(ctx, x, answer=None, gradient=None):

@@ -17,7 +17,7 @@ HANGS_S = 900  # the site that runs Python is built within one test, in minutes
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test here that fails runs once more, which the summary tells as "1 rerun".
+    """A test here that fails runs once more. The summary shows this as "1 rerun".
 
     It drives a browser, a server and a kernel, three programs that are not ours. Each fixture of a test begins with putting
     its page into the state that the test starts from, so that it may.

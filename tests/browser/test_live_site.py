@@ -44,7 +44,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def address(site: Path) -> Iterator[str]:
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -94,7 +94,7 @@ def page(reader: Reader, address: str) -> Iterator[Any]:
 
 @pytest.fixture
 def no_python(page: Any) -> Iterator[None]:
-    """Python never comes to the page. For tests of what is there before: its start would take most of their time."""
+    """Python never loads. For tests of the page before that: loading would take most of their time."""
     page.route("**/live/pyodide*", lambda route: None)  # never answered
     yield
     page.unroute_all(behavior="ignoreErrors")

@@ -40,7 +40,7 @@ def run(cells: list[nbformat.NotebookNode], folder: Path) -> None:
 
 
 def told(cells: list[nbformat.NotebookNode]) -> list[str]:
-    """What the checks say, in a lesson that ran; what a cell writes to stderr fails the test."""
+    """The replies of the checks in a lesson that ran. Output on stderr fails the test."""
     for cell in cells:
         for output in cell.get("outputs", ()):
             assert output.get("name") != "stderr", f"{cell.source}\nwrites to stderr:\n{output.text}"
@@ -49,7 +49,7 @@ def told(cells: list[nbformat.NotebookNode]) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lesson needs no network: what asks for one meets a proxy that is not there."""
+    """A lesson needs no network: requests go to a proxy that does not exist."""
     for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.delenv("PYTHONPATH", raising=False)
@@ -57,7 +57,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_runs_with_the_reference_answers_and_with_the_exercises_unanswered(path: Path, tmp_path: Path) -> None:
-    """The second time in the kernel of the first, all names forgotten: most of a run is the start and the imports."""
+    """Run the second time in the first kernel, with all names removed: most of a run is the start and the imports."""
     lesson = json.loads(path.read_bytes())
     answered, unanswered = (
         nbformat.reads(json.dumps(version), as_version=4).cells for version in (lesson, students_version(lesson))
@@ -86,5 +86,5 @@ def test_it_is_a_valid_notebook_and_a_lesson_is_committed_without_outputs(path: 
 
 
 def test_its_file_is_written_as_jupyter_writes_it(path: Path) -> None:
-    """So that a diff shows what an author changed and nothing else."""
+    """A diff then shows only what an author changed."""
     assert path.read_text() == nbformat.writes(nbformat.read(path, as_version=4)) + "\n"

@@ -48,7 +48,7 @@ def lesson(text: str = "# Doubling", answer: str = ANSWER) -> dict:
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """Lessons of our own to change, so that an upgrade can be played."""
+    """Our own lessons to change, so that a test can simulate an upgrade."""
     folder = tmp_path / "source"
     put(folder, lesson())
     return folder

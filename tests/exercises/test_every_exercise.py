@@ -43,7 +43,7 @@ def test_an_exercise_has_two_right_answers_and_distinct_mistakes(id):
 
 @pytest.mark.parametrize("id", all_exercises())
 def test_the_reference_raises_nothing_but_what_pytorch_raises(id):
-    """A reference that fails by accident would make every answer that fails alike look right."""
+    """If a reference failed by accident, every answer that fails in the same way would look right."""
     exercise = get(id)
     right = known(exercise, 0, exercise.engines).right
     raised = {data["raised"] for data in right.values() if isinstance(data, dict) and "raised" in data}

@@ -28,7 +28,7 @@ def tools() -> Path:
 
 
 def said(*command: object) -> str:
-    """What a tool complains of; empty where it has nothing to say."""
+    """A tool's complaints; empty if it has none."""
     ran = subprocess.run([str(part) for part in command], cwd=HERE, capture_output=True, text=True)
     return "" if ran.returncode == 0 else ran.stdout + ran.stderr
 

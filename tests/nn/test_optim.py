@@ -483,7 +483,7 @@ def test_weights_are_averaged_as_pytorch_averages_them() -> None:
 
 
 def _runs_of_many(T: Any, code: str) -> list[np.ndarray]:
-    """Six parameters after each of ten steps, in which a user does what may be done between steps."""
+    """Six parameters after each of ten steps, between which a user does everything that is allowed there."""
     rng = np.random.default_rng(0)
     sizes = [(3, 2), (2,), (4,), (), (2, 2), (5,)]
     params = [T.tensor(rng.standard_normal(s), requires_grad=True) for s in sizes]

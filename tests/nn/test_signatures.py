@@ -78,7 +78,7 @@ NOT_HERE = {
 
 
 def arguments(callable_: Any) -> dict[str, inspect.Parameter] | None:
-    """The parameters that Python can see; None for what is written in C."""
+    """The parameters that Python can see; None for a function written in C."""
     try:
         made = callable_.__init__ if inspect.isclass(callable_) else callable_
         return dict(inspect.signature(made).parameters)

@@ -13,7 +13,7 @@ import torch
 import tinygrad_edu as T
 
 COMPLEX = "not built for complex tensors|the only complex types here are|it returns complex numbers"
-SPARSE = "of sparse tensors only those|not built for sparse tensors"
+SPARSE = "only sparse tensors in coordinate format|not built for sparse tensors"
 QUANTIZED = "quantized tensors are not built"
 CPU_ALONE = "computes only on the CPU"
 
@@ -122,7 +122,7 @@ REFUSED = [
         lambda: T.export,
         lambda: T.fx.symbolic_trace(T.sin),
         lambda: T.distributed.init_process_group("gloo"),
-        lambda: T.distributed.DeviceMesh,
+        lambda: T.distributed.DeviceMesh("cpu", [0]),
         lambda: T.onnx.export(linear(), ones(), "model.onnx"),
         lambda: T.hub.load("pytorch/vision", "resnet18"),
         lambda: T.multiprocessing.spawn(ones),

@@ -111,7 +111,7 @@ def leaves(T: Any, kind: Any = np.complex128) -> dict[str, Any]:
 
 
 def weighed(T: Any, y: Any) -> Any:
-    """A real loss in which each part of each number counts by a number of its own."""
+    """A real loss in which each part of each number has a different weight."""
     parts = T.view_as_real(y.resolve_conj()) if y.is_complex() else y
     rng = np.random.default_rng(7)
     return (parts * T.tensor(rng.standard_normal(tuple(parts.shape))).to(parts.dtype)).sum()

@@ -67,7 +67,7 @@ MODULES = ["nn_functional", "linalg", "special"]
 
 
 def _family(name: str) -> str:
-    """The module of an op, or how the name of one begins that is in none of these."""
+    """The module of an op or, if it is in none of these, the start of its name."""
     return next((module for module in MODULES if name.startswith(f"{module}_")), name[0])
 
 
@@ -269,7 +269,7 @@ def _compare_complex(op: Any) -> None:
 
 
 def _resolved(sample: Any) -> Any:
-    """The sample without conjugates that wait to be computed, which no array can be made of."""
+    """The sample without delayed conjugates, which cannot become arrays."""
     return sample.transform(
         lambda x: x.detach().resolve_conj().requires_grad_(x.requires_grad) if isinstance(x, torch.Tensor) else x
     )

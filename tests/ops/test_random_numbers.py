@@ -16,7 +16,7 @@ ROUNDING = 1e-6
 
 
 def drawn(E: Any, program: Callable[[Any], Any], seed: int = 7) -> list[np.ndarray]:
-    """What a program draws from a seed, and the numbers that come after it: none was drawn too many or too few."""
+    """The numbers that a program draws from a seed, and the next ones, which show that it drew the right count."""
     E.manual_seed(seed)
     made = program(E)
     tensors = [*made] if isinstance(made, tuple | list) else [made]
@@ -84,7 +84,7 @@ def test_each_seed_begins_as_in_pytorch(seed: int) -> None:
 
 
 def _pytorch_draws_chances_itself() -> bool:
-    """On Intel's processors a library draws them for PyTorch, from numbers of its own."""
+    """On Intel's processors a library draws them for PyTorch, from its own generator."""
     torch.manual_seed(7)
     given = torch.empty(50).bernoulli_(0.5)
     torch.manual_seed(7)

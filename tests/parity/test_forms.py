@@ -62,7 +62,7 @@ def _opening(text: str) -> str:
 
 
 def _values(plain: Any) -> Any:
-    """Of a tensor what a program computes on; the graph is held elsewhere."""
+    """The data of a tensor that programs compute with; other tests compare the graph."""
     if isinstance(plain, dict) and "values" in plain:
         return {key: plain[key] for key in ("values", "dtype", "requires_grad") if key in plain}
     if isinstance(plain, list):

@@ -5,5 +5,5 @@ from pathlib import Path
 
 
 def environment() -> dict[str, str]:
-    """The environment for a Python process of a test's own, in which `support` can be imported as well."""
+    """The environment for a separate Python process of a test, in which `support` can be imported too."""
     return {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}

@@ -13,7 +13,7 @@ COMMAND = [sys.executable, "-m", "tinygrad_edu.course.cli"]
 
 
 def run(*arguments: str, **options) -> subprocess.CompletedProcess:
-    """The command as a process of its own."""
+    """The command as a separate process."""
     return subprocess.run([*COMMAND, *arguments], capture_output=True, encoding="utf-8", timeout=300, **options)
 
 

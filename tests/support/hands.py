@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 
 class Hands:
-    """An explorer that is worked by name. What it shows is given as locators, for `expect` to wait on."""
+    """An explorer that tests operate by name. It shows locators, which `expect` can wait on."""
 
     def __init__(self, notebook: Any, number: int = 0):
         self.notebook = notebook
@@ -75,7 +75,7 @@ class Hands:
             self.root.locator(".tgv-menu").press("Escape")
 
     def menu(self, line: int) -> Any:
-        """The menu of a line, opened."""
+        """Open the menu of a line, and return it."""
         more = self.line(line).locator(".tgv-more")
         if more.get_attribute("aria-expanded") != "true":
             self.put_away()
@@ -84,7 +84,7 @@ class Hands:
         return self.root.locator(".tgv-menu")
 
     def split(self, wanted: bool) -> None:
-        """Show PyTorch's own graph and the table of gradients, or put them away."""
+        """Show or hide PyTorch's own graph and the table of gradients."""
         if self.badge.get_attribute("aria-expanded") != str(wanted).lower():
             self.badge.click()
         table = self.root.get_by_role("button", name="table of .grad")
@@ -98,7 +98,7 @@ class Hands:
             box.locator("summary").click()
 
     def start_over(self) -> None:
-        """All as it was at first, with both graphs in sight, whatever an earlier test, or one that failed, has left."""
+        """Restore the initial state, with both graphs in sight, whatever an earlier or failed test left behind."""
         self.settled()
         self.put_away()
         self.code_box(opened=False)

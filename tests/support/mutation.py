@@ -233,7 +233,7 @@ def _changes(node: ast.AST) -> Iterator:
 
 
 def _renamed(function: ast.FunctionDef, name: str, other: str) -> ast.FunctionDef:
-    """The function with the first use of one argument replaced by another: a slip of the pen."""
+    """The function with the first use of one argument replaced by another: a typical slip."""
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
             node.id = other

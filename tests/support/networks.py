@@ -268,7 +268,7 @@ def dqn(T: Any) -> None:
 
 
 def custom_function(T: Any) -> None:
-    """A Function of the user's inside a module."""
+    """A custom Function inside a module."""
     nn = T.nn
 
     class LinearFunction(T.autograd.Function):
@@ -364,7 +364,7 @@ def resnet_block(T: Any) -> None:
 
 
 def unet(T: Any) -> None:
-    """A U-Net of two levels: what was seen on the way down is joined on the way up."""
+    """A U-Net of two levels: features from the way down are joined on the way up."""
     nn = T.nn
 
     class DoubleConv(nn.Module):

@@ -65,13 +65,13 @@ def has_huge_numbers(value: Any) -> bool:
 
 
 def _in_thread(action: Any) -> None:
-    """Run `action` in a thread of its own, and raise here what it raises there."""
+    """Run `action` in a separate thread, and raise here what it raises there."""
     with ThreadPoolExecutor(1) as pool:
         pool.submit(action).result()
 
 
 def _taken(T: Any, log: list[Any], gradient: Any) -> Any:
-    """A copy of a gradient; where there is none, that is noted, and a number stands for it."""
+    """A copy of a gradient. A missing one is noted, and a number takes its place."""
     if gradient is None:
         log.append("no gradient")
         return T.ones(1, dtype=T.float64)
@@ -222,7 +222,7 @@ def functions(T: Any) -> SimpleNamespace:
             return grad * ctx.saved_tensors[0]
 
     class Scaled(Function):
-        """The split form, an argument that is no tensor, and one without a gradient."""
+        """The split form, with an argument that is not a tensor and one without a gradient."""
 
         @staticmethod
         def forward(x, k, unused):
@@ -356,7 +356,7 @@ def functions(T: Any) -> SimpleNamespace:
             return tangent.view_as(tangent), 2 * x * tangent
 
     class Drops(Function):
-        """Has a gradient for one of its inputs alone."""
+        """Has a gradient for only one of its inputs."""
 
         @staticmethod
         def forward(ctx, a, b):
@@ -368,7 +368,7 @@ def functions(T: Any) -> SimpleNamespace:
             return (grad * ctx.saved_tensors[1].sum() if ctx.needs_input_grad[0] else None), None
 
     class Mixed(Function):
-        """Outputs that are no tensors, or have no gradient, beside one that has."""
+        """Outputs that are not tensors, or have no gradient, beside one that has."""
 
         @staticmethod
         def forward(x):
@@ -388,7 +388,7 @@ def functions(T: Any) -> SimpleNamespace:
             return super().apply(*args)[1]
 
     class Outer(Function):
-        """Another Function inside, unseen."""
+        """Uses another Function inside, which is not recorded."""
 
         @staticmethod
         def forward(ctx, x):

@@ -112,7 +112,7 @@ def names_by_characters(T: Any) -> list[float]:
 
 
 def seq2seq_with_attention(T: Any) -> list[float]:
-    """An encoder, a decoder that looks back at it, and packed teacher forcing: a sequence is to be reversed."""
+    """An encoder, a decoder with attention, and packed teacher forcing: the task is to reverse a sequence."""
     nn, F = T.nn, T.nn.functional
     T.manual_seed(2)
 
@@ -242,7 +242,7 @@ def word_embedding(T: Any) -> list[float]:
 
 
 def time_series(T: Any) -> list[float]:
-    """An LSTM cell after the other foretells a wave; the optimizer is given a closure."""
+    """LSTM cells, one after the other, predict a wave; the optimizer gets a closure."""
     nn = T.nn
     T.manual_seed(6)
     wave = T.sin(T.linspace(0, 6 * math.pi, 40) + T.arange(3).unsqueeze(1))
@@ -582,7 +582,7 @@ def text_bags(T: Any) -> list[float]:
 
 
 def reinforce(T: Any) -> list[float]:
-    """A policy that learns from rewards alone: how likely what it did was, times what it got."""
+    """A policy that learns only from rewards: the log-probability of each action times its reward."""
     nn = T.nn
     T.manual_seed(18)
     policy = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 3))

@@ -145,7 +145,7 @@ def test_pasted_pytorch_code_keeps_its_name_for_the_engine():
 
 
 def scaled(T, factor=3.0):
-    """A docstring is no line of the program."""
+    """A docstring is not a line of the program."""
     v = T.tensor([1.0, 2.0], requires_grad=True)
     return (v * factor).sum()
 

@@ -36,7 +36,7 @@ def notebook(desk: Any) -> Any:
 
 @pytest.fixture
 def hands(notebook: Any) -> Hands:
-    """The first explorer as it was at first."""
+    """The first explorer in its initial state."""
     notebook.cell(0)
     hands = Hands(notebook)
     hands.start_over()
@@ -154,7 +154,7 @@ def test_the_code_is_there_to_copy(hands: Hands) -> None:
 
 def test_a_saved_notebook_keeps_the_picture_of_the_last_change(hands: Hands) -> None:
     def kept() -> list[str]:
-        """The stills in the file, once more written."""
+        """The still pictures in the file after it was saved again."""
         hands.notebook.save()
         outputs = json.loads(hands.notebook.path.read_text())["cells"][0]["outputs"]
         return ["".join(output["data"]["text/html"]) for output in outputs if "text/html" in output["data"]]

@@ -34,7 +34,7 @@ def opened(desk: Any) -> Hands:
 
 @pytest.fixture
 def hands(opened: Hands) -> Hands:
-    """The explorer as at first."""
+    """The explorer in its initial state."""
     opened.start_over()
     return opened
 
@@ -185,7 +185,7 @@ def test_the_whole_explorer_is_on_the_screen(hands: Hands, desk: Any, width: int
     small.sides.first.locator("svg .node").first.wait_for()
 
     def measured() -> tuple[bool, bool, bool]:
-        """Whether it is low enough, whether program and stage stand beside each other, whether anything scrolls sideways."""
+        """Whether the explorer is low enough, program and stage are side by side, and anything scrolls sideways."""
         box = small.root.bounding_box()
         listing, stage = (small.root.locator(name).bounding_box() for name in (".tgv-listing", ".tgv-theatre"))
         sideways = small.root.evaluate("root => root.scrollWidth > root.clientWidth")

@@ -31,7 +31,7 @@ def notebook(desk: Any) -> Any:
 
 @pytest.fixture
 def root(notebook: Any) -> Any:
-    """The mistake as it was written, with one graph on the stage, whatever an earlier test has left."""
+    """The mistake in its initial state, with one graph on the stage, whatever an earlier test left behind."""
     root = notebook.page.locator(".tgv-mistake")
     root.get_by_role("button", name="the mistake", exact=True).click()
     if root.locator(".tgv-badge").get_attribute("aria-expanded") == "true":

@@ -35,7 +35,7 @@ def notebook(desk: Any) -> Any:
 
 @pytest.fixture
 def player(notebook: Any) -> Any:
-    """The first player as it was at first, whatever an earlier test has left."""
+    """The first player in its initial state, whatever an earlier test left behind."""
     notebook.cell(0)
     player = notebook.page.locator(".tgv-player").first
     player.get_by_role("button", name="values").click()
@@ -205,7 +205,7 @@ def test_nothing_moves_by_itself_where_motion_is_unwanted(player: Any) -> None:
 
 def test_a_saved_notebook_shows_a_picture_without_a_kernel(desk: Any, notebook: Any) -> None:
     def outputs() -> int:
-        """How many pictures are in the file, once more written."""
+        """The number of pictures in the file after it was saved again."""
         notebook.save()
         cells = json.loads(notebook.path.read_text())["cells"]
         return sum("text/html" in output.get("data", {}) for cell in cells for output in cell["outputs"])

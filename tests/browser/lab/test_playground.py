@@ -20,7 +20,7 @@ def notebook(desk: Any) -> Any:
 
 @pytest.fixture
 def root(notebook: Any) -> Any:
-    """The playground at rest, as it was when it was first shown."""
+    """The playground at rest, in its initial state."""
     found = notebook.page.locator(".tgv-playground")
     if found.get_by_role("button", name="← back").is_visible():
         found.get_by_role("button", name="← back").click()
@@ -35,7 +35,7 @@ def root(notebook: Any) -> Any:
 
 
 def places(root: Any) -> list[Any]:
-    """Where everything is that can be pressed."""
+    """The positions of everything that can be pressed."""
     return root.evaluate(
         """root => [...root.querySelectorAll("button, input, select")].filter(one => one.offsetParent)
             .map(one => { const { left, top, width, height } = one.getBoundingClientRect(); return [left, top, width, height].map(Math.round); })"""

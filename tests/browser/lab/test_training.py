@@ -130,7 +130,7 @@ def test_the_kernels_interrupt_stops_it_too_and_it_goes_on(card: Card) -> None:
     card.moves()
 
     def interrupted() -> bool:
-        """Interrupt, as a student would once more: between two steps no kernel hears it."""
+        """Interrupt again, as a student would: between two steps a kernel misses an interrupt."""
         card.notebook.interrupt()
         try:
             expect(card.bar).to_be_hidden(timeout=10_000)
