@@ -141,9 +141,11 @@ def _outside(seen: Observation) -> Iterator[Finding]:
 
 def _classes(seen: Observation) -> Iterator[Finding]:
     """Class numbers used as amounts: class 2 is not twice class 1."""
-    told = set()
+    told: set[int | None] = set()
+    # Whole numbers that were not drawn may be amounts, such as positions.
+    drawn = any(op.name == "randint" for op in seen.ops)
     for op in seen.ops:
-        difference = op.name in MINUS and len(op.inputs) == 2 and compared(seen, op.outputs[0])
+        difference = drawn and op.name in MINUS
         if not (op.name in AMOUNTS or difference) or len(op.inputs) < 2 or not op.recorded or op.line in told:
             continue
         value = next((one for nr in op.inputs[::-1] if not (one := seen.values[nr]).requires_grad), None)
@@ -159,8 +161,10 @@ def _classes(seen: Observation) -> Iterator[Finding]:
             continue
         if maker is not None and maker.name == "one_hot":
             continue
-        if difference and not any(one.name == "randint" for one in _makers(seen, value.nr)):
-            continue  # whole numbers may be amounts, such as positions
+        if difference and not (
+            compared(seen, op.outputs[0]) and "randint" in {one.name for one in _makers(seen, value.nr)}
+        ):
+            continue
         told.add(op.line)
         name = value.name or "the target"
         yield Finding(
