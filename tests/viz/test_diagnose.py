@@ -448,8 +448,10 @@ for _ in range(3):
          "m = T.stack([T.stack([w[0], w[1]]), T.stack([w[1], w[2]])])"),
         ("w = T.ones(3, requires_grad=True)\nloss = w * 2\nloss.backward()", "loss.mean().backward()"),
         (CONVERTED, "self.w = T.nn.Parameter(T.ones(3).double())"),
+        ("f = T.nn.Linear(3, 2)\nsoftmax = T.nn.Softmax(dim=1)\np = softmax(f(T.ones(4, 3)))\nT.nn.functional.nll_loss(p, T.tensor([0, 1, 1, 0])).backward()",
+         "p = softmax(f(T.ones(4, 3))).log()"),
     ],
-    ids=["non-leaf", "sqrt", "division", "round", "shapes", "requires_grad", "rows", "several", "converted"],
+    ids=["non-leaf", "sqrt", "division", "round", "shapes", "requires_grad", "rows", "several", "converted", "logarithm"],
 )  # fmt: skip
 def test_the_changed_line_makes_the_finding_go_away(engine, program, after):
     finding = viz.diagnose(program, engine=engine).findings[0]

@@ -181,6 +181,9 @@ def _one_shape(line: Line, finding: Finding, seen: Observation) -> str | None:
 
 
 def _no_squash(line: Line, finding: Finding, seen: Observation) -> str | None:
+    if "takes logarithms" in finding.message:  # of a loss that wants them, so nothing is taken away
+        module = line.call("softmax")
+        return line.put(module[0], f"{line.text(module[0])}.log()") if module is not None else None
     made = line.call("Softmax", "Sigmoid", "Softmin")
     if made is None:
         ready = [

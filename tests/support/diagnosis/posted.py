@@ -790,6 +790,36 @@ for step in range(5):
     opt.step()
 """,
     ),
+    Broken(
+        "posted: scores masked before a learned temperature",
+        3,
+        "not-finite",
+        """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+torch.manual_seed(0)
+class InfoNCE(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.temperature = nn.Parameter(torch.tensor(0.07))
+    def forward(self, q, pos, negs, valid):
+        positive = (q * pos).sum(1, keepdim=True)
+        negative = torch.einsum("bd,bnd->bn", q, negs)
+        negative = negative.masked_fill(~valid, float("-inf"))  #!
+        logits = torch.cat([positive, negative], 1) / self.temperature  #!
+        return F.cross_entropy(logits, torch.zeros(len(q), dtype=torch.long))
+enc, loss_fn = nn.Linear(6, 8), InfoNCE()
+opt = torch.optim.Adam([*enc.parameters(), *loss_fn.parameters()], lr=1e-3)
+for i in range(3):
+    q, pos, negs = (F.normalize(enc(torch.randn(*s, 6)), dim=-1) for s in ((10,), (10,), (10, 4)))
+    valid = torch.rand(10, 4) > 0.3
+    loss = loss_fn(q, pos, negs, valid)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
 ]
 
 HEALTHY = [

@@ -276,6 +276,14 @@ def _backward(seen: Observation, each: Through, bad: list[int]) -> Iterator[Find
         kind, line = "log-of-zero", op.line
         text = f"Line {line}, `{seen.places.code(line)}`: the slope of `{op.name}` at 0 is infinite."
         fix = "Use log_softmax or cross_entropy on the scores, or `T.log(p + 1e-8)`."
+    elif len(given) > 1 and (endless := next((one for one in given if one.peak == math.inf), None)) is not None:
+        kind, line = "not-finite", op.line
+        put = f", which line {endless.line} put there," if endless.line not in (None, line) else ""
+        text = (
+            f"Line {line}, `{seen.places.code(line)}`: `{op.name}` is given an infinity{put} and so has no finite slope with respect to its other input: "
+            "in the backward pass, 0 × infinity is nan."
+        )
+        fix = "Do this before the infinities are put in: a mask of -inf belongs right before the softmax."
     elif op.name in ("div", "__truediv__", "true_divide", "reciprocal"):
         kind, line = "zero-by-zero", op.line
         text = f"Line {line}, `{seen.places.code(line)}`: `{op.name}` by 0 has no slope."

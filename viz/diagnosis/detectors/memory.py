@@ -171,7 +171,10 @@ def _kept(seen: Observation) -> Iterator[Finding]:
             continue  # a loss of all of them needs all of their graphs
         code = seen.places.code(line)
         found = re.search(r"append\((\w+)\)", code)
-        change = (code, code.replace(found[0], f"append({found[1]}.detach())")) if found else None
+        parts = found and any(
+            value.name.startswith(f"{found[1]}[") for value in seen.values
+        )  # a dict or list of tensors
+        change = (code, code.replace(found[0], f"append({found[1]}.detach())")) if found and not parts else None
         yield Finding(
             "graph-grows", line, 2 * count >= passes,
             f"{name} holds {count} tensors of several steps, each with the graph behind it"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
@@ -369,8 +370,11 @@ def _twice_softmax(seen: Observation) -> Iterator[Finding]:
             )
             fix = f"Pass the scores to `{name}` unchanged, and use `{maker.name}` only to report probabilities."
         change = None
-        if code.count("log_softmax") == 0 and code.count("softmax(") == 1 and name == "nll_loss":
-            change = code, code.replace("softmax(", "log_softmax(")
+        called = re.findall(
+            r"(\w+)\.softmax\(", code
+        )  # of the engine or a tensor, not a module or a name of the program
+        if name == "nll_loss" and len(called) == 1 and called != ["self"]:
+            change = code, code.replace(".softmax(", ".log_softmax(")
         yield Finding(
             "double-softmax", line, True, text, fix, [value.name] if value.name else [], [line or 0, op.line or 0], 2, change,
             maker.where, [*maker.inputs[:1], value.nr, *op.outputs[:1]], value.nr, share=0.9,
