@@ -158,6 +158,11 @@ class Device:
     is_bf16_supported = is_initialized
 
     @property
+    def random(self) -> Any:
+        """PyTorch's `cuda.random`: seeding has no effect."""
+        return Switches(manual_seed=self.manual_seed, manual_seed_all=self.manual_seed, initial_seed=lambda: 0)
+
+    @property
     def amp(self) -> Any:
         """PyTorch's `cuda.amp`."""
         return importlib.import_module(f"{__package__}.outside.amp")

@@ -235,7 +235,7 @@ class Categorical(ByChance):
         elif logits is not None:
             logits = logits - logits.logsumexp(dim=-1, keepdim=True)
         super().__init__(probs, logits, validate_args)
-        self.batch_shape = self.batch_shape[:-1]
+        self._batch_shape = self.batch_shape[:-1]
 
     @property
     def support(self) -> Any:

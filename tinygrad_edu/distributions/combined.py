@@ -44,7 +44,7 @@ class Independent(Distribution):
             )
         self.base_dist, self.reinterpreted_batch_ndims = base_distribution, count
         super().__init__(shape[: len(shape) - count])
-        self.event_shape = Size((*shape[len(shape) - count :], *base_distribution.event_shape))
+        self._event_shape = Size((*shape[len(shape) - count :], *base_distribution.event_shape))
         self.has_rsample = base_distribution.has_rsample
 
     @property
@@ -58,7 +58,12 @@ class Independent(Distribution):
     def expand(self, batch_shape: Any, _instance: Any = None) -> Independent:
         """The base expanded to another batch."""
         own = self.event_shape[: self.reinterpreted_batch_ndims]
-        return Independent(self.base_dist.expand((*batch_shape, *own)), self.reinterpreted_batch_ndims)
+        base = self.base_dist.expand((*batch_shape, *own))
+        new = Independent(base, self.reinterpreted_batch_ndims)
+        if _instance is None:
+            return new
+        _instance.__dict__.update(vars(new))  # what a subclass's own `expand` fills
+        return _instance
 
     def _drawn(self, shape: tuple[int, ...]) -> Any:
         return self.base_dist._drawn((*shape, *self.base_dist.batch_shape[len(self.batch_shape) :]))
@@ -120,7 +125,7 @@ class TransformedDistribution(Distribution):
         out = tuple(chain.forward_shape(shape))
         event = after + max(len(base.event_shape) - before, 0)
         super().__init__(out[: len(out) - event])
-        self.event_shape = Size(out[len(out) - event :])
+        self._event_shape = Size(out[len(out) - event :])
         self.has_rsample = base.has_rsample
 
     @property
@@ -273,7 +278,7 @@ class MixtureSameFamily(Distribution):
         if not isinstance(mixture_distribution, Categorical):
             raise ValueError(" The Mixture distribution needs to be an  instance of torch.distributions.Categorical")
         super().__init__(component_distribution.batch_shape[:-1])
-        self.event_shape = component_distribution.event_shape
+        self._event_shape = component_distribution.event_shape
 
     def __repr__(self) -> str:
         return f"MixtureSameFamily(\n  {self.mixture_distribution},\n  {self.component_distribution})"

@@ -65,7 +65,7 @@ class MultivariateNormal(Distribution):
             m if m is None else m.expand(self.scale_tril.shape) for m in given
         )
         super().__init__(batch)
-        self.event_shape = Size(loc.shape[-1:])
+        self._event_shape = Size(loc.shape[-1:])
 
     @property
     def mean(self) -> Any:
@@ -517,7 +517,7 @@ class Dirichlet(_WithoutPath):
         positive("Dirichlet", concentration=concentration)
         self.concentration = concentration
         super().__init__(concentration.shape[:-1])
-        self.event_shape = Size(concentration.shape[-1:])
+        self._event_shape = Size(concentration.shape[-1:])
 
     @property
     def mean(self) -> Any:

@@ -248,7 +248,7 @@ class Multinomial(_Repeated):
             raise NotImplementedError("inhomogeneous total_count is not supported")
         self.total_count, self._each = total_count, Categorical(probs, logits)
         super().__init__(self._each.batch_shape)
-        self.event_shape = Size(self._each.probs.shape[-1:])
+        self._event_shape = Size(self._each.probs.shape[-1:])
 
     @property
     def support(self) -> Any:
@@ -289,7 +289,7 @@ class OneHotCategorical(Categorical):
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         super().__init__(probs, logits)
-        self.event_shape = Size(self.probs.shape[-1:])
+        self._event_shape = Size(self.probs.shape[-1:])
 
     @property
     def mean(self) -> Any:

@@ -41,7 +41,7 @@ class Distribution:
     def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None) -> None:
         if bfloat16s.met.one and bfloat16s.holds(vars(self).values()):
             bfloat16s.refuse(type(self).__name__)
-        self.batch_shape, self.event_shape = Size(batch_shape), Size(event_shape)
+        self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args:
@@ -84,12 +84,23 @@ class Distribution:
             )
 
     @property
-    def _batch_shape(self) -> Size:
-        return self.batch_shape
+    def batch_shape(self) -> Size:
+        """The shape of the parameters: one distribution for each of its elements."""
+        return self._batch_shape
 
     @property
-    def _event_shape(self) -> Size:
-        return self.event_shape
+    def event_shape(self) -> Size:
+        """The shape of one draw of one distribution."""
+        return self._event_shape
+
+    def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
+        """The object that `expand` fills: `_instance`, or a new one if the class has the `__init__` of `cls`."""
+        if _instance is None and type(self).__init__ is not cls.__init__:  # type: ignore[misc]
+            raise NotImplementedError(
+                f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also define a custom "
+                ".expand() method."
+            )
+        return object.__new__(type(self)) if _instance is None else _instance
 
     @property
     def support(self) -> Any:
@@ -182,13 +193,14 @@ class Distribution:
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         """The distribution with its parameters expanded to another batch shape."""
-        if not type(self).__init__.__module__.startswith(__package__):
+        if _instance is None and not str(type(self).__init__.__module__).startswith(__package__):
             raise NotImplementedError(
-                f"Subclass {type(self).__name__} of {type(self).__mro__[1].__name__} that defines a custom __init__ must also "
-                "define a custom .expand()."
+                f"Subclass {type(self).__name__} of {type(self).__mro__[1].__name__} that defines a custom __init__ "
+                "method must also define a custom .expand() method."
             )
-        new, before = copy.copy(self), len(self.batch_shape)
-        new.batch_shape = Size(batch_shape)
+        new, before = copy.copy(self) if _instance is None else _instance, len(self.batch_shape)
+        new.__dict__.update(vars(self))
+        new._batch_shape = Size(batch_shape)
         for name, value in vars(self).items():
             if isinstance(value, Tensor | Distribution) and name != "temperature":
                 shape = value.shape if isinstance(value, Tensor) else value.batch_shape

@@ -81,7 +81,7 @@ class _RelaxedClasses(Distribution):
     def __init__(self, temperature: Any, probs: Any, logits: Any) -> None:
         self.temperature, self.each = temperature, Categorical(probs, logits)
         super().__init__(self.each.batch_shape)
-        self.event_shape = Size(self.each.logits.shape[-1:])
+        self._event_shape = Size(self.each.logits.shape[-1:])
 
     def _drawn(self, shape: tuple[int, ...]) -> Any:
         logits = self.each.logits

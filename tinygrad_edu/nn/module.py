@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import warnings
 from collections import OrderedDict
@@ -134,7 +133,8 @@ class Module:
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter under `name`; None reserves the name without a parameter."""
-        self._check_name(name)
+        if name not in self._parameters:
+            self._check_name(name)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
                 f"cannot assign '{type(param).__name__}' object to parameter '{name}' (torch.nn.Parameter or None required)"
@@ -567,12 +567,6 @@ class Module:
     def type(self, dst_type: Any) -> Module:
         """Convert all floating-point parameters and buffers to another dtype."""
         return self.to(dtype=dst_type)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Module:
-        new = object.__new__(type(self))
-        memo[id(self)] = new
-        new.__dict__.update({k: copy.deepcopy(v, memo) for k, v in self.__dict__.items()})
-        return new
 
     # --- showing ---------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ __all__ = [
     "add_rows",
     "add_slices",
     "are_small",
+    "by_channels",
     "choose",
     "copied",
     "flat_places",
@@ -28,13 +29,36 @@ __all__ = [
 _BLOCK = 32_768
 
 
+def by_channels(array, *likes):
+    """`array` in channels_last order if one of `likes` is in it, as the results of PyTorch's layers for images are.
+
+    The order shows in `stride()`, and in which element gets which number of a later dropout.
+    """
+    if array.ndim != 4 or not any(map(_channels_last, likes)) or _channels_last(array):
+        return array
+    return np.ascontiguousarray(array.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
+
+
+def _channels_last(array):
+    if array.ndim != 4 or (array.flags.c_contiguous and array.shape[1] != 1):
+        return False
+    # PyTorch's rule: the strides of the channels, columns, rows and images must not fall; a sole pixel is row-major.
+    least = 0
+    for axis in (1, 3, 2, 0):
+        size, stride = array.shape[axis], array.strides[axis]
+        if not size or stride < least or not array.strides[1] or (axis == 0 and least == array.strides[1]):
+            return False
+        least = stride * size
+    return True
+
+
 def row_major(array, *inputs):
     """`array` in row-major order, which PyTorch's kernels give their results, or in channels_last order if it has that.
 
     The order shows in `stride()`, in whether `view` works, and in which element gets which number of a later dropout.
     """
-    by_channels = inputs and array.ndim == 4 and all(a.transpose(0, 2, 3, 1).flags.c_contiguous for a in inputs)
-    if array.flags.c_contiguous or by_channels:
+    kept = inputs and array.ndim == 4 and all(a.transpose(0, 2, 3, 1).flags.c_contiguous for a in inputs)
+    if array.flags.c_contiguous or kept:
         return array
     return np.ascontiguousarray(array)
 

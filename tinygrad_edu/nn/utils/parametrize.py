@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -132,6 +133,13 @@ def _register(module: Module, name: str, tensor: Any) -> None:
     (module.register_parameter if isinstance(tensor, Parameter) else module.register_buffer)(name, tensor)
 
 
+def _copied(self: Module, memo: dict[int, Any]) -> Module:
+    new = object.__new__(type(self))  # a copy has the class, which cannot be pickled
+    memo[id(self)] = new
+    new.__dict__.update({name: copy.deepcopy(value, memo) for name, value in vars(self).items()})
+    return new
+
+
 def _own_class(module: Module) -> None:
     """Give `module` a class of its own, on which the computed parameters are properties."""
 
@@ -142,7 +150,9 @@ def _own_class(module: Module) -> None:
         )
 
     kind = type(module)
-    own = {"__getstate__": not_pickled, "__module__": kind.__module__}
+    own: dict[str, Any] = {"__getstate__": not_pickled, "__module__": kind.__module__}
+    if not hasattr(kind, "__deepcopy__"):
+        own["__deepcopy__"] = _copied
     module.__class__ = type(f"Parametrized{kind.__name__}", (kind,), own)
 
 

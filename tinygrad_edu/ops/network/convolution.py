@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...tensor import Tensor
+from ..arrays import by_channels
 from ..binding import functions, nn_functions, public
 from ..op import Op
 from ..reductions.reduce import sum
@@ -87,7 +88,7 @@ class Convolution(Op):
         out = _convolve(input, weight, stride, padding, dilation, groups)
         if bias is not None:
             out += bias.reshape(-1, *(1,) * (input.ndim - 2))
-        return out
+        return by_channels(out, input, weight)
 
     def grad_input(grad, weight, input_sym_sizes, stride, padding, dilation, groups):
         settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
@@ -181,7 +182,7 @@ class ConvolutionTransposed(Op, name="ConvolutionBackward0"):
         out = InputOfConvolution.forward(input, weight, **settings)
         if bias is not None:
             out += bias.reshape(-1, *(1,) * (input.ndim - 2))
-        return out
+        return by_channels(out, input, weight)
 
     def grad_input(grad, weight, input_sym_sizes, stride, padding, dilation, groups):
         settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...promotion import ones, sum_over
 from ...tensor import Tensor, wrap
-from ..arrays import row_major
+from ..arrays import by_channels, row_major
 from ..binding import functions, nn_functions, public
 from ..op import Op
 from ..operands import need_float
@@ -259,7 +259,7 @@ class NativeGroupNorm(Op):
             out *= weight.reshape(per_channel)
         if bias is not None:
             out += bias.reshape(per_channel)
-        return row_major(out, input), centre, rstd
+        return by_channels(row_major(out), input), centre, rstd
 
     def gradients(grad, needs_input_grad, input, weight, group, eps, result1, result2):
         grad = grad[0] if isinstance(grad, list) else grad

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...tensor import Tensor
+from ..arrays import by_channels
 from ..binding import functions, nn_functions, public
 from ..indexing.gather import put_along, take_along
 from ..op import Op, linear
@@ -115,7 +116,7 @@ class AvgPool2D(Op):
             self.shape, counts, kernel_size, stride, padding, count_include_pad, divisor_override, self.dtype
         )
         # For integers the mean is truncated.
-        return np.divide(total, divisor, out=total, casting="unsafe")
+        return by_channels(np.divide(total, divisor, out=total, casting="unsafe"), self)
 
     # Only its shape is used. It is still saved, and so version-checked, as in PyTorch.
     def grad_self(grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
@@ -173,7 +174,7 @@ class AdaptiveAvgPool2D(Op):
 
     def forward(self, *, output_size):
         rows, columns = (_averages(n, m, self.dtype) for n, m in zip(self.shape[-2:], output_size, strict=True))
-        return rows @ self @ columns.T
+        return by_channels(rows @ self @ columns.T, self)
 
     # Only its shape is used. It is still saved, and so version-checked, as in PyTorch.
     def grad_self(grad, self, output_size):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...tensor import Tensor
+from ..arrays import by_channels
 from ..binding import functions, nn_functions, public
 from ..op import Op, linear
 from ..shapes.permute import transpose
@@ -66,7 +67,7 @@ class PixelShuffle(Op):
         r, n = upscale_factor, len(leading)
         blocks = self.reshape(*leading, channels // (r * r), r, r, height, width)
         turned = blocks.transpose(*range(n + 1), n + 3, n + 1, n + 4, n + 2)
-        return turned.reshape(*leading, channels // (r * r), height * r, width * r)
+        return by_channels(turned.reshape(*leading, channels // (r * r), height * r, width * r), self)
 
     def grad_self(grad, upscale_factor):
         return PixelUnshuffle.apply(grad, downscale_factor=upscale_factor)
@@ -240,7 +241,7 @@ class Resample(Op, name="UpsampleBackward0"):
             if (way.places < 0).any():
                 out = np.concatenate([out, np.zeros_like(np.take(out, [0], axis))], axis)  # -1 refers to it
             out = _summed(out, way, axis, back)
-        return out
+        return by_channels(out, self)
 
     jvp = linear
 

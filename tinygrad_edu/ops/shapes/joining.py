@@ -8,7 +8,7 @@ import numpy as np
 
 from ...overrides import overridable
 from ...tensor import Tensor, bind
-from ..arrays import row_major
+from ..arrays import by_channels, row_major
 from ..binding import nn_functions, public
 from ..op import Op, linear
 from .shape import axis_of, reshape, unsqueeze
@@ -157,7 +157,7 @@ class ConstantPadNd(Op):
     def forward(self, *, pad, value=0.0):
         out = np.full([n + a + b for n, (a, b) in zip(self.shape, pad, strict=True)], value, self.dtype)
         out[_inner(pad, out.shape)] = self[_inner([(-a, -b) for a, b in pad], self.shape)]
-        return out
+        return by_channels(out, self)
 
     def grad_self(grad, pad):
         return ConstantPadNd.apply(grad, pad=tuple((-a, -b) for a, b in pad))
@@ -198,8 +198,14 @@ class _TakePadBack(Op, name="IndexPutBackward1"):
     jvp = linear
 
 
+def _mirrored(self, *, padding, _sources):
+    return by_channels(self[np.ix_(*_sources)], self)
+
+
 def _pad_op(node: str) -> type[Op]:
-    return type(node, (_TakePad,), {"forward": _TakePad.forward}, name=f"{node}Backward0")
+    # PyTorch builds circular padding by copies, whose results are row-major.
+    forward = _TakePad.forward if node.startswith("Circular") else _mirrored
+    return type(node, (_TakePad,), {"forward": forward}, name=f"{node}Backward0")
 
 
 # One node name per mode and number of dimensions.
