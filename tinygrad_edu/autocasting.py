@@ -120,8 +120,9 @@ def run(call: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict
     else:
         target = dtypes.float32
     if name != "pad" or {*args[2:3], kwargs.get("mode")} & {"reflect", "replicate"}:
-        args = tuple([_cast(x, target) for x in args])
-        kwargs = {key: _cast(x, target) for key, x in kwargs.items()}
+        # The last one first, as PyTorch's compiler does: the order of the nodes shows it.
+        kwargs = {key: _cast(x, target) for key, x in reversed(kwargs.items())}
+        args = tuple([_cast(x, target) for x in reversed(args)])[::-1]
     local.enabled = False
     try:
         return call(*args, **kwargs)
@@ -131,7 +132,7 @@ def run(call: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict
 
 def low(*tensors: Tensor) -> tuple[Tensor, ...]:
     """The tensors of a product inside a function of several steps: in lower precision if autocast is on."""
-    return tuple([_cast(x, local.dtype) for x in tensors]) if seen.one and local.enabled else tensors
+    return tuple([_cast(x, local.dtype) for x in reversed(tensors)])[::-1] if seen.one and local.enabled else tensors
 
 
 def _is_eligible(x: Any) -> bool:

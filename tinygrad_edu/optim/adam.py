@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..bfloat16s import addend, wide
+from ..bfloat16s import wide
 from .optimizer import Optimizer, checked, counted, no_steps, zeros_like
 
 __all__ = ["Adam"]
@@ -27,7 +27,7 @@ class Adam(Optimizer):
     """
 
     _elementwise = True
-    _accepts_bfloat16 = True
+    _rounded = ("eps",)
 
     def __init__(
         self,
@@ -68,5 +68,5 @@ class Adam(Optimizer):
             v = np.maximum(largest, v, out=largest)
         root = np.sqrt(v)
         root /= math.sqrt(1 - beta2**step)
-        root += addend(p, group["eps"])
+        root += group["eps"]
         p -= (lr / (1 - beta1**step)) * (wide(m) / root)

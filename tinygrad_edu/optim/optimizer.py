@@ -106,8 +106,8 @@ class Optimizer:
     _own_decay = False
     # True if a step of complex parameters is a step of their real and imaginary parts.
     _accepts_complex = True
-    # True if a step of bfloat16 parameters is rounded where PyTorch rounds.
-    _accepts_bfloat16 = False
+    # For bfloat16 parameters: the settings that PyTorch rounds, because it adds them up; None if such a step is not built.
+    _rounded: tuple[str, ...] | None = None
     # The registered hooks, by the time of the call: "step_pre", "load_state_dict_post", …
     _hooks: dict[str, dict[int, Hook]] = {}  # noqa: RUF012 - replaced, never changed
 
@@ -257,13 +257,16 @@ class Optimizer:
         return known[number] if isinstance(known[number], Together) else None
 
     def _change(self, p: np.ndarray, grad: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:
-        if p.dtype.kind == "c":
+        kind = p.dtype.kind
+        if kind == "c":
             self._change_parts(p, grad, state, group)
             return
-        if p.dtype.kind == "V":
-            if not self._accepts_bfloat16:
+        if kind == "V":
+            if self._rounded is None:
                 bfloat16s.refuse(f"{type(self).__name__}.step")
-            grad = bfloat16s.wide(grad)  # PyTorch computes in float32; what is written in place is rounded
+            # As in PyTorch it is computed in float32, and what is written in place is rounded.
+            grad = bfloat16s.wide(grad)
+            group = {**group, **{name: addend(p, float(group[name])) for name in self._rounded}}
         if group.get("maximize"):
             grad = -grad
         if group.get("weight_decay") and not self._own_decay:

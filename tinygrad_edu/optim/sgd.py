@@ -27,7 +27,7 @@ class SGD(Optimizer):
         tensor([0.8000], requires_grad=True)
     """
 
-    _accepts_bfloat16 = True
+    _rounded = ("lr",)
 
     def __init__(
         self,
@@ -66,4 +66,4 @@ class SGD(Optimizer):
                 if group["nesterov"]
                 else buffer
             )
-        p -= addend(p, float(group["lr"])) * grad
+        p -= float(group["lr"]) * grad
