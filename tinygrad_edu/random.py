@@ -340,7 +340,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     weights = input._data
     if weights.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
-    if weights.dtype.kind != "f":
+    if weights.dtype.kind not in "fV":
         raise RuntimeError(
             f"multinomial only supports floating-point dtypes for input, got: {input.dtype.legacy_name}. Convert first: "
             "t.float()."
@@ -353,6 +353,8 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     if not replacement and num_samples > weights.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    if num_samples > 1 and weights.dtype.kind == "V":
+        bfloat16s.refuse("multinomial of several draws")
     if replacement and num_samples > 1:
         reached = np.cumsum(weights, axis=-1)
         reached /= reached[..., -1:]

@@ -148,6 +148,7 @@ out = [m.running_mean, m.num_batches_tracked, m.eval()(x)]
     "random numbers": """
 a = T.randn(24, dtype=T.bfloat16), T.rand(5, dtype=T.bfloat16), T.empty(17).bfloat16().normal_(1, 2), T.zeros(5).bfloat16().uniform_(-1, 3)
 out = [*a, T.randn(24).half(), T.empty(24).half().normal_(), T.nn.functional.dropout(T.ones(8).bfloat16(), 0.3), T.nn.Linear(4, 5, dtype=T.bfloat16).weight]
+out.append(T.multinomial(T.softmax(T.randn(9, 65).bfloat16(), -1), 1))
 """,
     "printed": """
 x = T.tensor([1.5, 2, 3e-5], dtype=T.bfloat16, requires_grad=True)
@@ -200,7 +201,7 @@ def ones(*shape: int) -> Any:
         lambda T: T.nn.init.orthogonal_(ones(4, 4)),
         lambda T: T.optim.RMSprop([_with_gradient()]).step(),
         lambda T: _dual(T),
-        lambda T: T.multinomial(ones(3), 1),
+        lambda T: T.multinomial(ones(3), 2),
         lambda T: T.set_default_dtype(T.bfloat16),
         lambda T: T.cdist(ones(2, 2), ones(2, 2)),
         lambda T: T.lgamma(ones(2)),
