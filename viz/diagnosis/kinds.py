@@ -63,7 +63,7 @@ KINDS = {
     "double-softmax": Kind(2, "softmax or sigmoid before a loss that applies it itself.", "the softmax or sigmoid"),
     "wrong-dim": Kind(5, "softmax over the batch in place of the classes.", "the softmax"),
     "wrong-loss": Kind(5, "A loss that does not fit what it is given, such as nll_loss of scores; or backward() of another loss.", "the loss, or the backward()"),
-    "shuffled-apart": Kind(5, "Inputs and labels in different random orders.", "the shuffle that only one of them has"),
+    "shuffled-apart": Kind(5, "Inputs and labels in different orders.", "the shuffle, or the sort, that only one of them has"),
     "reversed": Kind(7, "The loss, or the gradient, has the wrong sign.", "where the sign is turned, or where a minus is missing"),
     "times-zero": Kind(2, "A product with 0, or a mask that lets nothing through.", "where the 0 or the mask is made"),
     "flat": Kind(2, "sign, round, floor: flat steps.", "the op"),
