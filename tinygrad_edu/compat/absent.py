@@ -21,7 +21,7 @@ _SUBJECTS = {
     "eigen": "it returns complex numbers, and is not built here. Use linalg.eigh for a symmetric matrix",
     "sparse": SPARSE,
     "quantized": "quantized tensors are not built here. Use float16, or round() by hand",
-    "dtype": "of floating-point types there are float64, float32, float16 and bfloat16, of unsigned ones uint8 alone. Use one of these",
+    "dtype": "the only floating-point types here are float64, float32, float16 and bfloat16, and the only unsigned type is uint8. Use one",
     "machinery": "compiling, profiling, exporting and sharing work among processes are not built here. Leave it out",
     "decomposition": "this decomposition is not built. If you need no gradient, use numpy.linalg on t.numpy()",
     "rare": "it is rarely used, and not built here. If you need no gradient, use NumPy on t.numpy()",
