@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import math
 import re
 from typing import Any
@@ -188,7 +189,9 @@ class AutogradMagics(Magics):
         used = used_engines(code, self.shell.user_ns)
         engine = engines.load(options.engine or (used[-1] if used else CORE))
         running = Cell(text, code, engine, self.shell)
-        run = Run(engine, running.source, limit=math.inf, namespace=self.shell.user_ns, execute=running.execute)
+        source = copy.copy(running.source)  # with the magic as line 1, as Jupyter and its tracebacks count
+        source.text, source.first = f"# %%diagnose\n{code}", 1
+        run = Run(engine, source, limit=math.inf, namespace=self.shell.user_ns, execute=running.execute)
         report = run.conclude(run.observe())
         display(report)
         raised = run.raised or running.raised

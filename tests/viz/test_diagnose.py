@@ -467,6 +467,59 @@ def test_the_old_constructor_of_tensors_makes_a_new_one():
     assert (first.kind, first.line) == ("new-tensor", 2)
 
 
+START = "T.manual_seed(0)\nx = T.randn(8, 3)\nnet = T.nn.Linear(3, 1)\nopt = T.optim.SGD(net.parameters(), lr=0.1)\n"
+LOOP = "for _ in range(3):\n    "
+STEP = "loss = (net(x) - x[:, :1]).pow(2).mean()\n    "
+
+
+@pytest.mark.parametrize(
+    ("program", "kind"),
+    [
+        (f"{START}{LOOP}{STEP}loss.backward()\n    opt.zero_grad()\n    opt.step()", "zero-before-step"),
+        (f"{START}{LOOP}{STEP}opt.zero_grad()\n    opt.step()\n    loss.backward()", "step-before-backward"),
+        (f"{START}{LOOP}{STEP}loss.backward()\nprint(loss)", "never-steps"),
+        (
+            f"{START}net = T.nn.Linear(3, 1)\n{LOOP}{STEP}opt.zero_grad()\n    loss.backward()\n    opt.step()",
+            "stale-optimizer",
+        ),
+        (
+            f"{START}out = net(x)\n{LOOP}loss = (out - x[:, :1]).pow(2).mean()\n    opt.zero_grad()\n    loss.backward()\n    opt.step()",
+            "second-backward",
+        ),
+        (
+            f"head = T.nn.Linear(1, 1)\n{START}{LOOP}loss = head(net(x)).pow(2).mean()\n    opt.zero_grad()\n    loss.backward()\n    opt.step()",
+            "not-in-optimizer",
+        ),
+        (
+            "w = T.tensor(1.0, requires_grad=True)\nb = T.tensor(0.5, requires_grad=True)\nfor _ in range(3):\n"
+            "    ((w * 3 + b - 1) ** 2).backward()\n    w = w - 0.01 * w.grad\n    b = b - 0.01 * b.grad",
+            "rebound",
+        ),
+        (
+            "cell = T.nn.LSTM(2, 2)\nopt = T.optim.SGD(cell.parameters(), lr=0.1)\nstate = None\nfor _ in range(3):\n"
+            "    out, state = cell(T.randn(3, 1, 2), state)\n    opt.zero_grad()\n    out.pow(2).mean().backward()\n    opt.step()",
+            "state-not-detached",
+        ),
+    ],
+    ids=lambda text: text if " " not in text else "",
+)
+def test_a_fix_of_several_lines_makes_the_finding_go_away(engine, program, kind):
+    report = viz.diagnose(program, engine=engine)
+    finding = report.findings[0]
+    assert finding.kind == kind
+    assert all(
+        f"+ {line}" in repr(report) or f"  {line}" in repr(report) for line in finding.changes[0].new.split("\n")
+    )
+    again = viz.diagnose(report.repaired(), engine=engine)
+    assert again.error is None
+    assert [one for one in again.findings if one.certain or one.kind == kind] == []
+
+
+def test_a_finding_without_a_fix_as_code_says_so(engine):
+    with pytest.raises(ValueError, match="says in words what to do"):
+        viz.diagnose("w = T.tensor(1.0, requires_grad=True)\nw.backward()", engine=engine).repaired()
+
+
 @pytest.fixture
 def interrupting(monkeypatch):
     """A function that makes a method of ours be interrupted whenever it begins."""

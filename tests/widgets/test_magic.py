@@ -345,14 +345,15 @@ def test_a_cell_is_diagnosed_and_runs_as_it_would(shell, shown, engine):
     assert ran.result is shell.user_ns["w"]
     assert shell.user_ns["same"].item() == 6.0
     (report,) = shown
-    assert (report.engine, report.findings[0].kind, report.findings[0].line) == (engine, "item", 2)
+    assert (report.engine, report.findings[0].kind, report.findings[0].line) == (engine, "item", 3)
 
 
 def test_what_a_diagnosed_cell_raises_is_raised_after_its_report(shell, shown):
     ran = shell.run_cell("%%diagnose --engine tinygrad_edu\nw = tg.ones(2)\nw.sum().backward()")
     assert isinstance(ran.error_in_exec, RuntimeError)
     assert shown[0].findings[0].kind == "requires-grad-off"
-    assert shown[0].error["line"] == 2
+    assert shown[0].error["line"] == 3  # as in the traceback below it: the magic is line 1
+    assert ran.error_in_exec.__traceback__ is not None
 
 
 def test_a_diagnosed_cell_that_is_not_python_is_refused(shell, shown):

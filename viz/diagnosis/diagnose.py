@@ -17,11 +17,13 @@ from typing import Any
 from tinygrad_edu.exercises.running.probe import TimeUp, time_limit
 from viz import engines
 from viz.diagnosis import finished
+from viz.diagnosis.change import Change
 from viz.diagnosis.detectors import ALL
 from viz.diagnosis.finding import Finding
 from viz.diagnosis.observation import Observation
 from viz.diagnosis.places import Places
 from viz.diagnosis.ranking import rank
+from viz.diagnosis.repairing import repaired
 from viz.diagnosis.report import Report
 from viz.diagnosis.rewriting import changed
 from viz.diagnosis.state import as_before, found_in
@@ -331,8 +333,20 @@ class Run:
         findings = rank(list(_all(seen)))
         for finding in findings:
             finding.change = finding.change or changed(seen, finding)
+            finding.changes = repaired(seen, finding)
+            if finding.changes:
+                finding.change = _alone(finding)
+            elif finding.change is not None and finding.line is not None:
+                finding.changes = [Change(finding.line, *finding.change)]
             finding.fix = re.sub(r"(?<![\w.])T\.(?=\w)", f"{self.places.engine_name}.", finding.fix)
         return Report(seen, findings, self._output.getvalue(), self._calls)
+
+
+def _alone(finding: Finding) -> tuple[str, str] | None:
+    """The change of the line that a finding names, where that is all there is to change."""
+    change = finding.changes[0]
+    alone = len(finding.changes) == 1 and change.line == finding.line and change.new and "\n" not in change.new
+    return (change.old, change.new) if alone else None
 
 
 def _all(seen: Observation) -> Iterator[Finding]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from viz.diagnosis.change import Change
+
 GROUPS = {
     1: "no gradient",
     2: "a gradient of zero",
@@ -30,6 +32,7 @@ class Finding:
         lines: all lines that take part, the one to change first.
         group: one of the seven kinds of trouble, see `GROUPS`.
         change: the line as it is and as it should be; empty if the fix takes more than one line.
+        changes: all the lines to change, also where the fix takes several; empty where it cannot be written down.
         where: file and line of the code that ran, if it is not in the program's own text.
         follows: the kind of an earlier finding that this one may only be a consequence of; empty if there is none.
         path: values from the parameter to the loss, for the picture; the op that made `cut` is where it goes wrong.
@@ -50,6 +53,7 @@ class Finding:
     share: float = 0.0  # of the parameters that should learn and that it concerns
     explains_error: bool = False
     follows: str = ""
+    changes: list[Change] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         known = [self.line] if self.line is not None else []
@@ -66,6 +70,7 @@ class Finding:
             "message": self.message,
             "fix": self.fix,
             "change": list(self.change) if self.change else None,
+            "changes": [{"line": one.line, "old": one.old, "new": one.new} for one in self.changes],
             "tensors": self.tensors,
             "follows": self.follows,
             "file": self.where[0] if self.where else None,

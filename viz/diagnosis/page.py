@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from viz.diagnosis import cause, chart
@@ -112,9 +112,8 @@ def _finding(report: Report, place: int, finding: Finding, staged: Staged | None
             f'<p class="soft">The code that ran is in {escape(finding.where[0])}, line {finding.where[1]}.</p>'
         )
     parts.append(f"<p><b>Fix:</b> {_with_code(report.told(finding.fix))}</p>")
-    if finding.change is not None:
-        old, new = (escape(text) for text in finding.change)
-        parts.append(f"<pre><del>- {old}</del><ins>+ {new}</ins></pre>")
+    if finding.changes:
+        parts.append(f"<pre>{''.join(_changed(report, finding))}</pre>")
     path = cause.path_of(report.observation, finding) if place <= PICTURES else None
     if path is not None:
         opened = " open" if place == 1 else ""
@@ -124,6 +123,16 @@ def _finding(report: Report, place: int, finding: Finding, staged: Staged | None
             shown = staged(shown, cause.scene(report.observation, path))
         parts.append(f"<details{opened}><summary>the path in the graph</summary>{shown}</details>")
     return "".join(parts) + "</section>"
+
+
+def _changed(report: Report, finding: Finding) -> Iterator[str]:
+    """The lines of a fix, each in its colour; those of other places of the program under their number."""
+    for change in finding.changes:
+        if len(finding.changes) > 1 or change.line != finding.line:
+            yield f"<span>{escape(report.place(change.line))}:</span>\n"
+        for line in change.shown():
+            tag = {"-": "del", "+": "ins"}.get(line[0], "span")
+            yield f"<{tag}>{escape(line)}</{tag}>" + ("\n" if tag == "span" else "")
 
 
 def _listing(report: Report, finding: Finding) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from viz.diagnosis import chart
+from viz.diagnosis.change import applied
 from viz.diagnosis.finding import GROUPS, Finding
 from viz.diagnosis.layers import Layers, layers
 from viz.diagnosis.observation import Observation
@@ -102,6 +103,23 @@ class Report:
         }
         return json.dumps(finite(data), ensure_ascii=False, indent=1)
 
+    def repaired(self, finding: Finding | None = None) -> str:
+        """The program's text with the fix of a finding, by default of the first.
+
+        Raises:
+            ValueError: there is none, or its fix cannot be written as code.
+
+        >>> import viz
+        >>> report = viz.diagnose("w = T.tensor(0.0, requires_grad=True)\\nT.sqrt(w).backward()")
+        >>> print(report.repaired())
+        w = T.tensor(0.0, requires_grad=True)
+        T.sqrt(w + 1e-8).backward()
+        """
+        chosen = finding or next(iter(self.findings), None)
+        if chosen is None or not chosen.changes:
+            raise ValueError("nothing was found that has a fix as code: `finding.fix` says in words what to do")
+        return applied(self.observation.places.text, chosen.changes)
+
     def __repr__(self) -> str:
         lines = [self.headline]
         for place, finding in enumerate(self.causes, 1):
@@ -115,8 +133,10 @@ class Report:
             if finding.where is not None:
                 lines += _wrapped(f"The code that ran is in {finding.where[0]}:{finding.where[1]}.")
             lines += _wrapped(f"Fix: {self.told(finding.fix)}")
-            if finding.change is not None:
-                lines += [f"      - {finding.change[0]}", f"      + {finding.change[1]}"]
+            for change in finding.changes:
+                if len(finding.changes) > 1 or change.line != finding.line:
+                    lines += [f"      {self.place(change.line)}:"]
+                lines += [f"      {line}" for line in change.shown()]
         if self.consequences:
             told = ", ".join(
                 f"{one.kind}{f' ({self.place(one.line)})' if one.line is not None else ''}" for one in self.consequences

@@ -534,7 +534,7 @@ def _never_asked(
     names = list(dict.fromkeys(value.name or f"the tensor made in line {value.line}" for value in alike))
     code = seen.places.code(first.line)
     change = None
-    if code.endswith(")") and code.count("(") == code.count(")"):
+    if code.endswith(")") and code.count("(") == code.count(")") and "from_numpy" not in code:
         change = code, f"{code[:-1]}, requires_grad=True)"
     yield Finding(
         "requires-grad-off", first.line, True,

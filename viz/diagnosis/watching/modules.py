@@ -29,6 +29,7 @@ class Modules:
             int, tuple[Any, int | None, int]
         ] = {}  # state_dicts: reference, line, steps before the first of it
         self._first_states: dict[int | None, int] = {}
+        self._unnamed: set[int] = set()  # leaves of a module that nobody knew by a name
         self._training = 0  # calls of train() under way: one goes through all modules inside
 
     def part(self, module: Any, line: int | None = None, stack: tuple[int, ...] = ()) -> int:
@@ -56,6 +57,11 @@ class Modules:
                         continue  # a lazy layer before its first call: it has no shape yet
                     leaf = seen.leaves[self.values.leaf(parameter, part.line)]
                     full = f"{path}.{own}" if path else own
+                    if not name:
+                        self._unnamed.add(leaf.nr)
+                    elif leaf.nr in self._unnamed and full.endswith(f".{leaf.name}"):
+                        leaf.name = full  # it was called before anybody knew what the program calls its module
+                        self._unnamed.discard(leaf.nr)
                     leaf.name, leaf.holder, leaf.parameter = leaf.name or full, part.nr, True
                     leaf.line = leaf.line if leaf.line is not None else part.line
                     if leaf.nr not in part.parameters:

@@ -1,0 +1,40 @@
+"""A line of the program and what should stand in its place: a fix as code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Change:
+    """One line of the program and what should stand there.
+
+    Attributes:
+        line: its number, from 1.
+        old: its text, without the indentation.
+        new: the text in its place: none, one or several lines with the same indentation.
+    """
+
+    line: int
+    old: str
+    new: str
+
+    def shown(self) -> list[str]:
+        """The change as lines with `-` and `+`; a line that stays is shown with neither."""
+        new = self.new.split("\n") if self.new else []
+        if self.old not in new:
+            return [f"- {self.old}", *(f"+ {line}" for line in new)]
+        stays = new.index(self.old)
+        return [f"{' ' if place == stays else '+'} {line}" for place, line in enumerate(new)]
+
+
+def applied(text: str, changes: list[Change]) -> str:
+    """A program's text with the changes made."""
+    lines = text.split("\n")
+    for change in sorted(changes, key=lambda change: -change.line):
+        line = lines[change.line - 1]
+        indentation = line[: len(line) - len(line.lstrip())]
+        lines[change.line - 1 : change.line] = (
+            [indentation + new for new in change.new.split("\n")] if change.new else []
+        )
+    return "\n".join(lines)
