@@ -696,6 +696,34 @@ for it in range(8):
     print(it, loss.item())
 """,
     ),
+    Broken(
+        "held: two rates of dropout, the second after an evaluation",
+        7,
+        "unseeded",
+        """
+import torch
+import torch.nn as nn
+
+def fit(dropout):
+    model = nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Dropout(dropout), nn.Linear(32, 1))  #!
+    opt = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(10):
+        loss = nn.functional.mse_loss(model(X), Y)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    model.eval()
+    with torch.no_grad():
+        return nn.functional.mse_loss(model(XV), YV).item()
+
+g = torch.Generator().manual_seed(0)
+X, XV = torch.randn(50, 4, generator=g), torch.randn(20, 4, generator=g)
+Y, YV = X[:, :1] * 2, XV[:, :1] * 2
+without = fit(0.0)  #!
+with_dropout = fit(0.3)  #!
+print("dropout helps:", with_dropout < without)
+""",
+    ),
 ]
 
 HEALTHY = [
@@ -792,6 +820,34 @@ def run(weight_decay):
 
 results = {wd: run(wd) for wd in (0.0, 0.1)}
 print("best weight decay:", min(results, key=results.get))
+""",
+    ),
+    Healthy(
+        "held: two rates of dropout from one seed",
+        """
+import torch
+import torch.nn as nn
+
+def fit(dropout):
+    model = nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Dropout(dropout), nn.Linear(32, 1))
+    opt = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(10):
+        loss = nn.functional.mse_loss(model(X), Y)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    model.eval()
+    with torch.no_grad():
+        return nn.functional.mse_loss(model(XV), YV).item()
+
+g = torch.Generator().manual_seed(0)
+X, XV = torch.randn(50, 4, generator=g), torch.randn(20, 4, generator=g)
+Y, YV = X[:, :1] * 2, XV[:, :1] * 2
+torch.manual_seed(0)
+without = fit(0.0)
+torch.manual_seed(0)
+with_dropout = fit(0.3)
+print("dropout helps:", with_dropout < without)
 """,
     ),
 ]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from viz.diagnosis.detectors.comparing import ALL_LOSSES
 from viz.diagnosis.finding import Finding, listed
-from viz.diagnosis.observation import Observation
+from viz.diagnosis.observation import Moment, Observation
 
 
 def find(seen: Observation) -> Iterator[Finding]:
@@ -20,11 +20,11 @@ def find(seen: Observation) -> Iterator[Finding]:
         part = seen.parts[moment.who]
         back = [m for m in seen.moments if m.kind == "train" and m.order > moment.order]
         until = back[0].order if back else math.inf
-        inside = [step for step in stepped if moment.order < step.order < until]
         whole = _subtree(seen, part.nr)
         changes = {seen.parts[nr].kind for nr in whole if _depends_on_mode(seen.parts[nr].kind)}
         learns = {leaf for optimizer in seen.optimizers for leaf in optimizer.leaves}
         own = {leaf for nr in whole for leaf in seen.parts[nr].parameters}
+        inside = [step for step in stepped if moment.order < step.order < until and own & _moved_by(seen, step)]
         if not inside or not changes or not own & learns:
             continue
         small = len(own & learns) < len(learns) and all(kind.startswith("BatchNorm") for kind in changes)
@@ -40,6 +40,13 @@ def find(seen: Observation) -> Iterator[Finding]:
         return
     yield from _unborn_statistics(seen)
     yield from _dropout(seen)
+
+
+def _moved_by(seen: Observation, step: Moment) -> set[int]:
+    """The leaves that a step, or an update by hand, may have moved."""
+    if step.kind == "update" or step.who >= len(seen.optimizers):
+        return {step.who}
+    return set(seen.optimizers[step.who].leaves)
 
 
 def _unborn_statistics(seen: Observation) -> Iterator[Finding]:

@@ -212,9 +212,8 @@ def _of_pass(seen: Observation, each: Through, least: float = EXPLODES) -> Itera
     ):
         yield states  # the program set the size of the weights that repeat
     elif big.holder is not None and seen.parts[big.holder].kind.lower().startswith(RECURRENT):
-        by_hand = sized(seen, big)
-        line = by_hand or _initialized(big)
-        if line is not None and top > (least if by_hand is None else min(least, BY_HAND)) * max(1.0, big.size):
+        line = sized(seen, big) or _initialized(big)
+        if line is not None and top > least * max(1.0, big.size):
             yield _inside(seen, line, big, top)
 
 
