@@ -904,6 +904,7 @@ D = T.distributions; N = type('N', (D.Independent,), {'__init__': lambda self, l
 D = T.distributions; M = type('M', (D.Distribution,), {'arg_constraints': {}, 'batch_shape': property(lambda self: T.Size([4])), '__init__': lambda self: D.Distribution.__init__(self, (), ())}); out = M().batch_shape, M()._batch_shape, M().event_shape
 D = T.distributions; N = type('N', (D.Normal,), {'__init__': lambda self, loc: D.Normal.__init__(self, loc, 1.)}); N(T.zeros(2)).expand((3, 2))
 V = __import__('importlib').import_module(T.__name__ + '._vmap_internals'); out = V._vmap(lambda x: x.sum())(T.arange(6.).reshape(2, 3)), T.cuda.random.manual_seed(0)
+P = __import__('importlib').import_module(T.__name__ + '.nn.parameter'); m = T.nn.LazyLinear(2); out = isinstance(m.weight, P.UninitializedParameter), P.UninitializedParameter is T.nn.UninitializedParameter if hasattr(T.nn, 'UninitializedParameter') else True
 """
 
 DATA = """

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..compat.later import later
 from ..core.state import thread
 from ..core.tensor import NOT_COUNTED
 from ..tensor import Tensor, wrap
@@ -87,3 +88,8 @@ def clear_gradient(p: Tensor, set_to_none: bool) -> None:
     else:
         grad.detach_()
     grad.zero_()
+
+
+__getattr__ = later(
+    __name__, {"UninitializedParameter": ".lazy"}, "It has Parameter, Buffer and UninitializedParameter."
+)
