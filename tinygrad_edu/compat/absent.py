@@ -87,7 +87,7 @@ class Switches:
     """A namespace of settings such as `backends.cudnn`. Programs may set them; nothing here depends on them.
 
     >>> import tinygrad_edu as T
-    >>> T.backends.cudnn.benchmark
+    >>> T.backends.cudnn.is_available()
     False
     """
 
