@@ -183,7 +183,7 @@ def _of_pass(seen: Observation, each: Through, least: float = EXPLODES) -> Itera
     fall = [peak for peak in path if peak > 0]
     along = fall[-1] / max(fall) if fall else 1.0
     within, early, late = _within(seen, each, arrived)
-    if len(path) >= DEEP and (ratio < 1 / least or along < 10 / least) and _deep(lines):
+    if len(path) >= DEEP and (ratio < 1 / least or along < 10 / least) and _deep(lines, "vanishing"):
         yield _finding(
             seen, "vanishing", lines, leaf, positive[smallest], positive[largest], len(zeros), max(fall), fall[-1]
         )
@@ -196,7 +196,7 @@ def _of_pass(seen: Observation, each: Through, least: float = EXPLODES) -> Itera
     enough = min(least, BY_HAND) if _chosen_by_hand(seen, [op for fall in lines.values() for op in fall.ops]) else least
     if (
         len(path) >= DEEP
-        and _deep(lines)
+        and _deep(lines, "exploding")
         and ((grown and grown[-1] / start > enough) or top > least * max(1.0, big.size))
     ):
         yield _finding(
@@ -354,9 +354,14 @@ def _chosen_by_hand(seen: Observation, ops: list[Ran]) -> bool:
     return len(weights) >= DEEP and 2 * sum(sized(seen, leaf) is not None for leaf in weights) > len(weights)
 
 
-def _deep(lines: dict[int | None, Fall]) -> list[int | None]:
-    """The lines whose ops stand one behind the other often: a long formula that runs once is not deep."""
-    return [line for line, fall in lines.items() if len(fall.factors) >= DEEP and fall.repeats >= AGAIN]
+def _deep(lines: dict[int | None, Fall], kind: str) -> list[int | None]:
+    """The lines where it shrinks or grows whose ops stand one behind the other often: a long formula that runs once is not deep."""
+    way = -1 if kind == "vanishing" else 1
+    return [
+        line
+        for line, fall in lines.items()
+        if len(fall.factors) >= DEEP and fall.repeats >= AGAIN and way * fall.total > 0
+    ]
 
 
 def _finding(
@@ -371,7 +376,7 @@ def _finding(
     ends: float,
     stepped: tuple[int, float | None] | None = None,
 ) -> Finding:
-    worst = (min if kind == "vanishing" else max)(_deep(lines), key=lambda line: lines[line].total)
+    worst = (min if kind == "vanishing" else max)(_deep(lines, kind), key=lambda line: lines[line].total)
     fall = lines[worst]
     repeats = fall.repeats
     factor = math.exp(fall.total / repeats)
