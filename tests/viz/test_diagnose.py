@@ -41,6 +41,13 @@ def test_the_cause_and_its_line_come_first(engine, case):
 
 
 @pytest.mark.parametrize(
+    ("program", "words"), [one[1:] for one in practice.FIXES], ids=[one[0] for one in practice.FIXES]
+)
+def test_the_fix_fits_the_way_the_number_is_used(engine, program, words):
+    assert words in viz.diagnose(program, engine=engine).findings[0].fix
+
+
+@pytest.mark.parametrize(
     "case",
     [
         *healthy.HEALTHY,

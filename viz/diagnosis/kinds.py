@@ -61,7 +61,7 @@ KINDS = {
     "not-in-optimizer": Kind(5, "Parameters with gradients that no optimizer holds.", "where the optimizer is made"),
     "broadcast-loss": Kind(5, "A loss broadcasts its two sides, such as (N,) and (N, 1).", "the loss, or the difference"),
     "double-softmax": Kind(2, "softmax or sigmoid before a loss that applies it itself.", "the softmax or sigmoid"),
-    "wrong-dim": Kind(5, "softmax over the batch in place of the classes.", "the softmax"),
+    "wrong-dim": Kind(5, "softmax over the batch in place of the classes, or view() in place of a transpose.", "the softmax, or the view"),
     "wrong-loss": Kind(5, "A loss that does not fit what it is given, such as nll_loss of scores; or backward() of another loss.", "the loss, or the backward()"),
     "shuffled-apart": Kind(5, "Inputs and labels in different orders.", "the shuffle, or the sort, that only one of them has"),
     "reversed": Kind(7, "The loss, or the gradient, has the wrong sign.", "where the sign is turned, or where a minus is missing"),

@@ -105,6 +105,7 @@ class Leaf:
     copied: int | None = None  # the leaf that it is a copy of, by deepcopy()
     copied_at: int = 0  # in the order of all events
     copied_in: int | None = None  # line
+    made_of: int | None = None  # the value with a history that Parameter(…) was given
     looked: int = -1  # how many writes there had been when its rows were looked at last
     size: float = 0.0  # its largest magnitude when last examined
     began: float = 0.0  # likewise, before the first step
@@ -203,6 +204,7 @@ class Part:
     parameters: list[int] = field(default_factory=list)
     registered: bool = True  # False: found in a plain list or dict of a module
     attribute: str = ""  # the plain attribute it is kept in
+    kept_in: str = "a plain list or dict"  # what that attribute is
     stack: tuple[int, ...] = ()
     eval_line: int | None = None
     repeated: int = 1  # under how many names one module holds it

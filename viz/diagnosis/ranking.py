@@ -22,6 +22,7 @@ EXPLAINS = {
     "reversed": {"rate-too-large"},
     "made-anew": {"unseeded"},
     "dropout-active": {"rate-too-large"},
+    "weight-decay": {"rate-too-large"},
     "wrong-loss": {"reversed", "rate-too-large"},
 }
 

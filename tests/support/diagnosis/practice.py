@@ -1365,6 +1365,192 @@ for _ in range(4):
     opt.zero_grad(); loss.backward(); opt.step()
 """,
     ),
+    Broken(
+        "practice: a Parameter around computed weights",
+        1,
+        "new-tensor",
+        """
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+class HyperLinear(nn.Module):
+    # a linear layer whose weight comes from a code
+    def __init__(self, d_in, d_out, d_code):
+        super().__init__()
+        self.d_in, self.d_out = d_in, d_out
+        self.gen = nn.Sequential(nn.Linear(d_code, 32), nn.Tanh(), nn.Linear(32, d_in * d_out))
+        self.scale = nn.Parameter(torch.ones(d_out))
+
+    def forward(self, x, code):
+        w = self.gen(code).view(self.d_out, self.d_in)
+        w = nn.Parameter(w)  #!
+        return F.linear(x, w) * self.scale
+
+torch.manual_seed(0)
+net = HyperLinear(6, 3, 4)
+opt = torch.optim.Adam(net.parameters(), lr=1e-2)
+codes = torch.randn(5, 4)
+X = torch.randn(5, 20, 6)
+Y = torch.randint(0, 3, (5, 20))
+for epoch in range(3):
+    for task in range(5):
+        logits = net(X[task], codes[task])
+        loss = F.cross_entropy(logits, Y[task])
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+""",
+    ),
+    Broken(
+        "practice: layers kept by a lambda",
+        1,
+        "unregistered",
+        """
+import torch
+from torch import nn
+
+class Adapted(nn.Module):
+    def __init__(self, base, dim, rank=4):
+        super().__init__()
+        self.base = base
+        for p in self.base.parameters():
+            p.requires_grad_(False)
+        down = nn.Linear(dim, rank)
+        up = nn.Linear(rank, dim)
+        self.adapter = lambda h: up(torch.relu(down(h)))  #!
+        self.out = nn.Linear(dim, 1)
+
+    def forward(self, x):
+        h = self.base(x)
+        return self.out(h + self.adapter(h)).squeeze(-1)
+
+def train(model, x, y, steps=4):
+    opt = torch.optim.AdamW((p for p in model.parameters() if p.requires_grad), lr=3e-3)
+    losses = []
+    for _ in range(steps):
+        loss = nn.functional.mse_loss(model(x), y)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        losses.append(loss.item())
+    return losses
+
+torch.manual_seed(0)
+base = nn.Sequential(nn.Linear(5, 12), nn.ReLU())
+print(train(Adapted(base, 12), torch.randn(40, 5), torch.randn(40)))
+""",
+    ),
+    Broken(
+        "practice: whole division, which refuses",
+        2,
+        "flat",
+        """
+import torch
+import torch.nn as nn
+
+class FakeQuant(nn.Module):
+    def __init__(self, step=0.05):
+        super().__init__()
+        self.step = step
+    def forward(self, x):
+        return (x // self.step) * self.step  #!
+
+class QNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l1 = nn.Linear(8, 32)
+        self.q = FakeQuant()
+        self.l2 = nn.Linear(32, 4)
+    def forward(self, x):
+        return self.l2(self.q(torch.tanh(self.l1(x))))
+
+torch.manual_seed(0)
+net = QNet()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.randn(50, 8)
+y = torch.randint(0, 4, (50,))
+for i in range(5):
+    loss = nn.CrossEntropyLoss()(net(x), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "practice: a penalty on the weights that outweighs the data",
+        5,
+        "weight-decay",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+
+net = nn.Sequential(nn.Linear(10, 32), nn.Tanh(), nn.Linear(32, 3))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+X = torch.randn(120, 10)
+y = X[:, :3].argmax(1)
+LAMBDA = 10.0  #!
+for epoch in range(12):
+    for xb, yb in zip(X.split(40), y.split(40)):
+        data_loss = nn.functional.cross_entropy(net(xb), yb)
+        reg = sum((p ** 2).sum() for p in net.parameters())
+        loss = data_loss + LAMBDA * reg  #!
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+""",
+    ),
+    Broken(
+        "practice: view() in place of a transpose",
+        5,
+        "wrong-dim",
+        """
+import torch
+import torch.nn as nn
+
+class Tagger(nn.Module):
+    def __init__(self, vocab=30, tags=5):
+        super().__init__()
+        self.emb = nn.Embedding(vocab, 16)
+        self.rnn = nn.GRU(16, 24, batch_first=True, bidirectional=True)
+        self.out = nn.Linear(48, tags)
+        self.tags = tags
+    def forward(self, ids):
+        h, _ = self.rnn(self.emb(ids))
+        scores = self.out(h)
+        B, T, C = scores.shape
+        return scores.view(B, C, T)  #!
+
+torch.manual_seed(0)
+model = Tagger()
+opt = torch.optim.Adam(model.parameters(), lr=5e-3)
+ids = torch.randint(0, 30, (8, 7))
+tags = ids % 5
+for epoch in range(5):
+    loss = nn.functional.cross_entropy(model(ids), tags)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    print(epoch, round(loss.item(), 3))
+""",
+    ),
+    Broken(
+        "practice: a penalty that throws the weights around",
+        5,
+        "weight-decay",
+        """
+import torch, torch.nn as nn
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(4, 16), nn.Tanh(), nn.Linear(16, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.05)
+x = torch.randn(40, 4); y = x.sum(1, keepdim=True)
+for _ in range(8):
+    penalty = sum((p ** 2).sum() for p in net.parameters())
+    loss = nn.functional.mse_loss(net(x), y) + 30.0 * penalty  #!
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
 ]
 
 HEALTHY = [
@@ -1383,5 +1569,149 @@ for step in range(8):
     losses.append(loss.item())
     opt.zero_grad(); loss.backward(); opt.step()
 """,
+    ),
+    Healthy(
+        "practice: relative positions, shifted by a view",
+        """
+import torch, torch.nn as nn
+torch.manual_seed(0)
+q, k = nn.Linear(8, 8), nn.Linear(8, 8)
+opt = torch.optim.SGD([*q.parameters(), *k.parameters()], lr=.01)
+x = torch.randn(2, 5, 8); y = torch.randn(2, 5, 4)
+for _ in range(3):
+    s = q(x) @ k(torch.randn(4, 8)).t()
+    p = torch.cat([torch.zeros(2, 5, 1), s], 2).view(2, 5, 5)[:, :, 1:]
+    opt.zero_grad(); (p - y).pow(2).mean().backward(); opt.step()
+""",
+    ),
+    Healthy(
+        "practice: a weight made once from another",
+        """
+import torch, torch.nn as nn
+torch.manual_seed(0)
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.enc = nn.Linear(4, 3)
+        self.dec = nn.Linear(3, 4)
+        self.dec.weight = nn.Parameter(self.enc.weight.t())
+    def forward(self, x): return self.dec(torch.tanh(self.enc(x)))
+m = Tied(); opt = torch.optim.SGD(m.parameters(), lr=.1)
+x = torch.randn(6, 4)
+for _ in range(3):
+    opt.zero_grad(); (m(x) - x).pow(2).mean().backward(); opt.step()
+""",
+    ),
+    Healthy(
+        "practice: a fixed network behind a loss in a lambda",
+        """
+import torch, torch.nn as nn
+torch.manual_seed(0)
+class Net(nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.g = nn.Linear(4, 4)
+        self.loss = lambda a, b: (features(a) - features(b)).pow(2).mean()
+    def forward(self, x): return self.g(x)
+f = nn.Linear(4, 3)
+m = Net(f); opt = torch.optim.SGD(m.parameters(), lr=.1)
+x = torch.randn(6, 4)
+for _ in range(3):
+    opt.zero_grad(); m.loss(m(x), x * 2).backward(); opt.step()
+""",
+    ),
+]
+
+FIXES = [  # what is wrong, the program, and words of the fix that fits it
+    (
+        "a step between two passes",
+        """
+import torch, torch.nn as nn
+torch.manual_seed(0)
+actor, critic = nn.Linear(3, 2), nn.Linear(2, 1)
+a_opt, c_opt = torch.optim.SGD(actor.parameters(), lr=.1), torch.optim.SGD(critic.parameters(), lr=.1)
+for _ in range(2):
+    act = actor(torch.randn(5, 3))
+    q = critic(act)
+    c_loss = (q - 1).pow(2).mean()
+    a_loss = -q.mean()
+    c_opt.zero_grad(); c_loss.backward(retain_graph=True); c_opt.step()
+    a_opt.zero_grad()
+    a_loss.backward()
+    a_opt.step()
+""",
+        "Step after both passes",
+    ),
+    (
+        "the angle of equal directions",
+        """
+import torch, torch.nn as nn
+torch.manual_seed(0)
+net = nn.Linear(4, 3)
+opt = torch.optim.SGD(net.parameters(), lr=.1)
+x = torch.randn(6, 4)
+for _ in range(2):
+    a = nn.functional.normalize(net(x), dim=1)
+    angle = torch.acos(a @ a.t())
+    opt.zero_grad(); angle.mean().backward(); opt.step()
+""",
+        "x.clamp(-1 + 1e-6, 1 - 1e-6)",
+    ),
+    (
+        "an index from a learned shift",
+        """
+import torch, torch.nn as nn
+torch.manual_seed(0)
+class Warp(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.shift = nn.Parameter(torch.tensor(1.3))
+        self.gain = nn.Parameter(torch.ones(10))
+    def forward(self, x):
+        at = (torch.arange(10) + self.shift).clamp(0, 9).long()
+        return (x * self.gain)[:, at]
+m = Warp(); opt = torch.optim.SGD(m.parameters(), lr=.1)
+x, y = torch.randn(8, 10), torch.randn(8, 10)
+for _ in range(3):
+    opt.zero_grad(); (m(x) - y).pow(2).mean().backward(); opt.step()
+""",
+        "An index has no slope",
+    ),
+    (
+        "attention over one place",
+        """
+import torch, torch.nn as nn
+torch.manual_seed(0)
+class Pool(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.score, self.out = nn.Linear(6, 1), nn.Linear(6, 2)
+    def forward(self, x):
+        w = torch.softmax(self.score(x), dim=-1)
+        return self.out((w * x).sum(1))
+m = Pool(); opt = torch.optim.SGD(m.parameters(), lr=.1)
+x, y = torch.randn(8, 5, 6), torch.randint(0, 2, (8,))
+for _ in range(3):
+    opt.zero_grad(); nn.functional.cross_entropy(m(x), y).backward(); opt.step()
+""",
+        "the dimension of the places",
+    ),
+    (
+        "a criterion that learns",
+        """
+import torch, torch.nn as nn
+torch.manual_seed(0)
+class Center(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.centers = nn.Parameter(torch.randn(3, 4))
+    def forward(self, f, y): return (f - self.centers[y]).pow(2).mean()
+model, criterion = nn.Linear(5, 4), Center()
+opt = torch.optim.SGD(model.parameters(), lr=.1)
+x, y = torch.randn(8, 5), torch.randint(0, 3, (8,))
+for _ in range(3):
+    opt.zero_grad(); criterion(model(x), y).backward(); opt.step()
+""",
+        "[*model.parameters(), *criterion.parameters()]",
     ),
 ]

@@ -36,6 +36,8 @@ LINEAR = {
     "cat",
     "stack",
 }
+ARCS = {"acos", "arccos", "asin", "arcsin", "atanh", "arctanh", "acos_", "asin_", "atanh_"}
+INSIDE = "Keep its input inside: `x.clamp(-1 + 1e-6, 1 - 1e-6)`. For an angle, `T.atan2(sine, cosine)` has a slope everywhere but at 0."
 GROWS = 10.0  # how many times a loss grows over the steps before it becomes nan
 
 
@@ -223,6 +225,8 @@ def _explain(seen: Observation, op: Ran, value: Seen) -> tuple[str, str, str]:
             f"`{op.name}` overflows {value.dtype}.{sizes}",
             "Subtract the largest first, or use softmax, log_softmax or logsumexp, which do it for you.",
         )
+    if op.name in ARCS and (peak or 0.0) >= 1:
+        return "not-finite", f"`{op.name}` is finite only between -1 and 1.{sizes}", INSIDE
     if op.name in ("sub", "__sub__") and any(one.peak is not None and math.isinf(one.peak) for one in given):
         return "overflow", "infinity minus infinity is nan.", "Keep both from overflowing first."
     if op.name in ("mean", "std", "var") and any(0 in one.shape or one.shape in ((1,), ()) for one in given):
@@ -288,6 +292,10 @@ def _backward(seen: Observation, each: Through, bad: list[int]) -> Iterator[Find
         kind, line = "zero-by-zero", op.line
         text = f"Line {line}, `{seen.places.code(line)}`: `{op.name}` by 0 has no slope."
         fix = "Keep the divisor away from 0: `/ (x + 1e-8)`."
+    elif op.name in ARCS:
+        kind, line = "not-finite", op.line
+        text = f"Line {line}, `{seen.places.code(line)}`: the slope of `{op.name}` at -1 and 1 is infinite."
+        fix = INSIDE
     else:
         half = value.dtype == "float16" or any(one.dtype == "float16" for one in given)
         kind, line = ("half-range" if half else "not-finite"), op.line

@@ -419,6 +419,7 @@ def _written(seen: Observation) -> Iterator[Finding]:
         for write, leaf in writes
         if any(seen.ops[user].nr < failed.ops and set(seen.ops[user].outputs) & mine for user in leaf.used_by)
     ]
+    stepped = False
     if found and (max(found)[0] or not writes or wanted not in ("", "t", "asstrided", "transpose", "accumulate")):
         _, _, _, op, target = max(found, key=lambda one: one[:3])
         line, name = layer_line(seen, op), target.name
@@ -426,13 +427,15 @@ def _written(seen: Observation) -> Iterator[Finding]:
     elif writes:
         write, leaf = max(writes, key=lambda one: one[0].order)
         line, name, where, how = write.line, leaf.name, None, f"`{write.name}`"
+        stepped = write.kind == "step"
     else:
         return
     yield Finding(
         "in-place", line, True,
         f"Line {line}, `{seen.places.code(line)}`, writes over {name or 'a value'} ({how}), which an earlier op had "
         f"saved for backward(): line {failed.line} refused to compute with the wrong numbers.",
-        "Make a new value instead: `x = x + 1` for `x += 1`. Or write after backward().", [name] if name else [],
+        f"Step after both passes: move line {failed.line} before this one. Or run the model again after the step, and compute the second loss from that."
+        if stepped else "Make a new value instead: `x = x + 1` for `x += 1`. Or write after backward().", [name] if name else [],
         [line or 0, failed.line or 0], 6, _out_of_place(seen.places.code(line)), where, share=1.0, explains_error=True,
     )  # fmt: skip
 

@@ -30,6 +30,7 @@ SCALES = {
     "__neg__",
 }
 MEANT = {"no-grad", "inference-mode", "detach"}  # as on the way to a target that is not to learn
+INDEXED = {"__getitem__", "gather", "index_select", "take", "take_along_dim"}
 MOST_WAYS = 4  # that are looked at
 TRIVIAL = {0.0, 1.0, -1.0, 2.0, 0.5}
 WEIGHT_NAMES = re.compile(r"^(w|b|v|u|W|B|weights?|bias|theta|params?|beta|alpha|coef|embedding|table|kernel)\w{0,2}$")
@@ -84,6 +85,10 @@ def links(seen: Observation) -> dict[int, list[int]]:
                         found.setdefault(nr, []).append(leaving.value)
     for nr, source_nr in _computed_numbers(seen):
         found.setdefault(nr, []).append(source_nr)
+    for made in seen.leaves:
+        if made.made_of is not None:
+            for nr in made.values:
+                found.setdefault(nr, []).append(made.made_of)
     for op in seen.ops:
         if op.in_place and op.outputs and len(op.inputs) > 1:
             leaf, learnt = (
@@ -338,6 +343,9 @@ def _along(seen: Observation, path: list[int], ways: dict[int, list[int]]) -> Cu
             and wrote.in_place
         ):
             return Cut("data", wrote.line, wrote, path, before.nr, [wrote.line or 0])
+        if value.leaf is not None and seen.leaves[value.leaf].made_of == before.nr:
+            made = seen.leaves[value.leaf].line
+            return Cut("new-tensor", made, None, path, nr, [made or 0])
         left = _left(seen, before, maker)
         if before.nr in ways.get(nr, []) and (maker is None or before.nr not in maker.inputs) and left is not None:
             kind = "new-tensor" if left.name == "__float__" and _rebuilt(seen, left.line) else _leaving(left)
@@ -465,10 +473,50 @@ def _cut_finding(
     certain = failed is not None or ((held or alone or not seen.optimizers) and not _on_purpose(seen, cut, leaves))
     if cut.kind == "requires-grad-off" and failed is None:
         certain = False  # freezing is common
+    if failed is None and _made_once(seen, cut):
+        certain = False  # as from weights that it takes the place of
     yield Finding(
-        cut.kind, cut.line, certain, text, FIXES[cut.kind], names, cut.lines, 1, _change(seen, cut),
+        cut.kind, cut.line, certain, text, _fix(seen, cut), names, cut.lines, 1, _change(seen, cut),
         cut.op.where if cut.op else None, cut.path, cut.value, len(leaves) / max(1, trained), failed is not None,
     )  # fmt: skip
+
+
+def _fix(seen: Observation, cut: Cut) -> str:
+    """What to change, where the usual words for a kind do not fit how its numbers are used."""
+    leaf = seen.values[cut.value].leaf
+    if cut.kind == "new-tensor" and leaf is not None and seen.leaves[leaf].made_of is not None:
+        return "Use the computed tensor as it is. A Parameter is for numbers of its own, made once in __init__."
+    if cut.kind == "integer-op" and _picks(seen, cut.value):
+        return (
+            "An index has no slope. Mix the entries by weights that have one: a softmax over all places, or the distances to the two nearest, as "
+            "interpolation does (grid_sample)."
+        )
+    return FIXES[cut.kind]
+
+
+def _made_once(seen: Observation, cut: Cut) -> bool:
+    """Whether the Parameter that ends a path was made once, in place of anew for each pass."""
+    nr = seen.values[cut.value].leaf
+    leaf = seen.leaves[nr] if nr is not None else None
+    return (
+        leaf is not None
+        and leaf.made_of is not None
+        and sum(one.line == leaf.line and one.made_of is not None for one in seen.leaves) == 1
+    )
+
+
+def _picks(seen: Observation, nr: int) -> bool:
+    """Whether whole numbers, or what is computed from them, are used as an index."""
+    carried = {nr}
+    for op in seen.ops[(seen.values[nr].op or 0) + 1 :]:
+        if not carried & set(op.inputs[:2]):
+            continue
+        if op.name in INDEXED and op.inputs and op.inputs[0] not in carried:
+            return True
+        if op.name == "embedding":
+            return True
+        carried |= {one for one in op.outputs if not seen.values[one].floating}
+    return False
 
 
 def _on_purpose(seen: Observation, cut: Cut, leaves: list[Leaf]) -> bool:
@@ -686,11 +734,15 @@ def _unregistered(seen: Observation) -> Iterator[Finding]:
             continue
         line = seen.places.where_given(f"self.{attribute}") or parts[0].line
         names = seen.called(leaf.nr for leaf in lost)
+        function = (
+            parts[0].kept_in == "a function"
+        )  # where what is fixed on purpose may be, as the network behind a loss
         yield Finding(
-            "unregistered", line, True,
-            f"Line {line}, `{seen.places.code(line)}`, keeps modules in a plain list or dict of {seen.parts[nr].kind}, which parameters() "
+            "unregistered", line, not function,
+            f"Line {line}, `{seen.places.code(line)}`, keeps modules in {parts[0].kept_in} of {seen.parts[nr].kind}, which parameters() "
             f"does not look into. {listed(names)} got gradients, but no optimizer holds them: they never change.",
-            f"Keep them in nn.ModuleList: `self.{attribute} = T.nn.ModuleList([…])`.", names, [line or 0, parts[0].line or 0], 1,
+            f"Keep them in nn.ModuleList: `self.{attribute} = T.nn.ModuleList([…])`."
+            if not function else f"Give each a name of its own: `self.layer = …`, or make one module of them: `self.{attribute} = T.nn.Sequential(…)`.", names, [line or 0, parts[0].line or 0], 1,
             share=1.0,
         )  # fmt: skip
 

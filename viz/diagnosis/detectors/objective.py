@@ -52,6 +52,7 @@ CLASS_LOSSES = {"cross_entropy", "nll_loss", "multi_margin_loss"}
 TARGETED = CLASS_LOSSES | AMOUNTS | {"binary_cross_entropy", "binary_cross_entropy_with_logits"}
 REORDERS = {"sort", "msort", "flip", "flipud", "roll"}
 REWARDS = {"r", "rew", "rews", "reward", "rewards", "returns"}
+JOINS = {"cat", "concat", "concatenate", "pad"}
 RUNS_AWAY = 10.0  # how many times a loss below zero grows
 
 
@@ -66,6 +67,7 @@ def find(seen: Observation) -> Iterator[Finding]:
     yield from _reordered(seen)
     yield from _rows(seen)
     yield from _outside_shuffles(seen)
+    yield from _viewed(seen)
 
 
 def _positive(value: Seen) -> bool:
@@ -783,3 +785,44 @@ def _data_names(seen: Observation, nr: int) -> set[str]:
         for value in above
         if value.name and value.leaf is None and not value.requires_grad
     }
+
+
+def _viewed(seen: Observation) -> Iterator[Finding]:
+    """A view that gives the sizes of a shape in another order: unlike a transpose it mixes the places, and the rows with each other."""
+    told = set()
+    for op in seen.ops:
+        if op.name not in ("view", "reshape") or op.line is None or op.line in told or not (op.inputs and op.outputs):
+            continue
+        given, made = seen.values[op.inputs[0]], seen.values[op.outputs[0]]
+        sizes, wanted = ([size for size in one.shape if size != 1] for one in (given, made))
+        if sizes == wanted or sorted(sizes) != sorted(wanted) or not made.floating:
+            continue
+        before = seen.maker(given)
+        if before is not None and before.name in JOINS:
+            continue  # the shift of relative positions: padded by one, and viewed on purpose
+        from_data = any(
+            one.leaf is None and not seen.inputs(one) for one in map(seen.values.__getitem__, seen.above([given.nr]))
+        )
+        if not from_data or not any(each.done and made.nr in seen.behind(each) for each in seen.passes):
+            continue
+        told.add(op.line)
+        code = seen.places.code(op.line)
+        turn = _turn(given.shape, made.shape)
+        call = re.findall(r"\.(?:view|reshape)\([^()]*\)", code)
+        yield Finding(
+            "wrong-dim", op.line, False,
+            f"Line {op.line}, `{code}`: `{op.name}` gives {given.shape} the shape {made.shape}. That is no transpose: the numbers keep their order in memory, so "
+            "each place now holds numbers of other places.",
+            f"Swap the dimensions instead: `x{turn}`." if turn else "Swap the dimensions with transpose() or permute() instead.",
+            [given.name] if given.name else [], [op.line], 5, (code, code.replace(call[0], turn)) if turn and len(call) == 1 else None, op.where,
+            [given.nr, made.nr], made.nr, share=0.9,
+        )  # fmt: skip
+
+
+def _turn(before: tuple[int, ...], after: tuple[int, ...]) -> str:
+    """The call that turns one shape into the other; empty where equal sizes leave a choice."""
+    if len(before) != len(after) or len(set(before)) != len(before):
+        return ""
+    order = [before.index(size) for size in after]
+    moved = [place for place, dim in enumerate(order) if place != dim]
+    return f".transpose({moved[0]}, {moved[1]})" if len(moved) == 2 else f".permute({', '.join(map(str, order))})"

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from viz.diagnosis.finding import Finding, gets, listed, number
-from viz.diagnosis.observation import Held, Leaf, Moment, Observation, Part, Write
+from viz.diagnosis.observation import Held, Leaf, Moment, Observation, Part, Ran, Through, Write
 
 LARGEST_RATE = 0.1  # that is usual
 SMALL = 1e-6  # a step, relative to the size of what it changes
@@ -23,6 +23,8 @@ NOTHING = 1e-4  # the share of a gradient that is left if a line removes nearly 
 FACTORS = {"mul", "__mul__", "__rmul__", "div", "__truediv__"}
 EATEN = 0.3  # of the first size of the weights: below this they shrank
 TINY = 1e-30
+PLUS = {"add", "__add__", "__radd__", "__iadd__", "add_"}
+HARDLY_FALLS = 0.9  # of the first loss, without the penalty
 SUMS = {"add", "__add__", "__radd__", "sub", "__sub__"}
 FALLS = 0.7  # of a part of the loss: below it that part has learnt
 DECAYED = 1e-4  # of the first learning rate
@@ -33,6 +35,7 @@ def find(seen: Observation) -> Iterator[Finding]:
     yield from _held(seen)
     yield from _wiped(seen)
     yield from _rate(seen)
+    yield from _penalised(seen)
     yield from _made_anew(seen)
     yield from _held_twice(seen)
     yield from _put_back(seen)
@@ -82,7 +85,8 @@ def _held(seen: Observation) -> Iterator[Finding]:
         return
     fresh = [leaf for leaf in lost if leaf.holder is None and len(leaf.gradients) == 1 and leaf.line is not None]
     lines = {seen.origin(leaf) for leaf in fresh}
-    if len(fresh) > 1 and len(lines) == 1 and (line := lines.pop()) is not None:
+    cut = all(leaf.made_of is not None for leaf in fresh)  # told by the path that ends there
+    if len(fresh) > 1 and not cut and len(lines) == 1 and (line := lines.pop()) is not None:
         yield Finding(
             "made-anew", line, False,
             f"Line {line}, `{seen.places.code(line)}`, made a new parameter for each of {len(fresh)} passes: none of them is held by an optimizer, "
@@ -107,10 +111,20 @@ def _held(seen: Observation) -> Iterator[Finding]:
         f"holds {'it' if len(names) == 1 else 'them'}. "
         + (f"The {seen.optimizers[optimizer].kind} of line {line}, `{seen.places.code(line)}`, holds others." if line else "")
         + whole,
-        "Give it to the optimizer, `model.parameters()`. If it is frozen on purpose, say so: `p.requires_grad_(False)`."
+        f"{_handed(seen, names, seen.optimizers[optimizer])} If it is frozen on purpose, say so: `p.requires_grad_(False)`."
         + ("" if lost[0].parameter else " A module registers only Parameters: `self.w = T.nn.Parameter(…)`."),
         names, [line or 0], 5, share=len(untouched) / max(1, len(untouched) + len(held)),
     )  # fmt: skip
+
+
+def _handed(seen: Observation, names: list[str], held: Held) -> str:
+    """How to give parameters to an optimizer: what holds others of their own model, or those of another, such as a criterion."""
+    own, others = (
+        {name.partition(".")[0] for name in some if "." in name} for some in (names, seen.called(held.leaves))
+    )
+    if len(own) == 1 and len(others) == 1 and own != others and all(map(seen.places.where_given, own | others)):
+        return f"Give both to the optimizer: `[*{others.pop()}.parameters(), *{own.pop()}.parameters()]`."
+    return "Give it to the optimizer, `model.parameters()`."
 
 
 def _outermost(seen: Observation, part: Part) -> Part:
@@ -388,6 +402,55 @@ def _eaten(seen: Observation, held: Held, own: list[Moment]) -> Iterator[Finding
         f"{held.decay:g} of the {held.kind} in line {held.line}, `{seen.places.code(held.line)}`, is stronger than the gradients.",
         "Usual weight decays are 1e-4 to 1e-2, and up to 0.1 for AdamW.", names, [held.line or 0], 5, share=0.9,
     )  # fmt: skip
+
+
+def _penalised(seen: Observation) -> Iterator[Finding]:
+    """A penalty on the weights, added to the loss, that outweighs the data: the weights shrink towards 0, or are thrown around."""
+    passes = [each for each in seen.passes if each.kind == "backward" and each.done and each.roots]
+    if len(passes) < 3 or not seen.steps:
+        return
+    (penalty, first, data), (_, last, left) = (_penalty(seen, each) for each in (passes[0], passes[-1]))
+    matrices = [leaf for leaf in seen.trained() if len(leaf.shape) > 1 and leaf.gradients]
+    if penalty is None or not data or not matrices or first <= data:
+        return
+    eaten = [leaf for leaf in matrices if leaf.size < EATEN * leaf.began]
+    shrinks = 2 * len(eaten) > len(matrices) and left > HARDLY_FALLS * data
+    thrown = first > GONE * data and not last <= GONE * first
+    if not (shrinks or thrown):
+        return
+    names = seen.called(leaf.nr for leaf in (eaten if shrinks else matrices))
+    code = seen.places.code(penalty.line)
+    how = f"{listed(names)} shrank towards 0" if shrinks else f"each step throws {listed(names)} further"
+    yield Finding(
+        "weight-decay", penalty.line, False,
+        f"Line {penalty.line}, `{code}`: the penalty on the weights was {number(first)} at first, beside {number(data)} of what the data say. In {len(passes)} "
+        f"passes it went to {number(last)}, and the rest of the loss to {number(left)}: {how}.",
+        "Make its factor a hundred to a million times smaller: usual ones are 1e-5 to 1e-2. Or use the optimizer's weight_decay.", names,
+        [penalty.line or 0, passes[-1].line or 0], 5, where=penalty.where, path=[*penalty.outputs[:1], *passes[-1].roots[:1]], share=0.9,
+    )  # fmt: skip
+
+
+def _penalty(seen: Observation, each: Through) -> tuple[Ran | None, float, float]:
+    """The terms of a loss that only weights go into: what makes the largest of them, their sum, and that of the other terms."""
+    largest: tuple[float, Ran | None] = 0.0, None
+    alone = rest = 0.0
+    stack = each.roots[:1]
+    while stack:
+        value = seen.values[stack.pop()]
+        maker = seen.maker(value)
+        if maker is None or value.peak is None or not value.requires_grad:
+            continue
+        if maker.name in PLUS:
+            stack.extend(maker.inputs)
+            continue
+        size = abs(value.peak)
+        ends = [one for nr in seen.above([value.nr]) if not seen.inputs(one := seen.values[nr])]
+        if any(one.leaf is None and math.prod(one.shape) > 1 for one in ends):
+            rest += size
+        else:
+            alone += size
+            largest = max(largest, (size, maker), key=lambda one: one[0])
+    return largest[1], alone, rest
 
 
 def _made_anew(seen: Observation) -> Iterator[Finding]:

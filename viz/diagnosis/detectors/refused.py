@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterator
 
 from viz.diagnosis.finding import Finding
-from viz.diagnosis.observation import Moment, Observation
+from viz.diagnosis.observation import Moment, Observation, Ran
 
 NOT_SCALAR = "grad can be implicitly created only for scalar outputs"
 COUNT = re.compile(r"function (\w+?)Backward returned an incorrect number of gradients \(expected (\d+), got (\d+)\)")
 OWN_VIEW = re.compile(r"Output \d+ of (\w+) is a view and is being modified in-?place.*custom Function", re.DOTALL)
+NO_SLOPE = re.compile(r"derivative for (?:aten::)?(\w+) is not implemented")
 NOT_STATIC = "non-static forward method"
 NOTHING = "'NoneType' object"
 
@@ -43,6 +44,18 @@ def find(seen: Observation) -> Iterator[Finding]:
             f"Compute a new value instead of writing: `x = x * 2` for `x *= 2`. Or let the forward of {found[1]} return a new tensor, `return x.clone()`.",
             [found[1]], [line, *(span or ())], 6, share=1.0, explains_error=True,
         )  # fmt: skip
+    elif (found := NO_SLOPE.search(message)) is not None and (made := _without_slope(seen, found[1])) is not None:
+        stairs = "floor" in found[1]
+        yield Finding(
+            "flat" if stairs else "cut", made.line, True,
+            f"Line {made.line}, `{seen.places.code(made.line)}`: `{made.name}` has no gradient"
+            + (", for it is a staircase: flat between its steps" if stairs else "")
+            + f". Line {line}, `{code}`, raised an error when it came to it.",
+            "Let the gradient pass by: `x + (stepped - x).detach()`, a straight-through estimator." if stairs
+            else "Compute it from ops that have one, or detach() its input if nothing is to learn through it.",
+            [], [made.line or 0, line], 2 if stairs else 1, where=made.where, path=[*made.inputs[:1], *made.outputs[:1]],
+            cut=next(iter(made.outputs), None), share=1.0, explains_error=True,
+        )  # fmt: skip
     elif NOT_STATIC in message and (place := _not_static(seen)) is not None:
         yield Finding(
             "wrong-backward", place, True,
@@ -52,6 +65,15 @@ def find(seen: Observation) -> Iterator[Finding]:
         )  # fmt: skip
     elif NOTHING in message and ".grad" in code:
         yield from _none_read(seen, line, code)
+
+
+def _without_slope(seen: Observation, name: str) -> Ran | None:
+    """The last op of this name that was recorded, although it has no derivative."""
+    plain = name.replace("_", "")
+    for op in reversed(seen.ops):
+        if op.recorded and op.outputs and op.name.strip("_").replace("_", "") in (plain, plain.removesuffix("ide")):
+            return op
+    return None
 
 
 def _counted(count: int, noun: str) -> str:

@@ -218,7 +218,12 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
     elif op.name in ("softmax", "log_softmax") and _one_class(op, out):
         kind, certain = "saturated", True
         text = f"{code} `{op.name}` over a dimension of length 1 is constant, so its slope is 0."
-        fix = "For one output use sigmoid with binary_cross_entropy_with_logits; softmax needs at least two classes."
+        weighs = any(user.name in PRODUCTS and out.nr in user.inputs for user in seen.ops[op.nr + 1 :])
+        fix = (
+            f"Take it over the dimension of the places to choose from: its input has the shape {given.shape}."
+            if weighs
+            else "For one output use sigmoid with binary_cross_entropy_with_logits; softmax needs at least two classes."
+        )
     elif bounded:
         kind = "clamp"
         text = f"{code} `{op.name}` holds every number at its bound (its input reaches {number(given.peak or 0)}), and its slope is 0 there."

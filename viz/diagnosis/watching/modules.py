@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
+from types import FunctionType
 from typing import Any
 
 from viz.diagnosis.observation import Alias, Moment, Part, Write
@@ -81,24 +83,48 @@ class Modules:
                         ]  # not a Parameter, so parameters() does not return it
                         leaf.name = leaf.name or f"{path}.{attribute}".lstrip(".")
                         leaf.kept_by = part.nr
-                    if attribute.startswith("_") or not isinstance(kept, (list, tuple, dict)):
+                    if attribute.startswith("_"):
+                        continue
+                    for own, thing in self._enclosed(kept):
+                        around = any(thing is one for one in root.modules()) or any(
+                            module is one for one in thing.modules()
+                        )
+                        if not around:  # neither registered elsewhere nor what this one is part of
+                            where = f"{path}.{attribute}.{own}".lstrip(".")
+                            self._loose(thing, module, part, where, attribute, "a function")
+                    if not isinstance(kept, (list, tuple, dict)):
                         continue
                     things = list(kept.values()) if isinstance(kept, dict) else list(kept)
                     for number, thing in enumerate(things[:WIDEST]):
                         self._loose(thing, module, part, f"{path}.{attribute}[{number}]".lstrip("."), attribute)
 
-    def _loose(self, thing: Any, module: Any, part: Part, path: str, attribute: str) -> None:
-        """A module or parameter in a plain list of a module, which parameters() does not return."""
+    def _loose(
+        self, thing: Any, module: Any, part: Part, path: str, attribute: str, kept_in: str = "a plain list or dict"
+    ) -> None:
+        """A module or parameter in a plain list of a module, or inside a function, which parameters() does not return."""
         seen = self.watch.seen
         if self.watch.engine.is_module(thing) and not any(thing is one for one in module.modules()):
             inner = seen.parts[self.part(thing)]
             if inner.registered and not inner.path:
-                inner.registered, inner.attribute = False, attribute
+                inner.registered, inner.attribute, inner.kept_in = False, attribute, kept_in
                 inner.parents.append(part.nr)
                 self.know(thing, path)
         elif isinstance(thing, self.watch.module.nn.Parameter) and not any(thing is p for p in module.parameters()):
             leaf = seen.leaves[self.values.leaf(thing)]
             leaf.name = leaf.name or path
+
+    def _enclosed(self, kept: Any) -> list[tuple[str, Any]]:
+        """The modules that a function keeps, by name: the variables around a lambda, the arguments of a partial."""
+        if isinstance(kept, functools.partial):
+            found = [*((str(place), one) for place, one in enumerate(kept.args)), *kept.keywords.items()]
+        elif isinstance(kept, FunctionType):
+            found = []
+            for name, cell in zip(kept.__code__.co_freevars, kept.__closure__ or (), strict=False):
+                with contextlib.suppress(ValueError):  # the variable has no value yet
+                    found.append((name, cell.cell_contents))
+        else:
+            found = []
+        return [(name, one) for name, one in found if self.watch.engine.is_module(one)]
 
     def _look_at_statistics(self, module: Any, part: Part) -> None:
         """Note a batch norm in evaluation mode that has never seen a batch: its mean is still 0 and its variance 1."""

@@ -251,7 +251,16 @@ class _Around:
             if watch.looking and watch.places.source.owns(sys._getframe(1)) and watch.engine.is_tensor(made):
                 line = watch.line()
                 with watch.aside():
-                    watch.seen.leaves[self.ops.values.leaf(made, line)].by_hand = True
+                    leaf = watch.seen.leaves[self.ops.values.leaf(made, line)]
+                    leaf.by_hand = True
+                    given = args[0] if args else kwargs.get("data")
+                    if (
+                        given is not None
+                        and watch.engine.is_tensor(given)
+                        and given.requires_grad
+                        and not watch.is_leaf(given)
+                    ):
+                        leaf.made_of = self.ops.values.known(given)
             return made
 
         return __new__
