@@ -724,6 +724,225 @@ with_dropout = fit(0.3)  #!
 print("dropout helps:", with_dropout < without)
 """,
     ),
+    Broken(
+        "held: an attention whose scores are multiplied where they should be divided",
+        2,
+        "saturated",
+        """
+import math
+import torch
+import torch.nn as nn
+
+class SelfAttention(nn.Module):
+    def __init__(self, d_model, heads):
+        super().__init__()
+        self.h, self.dk = heads, d_model // heads
+        self.qkv = nn.Linear(d_model, 3 * d_model)
+        self.proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x):
+        B, T, C = x.shape
+        q, k, v = self.qkv(x).split(C, dim=2)
+        q = q.view(B, T, self.h, self.dk).transpose(1, 2)
+        k = k.view(B, T, self.h, self.dk).transpose(1, 2)
+        v = v.view(B, T, self.h, self.dk).transpose(1, 2)
+        att = q @ k.transpose(-2, -1) * self.dk  #!
+        att = att.softmax(-1)  #!
+        y = (att @ v).transpose(1, 2).reshape(B, T, C)
+        return self.proj(y)
+
+class Block(nn.Module):
+    def __init__(self, d, h):
+        super().__init__()
+        self.ln1, self.ln2 = nn.LayerNorm(d), nn.LayerNorm(d)
+        self.att = SelfAttention(d, h)
+        self.mlp = nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
+
+    def forward(self, x):
+        x = x + self.att(self.ln1(x))
+        return x + self.mlp(self.ln2(x))
+
+torch.manual_seed(1337)
+vocab, d = 27, 64
+emb = nn.Embedding(vocab, d)
+blocks = nn.Sequential(Block(d, 2), Block(d, 2))
+head = nn.Linear(d, vocab)
+params = [*emb.parameters(), *blocks.parameters(), *head.parameters()]
+opt = torch.optim.AdamW(params, lr=3e-4)
+for it in range(5):
+    idx = torch.randint(0, vocab, (8, 17))
+    logits = head(blocks(emb(idx[:, :-1])))
+    loss = nn.functional.cross_entropy(logits.reshape(-1, vocab), idx[:, 1:].reshape(-1))
+    opt.zero_grad(set_to_none=True)
+    loss.backward()
+    opt.step()
+    print(it, loss.item())
+""",
+    ),
+    Broken(
+        "held: tanh layers with a gain of 6, in a differential equation",
+        2,
+        "saturated exploding",
+        """
+import torch
+import torch.nn as nn
+
+def init_weights(m):
+    if isinstance(m, nn.Linear):
+        nn.init.xavier_uniform_(m.weight, gain=6.0)  #!
+        nn.init.zeros_(m.bias)
+
+class PINN(nn.Module):
+    def __init__(self, width=40, depth=5):
+        super().__init__()
+        layers = [nn.Linear(1, width), nn.Tanh()]
+        for _ in range(depth - 1):
+            layers += [nn.Linear(width, width), nn.Tanh()]
+        layers.append(nn.Linear(width, 1))
+        self.net = nn.Sequential(*layers)
+        self.net.apply(init_weights)
+
+    def forward(self, t):
+        return self.net(t)
+
+torch.manual_seed(0)
+net = PINN()
+opt = torch.optim.Adam(net.parameters(), lr=1e-3)
+t = torch.linspace(0, 1, 60).view(-1, 1).requires_grad_()
+for it in range(4):
+    u = net(t)
+    du = torch.autograd.grad(u.sum(), t, create_graph=True)[0]
+    residual = (du + 2 * u).pow(2).mean()
+    boundary = (u[0] - 1.0).pow(2).mean()
+    loss = residual + boundary
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    print(it, loss.item())
+""",
+    ),
+    Broken(
+        "held: a VAE of pictures from 0 to 255",
+        4,
+        "exploding",
+        """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+class VAE(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.enc = nn.Sequential(nn.Linear(12, 64), nn.ReLU())
+        self.mu, self.logvar = nn.Linear(64, 4), nn.Linear(64, 4)
+        self.dec = nn.Sequential(nn.Linear(4, 64), nn.ReLU(), nn.Linear(64, 12))
+
+    def forward(self, x):
+        h = self.enc(x)
+        mu, logvar = self.mu(h), self.logvar(h)
+        std = torch.exp(0.5 * logvar)  #!
+        z = mu + torch.randn_like(std) * std
+        return self.dec(z), mu, logvar
+
+def criterion(recon, x, mu, logvar):
+    mse = F.mse_loss(recon, x, reduction="sum") / x.size(0)
+    kld = -0.5 * torch.sum(1 + logvar - mu.pow(2) - logvar.exp()) / x.size(0)  #!
+    return mse + kld
+
+torch.manual_seed(42)
+data = torch.randint(0, 256, (64, 12)).float()  #!
+vae = VAE()
+opt = torch.optim.Adam(vae.parameters(), lr=1e-3)
+for epoch in range(4):
+    running = 0.0
+    for batch in data.split(16):
+        recon, mu, logvar = vae(batch)
+        loss = criterion(recon, batch, mu, logvar)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        running += loss.item()
+    print(epoch, running)
+""",
+    ),
+    Broken(
+        "held: two views, and their similarity made small",
+        7,
+        "reversed",
+        """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+class Encoder(nn.Module):
+    def __init__(self, dim=10, proj=8):
+        super().__init__()
+        self.backbone = nn.Sequential(nn.Linear(dim, 32), nn.BatchNorm1d(32), nn.ReLU())
+        self.projector = nn.Linear(32, proj)
+        self.predictor = nn.Sequential(nn.Linear(proj, 16), nn.ReLU(), nn.Linear(16, proj))
+
+    def forward(self, a, b):
+        za, zb = self.projector(self.backbone(a)), self.projector(self.backbone(b))
+        return self.predictor(za), self.predictor(zb), za.detach(), zb.detach()
+
+def augment(x):
+    return x + 0.1 * torch.randn_like(x)
+
+torch.manual_seed(0)
+model = Encoder()
+opt = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+data = torch.randn(128, 10)
+for epoch in range(4):
+    for batch in data.split(32):
+        p1, p2, z1, z2 = model(augment(batch), augment(batch))
+        loss = 0.5 * (F.cosine_similarity(p1, z2).mean() + F.cosine_similarity(p2, z1).mean())  #!
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    print(epoch, loss.item())
+""",
+    ),
+    Broken(
+        "held: two activations compared without a seed",
+        7,
+        "unseeded",
+        """
+import torch
+import torch.nn as nn
+from torch.utils.data import DataLoader, TensorDataset
+
+def make_data(n=80):
+    torch.manual_seed(123)
+    x = torch.rand(n, 2) * 2 - 1
+    y = (x.pow(2).sum(1, keepdim=True) < 0.5).float()
+    return TensorDataset(x, y)
+
+class Experiment:
+    def __init__(self, name, activation, dataset):
+        self.name = name
+        self.net = nn.Sequential(nn.Linear(2, 16), activation(), nn.Linear(16, 1))  #!
+        self.loader = DataLoader(dataset, batch_size=20, shuffle=True)
+        self.opt = torch.optim.Adam(self.net.parameters(), lr=1e-2)
+
+    def run(self, epochs=3):
+        crit = nn.BCEWithLogitsLoss()
+        for _ in range(epochs):
+            for xb, yb in self.loader:
+                self.opt.zero_grad()
+                loss = crit(self.net(xb), yb)
+                loss.backward()
+                self.opt.step()
+        return loss.item()
+
+data = make_data()
+scores = {}
+for act in (nn.ReLU, nn.Tanh):
+    exp = Experiment(act.__name__, act, data)  #!
+    scores[exp.name] = exp.run()
+winner = min(scores, key=scores.get)
+print("better activation:", winner)
+""",
+    ),
 ]
 
 HEALTHY = [
@@ -848,6 +1067,166 @@ without = fit(0.0)
 torch.manual_seed(0)
 with_dropout = fit(0.3)
 print("dropout helps:", with_dropout < without)
+""",
+    ),
+    Healthy(
+        "held: a differential equation by autograd.grad",
+        """
+import torch
+import torch.nn as nn
+
+def init_weights(m):
+    if isinstance(m, nn.Linear):
+        nn.init.xavier_uniform_(m.weight, gain=nn.init.calculate_gain("tanh"))
+        nn.init.zeros_(m.bias)
+
+class PINN(nn.Module):
+    def __init__(self, width=40, depth=5):
+        super().__init__()
+        layers = [nn.Linear(1, width), nn.Tanh()]
+        for _ in range(depth - 1):
+            layers += [nn.Linear(width, width), nn.Tanh()]
+        layers.append(nn.Linear(width, 1))
+        self.net = nn.Sequential(*layers)
+        self.net.apply(init_weights)
+
+    def forward(self, t):
+        return self.net(t)
+
+torch.manual_seed(0)
+net = PINN()
+opt = torch.optim.Adam(net.parameters(), lr=1e-3)
+t = torch.linspace(0, 1, 60).view(-1, 1).requires_grad_()
+for it in range(4):
+    u = net(t)
+    du = torch.autograd.grad(u.sum(), t, create_graph=True)[0]
+    residual = (du + 2 * u).pow(2).mean()
+    boundary = (u[0] - 1.0).pow(2).mean()
+    loss = residual + boundary
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    print(it, loss.item())
+""",
+    ),
+    Healthy(
+        "held: REINFORCE with rewards of 1 and -1",
+        """
+import torch
+import torch.nn as nn
+from torch.distributions import Categorical
+
+class Policy(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(3, 16), nn.ReLU(), nn.Linear(16, 2))
+        self.saved_log_probs = []
+        self.rewards = []
+
+    def act(self, state):
+        dist = Categorical(logits=self.net(state))
+        a = dist.sample()
+        self.saved_log_probs.append(dist.log_prob(a))
+        return a.item()
+
+def finish_episode(policy, opt, gamma=0.9):
+    R, returns = 0.0, []
+    for r in policy.rewards[::-1]:
+        R = r + gamma * R
+        returns.insert(0, R)
+    returns = torch.tensor(returns)
+    loss = torch.stack([-lp * ret for lp, ret in zip(policy.saved_log_probs, returns)]).sum()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    del policy.rewards[:]
+    del policy.saved_log_probs[:]
+
+torch.manual_seed(1)
+policy = Policy()
+opt = torch.optim.Adam(policy.parameters(), lr=1e-2)
+for episode in range(4):
+    state = torch.randn(3)
+    for t in range(6):
+        action = policy.act(state)
+        policy.rewards.append(1.0 if (state[0] > 0) == bool(action) else -1.0)
+        state = 0.9 * state + 0.3 * torch.randn(3)
+    finish_episode(policy, opt)
+""",
+    ),
+    Healthy(
+        "held: two views, and their similarity made large",
+        """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+class Encoder(nn.Module):
+    def __init__(self, dim=10, proj=8):
+        super().__init__()
+        self.backbone = nn.Sequential(nn.Linear(dim, 32), nn.BatchNorm1d(32), nn.ReLU())
+        self.projector = nn.Linear(32, proj)
+        self.predictor = nn.Sequential(nn.Linear(proj, 16), nn.ReLU(), nn.Linear(16, proj))
+
+    def forward(self, a, b):
+        za, zb = self.projector(self.backbone(a)), self.projector(self.backbone(b))
+        return self.predictor(za), self.predictor(zb), za.detach(), zb.detach()
+
+def augment(x):
+    return x + 0.1 * torch.randn_like(x)
+
+torch.manual_seed(0)
+model = Encoder()
+opt = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+data = torch.randn(128, 10)
+for epoch in range(4):
+    for batch in data.split(32):
+        p1, p2, z1, z2 = model(augment(batch), augment(batch))
+        loss = -0.5 * (F.cosine_similarity(p1, z2).mean() + F.cosine_similarity(p2, z1).mean())
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    print(epoch, loss.item())
+""",
+    ),
+    Healthy(
+        "held: two activations from one seed",
+        """
+import torch
+import torch.nn as nn
+from torch.utils.data import DataLoader, TensorDataset
+
+def make_data(n=80):
+    torch.manual_seed(123)
+    x = torch.rand(n, 2) * 2 - 1
+    y = (x.pow(2).sum(1, keepdim=True) < 0.5).float()
+    return TensorDataset(x, y)
+
+class Experiment:
+    def __init__(self, name, activation, dataset):
+        torch.manual_seed(0)
+        self.name = name
+        self.net = nn.Sequential(nn.Linear(2, 16), activation(), nn.Linear(16, 1))
+        self.loader = DataLoader(dataset, batch_size=20, shuffle=True)
+        self.opt = torch.optim.Adam(self.net.parameters(), lr=1e-2)
+
+    def run(self, epochs=3):
+        crit = nn.BCEWithLogitsLoss()
+        for _ in range(epochs):
+            for xb, yb in self.loader:
+                self.opt.zero_grad()
+                loss = crit(self.net(xb), yb)
+                loss.backward()
+                self.opt.step()
+        return loss.item()
+
+data = make_data()
+scores = {}
+for act in (nn.ReLU, nn.Tanh):
+    exp = Experiment(act.__name__, act, data)
+    scores[exp.name] = exp.run()
+winner = min(scores, key=scores.get)
+print("better activation:", winner)
 """,
     ),
 ]

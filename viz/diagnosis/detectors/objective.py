@@ -53,6 +53,8 @@ TARGETED = CLASS_LOSSES | AMOUNTS | {"binary_cross_entropy", "binary_cross_entro
 REORDERS = {"sort", "msort", "flip", "flipud", "roll"}
 REWARDS = {"r", "rew", "rews", "reward", "rewards", "returns"}
 JOINS = {"cat", "concat", "concatenate", "pad"}
+SOME = 32  # likelihoods of one line that are looked at
+NEAR = 64  # ops before and after one, among which other runs of its line are looked for
 RUNS_AWAY = 10.0  # how many times a loss below zero grows
 
 
@@ -62,6 +64,7 @@ def find(seen: Observation) -> Iterator[Finding]:
     yield from _outside(seen)
     yield from _classes(seen)
     yield from _sign(seen)
+    yield from _pushed_apart(seen)
     yield from _rewards(seen)
     yield from _pairs(seen)
     yield from _reordered(seen)
@@ -309,6 +312,64 @@ def _subtracted(seen: Observation, each: Through) -> Finding | None:
     return None
 
 
+def _pushed_apart(seen: Observation) -> Iterator[Finding]:
+    """A loss that is a cosine similarity, and nothing else, of what layers answer with targets that stay: it drives them apart."""
+    passes = [each for each in seen.passes if each.kind == "backward" and each.done and each.roots]
+    if len(passes) < 2 or len({each.line for each in passes}) != 1 or not seen.steps:
+        return
+    if not any(leaf.held and leaf.holder is not None and len(leaf.shape) > 1 for leaf in seen.leaves):
+        return  # an input that an attack moves, not a network
+    last = passes[-1]
+    terms = list(_similarities(seen, last.roots[0], 1))
+    if not terms or not all(sign == 1 and op is not None and _to_target(seen, op) for op, sign in terms):
+        return
+    line = _asked_for(seen, last)
+    made = next(op.line for op, _ in terms if op is not None)
+    yield Finding(
+        "reversed", line, False,
+        f"Line {line}, `{seen.places.code(line)}`, is a cosine similarity of the answers and their targets, which is 1 where they agree, and training makes "
+        f"it small: {number(passes[0].loss or 0.0)} → {number(last.loss or 0.0)} in {len(passes)} passes. It drives each answer away from its own target.",
+        "Give it a minus, or subtract it from 1: `loss = (1 - cosine_similarity(a, b)).mean()`.", [], [line or 0, made or 0, last.line or 0], 7,
+        path=last.roots[:1], share=0.8,
+    )  # fmt: skip
+
+
+def _similarities(
+    seen: Observation, nr: int, sign: int | None, far: int = 0
+) -> Iterator[tuple[Ran | None, int | None]]:
+    """The cosine similarities that a loss adds up, each with its sign; None for a part of it that is something else."""
+    op = seen.maker(seen.values[nr])
+    if op is None or far > 16:
+        yield None, sign
+        return
+    ahead = [one for one in op.inputs if seen.values[one].requires_grad]
+    if op.name == "cosine_similarity" or (
+        op.name in FACTORS and len(op.inputs) == 2 and all(_unit(seen, one) for one in op.inputs)
+    ):
+        yield op, sign
+    elif op.name in FACTORS and len(ahead) == 1 and (factor := _sign_of_factor(seen, op, ahead[0])):
+        yield from _similarities(seen, ahead[0], _times(sign, factor), far + 1)
+    elif op.name in MINUS:
+        turned = op.inputs[:1] if op.name in ("rsub", "__rsub__") else op.inputs[1:]
+        for one in ahead:
+            yield from _similarities(seen, one, _times(sign, -1) if one in turned else sign, far + 1)
+    elif op.name in KEEPS_SIGN | PLUS | TURNS_SIGN:
+        for one in ahead:
+            yield from _similarities(seen, one, _times(sign, -1) if op.name in TURNS_SIGN else sign, far + 1)
+    else:
+        yield None, sign
+
+
+def _unit(seen: Observation, nr: int) -> bool:
+    maker = source(seen, nr, TURNS | {"detach"})[1]
+    return maker is not None and maker.name == "normalize"
+
+
+def _to_target(seen: Observation, op: Ran) -> bool:
+    """Whether one of the two that an op compares learns, and the other stays as it is."""
+    return len(op.inputs) == 2 and sum(seen.values[nr].requires_grad for nr in op.inputs) == 1
+
+
 def _rewards(seen: Observation) -> Iterator[Finding]:
     """A critic learns what rewards come, and another optimizer's loss is what the critic says: it makes rewards small."""
     critics = {
@@ -437,7 +498,9 @@ def _turned(seen: Observation, each: Through, terms: list[Term]) -> int | None:
     for term in terms:
         if term.op.name not in ALWAYS_POSITIVE:
             # A factor of either sign is an advantage or a reward: it belongs to the likelihood, not to its minus.
-            if _plus(seen, each, term) and (not errors or term.sign is None):
+            alike = [one for one in terms if (one.op.line, one.op.name) == (term.op.line, term.op.name)]
+            # Of likelihoods that one line makes, some with a minus: what turns the others is a reward of -1.
+            if (not errors or term.sign is None) and all(_plus(seen, each, one) for one in (term, *alike[:SOME])):
                 apart = _apart(seen, each, term)
                 return apart or (_asked_for(seen, each) if alone else term.line or term.op.line)
         elif term.sign == -1 and (alone or (len(seen.optimizers) == 1 and _grows(seen, term.op))):
@@ -521,8 +584,19 @@ def _sign_of_factor(seen: Observation, op: Ran, main: int) -> int | None:
         if low is not None and low >= 0:
             return 1
         return -1 if low == -1 == -(peak or 0.0) and math.prod(others[0].shape) == 1 else None
-    numbers = [one for one in op.options.values() if isinstance(one, (int, float)) and not isinstance(one, bool)]
+    numbers = _numbers(op)
+    near = (
+        _numbers(one)
+        for one in seen.ops[max(0, op.nr - NEAR) : op.nr + NEAR]
+        if one.line == op.line and one.name == op.name
+    )
+    if numbers and min(numbers) < 0 and any(one != numbers for one in near):
+        return None  # another number each time: a reward or a return, and no sign that somebody wrote
     return int(math.copysign(1, numbers[0])) if len(numbers) == 1 and numbers[0] else 0
+
+
+def _numbers(op: Ran) -> list[float]:
+    return [one for one in op.options.values() if isinstance(one, (int, float)) and not isinstance(one, bool)]
 
 
 def _asked_for(seen: Observation, each: Through) -> int | None:

@@ -53,6 +53,7 @@ def _held(seen: Observation) -> Iterator[Finding]:
         and leaf.nr not in held
         and leaf.gradients
         and not any(write.kind == "update" or _copied_into(leaf, write) for write in leaf.writes)
+        and not _differentiated(seen, leaf)
     ]
     idle = [
         leaf
@@ -164,6 +165,11 @@ def _only_looked_at(seen: Observation, leaf: Leaf) -> bool:
     """Whether one pass alone brought it a gradient, of which no step made use, while steps used those of other passes."""
     own = {nr for nr, _ in leaf.gradients}
     return len(own) == 1 and any(each.used for each in seen.passes) and not any(seen.passes[nr - 1].used for nr in own)
+
+
+def _differentiated(seen: Observation, leaf: Leaf) -> bool:
+    """Whether it is an input that autograd.grad() takes the derivative by, as the time or place of a differential equation."""
+    return not leaf.parameter and any(seen.passes[nr - 1].kind == "grad" for nr, _ in leaf.gradients)
 
 
 def _copied_into(leaf: Leaf, write: Write) -> bool:

@@ -371,6 +371,7 @@ def _unseeded(seen: Observation) -> Iterator[Finding]:
         compared = (
             first.rate != second.rate or first.settings != second.settings or first.stack[-1:] != second.stack[-1:]
         )
+        compared = compared or _kinds(seen, first) != _kinds(seen, second)
         compared = compared or (_same_data(seen, first, second) and not _both_used(seen, first, second))
         shapes = [[seen.leaves[nr].shape for nr in held.leaves] for held in (first, second)]
         if len(found) < 2 or shapes[0] != shapes[1] or not compared:
@@ -381,6 +382,8 @@ def _unseeded(seen: Observation) -> Iterator[Finding]:
         loaded = [write for nr in second.leaves for write in seen.leaves[nr].writes if write.name == "load_state_dict"]
         if loaded and loaded[0].after < began[1].nr:
             continue  # it goes on from a checkpoint
+        if any(seen.values[nr].leaf in first.leaves for nr in seen.above(began[1].roots)):
+            continue  # the second learns from what the first answers
         seeds = [moment for moment in seen.moments if moment.kind == "seed" and moment.order > began[0].order]
         if seeds and not _own_generator(seen):
             continue
@@ -395,6 +398,17 @@ def _unseeded(seen: Observation) -> Iterator[Finding]:
             "several seeds.", [], [maker, line], 7, share=0.1,
         )  # fmt: skip
         return
+
+
+def _kinds(seen: Observation, held: Held) -> list[str]:
+    """The classes of the layers that a run trains, and of those beside them: two activations may be what is compared."""
+    around = {
+        nr
+        for leaf in held.leaves
+        if (holder := seen.leaves[leaf].holder) is not None
+        for nr in seen.parts[holder].parents
+    }
+    return sorted(part.kind for part in seen.parts if around & set(part.parents))
 
 
 def _own_generator(seen: Observation) -> bool:

@@ -7,6 +7,7 @@ import math
 from viz.diagnosis.detectors.families import RESHAPES
 from viz.diagnosis.observation import Leaf, Observation, Ran, Seen
 
+OVERSIZED = 8.0  # times 1/sqrt(fan): numbers with the gain of a relu reach 6 of it
 SOUND = ("xavier", "kaiming", "orthogonal", "eye", "dirac")
 
 
@@ -17,8 +18,14 @@ def sized(seen: Observation, leaf: Leaf) -> int | None:
     written = [write for write in leaf.writes if write.kind in ("init", "write") and write.line and write.after == 0]
     if written:
         last = written[-1]
-        return None if last.name.startswith(SOUND) else last.line
+        return None if last.name.startswith(SOUND) and not _oversized(leaf) else last.line
     return seen.origin(leaf) if leaf.holder is None or seen.parts[leaf.holder].library is False else None
+
+
+def _oversized(leaf: Leaf) -> bool:
+    """Whether a usual initialiser was given a gain that makes the weights several times larger than it does by itself."""
+    fans = (leaf.shape[1] * math.prod(leaf.shape[2:]), leaf.shape[0] * math.prod(leaf.shape[2:]))
+    return leaf.began * math.sqrt(min(fans)) > OVERSIZED
 
 
 def outweighs(seen: Observation, value: Seen) -> int | None:

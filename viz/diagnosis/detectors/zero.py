@@ -35,6 +35,9 @@ LOST = 1e-20  # a gradient below this underflows to 0 in the next ops: it vanish
 FAR_OUT = 20.0  # an input where a sigmoid or tanh is flat in single precision
 MOST_UNITS = 0.9  # of the results of a sigmoid or tanh: if these lie at the bound, most units learn nothing
 MOST_ROWS = 0.8  # of the rows of a softmax, likewise
+MANY_UNITS = 0.4  # likewise, before any step, where the program itself made the weights so large
+MANY_ROWS = 0.5  # likewise, before any step, of a softmax over products as in attention
+FAR_APART = 50.0  # such products, in size, where the products of normal numbers would be below 5
 THROWN = 0.5  # a step, relative to the size of the weights, that can kill a unit
 FALLEN = 0.05  # of the first loss: below this a model has learnt
 HARDLY = 0.02  # of a gradient: the most that a nearly saturated op lets pass
@@ -54,6 +57,9 @@ PRODUCTS = {
     "div",
     "einsum",
 }
+MATMULS = {"matmul", "__matmul__", "bmm", "einsum"}
+MASKS = {"masked_fill", "masked_fill_", "where", "add", "__add__", "__iadd__", "add_"}
+COSINE = 1.01  # the largest cosine, with room for rounding
 CHOICES = {
     "where",
     "masked_fill",
@@ -421,9 +427,20 @@ def _nearly_flat(seen: Observation) -> Iterator[Finding]:
         choosing = last.op.name == "softmax"
         little = passed <= (HARDLY / 20 if choosing else HARDLY) and last.peak > FAR_OUT
         little = little and (not choosing or bound > 0)
-        if len(calls) < 2 or not (little or bound >= (MOST_ROWS if choosing else MOST_UNITS)):
+        early = [call for call in calls if call.op.step == 0]
+        begun = median(call.bound for call in early) if early else 0.0
+        flattest = max(early or calls, key=lambda call: call.bound)
+        scores = _products(seen, first.op) if choosing and begun >= MANY_ROWS else None
+        writer = outweighs(seen, seen.values[(first if choosing else flattest).op.inputs[0]])
+        found = little or bound >= (MOST_ROWS if choosing else MOST_UNITS)
+        if not found and (scores is not None or (not choosing and writer is not None and begun >= MANY_UNITS)):
+            found, bound, last = True, begun, flattest
+        if len(calls) < 2 or not found:
             continue
-        line = outweighs(seen, seen.values[first.op.inputs[0]]) or at
+        if scores is not None:
+            yield _far_apart(seen, at, scores, first, begun)
+            continue
+        line = writer or at
         said = (
             f"of the gradient {number(passed)} passes"
             if little
@@ -437,6 +454,43 @@ def _nearly_flat(seen: Observation) -> Iterator[Finding]:
             "Scale the inputs to about 1 (subtract the mean, divide by the deviation), or make the weights smaller.",
             [], [line or 0, at or 0], 2, where=last.op.where, path=[last.op.inputs[0], *last.op.outputs[:1]], cut=last.op.inputs[0], share=0.3,
         )  # fmt: skip
+
+
+def _products(seen: Observation, softmax: Ran) -> Ran | None:
+    """The op that makes the scores of an attention, where they are far larger than a softmax can weigh, whatever a mask adds."""
+    value, maker = source(seen, softmax.inputs[0])
+    while maker is not None and maker.name in MASKS and maker.inputs:
+        learnt = next((nr for nr in maker.inputs if seen.values[nr].requires_grad), None)
+        if learnt is None:
+            return None
+        value, maker = source(seen, learnt)
+    if not FAR_APART < (value.peak or 0.0) < math.inf:
+        return None
+    for _ in range(3):  # a factor, and a view
+        if maker is None or maker.name in MATMULS:
+            break
+        learnt = next((nr for nr in maker.inputs if seen.values[nr].requires_grad), None)
+        if maker.name not in {"mul", "__mul__", "__rmul__", "div", "__truediv__"} or learnt is None:
+            return None
+        maker = source(seen, learnt)[1]
+    if maker is None or maker.name not in MATMULS:
+        return None
+    if (seen.values[maker.outputs[0]].peak or 0.0) < COSINE:
+        return None  # of vectors of length 1, and a temperature that is meant to choose
+    computed = (source(seen, nr)[0] for nr in maker.inputs)
+    return maker if len(maker.inputs) == 2 and all(one.leaf is None and one.requires_grad for one in computed) else None
+
+
+def _far_apart(seen: Observation, at: int | None, scores: Ran, first: _Call, share: float) -> Finding:
+    line, op = scores.line, first.op
+    width = seen.values[scores.inputs[0]].shape[-1:]
+    return Finding(
+        "saturated", line, False,
+        f"Line {at}, `{seen.places.code(at)}`: before the first step `softmax` gives all to one place in {share:.0%} of its rows, so they learn next to "
+        f"nothing. Its scores reach {number(first.peak)} in size. They are made in line {line}, `{seen.places.code(line)}`.",
+        f"Divide the products by the root of how many numbers each adds up{f', {width[0]}' if width else ''}: `q @ k.transpose(-2, -1) / math.sqrt(d)`.",
+        [], [line or 0, at or 0], 2, where=op.where, path=[*scores.outputs[:1], *op.outputs[:1]], cut=op.inputs[0], share=0.3,
+    )  # fmt: skip
 
 
 def _normed_alone(seen: Observation) -> Iterator[Finding]:
