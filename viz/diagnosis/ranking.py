@@ -22,6 +22,7 @@ EXPLAINS = {
     "reversed": {"rate-too-large"},
     "made-anew": {"unseeded"},
     "dropout-active": {"rate-too-large"},
+    "non-leaf": {"state-not-detached"},
     "weight-decay": {"rate-too-large"},
     "wrong-loss": {"reversed", "rate-too-large"},
 }

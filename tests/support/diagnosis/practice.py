@@ -1551,6 +1551,110 @@ for _ in range(8):
     opt.zero_grad(); loss.backward(); opt.step()
 """,
     ),
+    Broken(
+        "practice: weights of two tasks read by tolist()",
+        1,
+        "item",
+        """
+import torch
+import torch.nn as nn
+
+class MultiTask(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.trunk = nn.Sequential(nn.Linear(6, 16), nn.ReLU())
+        self.heads = nn.ModuleList([nn.Linear(16, 1), nn.Linear(16, 1)])
+        self.log_vars = nn.Parameter(torch.zeros(2))
+
+    def forward(self, x):
+        h = self.trunk(x)
+        return [head(h) for head in self.heads]
+
+    def loss(self, outs, targets):
+        weights = torch.exp(-self.log_vars).tolist()  #!
+        total = 0.0
+        for i, (o, t) in enumerate(zip(outs, targets)):
+            total = total + weights[i] * nn.functional.mse_loss(o, t)
+        return total
+
+torch.manual_seed(0)
+m = MultiTask()
+opt = torch.optim.Adam(m.parameters(), lr=1e-3)
+x = torch.randn(24, 6)
+ys = [torch.randn(24, 1), torch.randn(24, 1)]
+for _ in range(4):
+    loss = m.loss(m(x), ys)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "practice: an image that clamp() replaces",
+        1,
+        "non-leaf",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+
+features = nn.Sequential(nn.Conv2d(3, 6, 3, padding=1), nn.ReLU(), nn.Conv2d(6, 6, 3, padding=1))
+for p in features.parameters():
+    p.requires_grad_(False)
+
+def gram(f):
+    f = f.flatten(2)
+    return f @ f.transpose(1, 2) / f.shape[-1]
+
+style = torch.rand(1, 3, 8, 8)
+target = gram(features(style))
+image = torch.rand(1, 3, 8, 8, requires_grad=True)
+opt = torch.optim.Adam([image], lr=0.02)
+for step in range(4):
+    opt.zero_grad()
+    image = image.clamp(0, 1)  #!
+    loss = (gram(features(image)) - target).pow(2).sum()
+    loss.backward(retain_graph=True)
+    opt.step()
+    print(step, loss.item(), image.grad)
+""",
+    ),
+    Broken(
+        "practice: heads joined without swapping them back",
+        5,
+        "wrong-dim",
+        """
+import torch
+import torch.nn as nn
+
+class HeadedAttention(nn.Module):
+    def __init__(self, dim=16, heads=4):
+        super().__init__()
+        self.qkv = nn.Linear(dim, 3 * dim)
+        self.out = nn.Linear(dim, dim)
+        self.heads = heads
+    def forward(self, x):
+        B, T, D = x.shape
+        q, k, v = self.qkv(x).chunk(3, dim=-1)
+        q, k, v = (t.view(B, T, self.heads, D // self.heads).transpose(1, 2) for t in (q, k, v))
+        att = torch.softmax(q @ k.transpose(-2, -1) / (D // self.heads) ** 0.5, dim=-1)
+        y = (att @ v).reshape(B, T, D)  #!
+        return self.out(y)
+
+torch.manual_seed(0)
+attn = HeadedAttention()
+emb, head = nn.Embedding(20, 16), nn.Linear(16, 20)
+params = [*attn.parameters(), *emb.parameters(), *head.parameters()]
+opt = torch.optim.AdamW(params, lr=3e-3)
+tok = torch.randint(0, 20, (4, 7))
+for _ in range(4):
+    logits = head(attn(emb(tok)))
+    loss = nn.functional.cross_entropy(logits[:, :-1].reshape(-1, 20), tok[:, 1:].reshape(-1))
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
 ]
 
 HEALTHY = [
@@ -1618,6 +1722,36 @@ m = Net(f); opt = torch.optim.SGD(m.parameters(), lr=.1)
 x = torch.randn(6, 4)
 for _ in range(3):
     opt.zero_grad(); m.loss(m(x), x * 2).backward(); opt.step()
+""",
+    ),
+    Healthy(
+        "practice: patches, groups and heads by views",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+
+def patches(x, p):  # (N, C, H, W) to (N, H/p * W/p, p * p * C)
+    n, c, h, w = x.shape
+    x = x.reshape(n, c, h // p, p, w // p, p).permute(0, 2, 4, 3, 5, 1)
+    return x.reshape(n, -1, p * p * c)
+
+def group_norm(x, groups):
+    n, c, h, w = x.shape
+    x = x.view(n, groups, -1)
+    x = (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + 1e-5)
+    return x.view(n, c, h, w)
+
+conv, q, k, v = nn.Conv2d(3, 8, 3, padding=1), nn.Linear(32, 12), nn.Linear(32, 12), nn.Linear(32, 12)
+head = nn.Linear(12, 2)
+opt = torch.optim.Adam([p for m in (conv, q, k, v, head) for p in m.parameters()], lr=1e-3)
+x, y = torch.randn(5, 3, 4, 4), torch.randint(0, 2, (5,))
+for _ in range(4):
+    t = patches(group_norm(conv(x), 4), 2)
+    a, b, c = (m(t).view(5, 4, 3, 4).transpose(1, 2).reshape(15, 4, 4) for m in (q, k, v))
+    z = (torch.softmax(a @ b.mT / 2, -1) @ c).view(5, 3, 4, 4).transpose(1, 2).reshape(5, 4, 12)
+    loss = nn.functional.cross_entropy(head(z.mean(1)), y)
+    opt.zero_grad(); loss.backward(); opt.step()
 """,
     ),
 ]

@@ -104,11 +104,17 @@ def links(seen: Observation) -> dict[int, list[int]]:
 
 def _computed_numbers(seen: Observation) -> Iterator[tuple[int, int]]:
     """Maps a result to a value that left the engine, if the op received a number that Python computed from that value."""
-    exits = [e for e in seen.exits if e.number is not None and _had_history(seen, seen.values[e.value])]
+    exits = [
+        e
+        for e in seen.exits
+        if (e.number is not None or e.name == "tolist") and _had_history(seen, seen.values[e.value])
+    ]
     numbers = {leaving.number for leaving in exits}
     known: dict[tuple[int | None, int | None], bool] = {}
     for op in seen.ops if exits else []:
         given = [one for one in op.options.values() if isinstance(one, float) and one not in numbers | TRIVIAL]
+        if not op.library and op.name in SCALES | SUMS:  # its own text gives it a plain number, by a name
+            given += [one for one in op.options.values() if isinstance(one, float) and one in TRIVIAL]
         if op.line is None or not op.outputs or all(repr(one) in seen.places.code(op.line) for one in given):
             continue
         for leaving in reversed(exits[: bisect.bisect_right(exits, op.nr, key=lambda e: e.op)]):

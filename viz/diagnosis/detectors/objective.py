@@ -55,6 +55,8 @@ REWARDS = {"r", "rew", "rews", "reward", "rewards", "returns"}
 JOINS = {"cat", "concat", "concatenate", "pad"}
 SOME = 32  # likelihoods of one line that are looked at
 NEAR = 64  # ops before and after one, among which other runs of its line are looked for
+VIEWS = {"view", "reshape", "flatten"}
+SWAPS = {"transpose", "permute", "swapaxes", "movedim", "swapdims"}
 RUNS_AWAY = 10.0  # how many times a loss below zero grows
 
 
@@ -862,35 +864,69 @@ def _data_names(seen: Observation, nr: int) -> set[str]:
 
 
 def _viewed(seen: Observation) -> Iterator[Finding]:
-    """A view that gives the sizes of a shape in another order: unlike a transpose it mixes the places, and the rows with each other."""
+    """A view that gives sizes in another order: unlike a transpose it mixes the places, and the rows with each other."""
     told = set()
     for op in seen.ops:
-        if op.name not in ("view", "reshape") or op.line is None or op.line in told or not (op.inputs and op.outputs):
+        if op.name not in VIEWS or op.line is None or op.line in told or not (op.inputs and op.outputs):
             continue
         given, made = seen.values[op.inputs[0]], seen.values[op.outputs[0]]
         sizes, wanted = ([size for size in one.shape if size != 1] for one in (given, made))
-        if sizes == wanted or sorted(sizes) != sorted(wanted) or not made.floating:
+        if not made.floating or _joins(sizes, wanted):
+            continue
+        permuted = sorted(sizes) == sorted(wanted)
+        if not permuted and not (len(sizes) > len(wanted) > 1):
             continue
         before = seen.maker(given)
         if before is not None and before.name in JOINS:
             continue  # the shift of relative positions: padded by one, and viewed on purpose
-        from_data = any(
-            one.leaf is None and not seen.inputs(one) for one in map(seen.values.__getitem__, seen.above([given.nr]))
-        )
+        above = seen.above([given.nr])
+        swapped = None if permuted else _swapped(seen, above, given, wanted)
+        if not permuted and swapped is None:
+            continue
+        from_data = any(one.leaf is None and not seen.inputs(one) for one in map(seen.values.__getitem__, above))
         if not from_data or not any(each.done and made.nr in seen.behind(each) for each in seen.passes):
             continue
         told.add(op.line)
         code = seen.places.code(op.line)
-        turn = _turn(given.shape, made.shape)
+        turn = _turn(given.shape, made.shape) if permuted else ""
         call = re.findall(r"\.(?:view|reshape)\([^()]*\)", code)
+        fix = (
+            f"Swap the dimensions instead: `x{turn}`."
+            if turn
+            else "Swap the dimensions with transpose() or permute() instead."
+        )
+        if swapped is not None:
+            fix = f"Swap the dimensions back first, as line {swapped.line} swapped them: `x.transpose(1, 2).reshape(…)` for heads in dimension 1."
         yield Finding(
             "wrong-dim", op.line, False,
             f"Line {op.line}, `{code}`: `{op.name}` gives {given.shape} the shape {made.shape}. That is no transpose: the numbers keep their order in memory, so "
             "each place now holds numbers of other places.",
-            f"Swap the dimensions instead: `x{turn}`." if turn else "Swap the dimensions with transpose() or permute() instead.",
-            [given.name] if given.name else [], [op.line], 5, (code, code.replace(call[0], turn)) if turn and len(call) == 1 else None, op.where,
-            [given.nr, made.nr], made.nr, share=0.9,
+            fix, [given.name] if given.name else [], [op.line, *([swapped.line or 0] if swapped is not None else [])], 5,
+            (code, code.replace(call[0], turn)) if turn and len(call) == 1 else None, op.where, [given.nr, made.nr], made.nr, share=0.9,
         )  # fmt: skip
+
+
+def _joins(sizes: list[int], wanted: list[int]) -> bool:
+    """Whether each of the wanted sizes is one of the sizes, or the product of neighbours."""
+    left = list(sizes)
+    for size in wanted:
+        whole = 1
+        while whole < size and left:
+            whole *= left.pop(0)
+        if whole != size:
+            return False
+    return not left
+
+
+def _swapped(seen: Observation, above: set[int], given: Seen, wanted: list[int]) -> Ran | None:
+    """The swap of dimensions that was not undone: before it, neighbours joined would have given the wanted sizes."""
+    for nr in sorted(above, reverse=True):
+        maker = seen.maker(seen.values[nr])
+        if maker is None or maker.name not in SWAPS or not maker.inputs or seen.values[nr].shape != given.shape:
+            continue
+        if _joins([size for size in seen.values[maker.inputs[0]].shape if size != 1], wanted):
+            return maker
+    return None
 
 
 def _turn(before: tuple[int, ...], after: tuple[int, ...]) -> str:

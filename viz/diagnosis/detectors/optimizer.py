@@ -440,12 +440,13 @@ def _penalty(seen: Observation, each: Through) -> tuple[Ran | None, float, float
     """The terms of a loss that only weights go into: what makes the largest of them, their sum, and that of the other terms."""
     largest: tuple[float, Ran | None] = 0.0, None
     alone = rest = 0.0
-    stack = each.roots[:1]
+    stack, met = each.roots[:1], set()
     while stack:
         value = seen.values[stack.pop()]
         maker = seen.maker(value)
-        if maker is None or value.peak is None or not value.requires_grad:
+        if maker is None or value.nr in met or value.peak is None or not value.requires_grad:
             continue
+        met.add(value.nr)
         if maker.name in PLUS:
             stack.extend(maker.inputs)
             continue
