@@ -260,6 +260,10 @@ class Places:
         ]
         return min(lines, default=None) if name else None
 
+    def defines(self, name: str) -> bool:
+        """Whether a class of this name stands in the text."""
+        return any(isinstance(node, ast.ClassDef) and node.name == name for node in self.nodes)
+
     def where_put(self, line: int | None) -> int | None:
         """Of a line that makes something under a plain name: the line after it that puts it into an attribute or a place."""
         made = next((node for node in self.nodes if isinstance(node, ast.Assign) and node.lineno == line), None)

@@ -943,6 +943,127 @@ winner = min(scores, key=scores.get)
 print("better activation:", winner)
 """,
     ),
+    Broken(
+        "held: a Wasserstein generator without its minus",
+        7,
+        "reversed",
+        """
+import torch
+import torch.nn as nn
+
+torch.manual_seed(0)
+gen = nn.Sequential(nn.Linear(3, 16), nn.ReLU(), nn.Linear(16, 2))
+critic = nn.Sequential(nn.Linear(2, 16), nn.LeakyReLU(0.2), nn.Linear(16, 1))
+g_opt = torch.optim.RMSprop(gen.parameters(), lr=5e-5)
+c_opt = torch.optim.RMSprop(critic.parameters(), lr=5e-5)
+for it in range(4):
+    for _ in range(3):
+        real = torch.randn(32, 2) + 2
+        fake = gen(torch.randn(32, 3)).detach()
+        c_loss = critic(fake).mean() - critic(real).mean()
+        c_opt.zero_grad()
+        c_loss.backward()
+        c_opt.step()
+        for p in critic.parameters():
+            p.data.clamp_(-0.1, 0.1)
+    g_loss = critic(gen(torch.randn(32, 3))).mean()  #!
+    g_opt.zero_grad()
+    g_loss.backward()
+    g_opt.step()
+""",
+    ),
+    Broken(
+        "held: penalties kept in a dataclass",
+        6,
+        "graph-grows",
+        """
+import torch
+import torch.nn as nn
+from dataclasses import dataclass, field
+
+@dataclass
+class History:
+    loss: list = field(default_factory=list)
+    reg: list = field(default_factory=list)
+
+class Trainer:
+    def __init__(self, model):
+        self.model, self.hist = model, History()
+        self.opt = torch.optim.Adam(model.parameters())
+
+    def l2(self):
+        return sum(p.pow(2).sum() for p in self.model.parameters())
+
+    def step(self, x, y):
+        out = self.model(x)
+        data_loss = nn.functional.l1_loss(out, y)
+        reg = 1e-4 * self.l2()
+        self.opt.zero_grad()
+        (data_loss + reg).backward()
+        self.opt.step()
+        self.hist.loss.append(data_loss.item())
+        self.hist.reg.append(reg)  #!
+
+torch.manual_seed(0)
+tr = Trainer(nn.Linear(5, 1))
+for i in range(10):
+    tr.step(torch.randn(16, 5), torch.randn(16, 1))
+print(tr.hist.loss[-1])
+""",
+    ),
+    Broken(
+        "held: losses kept in a namespace",
+        6,
+        "graph-grows",
+        """
+import torch
+import torch.nn as nn
+from types import SimpleNamespace
+
+torch.manual_seed(0)
+log = SimpleNamespace(losses=[], norms=[])
+net = nn.Sequential(nn.Linear(4, 8), nn.ELU(), nn.Linear(8, 2))
+opt = torch.optim.Adam(net.parameters())
+for i in range(8):
+    x, y = torch.randn(16, 4), torch.randint(0, 2, (16,))
+    loss = nn.functional.cross_entropy(net(x), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    log.losses.append(loss)  #!
+""",
+    ),
+    Broken(
+        "held: one tower for users and items, with Adagrad",
+        7,
+        "used-twice",
+        """
+import torch
+import torch.nn as nn
+
+class TwoTower(nn.Module):
+    def __init__(self, d_user=6, d_item=6, h=8):
+        super().__init__()
+        self.user = nn.Linear(d_user, h)
+        self.item = nn.Linear(d_item, h)
+
+    def forward(self, u, i):
+        a = torch.relu(self.user(u))
+        b = torch.relu(self.user(i))  #!
+        return (a * b).sum(1)
+
+torch.manual_seed(0)
+m = TwoTower()
+opt = torch.optim.Adagrad(m.parameters(), lr=0.05)
+for step in range(5):
+    u, i = torch.rand(64, 6), torch.rand(64, 6)
+    y = (u[:, 0] > i[:, 0]).float()
+    loss = nn.functional.binary_cross_entropy_with_logits(m(u, i), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
 ]
 
 HEALTHY = [
@@ -1227,6 +1348,56 @@ for act in (nn.ReLU, nn.Tanh):
     scores[exp.name] = exp.run()
 winner = min(scores, key=scores.get)
 print("better activation:", winner)
+""",
+    ),
+    Healthy(
+        "held: a Wasserstein generator",
+        """
+import torch
+import torch.nn as nn
+
+torch.manual_seed(0)
+gen = nn.Sequential(nn.Linear(3, 16), nn.ReLU(), nn.Linear(16, 2))
+critic = nn.Sequential(nn.Linear(2, 16), nn.LeakyReLU(0.2), nn.Linear(16, 1))
+g_opt = torch.optim.RMSprop(gen.parameters(), lr=5e-5)
+c_opt = torch.optim.RMSprop(critic.parameters(), lr=5e-5)
+for it in range(4):
+    for _ in range(3):
+        real = torch.randn(32, 2) + 2
+        fake = gen(torch.randn(32, 3)).detach()
+        c_loss = critic(fake).mean() - critic(real).mean()
+        c_opt.zero_grad()
+        c_loss.backward()
+        c_opt.step()
+        for p in critic.parameters():
+            p.data.clamp_(-0.1, 0.1)
+    g_loss = -critic(gen(torch.randn(32, 3))).mean()
+    g_opt.zero_grad()
+    g_loss.backward()
+    g_opt.step()
+""",
+    ),
+    Healthy(
+        "held: an energy and a generator that work against each other",
+        """
+import torch
+import torch.nn as nn
+
+torch.manual_seed(0)
+gen = nn.Sequential(nn.Linear(3, 16), nn.ReLU(), nn.Linear(16, 2))
+energy = nn.Sequential(nn.Linear(2, 16), nn.LeakyReLU(0.2), nn.Linear(16, 1))
+g_opt = torch.optim.Adam(gen.parameters(), lr=1e-4)
+e_opt = torch.optim.Adam(energy.parameters(), lr=1e-4)
+for it in range(5):
+    real, fake = torch.randn(32, 2) + 2, gen(torch.randn(32, 3))
+    e_loss = energy(real).mean() - energy(fake.detach()).mean()
+    e_opt.zero_grad()
+    e_loss.backward()
+    e_opt.step()
+    g_loss = energy(fake).mean()
+    g_opt.zero_grad()
+    g_loss.backward()
+    g_opt.step()
 """,
     ),
 ]

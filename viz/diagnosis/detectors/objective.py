@@ -68,6 +68,7 @@ def find(seen: Observation) -> Iterator[Finding]:
     yield from _sign(seen)
     yield from _pushed_apart(seen)
     yield from _rewards(seen)
+    yield from _on_one_side(seen)
     yield from _pairs(seen)
     yield from _reordered(seen)
     yield from _rows(seen)
@@ -403,6 +404,55 @@ def _rewards(seen: Observation) -> Iterator[Finding]:
                     "Give it a minus: an actor makes the critic's answer large.", [], [line or 0, op.line or 0], 7, path=each.roots[:1], share=0.8,
                 )  # fmt: skip
                 return
+
+
+def _on_one_side(seen: Observation) -> Iterator[Finding]:
+    """A critic and a generator, of a Wasserstein GAN, whose losses pull what the critic answers to fakes to the same side."""
+    last: dict[int, Through] = {}
+    for each in seen.passes:
+        step = next((m for m in seen.moments if m.kind == "step" and m.order > each.order), None)
+        if (
+            step is not None
+            and step.who < len(seen.optimizers)
+            and each.roots
+            and each.kind == "backward"
+            and each.done
+        ):
+            last[step.who] = each
+    for own, critic in itertools.permutations(last, 2):
+        made, judges = set(seen.optimizers[own].leaves), set(seen.optimizers[critic].leaves)
+        if made & judges:
+            continue
+        sides = [
+            {
+                sign
+                for sign in (1, -1)
+                for op in _answers(seen, last[who].roots[0], sign)
+                if _judged(seen, op, made, judges)
+            }
+            for who in (own, critic)
+        ]
+        if len(sides[0]) != 1 or sides[0] != sides[1]:
+            continue
+        sign = sides[0].pop()
+        wrong, other = (own, critic) if sign == 1 else (critic, own)  # most write a critic's loss as fake - real
+        line, beside = _asked_for(seen, last[wrong]), _asked_for(seen, last[other])
+        pulls = "small" if sign == 1 else "large"
+        yield Finding(
+            "reversed", line, False,
+            f"Line {line}, `{seen.places.code(line)}`, and line {beside}, `{seen.places.code(beside)}`, are made small by two optimizers, and both make the "
+            f"critic's answer to what the generator made {pulls}. The two are meant to work against each other.",
+            "Turn one of the signs: the critic learns `critic(fake).mean() - critic(real).mean()`, the generator `-critic(fake).mean()`.",
+            [], [line or 0, beside or 0], 7, path=last[wrong].roots[:1], share=0.8,
+        )  # fmt: skip
+        return
+
+
+def _judged(seen: Observation, op: Ran, made: set[int], judges: set[int]) -> bool:
+    """Whether an op is a layer of the critic, given what comes from the generator."""
+    leaves = {seen.values[nr].leaf for nr in op.inputs} - {None}
+    given = [nr for nr in op.inputs if seen.values[nr].leaf is None]
+    return bool(leaves) and leaves <= judges and any(seen.values[nr].leaf in made for nr in seen.above(given))
 
 
 def _answers(seen: Observation, nr: int, sign: int, far: int = 0) -> Iterator[Ran]:

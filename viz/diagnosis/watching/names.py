@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from types import FrameType, FunctionType
+from dataclasses import is_dataclass
+from types import FrameType, FunctionType, SimpleNamespace
 from typing import Any
 
 from viz.diagnosis.observation import Alias, Kept
@@ -95,6 +96,8 @@ class Names:
         if not hasattr(thing, "__dict__"):
             return False
         kind = thing if isinstance(thing, type) else type(thing)
+        if kind is SimpleNamespace or (is_dataclass(kind) and self.watch.places.defines(kind.__name__)):
+            return True  # nobody wrote a method of it
         methods = (one for one in vars(kind).values() if isinstance(one, FunctionType))
         return any(one.__code__.co_filename == self.watch.places.source.filename for one in methods)
 

@@ -157,7 +157,7 @@ class Ops:
         op.outputs = tuple(outputs)
         for nr in inputs:
             leaf = seen.values[nr].leaf
-            if leaf is not None:
+            if leaf is not None and not op.name.endswith("_like"):  # those take only its shape, as optimizers do
                 seen.leaves[leaf].used += 1
                 if len(seen.leaves[leaf].used_by) < MOST_USES:
                     seen.leaves[leaf].used_by.append(op.nr)
