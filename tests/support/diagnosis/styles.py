@@ -1064,6 +1064,43 @@ for step in range(5):
     opt.step()
 """,
     ),
+    Broken(
+        "held: one ready-made block in all places of a transformer",
+        7,
+        "used-twice",
+        """
+import torch
+import torch.nn as nn
+
+class TinyTransformer(nn.Module):
+    def __init__(self, vocab=20, d=32, depth=4):
+        super().__init__()
+        self.tok = nn.Embedding(vocab, d)
+        self.pos = nn.Parameter(torch.zeros(1, 12, d))
+        block = nn.TransformerEncoderLayer(d, 4, 64, dropout=0.0, batch_first=True)  #!
+        self.blocks = nn.ModuleList(block for _ in range(depth))  #!
+        self.norm = nn.LayerNorm(d)
+        self.head = nn.Linear(d, vocab)
+
+    def forward(self, idx):
+        x = self.tok(idx) + self.pos[:, :idx.size(1)]
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.norm(x))
+
+torch.manual_seed(0)
+model = TinyTransformer()
+opt = torch.optim.AdamW(model.parameters(), lr=1e-3)
+for step in range(4):
+    seq = torch.randint(0, 20, (8, 13))
+    logits = model(seq[:, :-1])
+    loss = nn.functional.cross_entropy(logits.flatten(0, 1), seq[:, 1:].flatten())
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    print(step, loss.item())
+""",
+    ),
 ]
 
 HEALTHY = [

@@ -917,7 +917,7 @@ def _viewed(seen: Observation) -> Iterator[Finding]:
     """A view that gives sizes in another order: unlike a transpose it mixes the places, and the rows with each other."""
     told = set()
     for op in seen.ops:
-        if op.name not in VIEWS or op.line is None or op.line in told or not (op.inputs and op.outputs):
+        if op.name not in VIEWS or op.library or op.line is None or op.line in told or not (op.inputs and op.outputs):
             continue
         given, made = seen.values[op.inputs[0]], seen.values[op.outputs[0]]
         sizes, wanted = ([size for size in one.shape if size != 1] for one in (given, made))
