@@ -384,6 +384,10 @@ class Observation:
         else:
             yield from (leaf for leaf in self.leaves if leaf.requires_grad)
 
+    def stepped_by(self, each: Through) -> int | None:
+        """The first optimizer to take a step after a pass."""
+        return next((m.who for m in self.moments if m.kind == "step" and m.order > each.order), None)
+
     def weights(self, part: Part) -> list[int]:
         """The leaves of a module and of all that is in it."""
         inner = [nr for one in self.parts if part.nr in one.parents for nr in self.weights(one)]

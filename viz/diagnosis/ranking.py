@@ -11,6 +11,7 @@ _PLACE = {kind: place for place, kind in enumerate(KINDS)}
 # The left explains the right: the right is not reported if the left was found.
 EXPLAINS = {
     **{kind: {"rate-too-small"} for kind, what in KINDS.items() if what.group == 3},  # weights of nan move nowhere
+    **{kind: {"wrong-loss"} for kind in ("item", "numpy", "new-tensor")},
     "unregistered": {"not-in-optimizer"},
     "stale-optimizer": {"not-in-optimizer", "unused"},
     "used-twice": {"unused"},

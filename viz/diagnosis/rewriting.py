@@ -236,6 +236,11 @@ def _a_leaf(line: Line, finding: Finding, seen: Observation) -> str | None:
     assign = line.tree.body[0] if len(line.tree.body) == 1 else None
     if not isinstance(assign, ast.Assign) or not isinstance(assign.targets[0], (ast.Name, ast.Attribute)):
         return None
+    asked = line.call("requires_grad_")
+    if asked is not None and not asked[0].args and not asked[0].keywords:
+        call, given = asked
+        value = line.put_in(assign.value, call, line.operand(given))
+        return line.put(assign.value, f"{value}.requires_grad_()")
     return line.put(assign.value, f"{line.operand(assign.value)}.detach().requires_grad_()")
 
 

@@ -525,6 +525,47 @@ for i in range(4):
         agent.target.load_state_dict(agent.online.state_dict())
 """,
     ),
+    Broken(
+        "setup: two optimizers compared from one seed",
+        7,
+        "unseeded",
+        """
+import torch
+torch.manual_seed(0)
+x = torch.randn(40, 5)
+y = x.sum(1, keepdim=True).sin()
+def run(make):
+    model = torch.nn.Sequential(torch.nn.Linear(5, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))  #!
+    opt = make(model.parameters())
+    for _ in range(3):
+        loss = (model(x) - y).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    return loss.item()
+print(run(lambda p: torch.optim.SGD(p, lr=0.05)))
+print(run(lambda p: torch.optim.Adam(p, lr=0.01)))
+""",
+    ),
+    Broken(
+        "setup: a root mean square that overflows in half precision",
+        3,
+        "half-range",
+        """
+import torch
+torch.manual_seed(0)
+weight = torch.ones(8, requires_grad=True)
+x = (torch.randn(4, 8) * 2000).half()
+opt = torch.optim.SGD([weight], lr=0.1)
+for _ in range(3):
+    square = x.pow(2).mean(-1, keepdim=True)  #!
+    out = x * torch.rsqrt(square + 1e-6) * weight.half()
+    loss = (out.float() - 1).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
 ]
 
 HEALTHY = [
@@ -638,6 +679,21 @@ for episode in range(8):
     opt.zero_grad()
     loss.backward()
     opt.step()
+""",
+    ),
+    Healthy(
+        "setup: a leaf made by way of another",
+        """
+import torch
+torch.manual_seed(0)
+w = (torch.randn(5, 3) * 0.3).requires_grad_().to(torch.float64).detach().requires_grad_()
+x = torch.randn(20, 5, dtype=torch.float64)
+for _ in range(4):
+    loss = (x @ w - x[:, :3]).pow(2).mean()
+    loss.backward()
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+        w.grad = None
 """,
     ),
 ]

@@ -37,6 +37,18 @@ LINEAR = {
     "stack",
 }
 ARCS = {"acos", "arccos", "asin", "arcsin", "atanh", "arctanh", "acos_", "asin_", "atanh_"}
+DIVIDES = {
+    "rsqrt",
+    "div",
+    "__truediv__",
+    "true_divide",
+    "divide",
+    "reciprocal",
+    "__rtruediv__",
+    "__rdiv__",
+    "pow",
+    "__pow__",
+}
 INSIDE = "Keep its input inside: `x.clamp(-1 + 1e-6, 1 - 1e-6)`. For an angle, `T.atan2(sine, cosine)` has a slope everywhere but at 0."
 GROWS = 10.0  # how many times a loss grows over the steps before it becomes nan
 
@@ -57,14 +69,7 @@ def find(seen: Observation) -> Iterator[Finding]:
 
 def _forward(seen: Observation, each: Through, root: Seen) -> Iterator[Finding]:
     """The value before the loss where it began."""
-    value = root
-    for _ in range(len(seen.values)):
-        worse = [one for one in seen.inputs(value) if not one.finite]
-        if not worse or (value.leaf is not None and value.requires_grad):
-            break
-        if _all_masked(seen.maker(value), value, worse[0]):
-            break
-        value = worse[0]
+    value = _origin(seen, root)
     names = seen.called([value.leaf]) if value.leaf is not None else [value.name] if value.name else []
     steps = any(moment.kind in ("step", "update") for moment in seen.moments)
     if value.leaf is not None and value.requires_grad and steps:
@@ -91,6 +96,36 @@ def _forward(seen: Observation, each: Through, root: Seen) -> Iterator[Finding]:
         f"Line {op.line}, `{seen.places.code(op.line)}`: {text} It reaches the loss of line {each.line}, which is "
         f"{_said(root)}.",
         fix, names, [op.line or 0], 3, where=op.where, path=_way(seen, each, value), cut=value.nr, share=1.0,
+    )  # fmt: skip
+
+
+def _origin(seen: Observation, value: Seen) -> Seen:
+    """The first value that was not finite, of those that made `value` so."""
+    for _ in range(len(seen.values)):
+        worse = [one for one in seen.inputs(value) if not one.finite]
+        if not worse or (value.leaf is not None and value.requires_grad):
+            break
+        if _all_masked(seen.maker(value), value, worse[0]):
+            break
+        value = worse[0]
+    return value
+
+
+def behind_zeros(seen: Observation, zeros: Seen) -> Finding | None:
+    """Zeros that come from dividing by an infinity: where that infinity began."""
+    maker = seen.maker(zeros)
+    if maker is None or maker.name not in DIVIDES:
+        return None
+    infinite = next((one for one in seen.inputs(zeros) if one.peak == math.inf), None)
+    op = seen.maker(value := _origin(seen, infinite)) if infinite is not None else None
+    if op is None or not op.inputs:
+        return None
+    kind, text, fix = _explain(seen, op, value)
+    return Finding(
+        kind, op.line, False,
+        f"Line {op.line}, `{seen.places.code(op.line)}`: {text} Line {maker.line}, `{seen.places.code(maker.line)}`, divides by that infinity: the "
+        "result is 0 everywhere, and no gradient passes.",
+        fix, [value.name] if value.name else [], [op.line or 0, maker.line or 0], 3, where=op.where, path=[value.nr, zeros.nr], cut=value.nr, share=1.0,
     )  # fmt: skip
 
 

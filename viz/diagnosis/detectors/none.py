@@ -163,6 +163,8 @@ def _without_gradient(seen: Observation) -> Iterator[Finding]:
         wanted = leaf.held or (leaf.requires_grad and not any(each.held for each in seen.leaves))
         if not leaf.requires_grad and leaf.frozen_at is None and not leaf.held:
             continue
+        if _on_the_way_to_a_leaf(seen, leaf):
+            continue
         if leaf in handed_out:
             through = [each for each in passes if each.kind == "backward"]
         else:
@@ -179,6 +181,14 @@ def _without_gradient(seen: Observation) -> Iterator[Finding]:
     if failed is not None and not any(leaf.requires_grad for _, leaves in cuts.values() for leaf in leaves):
         yield from _never_asked(seen, failed, cuts)
     yield from _unused(seen, unused, len(trained))
+
+
+def _on_the_way_to_a_leaf(seen: Observation, leaf: Leaf) -> bool:
+    """Whether a leaf without a name only served to make another one that learns: `t.requires_grad_().to(d).detach().requires_grad_()`."""
+    if leaf.name or leaf.held or leaf.holder is not None or not leaf.values:
+        return False
+    learning = (nr for other in seen.leaves if other.gradients for nr in other.values)
+    return not seen.above(learning, past_leaves=True).isdisjoint(leaf.values)
 
 
 def _only_handed_out(seen: Observation, leaf: Leaf) -> bool:
@@ -226,7 +236,7 @@ def _constant_terms(seen: Observation) -> Iterator[Finding]:
     ways = links(seen) if seen.steps and passes else {}
     told: set[int | None] = set()
     for each in last.values() if seen.steps else ():
-        stepping = _stepped_by(seen, each)
+        stepping = seen.stepped_by(each)
         learning = {nr for leaf in seen.trained() if stepping is None or stepping in leaf.held for nr in leaf.values}
         for op, term in _added(seen, each.roots[0], ways):
             cut = _cut_of_term(seen, op, term, learning, ways)
@@ -296,7 +306,7 @@ def _below(seen: Observation, nr: int) -> list[Ran]:
 
 def _cut(seen: Observation, leaf: Leaf, passes: list[Through], ways: dict[int, list[int]]) -> Cut | None:
     best: Cut | None = None
-    own = [each for each in passes if leaf.held and _stepped_by(seen, each) in leaf.held]
+    own = [each for each in passes if leaf.held and seen.stepped_by(each) in leaf.held]
     for each in [*own, *(each for each in passes if each not in own)]:
         if best is not None and each not in own and own:
             break
@@ -329,11 +339,6 @@ def _nearest_cut(seen: Observation, leaf: Leaf, root: int, ways: dict[int, list[
             break
         passed |= fresh
     return first
-
-
-def _stepped_by(seen: Observation, each: Through) -> int | None:
-    """The first optimizer to take a step after a pass."""
-    return next((m.who for m in seen.moments if m.kind == "step" and m.order > each.order), None)
 
 
 def _along(seen: Observation, path: list[int], ways: dict[int, list[int]]) -> Cut | None:

@@ -265,7 +265,8 @@ def _by_all(seen: Observation, lost: list[Leaf], optimizer: int) -> str:
 
 def _rate(seen: Observation) -> Iterator[Finding]:
     steps = [moment for moment in seen.moments if moment.kind == "step" and not moment.empty]
-    losses = [each.loss for each in seen.passes if each.loss is not None and each.kind == "backward"]
+    passes = [each for each in seen.passes if each.loss is not None and each.kind == "backward"]
+    stepping = {each.nr: seen.stepped_by(each) for each in passes} if len(seen.optimizers) > 1 else {}
     lines = {each.line for each in seen.passes if each.kind == "backward"}
     rated = [held for held in seen.optimizers if held.rate is not None and any(step.who == held.nr for step in steps)]
     for held in rated:
@@ -274,6 +275,8 @@ def _rate(seen: Observation) -> Iterator[Finding]:
         if not moved or len(own) < 2 or held.rate is None or len(moved) < len(own) or _arrived(seen, held):
             continue
         near = max(moved)
+        before = [each for each in passes if stepping.get(each.nr) == held.nr]
+        losses = [each.loss or 0.0 for each in before or passes]
         rates = [step.rate for step in own if step.rate is not None]
         still = len(losses) > 1 and abs(losses[-1] - losses[0]) <= STILL * abs(losses[0])
         if near < SMALL and (shrunk := _shrunk(seen)) is not None:
@@ -285,7 +288,7 @@ def _rate(seen: Observation) -> Iterator[Finding]:
                 share=0.8,
             )  # fmt: skip
         elif (
-            near < SMALL and abs(losses[0]) > LEARNT and (still or (rates and rates[-1] <= rates[0]))
+            near < SMALL and losses and abs(losses[0]) > LEARNT and (still or (rates and rates[-1] <= rates[0]))
         ):  # a warm-up begins small, and rises
             asleep = bool(seen.schedules) and not any(rates)  # a rate of 0 that a scheduler set
             line = seen.schedules[-1][1] if asleep else seen.given_in(held, held.rate)
@@ -300,6 +303,7 @@ def _rate(seen: Observation) -> Iterator[Finding]:
             )  # fmt: skip
         yield from _decayed(seen, held, own)
         yield from _eaten(seen, held, own)
+    losses = [each.loss or 0.0 for each in passes]
     if len(losses) >= 3 and len(lines) == 1 and all(math.isfinite(loss) for loss in losses):
         grows = sum(b > a for a, b in itertools.pairwise(losses))
         grown = LARGE if len(losses) >= 5 else AT_ONCE

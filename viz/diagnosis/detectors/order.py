@@ -145,7 +145,7 @@ def _of_another_loss(seen: Observation) -> Iterator[Finding]:
         if lost is None:
             continue
         line = passes[0].line
-        name = lost.name or f"the loss of line {lost.line}"
+        name = lost.name or "a number"
         yield Finding(
             "wrong-loss", line, True,
             f"Line {line}, `{seen.places.code(line)}`, goes back from a loss that {listed(seen.called(held.leaves))} had no part in. What they computed "

@@ -359,11 +359,7 @@ def _repeated(seen: Observation) -> Iterator[Finding]:
 
 def _unseeded(seen: Observation) -> Iterator[Finding]:
     """The same lines trained twice, the same model from other random numbers: what differs is not what was changed."""
-    runs: dict[int, list[Held]] = {}
-    for held in seen.optimizers:
-        if held.line is not None and held.made_here:
-            runs.setdefault(held.line, []).append(held)
-    for line, found in runs.items():
+    for line, found in _runs(seen):
         first, second = found[0], found[-1]
         turns = [m.who for m in seen.moments if m.kind == "step" and m.who in (first.nr, second.nr)]
         if turns != sorted(turns):
@@ -379,6 +375,8 @@ def _unseeded(seen: Observation) -> Iterator[Finding]:
         began = [next((e for e in seen.passes if set(held.leaves) & set(e.got)), None) for held in (first, second)]
         if began[0] is None or began[1] is None or began[0].loss is None or began[1].loss in (None, began[0].loss):
             continue
+        if first.line != second.line and (began[0].line != began[1].line or first.settings == second.settings):
+            continue  # two models of one class, for two purposes
         loaded = [write for nr in second.leaves for write in seen.leaves[nr].writes if write.name == "load_state_dict"]
         if loaded and loaded[0].after < began[1].nr:
             continue  # it goes on from a checkpoint
@@ -391,7 +389,7 @@ def _unseeded(seen: Observation) -> Iterator[Finding]:
         code = seen.places.code(maker)
         yield Finding(
             "unseeded", maker, False,
-            f"The same training ran {len(found)} times (line {line} made an optimizer each time), and line {maker}, `{code}`, drew other "
+            f"The same training ran {len(found)} times (line {line} made {'an optimizer' if first.line == line else 'a model'} each time), and line {maker}, `{code}`, drew other "
             f"random numbers each time: the first loss is {number(began[0].loss)} in one run and "
             f"{number(began[1].loss or 0.0)} in another. Part of what differs between them is chance.",
             "Seed before each run that you compare, `T.manual_seed(0)`, and give a shuffling loader its own generator; or average over "
@@ -409,6 +407,19 @@ def _kinds(seen: Observation, held: Held) -> list[str]:
         for nr in seen.parts[holder].parents
     }
     return sorted(part.kind for part in seen.parts if around & set(part.parents))
+
+
+def _runs(seen: Observation) -> Iterator[tuple[int, list[Held]]]:
+    """Optimizers that one line made, and those of models that one line made: what may be several runs of one training."""
+    by_line: dict[int, list[Held]] = {}
+    by_model: dict[int, list[Held]] = {}
+    for held in seen.optimizers:
+        if held.line is not None and held.made_here and held.leaves:
+            by_line.setdefault(held.line, []).append(held)
+            if (model := seen.leaves[held.leaves[0]].line) is not None:
+                by_model.setdefault(model, []).append(held)
+    yield from by_line.items()
+    yield from ((line, found) for line, found in by_model.items() if len({held.line for held in found}) > 1)
 
 
 def _own_generator(seen: Observation) -> bool:

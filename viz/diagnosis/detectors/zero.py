@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from viz.diagnosis.detectors.families import TURNS, source
+from viz.diagnosis.detectors.finite import behind_zeros
 from viz.diagnosis.detectors.weights import outweighs
 from viz.diagnosis.finding import Finding, listed, number
 from viz.diagnosis.observation import Leaf, Moment, Observation, Ran, Seen, Through
@@ -249,6 +250,8 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
         if (writer := outweighs(seen, given)) is not None:
             line, lines = writer, [writer, *lines]
             text += f" That comes from the weights, which line {writer}, `{seen.places.code(writer)}`, made so large."
+    elif op.name in PRODUCTS and (infinite := _divided_by_infinity(seen, op, given)) is not None:
+        return infinite
     elif op.name in PRODUCTS and (zero := _zero_factor(seen, op, given)) is not None:
         kind = "times-zero"
         what, source, weight = zero
@@ -333,6 +336,15 @@ def _zero_factor(seen: Observation, op: Ran, given: Seen) -> tuple[str, int | No
             return other.name or f"the tensor of line {other.line}", first.line, None
     if any(item == 0 and not isinstance(item, bool) for item in op.options.values()):
         return "the number 0", None, None
+    return None
+
+
+def _divided_by_infinity(seen: Observation, op: Ran, given: Seen) -> Finding | None:
+    """The cause, if a factor of a product is 0 because something was divided by an infinity."""
+    for nr in op.inputs:
+        other = seen.values[nr]
+        if other.nr != given.nr and other.peak == 0 and (first := _first_zero(seen, other)) is not None:
+            return behind_zeros(seen, first)
     return None
 
 
