@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Any
 
+from ..core.tensor import Tensor
 from .module import Module
 from .parameter import Parameter
 
@@ -186,7 +187,7 @@ class ModuleDict(_ByName):
 
 
 class ParameterDict(_ByName):
-    """A dictionary of parameters, which `parameters()` finds. Tensors become parameters.
+    """A dictionary of parameters, which `parameters()` finds. Tensors become parameters; other values stay what they are.
 
     >>> import tinygrad_edu as T
     >>> weights = T.nn.ParameterDict({"left": T.zeros(2), "right": T.zeros(3)})
@@ -195,21 +196,51 @@ class ParameterDict(_ByName):
     """
 
     def __init__(self, parameters: Any = None) -> None:
-        super().__init__(parameters)
+        Module.__init__(self)
+        self._keys: dict[str, None] = {}
+        if parameters is not None:
+            self.update(parameters)
 
     def _held(self) -> dict[str, Any]:
-        return self._parameters
+        return {key: getattr(self, key) for key in self._keys}
 
     def __setitem__(self, key: str, value: Any) -> None:
-        self._parameters.pop(key, None)
-        self.register_parameter(key, _parameter(value))
+        if not isinstance(key, str):
+            raise TypeError(f"the key of a parameter is a string, but got {key!r}")
+        self._keys[key] = None
+        setattr(self, key, _parameter(value))
+
+    def __delitem__(self, key: str) -> None:
+        del self._keys[key]
+        delattr(self, key)
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._keys)
+
+    def copy(self) -> ParameterDict:
+        """Another dictionary of the same parameters."""
+        return ParameterDict(self._held())
+
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+        """A dictionary with one value for all keys."""
+        return ParameterDict(dict.fromkeys(keys, default))
+
+    def __or__(self, other: Mapping[str, Any]) -> ParameterDict:
+        return ParameterDict({**self, **other})
+
+    def __ror__(self, other: Mapping[str, Any]) -> ParameterDict:
+        return ParameterDict({**other, **self})
+
+    def __ior__(self, other: Mapping[str, Any]) -> ParameterDict:
+        self.update(other)
+        return self
 
     def extra_repr(self) -> str:
-        return _list_of(self._parameters, lambda p: p.type())
+        return _list_of(self._held().items(), lambda p: p.type())
 
 
 class ParameterList(Module):
-    """A list of parameters, which `parameters()` finds. Tensors become parameters.
+    """A list of parameters, which `parameters()` finds. Tensors become parameters; other values stay what they are.
 
     >>> import tinygrad_edu as T
     >>> scales = T.nn.ParameterList([T.ones(2), T.ones(3)])
@@ -217,17 +248,21 @@ class ParameterList(Module):
     [(2,), (3,)]
     """
 
-    def __init__(self, values: Iterable[Any] = ()) -> None:
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
-        self.extend(values)
+        self._size = 0
+        self.extend(() if values is None else values)
 
     def append(self, value: Any) -> ParameterList:
         """Add a parameter at the end."""
-        self.register_parameter(str(len(self)), _parameter(value))
+        self._size += 1
+        self[self._size - 1] = value
         return self
 
     def extend(self, values: Iterable[Any]) -> ParameterList:
         """Add parameters at the end."""
+        if not isinstance(values, Iterable) or isinstance(values, Tensor):
+            raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
         for value in values:
             self.append(value)
         return self
@@ -235,28 +270,38 @@ class ParameterList(Module):
     __iadd__ = extend
 
     def __len__(self) -> int:
-        return len(self._parameters)
+        return self._size
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._parameters.values())
+        return (self[index] for index in range(len(self)))
+
+    def _key(self, index: int) -> str:
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"index {index} is out of range")
+        return str(index % len(self))
 
     def __getitem__(self, index: int | slice) -> Any:
-        found: Any = list(self._parameters.values())[index]
-        return type(self)(found) if isinstance(index, slice) else found
+        if isinstance(index, slice):
+            return type(self)([self[one] for one in range(*index.indices(len(self)))])
+        return getattr(self, self._key(index))
 
     def __setitem__(self, index: int, value: Any) -> None:
-        self._parameters[list(self._parameters)[index]] = _parameter(value)
+        setattr(self, self._key(index), _parameter(value))
 
     def extra_repr(self) -> str:
-        return _list_of(self._parameters, lambda p: p.dtype)
+        return _list_of(enumerate(self), lambda p: p.dtype)
 
 
-def _parameter(value: Any) -> Parameter:
-    return value if isinstance(value, Parameter) else Parameter(value)
+def _parameter(value: Any) -> Any:
+    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
-def _list_of(parameters: dict[str, Any], kind: Any) -> str:
+def _list_of(held: Iterable[tuple[Any, Any]], kind: Any) -> str:
     lines = []
-    for name, p in parameters.items():
-        lines.append(f"  ({name}): Parameter containing: [{kind(p)} of size {'x'.join(map(str, p.shape))}]")
+    for name, p in held:
+        if isinstance(p, Tensor):
+            what = "Parameter" if isinstance(p, Parameter) else "Tensor"
+            lines.append(f"  ({name}): {what} containing: [{kind(p)} of size {'x'.join(map(str, p.shape))}]")
+        else:
+            lines.append(f"  ({name}): Object of type: {type(p).__name__}")
     return "\n".join(lines)

@@ -133,6 +133,9 @@ class Optimizer:
         for group in groups:
             self.add_param_group(group)
 
+    def _patch_step_function(self) -> None:
+        """Nothing to do: the step of each subclass has its hooks already. Libraries call this after they skip `__init__`."""
+
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters with their own settings: `{"params": …, "lr": …}`. A pair (name, parameter) gives a parameter a name."""
         if not isinstance(param_group, dict):
