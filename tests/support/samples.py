@@ -236,6 +236,7 @@ ACTIVATION = [
     S("F.elu(a, 0.5)", a=M),
     S("F.selu(a)", a=M),
     S("F.celu(a, 0.5)", a=M),
+    S("F.celu(a, 2.0)", a=KINKS),
     S("F.gelu(a)", a=within(-4, 4, 5, 5)),
     S("F.gelu(a)", a=()),
     S("F.gelu(a, approximate='tanh')", a=within(-4, 4, 5, 5)),
@@ -1267,7 +1268,7 @@ NO_NUMERICAL_CHECK = {
         [
             "a.abs()", "a.sign()", "a.sgn()", "a.round()", "a.clamp(-0.5, 1.0)", "a.clamp(min=0.5)", "a.clamp(max=0.5)",
             "a.clamp_min(0.5)", "a.clamp_max(0.5)", "T.maximum(a, b)", "T.minimum(a, b)", "F.relu(a)",
-            "F.leaky_relu(a, 0.2)", "F.elu(a)", "F.hardtanh(a)", "F.softshrink(a)", "a.max()", "a.min()",
+            "F.leaky_relu(a, 0.2)", "F.elu(a)", "F.celu(a, 2.0)", "F.hardtanh(a)", "F.softshrink(a)", "a.max()", "a.min()",
             "a.max(0, keepdim=True)", "a.amax()", "a.cummax(1)",
         ],
         "the inputs are at kinks, jumps or ties, where PyTorch takes one slope of several",

@@ -52,7 +52,8 @@ class Celu(Op):
     @in_blocks
     def grad_self(grad, self, alpha):
         negative = self <= 0
-        return where(negative, grad * exp(where(negative, self, 0.0) / alpha), grad)
+        below = where(self < 0, self, 0.0) / alpha
+        return where(negative, grad * exp(below), grad)
 
     jvp = elementwise
 
