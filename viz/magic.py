@@ -119,18 +119,23 @@ class Cell(Recorder):
         if len(self._written) == len(recording.source):
             recording.source = self._written
         if self.raised is not None:
-            frames = []
-            trace = self.raised.__traceback__
-            while trace is not None:
-                frames.append(trace)
-                trace = trace.tb_next
-            own = [place for place, each in enumerate(frames) if self.source.owns(each.tb_frame)]
-            if own and isinstance(self.raised, KeyboardInterrupt):
-                # Our own frames, and an exception that they were handling, have nothing to do with the cell.
-                frames[own[-1]].tb_next = None
-                self.raised.__context__ = None
-            self.raised = self.raised.with_traceback(frames[own[0]] if own else None)  # so that it starts in the cell
+            self.raised = _from_the_cell(self.raised, self.source)
         return recording
+
+
+def _from_the_cell(raised: BaseException, source: Source) -> BaseException:
+    """An error whose traceback starts in the cell: our frames above it have nothing to do with it."""
+    frames = []
+    trace = raised.__traceback__
+    while trace is not None:
+        frames.append(trace)
+        trace = trace.tb_next
+    own = [place for place, each in enumerate(frames) if source.owns(each.tb_frame)]
+    if own and isinstance(raised, KeyboardInterrupt):
+        # Neither do those that it interrupted below the cell, and an exception that they were handling.
+        frames[own[-1]].tb_next = None
+        raised.__context__ = None
+    return raised.with_traceback(frames[own[0]] if own else None)
 
 
 @magics_class
@@ -196,7 +201,7 @@ class AutogradMagics(Magics):
         display(report)
         raised = run.raised or running.raised
         if raised is not None:
-            raise raised
+            raise _from_the_cell(raised, source)
         return running.result
 
     def _python(self, text: str, magic: str) -> str:

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import traceback
 import tracemalloc
 from collections.abc import Iterator
 
@@ -353,7 +354,9 @@ def test_what_a_diagnosed_cell_raises_is_raised_after_its_report(shell, shown):
     assert isinstance(ran.error_in_exec, RuntimeError)
     assert shown[0].findings[0].kind == "requires-grad-off"
     assert shown[0].error["line"] == 3  # as in the traceback below it: the magic is line 1
-    assert ran.error_in_exec.__traceback__ is not None
+    files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(ran.error_in_exec.__traceback__)]
+    magic = next(place for place, file in enumerate(files) if file.endswith("magic.py"))
+    assert files[magic + 1].startswith("<ipython-input")  # the traceback starts in the cell
 
 
 def test_a_diagnosed_cell_that_is_not_python_is_refused(shell, shown):
