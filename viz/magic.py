@@ -101,6 +101,7 @@ class Cell(Recorder):
                 value = compile(ast.Expression(last.value), self.source.filename, "eval", dont_inherit=True)
                 self.result = interruptible(lambda: eval(value, namespace))
         except KeyboardInterrupt as stopped:
+            self.let_go(stopped)
             self.raised = stopped  # the picture shows what happened until then
         finally:
             if lent and before is missing:

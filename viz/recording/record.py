@@ -157,8 +157,11 @@ class Recorder:
                     start = lambda: interruptible(lambda: function(module, **given))  # noqa: E731
                 sys.settrace(self._watch.trace)
                 try:
-                    with self._watch.mode:
-                        start()
+                    self._watch.mode.__enter__()
+                    start()
+                except KeyboardInterrupt as stopped:
+                    self.let_go(stopped)
+                    raise
                 finally:
                     sys.settrace(before)
                     self.engine.take_off(self._watch.mode)
@@ -167,6 +170,13 @@ class Recorder:
             finally:
                 module.set_grad_enabled(grad_was_on)
         return self._finish(output.getvalue())
+
+    def let_go(self, stopped: KeyboardInterrupt) -> None:
+        """Clear the engine's frames that an interrupt stopped: PyTorch may have lent the mode out there, and puts it back then."""
+        for frame, _ in traceback.walk_tb(stopped.__traceback__):
+            if not self.source.owns(frame):
+                with contextlib.suppress(RuntimeError):  # it still runs: one of ours
+                    frame.clear()
 
     def _finish(self, stdout: str) -> Recording:
         watch = self._watch
