@@ -123,7 +123,7 @@ def test_no_two_modules_need_each_other_to_be_imported() -> None:
 
 # Of `tinygrad_edu`: each may use those before it, also inside functions. What is not named here stands above all of them.
 STOREYS = [
-    "dtypes promotion refusals return_types compat.absent compat.homes compat.later",
+    "array dtypes promotion refusals return_types compat.absent compat.homes compat.later",
     "core",
     "tensor complexes bfloat16s autocasting overrides",
     "autograd",

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import dtypes
+from .array.companions import GO_ON, Companion, companions
 from .core.state import everywhere, thread
 from .core.tensor import Tensor
 
@@ -92,9 +93,15 @@ def as_now() -> Region:
 
 def switch(enabled: bool) -> None:
     """Turn autocast on or off in this thread."""
-    if enabled:
+    if enabled and not seen.one:
         seen.one = everywhere.modes_seen = True
+        companions.insert(0, _Autocast())
     local.enabled = enabled
+
+
+class _Autocast(Companion):
+    def call(self, call: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return run(call, name, args, kwargs) if applies(name, kwargs) else GO_ON
 
 
 def applies(name: str, kwargs: dict[str, Any]) -> bool:

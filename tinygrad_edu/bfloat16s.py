@@ -13,44 +13,21 @@ flags that ops and public functions read anyway, and has the plans of all ops ma
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
 from . import dtypes
+from .array.companions import GO_ON, Companion, companions
 from .core.op import Op
-from .core.state import everywhere
-from .core.tensor import Tensor
+from .core.plan import NUMBER, TENSOR, WANTED
+from .core.state import everywhere, thread
+from .core.tensor import Tensor, wrap
 
-__all__ = ["accept", "check", "computed", "holds", "met", "narrow", "refuse", "wide"]
+__all__ = ["accept", "computed", "holds", "narrow", "refuse", "wide"]
 
-
-class _Met:
-    """Whether a bfloat16 tensor exists or has existed."""
-
-    __slots__ = ("one",)
-
-    def __init__(self) -> None:
-        self.one = False
-
-
-met = _Met()
-
-
-def meet() -> None:
-    """From now on ops and public functions look for bfloat16."""
-    if not met.one:
-        met.one = everywhere.modes_seen = True
-        everywhere.now("bfloat16 tensors", True)
-        kinds: list[type[Op]] = [Op]
-        for kind in kinds:  # which grows on the way
-            kinds += kind.__subclasses__()
-            if "_plans" in vars(kind):
-                kind._plans.clear()
-
-
-dtypes.on_bfloat16 = meet
 
 # The public functions and methods that accept bfloat16 tensors.
 _accepted: set[str] = set()
@@ -59,12 +36,6 @@ _accepted: set[str] = set()
 def accept(names: str) -> None:
     """Let the functions with these names, separated by spaces, accept bfloat16 tensors."""
     _accepted.update(names.split())
-
-
-def check(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Refuse a call of a public function with a bfloat16 tensor that it is not tested with."""
-    if met.one and name not in _accepted and (holds(args) or holds(kwargs.values())):
-        refuse(name)
 
 
 def holds(values: Iterable[Any]) -> bool:
@@ -175,3 +146,104 @@ def addend(p: np.ndarray, number: float) -> float:
 def _rounded(x: Any) -> Any:
     """A number beside a tensor, rounded."""
     return narrow(x) if isinstance(x, np.ndarray) and not x.ndim else x
+
+
+class _BFloat16(Companion):
+    """What ops and public functions ask about bfloat16."""
+
+    kind = "V"
+
+    def call(self, call: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if name not in _accepted and (holds(args) or holds(kwargs.values())):
+            refuse(name)
+        return GO_ON
+
+    def holds(self, values: Iterable[Any]) -> bool:
+        return holds(values)
+
+    def refuse(self, name: str) -> NoReturn:
+        refuse(name)
+
+    def forward_of(self, op: Any, forward: Callable[..., Any]) -> Callable[..., Any]:
+        return functools.partial(computed, op)
+
+    def recorded(
+        self, op: Any, state: Any, inputs: Sequence[Any], settings: dict[str, Any], outs: Sequence[Any], node: Any
+    ) -> Any:
+        """Record the run if `apply` has not: it looks for NumPy's own floating-point types."""
+        if not (holds(inputs) or holds(outs)):
+            return node
+        if any(isinstance(x, Tensor) and x._tangent is not None for x in inputs):
+            self.pushed(op, inputs)
+        if node is None and state.recording and holds(outs):
+            pattern = 1
+            for x in inputs:
+                pattern = pattern << 2 | (
+                    NUMBER if not isinstance(x, Tensor) else WANTED if x.requires_grad else TENSOR
+                )
+            plan = op._plans.get(pattern) or op._planned(pattern)
+            node = plan.record(inputs, settings, outs) if plan.records else None
+        for number, out in enumerate(outs[: op.visible_outputs]):
+            if node is not None and number not in op.non_differentiable and out._data.dtype.kind == "V":
+                out._grad_fn, out.output_nr, out._requires_grad = node, number, True
+        if node is not None:
+            node._companion = self
+        return node
+
+    def written(self, node: Any, inputs: Sequence[Any]) -> None:
+        if holds(inputs):
+            node._companion = self
+
+    def pushed(self, op: Any, inputs: Sequence[Any]) -> None:
+        if holds(inputs):
+            refuse(op if isinstance(op, str) else f"forward mode of {name_of(op)}")
+
+    def run(self, node: Any, grads: list[Any], wanted: Sequence[bool] | None) -> Sequence[Any]:
+        way = node.of_bfloat16
+        if way is not None and way.fused:
+            return node._run_rules([wide(grad) for grad in grads], False, wanted, wide)  # type: ignore[no-any-return]
+        return _op_by_op(node, grads, wanted)
+
+
+def _op_by_op(node: Any, grads: Sequence[Any], wanted: Sequence[bool] | None) -> Sequence[Any]:
+    """The rules with Tensors, as under `create_graph`, and unrecorded: each of their ops rounds what it computes."""
+    state = thread.state
+    mode, modes = state.grad_enabled, state.modes
+    state.grad_enabled, state.modes = False, []
+    try:
+        tensors = [None if grad is None else wrap(np.asarray(grad)) for grad in grads]
+        results = [_plain(result) for result in node._run(tensors, True, wanted)]
+    finally:
+        state.grad_enabled, state.modes = mode, modes
+    # The engine may have to sum them: in float32, and it rounds what it has summed.
+    fits = zip(results, node._next, node._next_output, strict=True)
+    return [
+        r if r is None or receiver is None or r.shape == receiver._outputs[nr][0] else wide(r)
+        for r, receiver, nr in fits
+    ]
+
+
+def _plain(value: Any) -> Any:
+    """The array of a Tensor, or the number of a 0-d one."""
+    if isinstance(value, Tensor):
+        return value._data if value._data.ndim else value._data[()]
+    return value
+
+
+_companion = _BFloat16()
+
+
+def meet() -> None:
+    """From now on ops and public functions look for bfloat16."""
+    if _companion not in companions:
+        companions.append(_companion)
+        everywhere.modes_seen = True
+        everywhere.now("bfloat16 tensors", True)
+        kinds: list[type[Op]] = [Op]
+        for kind in kinds:  # which grows on the way
+            kinds += kind.__subclasses__()
+            if "_plans" in vars(kind):
+                kind._plans.clear()
+
+
+dtypes.on_bfloat16 = meet

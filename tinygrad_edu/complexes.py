@@ -12,38 +12,19 @@ flags that ops and public functions read anyway.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
 from . import dtypes
+from .array.companions import GO_ON, Companion, companions
+from .core.plan import NUMBER, TENSOR, WANTED
 from .core.state import everywhere
 from .core.tensor import Tensor
 
-__all__ = ["accept", "check", "holds", "met", "refuse"]
+__all__ = ["accept", "holds", "refuse"]
 
-
-class _Met:
-    """Whether a complex tensor exists or has existed."""
-
-    __slots__ = ("one",)
-
-    def __init__(self) -> None:
-        self.one = False
-
-
-met = _Met()
-
-
-def meet() -> None:
-    """From now on ops and public functions check whether a tensor is complex."""
-    if not met.one:
-        met.one = everywhere.modes_seen = True
-        everywhere.now("complex tensors", True)
-
-
-dtypes.on_complex = meet
 
 # The public functions and methods that accept complex tensors.
 _accepted: set[str] = set()
@@ -52,12 +33,6 @@ _accepted: set[str] = set()
 def accept(names: str) -> None:
     """Let the functions with these names, separated by spaces, accept complex tensors."""
     _accepted.update(names.split())
-
-
-def check(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Refuse a call of a public function with a complex tensor that it has no rule for."""
-    if met.one and name not in _accepted and (holds(args) or holds(kwargs.values())):
-        refuse(name)
 
 
 def holds(values: Iterable[Any]) -> bool:
@@ -81,3 +56,62 @@ def refuse(name: str) -> NoReturn:
         f"{name} is not built for complex tensors. Work with the real and the imaginary part as two real tensors (z.real and "
         "z.imag, or view_as_real(z)), or run the program on PyTorch."
     )
+
+
+class _Complex(Companion):
+    """What ops and public functions ask about complex tensors."""
+
+    kind = "c"
+
+    def call(self, call: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if name not in _accepted and (holds(args) or holds(kwargs.values())):
+            refuse(name)
+        return GO_ON
+
+    def holds(self, values: Iterable[Any]) -> bool:
+        return holds(values)
+
+    def refuse(self, name: str) -> NoReturn:
+        refuse(name)
+
+    def rules_for(self, op: Any, inputs: Sequence[Any], outs: Sequence[Any]) -> Any:
+        if not _takes_part(inputs, outs):
+            return op
+        rules = op.of_complex
+        if rules is None:
+            refuse(op._name.rpartition("::")[2].rstrip("0123456789").removesuffix("Backward"))
+        return rules
+
+    def recorded(
+        self, op: Any, state: Any, inputs: Sequence[Any], settings: dict[str, Any], outs: Sequence[Any], node: Any
+    ) -> Any:
+        """Record the run by the rules for complex numbers, in place of what `apply` has recorded."""
+        if not _takes_part(inputs, outs):
+            return node
+        pattern = 1
+        for x in inputs:
+            pattern = pattern << 2 | (NUMBER if not isinstance(x, Tensor) else WANTED if x.requires_grad else TENSOR)
+        plan = op._plans.get(pattern) or op._planned(pattern)
+        node = plan.record(inputs, settings, outs) if plan.records and state.recording else None
+        for number, out in enumerate(outs[: op.visible_outputs]):
+            takes_part = node is not None and number not in op.non_differentiable and out._data.dtype.kind in "fc"
+            out._grad_fn, out.output_nr, out._requires_grad = (node, number, True) if takes_part else (None, 0, False)
+        return node
+
+
+def _takes_part(inputs: Sequence[Any], outs: Sequence[Any]) -> bool:
+    return holds(inputs) or any(out._data.dtype.kind == "c" for out in outs)
+
+
+_companion = _Complex()
+
+
+def meet() -> None:
+    """From now on ops and public functions check whether a tensor is complex."""
+    if _companion not in companions:
+        companions.insert(0, _companion)
+        everywhere.modes_seen = True
+        everywhere.now("complex tensors", True)
+
+
+dtypes.on_complex = meet

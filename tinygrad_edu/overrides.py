@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from . import autocasting, bfloat16s, complexes
+from .array.companions import GO_ON, asked
 from .compat.absent import refuse_tensors_of_pytorch
 from .core.state import everywhere, thread
 from .core.state import standing_modes as standing
@@ -72,10 +72,8 @@ def overridable(function: Callable[..., Any], name: str | None = None) -> Callab
         if everywhere.modes_seen:
             if thread.state.modes:
                 return dispatch(call, args, kwargs)
-            if autocasting.applies(call.__name__, kwargs):
-                return autocasting.run(call, call.__name__, args, kwargs)
-            complexes.check(call.__name__, args, kwargs)
-            bfloat16s.check(call.__name__, args, kwargs)
+            if (result := asked(call, call.__name__, args, kwargs)) is not GO_ON:
+                return result
         try:
             return function(*args, **kwargs)
         except Exception:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import bfloat16s
+from ..array.companions import companions
 from ..core.state import everywhere, thread
 from ..core.tensor import Tensor, wrap
 from . import grad_mode
@@ -117,8 +117,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
     for name, t in (("primal", tensor), ("tangent", tangent)):
-        if t._data.dtype.kind == "V":
-            bfloat16s.refuse("make_dual")
+        for companion in companions:
+            companion.pushed("make_dual", (t,))
         if t._data.dtype.kind not in "fc":
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
     if level not in (None, 0) or not _state.open:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..complexes import met
+from ..array.companions import companions
 from ..core.state import quiet
 from ..tensor import Tensor, wrap
 from . import engine, forward_ad
@@ -85,7 +85,7 @@ def gradcheck(
         "Setting check_batched_forward_grad=True requires check_forward_ad to be True",
     )
     _refuse_unbuilt(bool(masked))
-    func, arguments = _in_reals(func, _as_tuple(inputs)) if met.one else (func, _as_tuple(inputs))
+    func, arguments = _in_reals(func, _as_tuple(inputs)) if companions else (func, _as_tuple(inputs))
     check = _Check(func, arguments, eps, atol, rtol, nondet_tol)
     try:
         check.run(check_backward_ad, check_forward_ad, fast_mode, check_undefined_grad)

@@ -39,7 +39,7 @@ class Distribution:
     _validate_args = __debug__
 
     def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None) -> None:
-        if bfloat16s.met.one and bfloat16s.holds(vars(self).values()):
+        if bfloat16s.holds(vars(self).values()):
             bfloat16s.refuse(type(self).__name__)
         self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
         if validate_args is not None:

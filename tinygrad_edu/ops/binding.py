@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import autocasting, bfloat16s, complexes, core, dtypes, overrides
+from .. import core, dtypes, overrides
+from ..array.companions import GO_ON, asked
 from ..compat import absent
 from ..core.state import everywhere, thread
 from ..overrides import overridable
@@ -127,10 +128,8 @@ def _unusual_operands(call: Callable[..., Any], function: Callable[..., Any], se
             dtypes.on_complex()
     if modes:
         return overrides.dispatch(call, (self, other), {})
-    if autocasting.applies(call.__name__, {}):
-        return autocasting.run(call, call.__name__, (self, other), {})
-    complexes.check(call.__name__, (self, other), {})
-    bfloat16s.check(call.__name__, (self, other), {})
+    if (result := asked(call, call.__name__, (self, other), {})) is not GO_ON:
+        return result
     return function(self, other)
 
 
@@ -154,10 +153,8 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
         if everywhere.modes_seen:
             if thread.state.modes:
                 return overrides.dispatch(call, args, kwargs)
-            if autocasting.applies(name, kwargs):
-                return autocasting.run(call, name, args, kwargs)
-            complexes.check(name, args, kwargs)
-            bfloat16s.check(name, args, kwargs)
+            if (result := asked(call, name, args, kwargs)) is not GO_ON:
+                return result
         if kwargs and "out" in kwargs:
             out = kwargs.pop("out")
             result = call(*args, **kwargs)

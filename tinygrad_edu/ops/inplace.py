@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
 
-from .. import bfloat16s
+from ..array.companions import companions
 from ..autograd import forward_ad
 from ..autograd.anomaly_mode import remember_forward
 from ..autograd.inplace import check_inplace, rebase_history, refuse_shared_memory
 from ..autograd.saved_tensor import keep_outputs, pack_all
 from ..autograd.variable import volatile
-from ..complexes import met
 from ..core.node import bump_version, gradient_edge
 from ..core.state import quiet, thread
 from ..core.tensor import Tensor, wrap
@@ -32,8 +30,8 @@ def write(op: Any, target: Tensor, others: tuple, settings: dict[str, Any]) -> T
         check_inplace(target, target.requires_grad)
         return volatile.write(lambda t, *rest, **given: write(op, t, rest, given), *inputs, **settings)
     state = thread.state
-    if met.one and op.is_complex(inputs, ()):
-        op = op.of_complex
+    for companion in companions:
+        op = companion.rules_for(op, inputs, ())
     differentiable = target._data.dtype.kind in "fcV" and op._differentiable
     record = differentiable and state.recording and any(isinstance(x, Tensor) and x.requires_grad for x in inputs)
     check_inplace(target, record)
@@ -47,7 +45,9 @@ def write(op: Any, target: Tensor, others: tuple, settings: dict[str, Any]) -> T
         arrays = promoted(arrays, op.makes_float)
     given = as_arrays(settings, op.without_gradient) if op.without_gradient else settings
     try:
-        forward = functools.partial(bfloat16s.computed, op) if bfloat16s.met.one else op.forward
+        forward = op.forward
+        for companion in companions:
+            forward = companion.forward_of(op, forward)
         result = np.asarray(quiet(forward, *arrays, **given))
     except ValueError:
         if op.promotes:
@@ -61,7 +61,8 @@ def write(op: Any, target: Tensor, others: tuple, settings: dict[str, Any]) -> T
         # Inputs are saved before the write, because a rule that uses `target` needs its old value.
         node = op._record((before, *others), settings, (target,))
         node._set_edges(edges)
-        node.met_bfloat16 = bfloat16s.met.one and bfloat16s.holds(inputs)
+        for companion in companions:
+            companion.written(node, inputs)
         packs = state.saved_hooks or state.keep_versions is not None
         if packs:
             pack_all(node, outputs=False)
@@ -69,8 +70,8 @@ def write(op: Any, target: Tensor, others: tuple, settings: dict[str, Any]) -> T
             remember_forward(node)
     pushes = forward_ad.any_tangent(inputs)
     if pushes:
-        if bfloat16s.met.one and bfloat16s.holds(inputs):
-            bfloat16s.refuse(f"forward mode of {bfloat16s.name_of(op)}")
+        for companion in companions:
+            companion.pushed(op, inputs)
         shadow = wrap(result)
         old = before if before is not target else wrap(target._data.copy())
         tangent = forward_ad.tangent_of(target)

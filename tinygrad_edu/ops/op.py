@@ -25,21 +25,20 @@ Rules ignore broadcasting: the engine sums a gradient that has the broadcast sha
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from .. import bfloat16s, complexes, core
+from .. import core
+from ..array.companions import Companion, companions
 from ..autograd import forward_ad
 from ..autograd.anomaly_mode import remember_forward
 from ..autograd.hooks import surround
 from ..autograd.inplace import make_view
 from ..autograd.saved_tensor import SavedTensor, pack, pack_all
 from ..autograd.variable import volatile
-from ..complexes import met
 from ..core.node import gradient_edge
 from ..core.plan import ASIDE, FREED, INPUT, LEAF, NAMED, NUMBER, OUTPUT, SETTING, SIZES, TENSOR, WANTED, Plan
 from ..core.state import State, everywhere, quiet, thread
@@ -75,9 +74,11 @@ class Op(core.op.Op):
     """A built-in op; authors subclass it. To the core's `Op` it adds the in-place form, forward mode, the unusual modes, and
     saved values under PyTorch's names. The module's docstring explains how to write one."""
 
-    of_complex: Any = None  # the op with the rules for complex numbers, see ops/complex_numbers/rules.py
-    of_bfloat16: Any = None  # how it computes with bfloat16, see ops/bfloat16.py
-    met_bfloat16 = False  # of a node: whether it has to do with bfloat16
+    # Declared by a companion: the op with its rules for complex numbers; how it computes with bfloat16. And, of a node, which
+    # companion runs its rules.
+    of_complex: Any = None
+    of_bfloat16: Any = None
+    _companion: Companion | None = None
     tangents_by: Any = None  # the op whose `jvp` is used in place of this one's
     jvp: Any = None  # elementwise, linear, or a function of the tangents, followed by what it needs, by name
 
@@ -155,8 +156,9 @@ class Op(core.op.Op):
     @classmethod
     def _planned(cls, pattern: int) -> Plan:
         plan = super()._planned(pattern)
-        if bfloat16s.met.one:
-            plan.forward = functools.partial(bfloat16s.computed, cls)
+        for companion in companions:
+            plan.forward = companion.forward_of(cls, plan.forward)
+        if plan.forward is not cls.forward:
             plan.is_plain = False
         return plan
 
@@ -221,11 +223,9 @@ class Op(core.op.Op):
         node: core.op.Op | None,
     ) -> None:
         op: Any = cls
-        if met.one and cls.is_complex(inputs, outs):
-            op = cls.of_complex
-            node = op._recorded_as_complex(now, inputs, settings, outs)
-        elif bfloat16s.met.one and (bfloat16s.holds(inputs) or bfloat16s.holds(outs)):
-            node = cls._recorded_as_bfloat16(now, inputs, settings, outs, node)
+        for companion in companions:
+            op = companion.rules_for(op, inputs, outs)
+            node = companion.recorded(op, now, inputs, settings, outs, node)
         if volatile.seen and volatile.reaches(inputs):
             for out in outs:
                 out._grad_fn, out.output_nr, out._requires_grad = None, 0, False
@@ -241,56 +241,6 @@ class Op(core.op.Op):
                 remember_forward(node)
         if forward_ad.any_tangent(inputs):
             push_tangents(op.tangents_by or op, inputs, settings, tuple(outs))
-
-    @classmethod
-    def is_complex(cls, inputs: Sequence[Any], outs: Sequence[Tensor]) -> bool:
-        """True if a number among inputs or outputs is complex; an op that has no rules for these raises."""
-        found = complexes.holds(inputs) or any(out._data.dtype.kind == "c" for out in outs)
-        if found and cls.of_complex is None:
-            complexes.refuse(cls._name.rpartition("::")[2].rstrip("0123456789").removesuffix("Backward"))
-        return found
-
-    @classmethod
-    def _recorded_as_complex(
-        cls, now: State, inputs: Sequence[Any], settings: dict[str, Any], outs: Sequence[Tensor]
-    ) -> core.op.Op | None:
-        """Record the run by the rules for complex numbers, in place of what `apply` has recorded."""
-        pattern = 1
-        for x in inputs:
-            pattern = pattern << 2 | (NUMBER if not isinstance(x, Tensor) else WANTED if x.requires_grad else TENSOR)
-        plan = cls._plans.get(pattern) or cls._planned(pattern)
-        node = plan.record(inputs, settings, outs) if plan.records and now.recording else None
-        for number, out in enumerate(outs[: cls.visible_outputs]):
-            takes_part = node is not None and number not in cls.non_differentiable and out._data.dtype.kind in "fc"
-            out._grad_fn, out.output_nr, out._requires_grad = (node, number, True) if takes_part else (None, 0, False)
-        return node
-
-    @classmethod
-    def _recorded_as_bfloat16(
-        cls,
-        now: State,
-        inputs: Sequence[Any],
-        settings: dict[str, Any],
-        outs: Sequence[Tensor],
-        node: Any,
-    ) -> core.op.Op | None:
-        """Record the run if `apply` has not: it looks for NumPy's own floating-point types."""
-        if forward_ad.any_tangent(inputs):
-            bfloat16s.refuse(f"forward mode of {bfloat16s.name_of(cls)}")
-        if node is None and now.recording and bfloat16s.holds(outs):
-            pattern = 1
-            for x in inputs:
-                pattern = pattern << 2 | (
-                    NUMBER if not isinstance(x, Tensor) else WANTED if x.requires_grad else TENSOR
-                )
-            plan = cls._plans.get(pattern) or cls._planned(pattern)
-            node = plan.record(inputs, settings, outs) if plan.records else None
-        for number, out in enumerate(outs[: cls.visible_outputs]):
-            if node is not None and number not in cls.non_differentiable and out._data.dtype.kind == "V":
-                out._grad_fn, out.output_nr, out._requires_grad = node, number, True
-        if node is not None:
-            node.met_bfloat16 = True
-        return node
 
     @classmethod
     def _packed(cls, value: Any) -> Any:
@@ -334,20 +284,22 @@ class Op(core.op.Op):
     # --- reading what was saved, and running the rules, in the unusual cases ------------------------------------------------
 
     def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
+        if self._companion is not None and not create_graph:
+            return self._companion.run(self, grads, wanted)
+        return self._run_rules(grads, create_graph, wanted)
+
+    def _run_rules(
+        self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None, prepared: Any = None
+    ) -> Sequence[Any]:
+        """Run the rules on what was saved, each value `prepared` by that function if one is given."""
         plan = self._plan
-        widens = False
-        if self.met_bfloat16 and not create_graph:
-            if self.of_bfloat16 is None or not self.of_bfloat16.fused:
-                return self._run_op_by_op(grads, wanted)
-            widens = True
-            grads = [bfloat16s.wide(grad) for grad in grads]
         values: Sequence[Any] = self._kept
         if plan.frees or self._around is not None:
             values = self._recorded()
             if not create_graph:
                 values = [_plain(value) for value in values]
-        if widens:
-            values = [bfloat16s.wide(value) for value in values]
+        if prepared is not None:
+            values = [prepared(value) for value in values]
         grad: Any = grads[0]
         if len(grads) > 1:
             # A rule for several outputs gets arrays even for 0-d ones, because it may combine them.
@@ -357,23 +309,6 @@ class Op(core.op.Op):
             return [None] * len(self._next)
         # Under create_graph, warnings of the ops that a rule records are suppressed too.
         return self._gradients(grad, values, wanted) if create_graph else quiet(self._gradients, grad, values, wanted)
-
-    def _run_op_by_op(self, grads: Sequence[Any], wanted: Sequence[bool] | None) -> Sequence[Any]:
-        """The rules with Tensors, as under `create_graph`, and unrecorded: each of their ops rounds what it computes."""
-        state = thread.state
-        mode, modes = state.grad_enabled, state.modes
-        state.grad_enabled, state.modes = False, []
-        try:
-            tensors = [None if grad is None else wrap(np.asarray(grad)) for grad in grads]
-            results = [_plain(result) for result in self._run(tensors, True, wanted)]
-        finally:
-            state.grad_enabled, state.modes = mode, modes
-        # The engine may have to sum them: in float32, and it rounds what it has summed.
-        fits = zip(results, self._next, self._next_output, strict=True)
-        return [
-            r if r is None or node is None or r.shape == node._outputs[nr][0] else bfloat16s.wide(r)
-            for r, node, nr in fits
-        ]
 
     def _gradients(self, grad: Any, values: Sequence[Any], wanted: Sequence[bool] | None) -> Sequence[Any]:
         """The results of the rules for the inputs that need a gradient; None for the others."""
