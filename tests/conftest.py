@@ -51,6 +51,7 @@ OUTER = [
     "widgets/test_magic.py",
     "widgets/test_explorer_memory.py",
     "widgets/test_live.py",
+    "widgets/test_explorer_sentences.py",
     "exercises/test_check.py",
     "exercises/test_dask.py",
     "exercises/test_answers_in_lessons.py",

@@ -296,7 +296,7 @@ _LATER = {
 _later = later(
     __name__,
     _LATER,
-    "PyTorch's function of this name is not built here. Compute it with NumPy on t.numpy() where no gradient is needed, write it "
+    "If PyTorch has a function of this name, it is not built here. Compute it with NumPy on t.numpy() where no gradient is needed, write it "
     "as a Function, or run the program on PyTorch.",
 )
 

@@ -152,7 +152,10 @@ class Director:
             self._set(key, "pending")
         for stage in self.stages.values():
             stage.first = {key: State(state.classes, dict(state.text)) for key, state in stage.state.items()}
-        self._close(Step("start", "Before the first line", "Nothing has run yet."))
+        if self.recording.events:
+            self._close(Step("start", "Before the first line", "Nothing has run yet."))
+        else:
+            self._close(Step("start", "No tensor", "It has run to its end and made no tensor, so there is no graph."))
 
     def _create(self, events: list[Event], phase: str = "forward") -> None:
         words = []

@@ -280,8 +280,9 @@ class _Joined:
 def _fold_box(one: Fold, graph: Graph) -> Box:
     rows = [Row("symbol", "word", "")]
     rows[0].text = rows[0].cut(one.title(graph))
-    count = f"{len(one.ops):,} ops"
-    rows.append(Row("count", "tiny", f"{count}, {len(one.leaves):,} leaves" if one.leaves else count))
+    count = f"{len(one.ops):,} op{'' if len(one.ops) == 1 else 's'}"
+    leaves = f"{len(one.leaves):,} {'leaf' if len(one.leaves) == 1 else 'leaves'}"
+    rows.append(Row("count", "tiny", f"{count}, {leaves}" if one.leaves else count))
     if scope := one.scope(graph):
         rows.append(Row("scope", "tiny", ""))
         rows[-1].text = rows[-1].cut(scope)

@@ -237,8 +237,8 @@ def account(
 
     `why` starts the sentence if no switch was changed: a program edited by hand, or an undone change.
     """
-    cause = why or _cause(was, now)
     engine = CORE if CORE in before and CORE in after and not _of_pytorch_alone(was, now) else TORCH
+    cause = why or _cause(was, now, after.get(engine))
     if engine not in before or engine not in after:
         return cause + "." if cause else ""
     effects = _effects(before[engine], after[engine])
@@ -252,19 +252,38 @@ def _of_pytorch_alone(was: dict[str, Any], now: dict[str, Any]) -> bool:
     return bool(changed) and changed <= {"device", "default_dtype"}
 
 
-def _cause(was: dict[str, Any], now: dict[str, Any]) -> str:
+def _cause(was: dict[str, Any], now: dict[str, Any], after: Recording | None) -> str:
+    """The switches that were pressed, in words. A line that was not reached did nothing: then it is said what is written."""
     told = []
+
+    def reached(item: Any) -> bool:
+        name, _, line = str(item).partition("@")
+        place = int(line or (name if name.isdigit() else (now.get("lines") or {}).get(name, 0)))
+        return after is not None and (after.error is None or place < (after.error["line"] or 0))
+
     for name in ("no_grad", "inference_mode"):
-        told += [f"Line {line} now runs under {name}" for line in _new(was, now, name)]
-        told += [f"Line {line} no longer runs under {name}" for line in _new(now, was, name)]
+        told += [f"Line {line} {_runs(reached(line))} under {name}" for line in _new(was, now, name)]
+        told += [
+            f"Line {line} no longer {'runs' if reached(line) else 'stands'} under {name}"
+            for line in _new(now, was, name)
+        ]
     for name, what, on, off in (
         ("retain_grad", ".grad", "is now kept", "is no longer kept"),
         ("detach", "", "is now cut off from its history", "is connected to its history again"),
     ):
-        told += [f"{_value(item, what)} {on}" for item in _new(was, now, name)]
-        told += [f"{_value(item, what)} {off}" for item in _new(now, was, name)]
+        told += [
+            f"{_value(item, what)} {on}" if reached(item) else f"{name}() is written for {_value(item)}"
+            for item in _new(was, now, name)
+        ]
+        told += [
+            f"{_value(item, what)} {off}" if reached(item) else f"{name}() is gone from {_value(item)}"
+            for item in _new(now, was, name)
+        ]
     for name, on in _differences(was, now, "requires_grad"):
-        told.append(f"{name} {'requires grad' if on else 'requires no grad'}")
+        if reached(name):
+            told.append(f"{name} {'requires grad' if on else 'requires no grad'}")
+        else:
+            told.append(f"requires_grad={bool(on)} is written for {name}")
     for name, value in _differences(was, now, "values"):
         old = (was.get("values") or {}).get(name)
         if value is not None and old is not None and sizes(value) != sizes(old):
@@ -302,6 +321,10 @@ def _cause(was: dict[str, Any], now: dict[str, Any]) -> str:
     if was.get("default_dtype") != now.get("default_dtype"):
         told.append(f"PyTorch makes tensors of {now.get('default_dtype') or 'its own default dtype'}")
     return ", ".join(told)
+
+
+def _runs(reached: bool) -> str:
+    return "now runs" if reached else "is put"
 
 
 def _value(item: str, what: str = "") -> str:

@@ -88,6 +88,7 @@ class Builder(Live):
         lines, made = self._program()
         recording = record("\n".join(lines), self._engine)
         error = recording.error
+        order = {name: place for place, name in enumerate([*(each["name"] for each in self.start), *made])}
         values = [
             {
                 "name": name,
@@ -96,7 +97,7 @@ class Builder(Live):
                 "start": name in {each["name"] for each in self.start},
                 "grad": number(tensor["grad"]["data"]) if tensor["grad"] else "",
             }
-            for name, tensor in recording.tensors.items()
+            for name, tensor in sorted(recording.tensors.items(), key=lambda item: order.get(item[0], 0))
         ]
         self.result = {
             "code": lines,

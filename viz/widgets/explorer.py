@@ -56,6 +56,13 @@ class _Run:
     listing: tuple[str, ...]
     owner: tuple[int, ...]
 
+    def switches(self) -> dict[str, Any]:
+        """Where every switch stands, also those that are as the program has them."""
+        own = {known.name: known.requires_grad for known in self.program.inputs}
+        wanted = {**own, **(self.state.get("requires_grad") or {})}
+        made = {name: line.first for line in self.program.lines for name in line.names}
+        return {**self.program.passes, **self.state, "requires_grad": wanted, "lines": made}
+
 
 def _as_text(value: dict[str, Any], widget: Any) -> str:
     """A large answer, sent to the browser as text, so that it is not searched for binary parts number by number."""
@@ -348,8 +355,8 @@ class Explorer(Live):
         same = before.program.source == ran.program.source
         by_hand = "" if same else rewritten(before.listing, ran.listing, ran.owner)
         return account(
-            {**before.program.passes, **before.state},
-            {**ran.program.passes, **ran.state},
+            before.switches(),
+            ran.switches(),
             before.recordings,
             ran.recordings,
             why or by_hand,

@@ -15,7 +15,7 @@ from viz.widgets.live import Live
 
 POSITIONS = 61
 SAMPLES = 400
-STEPS = (2.0, 1.0, 0.5, 0.2, 0.1, 0.01, 0.001)
+STEPS = (0.001, 0.01, 0.1, 0.2, 0.5, 1.0, 2.0)  # as a slider has them: small ones at its left
 
 
 class Slope(Live):
@@ -65,7 +65,8 @@ def slope(
         "at": [_at(f, round(position, 6), STEPS if chords else ()) for position in positions],
     }
     nearest = min(range(POSITIONS), key=lambda i: abs(positions[i] - x))
-    return Slope(table=table, index=nearest)
+    inside = [h for h in STEPS if low <= positions[nearest] - h and positions[nearest] + h <= high]
+    return Slope(table=table, index=nearest, step=STEPS.index(inside[-1]) if chords and inside else 0)
 
 
 def _at(f: Callable[[Any], Any], x: float, steps: Sequence[float]) -> dict[str, Any]:

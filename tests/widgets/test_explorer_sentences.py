@@ -1,0 +1,108 @@
+"""Each sentence of the explorer is true: every switch of every program is pressed twice, and what is said is looked up."""
+
+import re
+
+import pytest
+from support.stage_programs import PROGRAMS
+from support.switches import switches
+
+import viz
+from viz.recording.notation import number
+
+CORE = "tinygrad_edu"
+FEW = {"loop of 30"}  # programs of which one press takes a second: the switches of their first lines
+
+
+def grad(recording, name):
+    tensor = recording.tensors[name]
+    return None if tensor["grad"] is None else tensor["grad"]["data"]
+
+
+def of_line(recording, explorer, line):
+    """The ops that a line of the program ran."""
+    owner = explorer.result["owner"]
+    return [op for op in recording.graph.ops.values() if op.line is not None and owner[op.line - 1] == line]
+
+
+def made_at(recording, explorer, name, line=None):
+    """The values that have a name; with `line`, those that this line of the program made."""
+    owner = explorer.result["owner"]
+    return [
+        value
+        for value in recording.graph.values.values()
+        if name in value.names and (line is None or (value.line and owner[value.line - 1] == line))
+    ]
+
+
+def claims(sentence):
+    cause, _, effects = sentence.rstrip(".").partition(": ")
+    return re.split(r", (?=[A-Za-z])", cause), effects.split("; ")
+
+
+def check(explorer, before, after, sentence, pressed):
+    """Look up in the recordings what the sentence says."""
+    said = f"{pressed}: {sentence}"
+    causes, effects = claims(sentence)
+    leaves = {
+        name: value.kind == "leaf"
+        for value in after.graph.values.values()
+        if value.op is None and value.kind in ("leaf", "input")
+        for name in value.names
+    }
+    for cause in causes:
+        if found := re.fullmatch(r"(\w+) requires (no )?grad", cause):
+            assert leaves[found[1]] is not bool(found[2]), said
+        elif found := re.fullmatch(r"Line (\d+) now runs under (no_grad|inference_mode)", cause):
+            ops = of_line(after, explorer, int(found[1]))
+            assert not any(op.recorded for op in ops if op.during == "forward"), said
+        elif found := re.fullmatch(r"(\w+)\.grad(?: of line (\d+))? is (now|no longer) kept", cause):
+            line = int(found[2]) if found[2] else None
+            assert any(one.retains_grad for one in made_at(after, explorer, found[1], line)) is (found[3] == "now"), (
+                said
+            )
+        elif found := re.fullmatch(r"(\w+)(?: of line (\d+))? is now cut off from its history", cause):
+            assert any(op.function == "detach" for op in after.graph.ops.values()), said
+        elif cause == "backward() is called twice":
+            assert after.error or len([e for e in after.events if e.kind == "backward"]) >= 2, said
+    for effect in effects:
+        if found := re.fullmatch(r"(?:line (\d+)|the program) now raises (\w+)", effect):
+            assert after.error["type"] == found[2], said
+            assert found[1] is None or after.error["line"] == int(found[1]), said
+        elif effect == "the error is gone":
+            assert before.error and not after.error, said
+        elif effect.startswith("no op is recorded any more"):
+            assert not any(op.recorded and op.during == "forward" for op in after.graph.ops.values()), said
+        elif found := re.match(
+            r"([\w.]+)\.grad (?:= (.*?) \(was (.*)\)|is None.* \(was (.*)\)|was (.*), is (.*))$", effect
+        ):
+            name, was = found[1], next(one for one in (found[3], found[4], found[5]) if one is not None)
+            now = found[6] or (found[2] or "None").rpartition("= ")[2]
+            for recording, told in ((before, was), (after, now)):
+                there = grad(recording, name)
+                if told.startswith("None"):
+                    assert recording.tensors[name]["grad"] is None, said
+                elif isinstance(there, float):
+                    assert told == number(there), said
+        elif found := re.match(
+            r"every gradient stays|neither the graph nor a gradient changes|the gradients stay", effect
+        ):
+            assert {name: grad(before, name) for name in before.tensors if grad(before, name)} == {
+                name: grad(after, name) for name in after.tensors if grad(after, name)
+            }, said
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_switch_pressed_twice_tells_what_was_recorded(name):
+    explorer = viz.explore(PROGRAMS[name])
+    first = explorer._recordings[CORE]
+    pressed = list(switches(explorer.program))
+    for label, on, off in pressed[:3] if name in FEW else pressed:
+        before = explorer._recordings[CORE]
+        for press in (on, off):
+            explorer.state = press(dict(explorer.state))
+            after = explorer._recordings[CORE]
+            if not explorer.result.get("refused"):
+                check(explorer, before, after, explorer.result["account"], label)
+            before = after
+        assert explorer.result["codes"]["tinygrad_edu"]
+        assert {n: grad(after, n) for n in after.tensors} == {n: grad(first, n) for n in first.tensors}, label
