@@ -64,6 +64,7 @@ OUTER = [
     "viz/test_sentences.py",
     "viz/test_export.py",
     "viz/test_levels.py",
+    "viz/test_models.py",
     "training",
     "test_wheel.py",
 ]

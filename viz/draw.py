@@ -1,14 +1,17 @@
-"""`draw`: the picture of the graph behind existing tensors. It runs nothing and changes nothing."""
+"""`draw`: the picture of a model that is run once, or of the graph behind existing tensors, which runs nothing."""
 
 from __future__ import annotations
 
 import base64
+import inspect
 import sys
 import textwrap
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from types import FrameType
 from typing import Any, ClassVar
 
 from viz import engines
@@ -23,11 +26,18 @@ from viz.picture.layout import Layout
 from viz.picture.network import Network, svg_of
 from viz.picture.shapes import Drawing
 from viz.picture.svg import State
+from viz.recording import calls as running
 from viz.recording import notation
+from viz.recording.calls import Call, Run
 from viz.recording.collection import no_collection
 from viz.recording.graph import Graph
 from viz.recording.reader import Reader, about_module, tensors_in
 
+NOTHING = object()  # no input was given
+PARAMETERS_ALONE = (
+    "These are the model's parameters: what it computes is known when it runs. viz.draw(model, x) runs it once and draws it; "
+    "loss=… adds gradients."
+)
 ACCEPTED = (
     "viz.draw takes a tensor of PyTorch or tinygrad_edu, a list, tuple or dict of tensors, or an nn.Module; got {}. A "
     "graph belongs to a tensor: pass the result of your computation, such as the loss"
@@ -112,17 +122,28 @@ class Picture:
 
 @dataclass
 class NetworkPicture(Picture):
-    """A network drawn by its modules, as nested boxes; in a notebook a click opens a box in place."""
+    """A network drawn by its modules, as nested boxes; in a notebook a click opens a box in place.
+
+    `calls` lists the calls of modules of `viz.draw(model, x)`, in the order in which forward hooks see them.
+    """
+
+    calls: list[Call] = field(default_factory=list)
+    run: Run | None = None
+    depth: int | None = None
+    direction: str | None = None
+    heading: str = ""  # the title, if one was asked for: it is drawn above the picture
 
     @cached_property
-    def _network(self) -> tuple[dict[str, Any], dict[str, tuple[str, str]], list[str] | None, Network]:
-        return network.live(self.graph)
+    def _network(self) -> tuple[dict[str, Any], dict[str, tuple[str, str]], list[list[str]] | None, Network]:
+        return network.live(self.graph, self.run, self.depth, self.direction)
 
     def drawn(self, theme: str, plain: bool = False) -> str:
-        """The picture as SVG, with boxes open as far as they fit on a screen."""
+        """The picture as SVG, with boxes open as far as they fit on a screen, or as `depth` says."""
         _, marks, ends, whole = self._network
         about = self.title, self.description, theme, plain
-        return svg_of(whole, whole.first, self.identity, marks, *about, legend=ends)
+        return svg_of(
+            whole, whole.first, self.identity, marks, *about, legend=ends, heading=self.heading, caption=self.caption
+        )
 
     @property
     def data(self) -> dict[str, Any]:
@@ -170,34 +191,159 @@ def as_html(picture: str, description: str) -> str:
 
 def draw(
     thing: Any,
+    x: Any = NOTHING,
     *,
+    kwargs: dict[str, Any] | None = None,
+    loss: Callable[[Any], Any] | None = None,
+    depth: int | None = None,
+    title: str = "",
+    caption: str | None = None,
+    direction: str | None = None,
     names: dict[str, Any] | None = None,
     module: Any = None,
     view: str | None = None,
     theme: str = "auto",
 ) -> Picture:
-    """Draw the graph behind a tensor of PyTorch or `tinygrad_edu`, as it is now, without running anything.
+    """Draw a model that is run once on `x`, or the graph behind a tensor; of PyTorch or `tinygrad_edu`.
+
+    `draw(model, x)` calls the model once under forward hooks and draws its modules as they were called, as often as they
+    were called. Buffers, `.grad` and random numbers stay as they are. `draw(loss)` runs nothing.
 
     Args:
-        thing: a tensor, a list, tuple or dict of tensors, or a module (its parameters).
-        names: name -> tensor, for tensors that have no variable in the caller. module: a module whose parameters give
-        the names. view: `"modules"` for nested boxes that a click opens (the default with `module`), `"values"` for
-        variables and ops, `"grad_fn"` for PyTorch's own nodes. theme: `"auto"` follows the page, `"light"` and `"dark"`
-        do not.
+        thing: a module; or a tensor, a list, tuple or dict of tensors.
+        x: what the model is called with: a tensor; a tuple or list of arguments; or a dict of keyword arguments.
+        kwargs: further keyword arguments for the model.
+        loss: a function that turns the model's output into a scalar; then each box shows the size of its gradient.
+        depth: how many levels of modules are open; by default as many as a screen can show.
+        title: a line above the picture. caption: text below it, by default totals; `""` for none.
+        direction: `"LR"` (left to right) or `"TB"` (top to bottom); by default what fits best.
+        names: name -> tensor, for tensors that have no variable in the caller. module: for `draw(loss)`, a module whose
+        parameters give the names. view: `"modules"` for nested boxes that a click opens (the default with a model),
+        `"values"` for variables and ops, `"grad_fn"` for PyTorch's own nodes. theme: `"auto"` follows the page,
+        `"light"` and `"dark"` do not.
 
     Raises:
-        TypeError: `thing` holds no tensor.
-        ValueError: no such view or theme.
+        TypeError: `thing` holds no tensor; `x` for something that is no module; `loss` returns no scalar.
+        ValueError: no such view, theme or direction.
 
     >>> import torch, viz
+    >>> picture = viz.draw(torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU()), torch.randn(2, 4))
+    >>> [(call.path, call.kind, call.outputs) for call in picture.calls]
+    [('0', 'Linear', [(2, 8)]), ('1', 'ReLU', [(2, 8)]), ('', 'Sequential', [(2, 8)])]
     >>> w = torch.tensor(2.0, requires_grad=True)
     >>> viz.draw(w * 3).graph.roots
     ['v1']
     """
-    if view not in (None, MODULES, *VIEWS):
-        raise ValueError(f"view must be one of {', '.join(map(repr, (MODULES, *VIEWS)))}, not {view!r}")
-    if theme not in ("auto", "light", "dark"):
-        raise ValueError(f"theme must be 'auto', 'light' or 'dark', not {theme!r}")
+    known = {"view": (MODULES, *VIEWS), "theme": ("auto", "light", "dark"), "direction": ("LR", "TB")}
+    for option, given in (("view", view), ("theme", theme), ("direction", direction)):
+        if given is not None and given not in known[option]:
+            raise ValueError(f"{option} must be one of {', '.join(map(repr, known[option]))}, not {given!r}")
+    frame = sys._getframe(1)
+    if x is not NOTHING or kwargs is not None:
+        made = _of_model(thing, () if x is NOTHING else x, kwargs or {}, loss, view, frame)
+        if isinstance(made, NetworkPicture):
+            made.depth, made.direction = depth, direction
+    else:
+        if loss is not None:
+            raise TypeError(
+                "viz.draw(tensor) runs nothing, so it has no use for loss=; viz.draw(model, x, loss=…) runs the model"
+            )
+        made = _of_tensors(thing, names or {}, module, view, frame)
+        if isinstance(made, NetworkPicture):
+            made.depth, made.direction = depth, direction
+    made.theme = theme
+    if title:
+        made.title = title
+        if isinstance(made, NetworkPicture):
+            made.heading = title
+    if caption is not None:
+        made.caption = caption
+    return made
+
+
+def _of_model(
+    model: Any, x: Any, kwargs: dict[str, Any], loss: Callable[[Any], Any] | None, view: str | None, frame: FrameType
+) -> Picture:
+    """The picture of a model that is run once."""
+    engine = engines.of(model)
+    if engine is None or not engine.is_module(model):
+        advice = ""
+        if (other := engines.of(x)) is not None and other.is_module(x):
+            advice = (
+                ". The module comes first: viz.draw(model, x); for an existing loss it is viz.draw(loss, module=model)"
+            )
+        raise TypeError(f"viz.draw(model, x) calls an nn.Module with x; got a {type(model).__name__}{advice}")
+    args, kwargs = _arguments(model, x, kwargs)
+    for one in _items([args, kwargs]):
+        other = engines.of(one)
+        if type(one).__module__ == "numpy" or (other is not None and other is not engine):
+            raise TypeError(
+                f"the model is of {engine.name}, and a part of its input a {type(one).__module__}.{type(one).__name__}: "
+                f"turn it into a tensor of {engine.name}"
+            )
+    name = _variable(model, frame) or type(model).__name__
+    run = running.run(engine, model, args, kwargs, loss, name)
+    title = f"{type(model).__name__}, as it was called"
+    if view in VIEWS:
+        state, rooms, layers = _final_state(run.graph, folding := fold(run.graph))
+        return Picture(run.graph, view, "auto", title, state, rooms, layers, folding=folding)
+    return NetworkPicture(run.graph, MODULES, title=title, caption=_totals(run), calls=run.calls, run=run)
+
+
+def _arguments(model: Any, x: Any, kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """A tuple or list as arguments and a dict as keyword arguments, unless `forward` takes it as a whole."""
+    try:
+        signature = inspect.signature(model.forward)
+    except (TypeError, ValueError):
+        signature = None
+
+    def fits(*args: Any, **named: Any) -> bool:
+        try:
+            return signature is None or signature.bind(*args, **named) is not None
+        except TypeError:
+            return False
+
+    if isinstance(x, (tuple, list)) and (fits(*x, **kwargs) or not fits(x, **kwargs)):
+        return tuple(x), kwargs
+    if isinstance(x, Mapping) and all(isinstance(key, str) for key in x) and fits(**{**x, **kwargs}):
+        return (), {**x, **kwargs}
+    return (x,), kwargs
+
+
+def _items(thing: Any) -> Iterator[Any]:
+    """Everything in lists, tuples and dicts."""
+    if isinstance(thing, (list, tuple, dict)):
+        for item in thing.values() if isinstance(thing, dict) else thing:
+            yield from _items(item)
+    else:
+        yield thing
+
+
+def _variable(thing: Any, frame: FrameType) -> str:
+    """The caller's variable for a thing."""
+    for scope in (frame.f_locals, frame.f_globals):
+        for name, one in list(scope.items()):
+            if one is thing and not name.startswith("_") and name != "self":
+                return name
+    return ""
+
+
+def _totals(run: Run) -> str:
+    """The caption of a model: what it costs."""
+    parts = [f"{run.parameters:,} parameter{'' if run.parameters == 1 else 's'}"]
+    if run.flops:
+        parts.append(f"{notation.large(run.flops)}FLOPs forward")
+    if run.kept:
+        parts.append(f"{notation.large(run.kept)}B kept for backward")
+    text = ", ".join(parts)
+    if run.loss is not None:
+        return f"{text}. Loss {notation.brief(run.loss)}."
+    if run.kept:
+        return f"{text}. loss=… adds the sizes of the gradients."
+    return f"{text}."
+
+
+def _of_tensors(thing: Any, names: dict[str, Any], module: Any, view: str | None, frame: FrameType) -> Picture:
     engine, roots = _roots(thing)
     reader = Reader(engine, keep=True, lazy=True)
     with engine.quietly(), no_collection():
@@ -206,7 +352,7 @@ def draw(
             reader.graph.roots.append(key)
             if name:
                 reader.bind(name, tensor)
-        _name(reader, names or {}, module, sys._getframe(1))
+        _name(reader, names, module, frame)
         by_module = (view == MODULES or (view is None and module is not None)) and _know_modules(reader.graph, module)
         folding = Folding() if by_module else fold(reader.graph)
         roots_alone = set(reader.graph.roots)
@@ -214,13 +360,39 @@ def draw(
         _read_gradients(reader, folding.hidden)
     graph = reader.graph
     graph.note = _note(graph)
+    if engine.is_module(thing):
+        graph.note = PARAMETERS_ALONE
     notation.name_values(graph)
     if by_module:
-        return NetworkPicture(graph, MODULES, theme, _title(graph))
+        return NetworkPicture(graph, MODULES, title=_title(graph), caption=_guessed(graph, module))
     state, rooms, layers = _final_state(graph, folding)
     return Picture(
-        graph, view if view in VIEWS else VIEWS[0], theme, _title(graph), state, rooms, layers, folding=folding
+        graph, view if view in VIEWS else VIEWS[0], "auto", _title(graph), state, rooms, layers, folding=folding
     )
+
+
+def _guessed(graph: Graph, module: Any) -> str:
+    """What a picture must admit whose modules are known only from the names of parameters."""
+    if module is None:
+        return ""
+    owners: dict[int, set[str]] = {}
+    for path, parameter in module.named_parameters(remove_duplicate=False):
+        owners.setdefault(id(parameter), set()).add(path)
+    values = graph.values
+    named = {path for paths in owners.values() for path in paths}
+    uses = Counter(
+        key for op in graph.ops.values() for key in {*op.inputs} if key in values and values[key].name in named
+    )
+    often = [values[key].name for key, count in uses.items() if count > 1 and key is not None]
+    tied = [" = ".join(sorted(paths)) for paths in owners.values() if len(paths) > 1]
+    unowned = sum(not any(key in uses for key in op.inputs) for op in graph.ops.values())
+    reasons = [f"{often[0]} is used {max(uses.values())} times"] if often else []
+    reasons += [f"{tied[0]} is one parameter"] if tied else []
+    if not reasons and unowned:
+        reasons = [f"{unowned} of {len(graph.ops)} ops have no parameter that tells whose they are"]
+    if not reasons:
+        return ""
+    return f"Modules guessed from the names of parameters: {', '.join(reasons)}. viz.draw(model, x) shows them as they are called."
 
 
 def _roots(thing: Any) -> tuple[Engine, dict[str, Any]]:

@@ -109,6 +109,11 @@ class Engine(ABC):
                     found[function.__code__] = kind
         return found
 
+    def whole_modules(self) -> tuple[type, ...]:
+        """The modules whose work is counted as a whole, because the engines divide it into different ops."""
+        nn = self.module.nn
+        return nn.RNNBase, nn.RNNCellBase, nn.MultiheadAttention
+
     @abstractmethod
     def _run_backward(self) -> Callable[..., Any]:
         """The engine's own function, for a call that has been handled and runs without modes."""

@@ -39,7 +39,7 @@ def inside_and_apart(page: Any) -> bool:
 def test_a_player_of_a_network_opens_with_its_modules(page: Any) -> None:
     expect(page.get_by_role("button", name="modules", exact=True)).to_have_attribute("aria-pressed", "true")
     expect(page.locator(".tgv-network")).to_contain_text("2 × Block")
-    expect(page.locator(".tgv-scale")).to_contain_text("size of gradient (rms)")
+    expect(page.locator(".tgv-scales")).to_contain_text("size of gradient (rms)")
 
 
 def test_a_click_opens_a_module_in_its_place_and_escape_closes_it(page: Any) -> None:

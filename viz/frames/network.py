@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from viz.frames.director import Director
@@ -10,6 +11,7 @@ from viz.frames.stage import loudness
 from viz.picture import network as networks
 from viz.picture.fit import Room
 from viz.picture.network import SHADES, Network, rms
+from viz.recording.calls import Run
 from viz.recording.graph import Graph
 from viz.recording.notation import number
 
@@ -27,8 +29,9 @@ _PASSED_ON = {
 class Scale:
     """The colours for the sizes of gradients: powers of ten from the smallest size to the largest."""
 
-    def __init__(self, sizes: list[float]) -> None:
+    def __init__(self, sizes: Iterable[float | None]) -> None:
         logs = [math.log10(size) for size in sizes if size and math.isfinite(size)]
+        self.empty = not logs
         self.low, self.high = math.floor(min(logs, default=-1.0)), math.ceil(max(logs, default=0.0))
         self.low = max(self.low, self.high - MOST_DECADES)
         missing = LEAST_DECADES - (self.high - self.low)
@@ -36,8 +39,11 @@ class Scale:
             self.high += missing // 2
             self.low -= missing - missing // 2
 
-    def shade(self, size: float | None) -> str:
-        """The class of a size: `lv0` for the smallest to `lv6`; `lvzero`; `lvodd` for nan and infinity; empty for none."""
+    def shade(self, size: float | None, noise: bool = False) -> str:
+        """The class of a size: `lv0` for the smallest to `lv6`; `lvzero`; `lvodd` for nan and infinity; empty for none.
+
+        With `noise`, a size below the scale has no colour: it is what rounding leaves of a zero.
+        """
         if size is None:
             return ""
         if not math.isfinite(size):
@@ -45,12 +51,54 @@ class Scale:
         if size == 0:
             return "lvzero"
         share = (math.log10(size) - self.low) / (self.high - self.low)
+        if noise and share < 0:
+            return ""
         return f"lv{min(SHADES - 1, max(0, int(share * SHADES)))}"
 
     @property
     def ends(self) -> list[str]:
         """The labels at the ends of the legend."""
         return [f"1e{self.low}".replace("-", "−"), f"1e{self.high}".replace("-", "−")]
+
+
+class Scales:
+    """Two scales for the boxes of a network: gradients of parameters, and gradients of results.
+
+    A bias before a normalisation has a true gradient of 0, and shows the rounding: no bias stretches a scale.
+    """
+
+    def __init__(
+        self, graph: Graph, whole: Network, totals: dict[str, list[float | None]], runs: dict[str, list[float | None]]
+    ) -> None:
+        self.weighted = {unit for key in totals for chain in whole.chains(key) for unit in chain[1:]}
+        self.biases = {
+            unit.key for unit in whole.units.values() if unit.value in totals and _is_bias(graph, unit.value)
+        }
+        # A frozen layer has parameters that get no gradient, and so it shows none.
+        self.frozen = {
+            key
+            for key, unit in whole.units.items()
+            if unit.kind == "module" and graph.modules.get(unit.title, {}).get("parameters")
+        } - self.weighted
+        counted = [key for key in totals if not _is_bias(graph, key)] or list(totals)
+        self.parameters = Scale(size for key in counted for size in totals[key])
+        self.results = Scale(size for sizes in runs.values() for size in sizes)
+
+    def shade(self, unit: str, size: float | None) -> str:
+        """The class of a box whose gradient has this size."""
+        return (self.parameters if unit in self.weighted else self.results).shade(size, unit in self.biases)
+
+    @property
+    def legend(self) -> list[list[str]] | None:
+        """For each scale in use: what it is about, and the labels of its ends."""
+        used = [scale for scale in (self.parameters, self.results) if not scale.empty]
+        words = "size of gradient (rms)"
+        said = [words] if len(used) < 2 else [f"{words}: parameters", "results"]
+        return [[text, *scale.ends] for text, scale in zip(said, used, strict=False)] or None
+
+
+def _is_bias(graph: Graph, key: str) -> bool:
+    return graph.values[key].name.rpartition(".")[2].startswith("bias")
 
 
 def told(size: float | None) -> str:
@@ -67,19 +115,16 @@ def network_view(director: Director, identity: str, theme: str, room: Room | Non
     runs, totals = _gradients(director)
     inside = None if room is None else (room.width - EDGES, room.height - EDGES - (LEGEND if runs or totals else 0))
     whole = networks.network(graph, [*runs, *totals], inside)
-    scale = Scale([size for sizes in (*runs.values(), *totals.values()) for size, _ in sizes if size is not None])
-    patches, last = _patches(director, whole, runs, totals, scale)
-    graded = bool(runs or totals)
+    scales = _scales(graph, whole, runs, totals)
+    patches, last = _patches(director, whole, runs, totals, scales)
     title = "Graph of the program by its modules"
-    picture = networks.svg_of(
-        whole, whole.first, identity, last, title, described(whole), theme, legend=scale.ends if graded else None
-    )
+    picture = networks.svg_of(whole, whole.first, identity, last, title, described(whole), theme, legend=scales.legend)
     return {
         "svg": picture,
         "patches": [{} for _ in patches],
         "id": identity,
         "direction": "TB",
-        "network": {**data(whole), "patches": patches, "scale": scale.ends if graded else None},
+        "network": {**data(whole), "patches": patches, "scale": scales.legend},
     }
 
 
@@ -89,12 +134,10 @@ class Stills:
     def __init__(self, director: Director) -> None:
         runs, totals = _gradients(director)
         self._whole = networks.network(director.graph, [*runs, *totals])
-        self._scale = Scale(
-            [size for sizes in (*runs.values(), *totals.values()) for size, _ in sizes if size is not None]
-        )
-        self._patches, _ = _patches(director, self._whole, runs, totals, self._scale)
+        scales = _scales(director.graph, self._whole, runs, totals)
+        self._patches, _ = _patches(director, self._whole, runs, totals, scales)
         self._steps = director.steps
-        self._legend = self._scale.ends if runs or totals else None
+        self._legend = scales.legend
         self.count = len(self._steps)
 
     def svg(self, step: int, theme: str = "auto", plain: bool = False) -> str:
@@ -113,16 +156,51 @@ class Stills:
         return networks.svg_of(self._whole, self._whole.first, "network", marks, *head, legend=self._legend)
 
 
-def live(graph: Graph) -> tuple[dict[str, Any], dict[str, tuple[str, str]], list[str] | None, Network]:
+def _scales(graph: Graph, whole: Network, runs: Sizes, totals: Sizes) -> Scales:
+    of_totals, of_runs = ({key: [size for size, _ in sizes] for key, sizes in some.items()} for some in (totals, runs))
+    return Scales(graph, whole, of_totals, of_runs)
+
+
+def live(
+    graph: Graph, run: Run | None = None, depth: int | None = None, direction: str | None = None
+) -> tuple[dict[str, Any], dict[str, tuple[str, str]], list[list[str]] | None, Network]:
     """The network of an existing graph: its data, its marks, the ends of its legend."""
-    sizes = {value.key: rms(value.grad) for value in graph.values.values() if value.grad is not None}
-    whole = networks.network(graph, sizes)
-    of_units = _by_unit(graph, whole, sizes)
-    scale = Scale([size for size in of_units.values() if size is not None])
-    marks = {key: (scale.shade(size), told(size)) for key, size in of_units.items()}
+    if run is None:
+        sizes = {value.key: rms(value.grad) for value in graph.values.values() if value.grad is not None}
+    else:
+        sizes = _of_parameters(graph, run)
+    whole = networks.network(graph, sizes, depth=depth, direction=direction)
+    of_units = _by_unit(graph, whole, sizes) if run is None else _by_call(whole, run, sizes)
+    scales = Scales(graph, whole, {key: [size] for key, size in sizes.items()}, {})
+    scales.weighted |= {*of_units}
+    marks = {key: (scales.shade(key, size), told(size)) for key, size in of_units.items()}
     patch = {key: [classes, text] for key, (classes, text) in marks.items()}
-    ends = scale.ends if sizes else None
-    return {**data(whole), "patches": [patch], "scale": ends}, marks, ends, whole
+    about = {"patches": [patch], "scale": scales.legend, "exact": depth is not None}
+    return {**data(whole), **about}, marks, scales.legend, whole
+
+
+def _of_parameters(graph: Graph, run: Run) -> dict[str, float | None]:
+    """The size of each parameter's gradient, by the key of its value."""
+    keys = {name: value.key for value in graph.values.values() for name in value.names}
+    top = graph.calls[0]["path"] if graph.calls else ""
+    found = {keys.get(f"{top}.{path}"): rms(array) for path, array in run.gradients.items()}
+    return {key: size for key, size in found.items() if key is not None}
+
+
+def _by_call(whole: Network, run: Run, sizes: dict[str, float | None]) -> dict[str, float | None]:
+    """For every box, the size of the gradient of all parameters of its module together, however often it is called."""
+    top = run.graph.calls[0]["path"] if run.graph.calls else ""
+    found: dict[str, float | None] = {}
+    for key, unit in whole.units.items():
+        if unit.kind == "leaf":
+            found[key] = sizes.get(unit.value)
+        elif unit.kind == "module" and key != networks.ROOT and unit.title.startswith(top):
+            below = unit.title[len(top) :].lstrip(".")
+            inside = [a for path, a in run.gradients.items() if not below or path.startswith(f"{below}.")]
+            count = sum(array.size for array in inside)
+            if count:
+                found[key] = math.sqrt(sum((array.norm or 0.0) ** 2 for array in inside) / count)
+    return {key: size for key, size in found.items() if size is not None}
 
 
 def _by_unit(graph: Graph, whole: Network, sizes: dict[str, float | None]) -> dict[str, float | None]:
@@ -130,7 +208,7 @@ def _by_unit(graph: Graph, whole: Network, sizes: dict[str, float | None]) -> di
     squares: dict[str, tuple[float, int]] = {}
     for key, size in sizes.items():
         count = math.prod(graph.values[key].shape or ())
-        for unit in whole.unit_of.get(key, [])[1:]:
+        for unit in dict.fromkeys(unit for chain in whole.chains(key) for unit in chain[1:]):
             if size is not None:
                 total, number_of = squares.get(unit, (0.0, 0))
                 squares[unit] = total + size * size * count, number_of + count
@@ -178,7 +256,7 @@ def _gradients(director: Director) -> tuple[Sizes, Sizes]:
 
 
 def _patches(
-    director: Director, whole: Network, runs: Sizes, totals: Sizes, scale: Scale
+    director: Director, whole: Network, runs: Sizes, totals: Sizes, scales: Scales
 ) -> tuple[list[dict[str, list[str]]], dict[str, tuple[str, str]]]:
     """What each step changes in each box (its state and its gradient), and all states after the last step."""
     leaves = director.graph.accumulators()
@@ -196,7 +274,7 @@ def _patches(
                 continue
             leaf = leaves.get(key)
             own = leaf.key if leaf is not None else key
-            chain = whole.unit_of.get(own, [])[1:]
+            chain = list(dict.fromkeys(unit for one in whole.chains(own) for unit in one[1:]))
             for unit in chain:
                 loud[unit] = min(loud.get(unit, "done"), change["class"] or "done", key=loudness)
                 changed[unit] = None
@@ -212,16 +290,16 @@ def _patches(
                         parts.setdefault(unit, {})[own] = size * size * count, count
                         squares, counts = zip(*parts[unit].values(), strict=True)
                         sizes[unit] = math.sqrt(sum(squares) / sum(counts)) if sum(counts) else 0.0
-                elif unit not in parts and (unit == own or passes.get(unit) != number_of):
+                elif unit not in (scales.weighted | scales.frozen) and (unit == own or passes.get(unit) != number_of):
                     sizes[unit] = size  # the gradient of the result of a module without parameters
                 passes[unit] = number_of
         patch = {}
         for unit in changed:
             word = next((word for word in _PASSED_ON if word in loud[unit]), "done")
             state[unit] = word
-            patch[unit] = [f"{word} {scale.shade(sizes.get(unit))}".strip(), told(sizes.get(unit))]
+            patch[unit] = [f"{word} {scales.shade(unit, sizes.get(unit))}".strip(), told(sizes.get(unit))]
         patches.append(patch)
-    marks = {key: (f"done {scale.shade(sizes.get(key))}".strip(), told(sizes.get(key))) for key in whole.units}
+    marks = {key: (f"done {scales.shade(key, sizes.get(key))}".strip(), told(sizes.get(key))) for key in whole.units}
     return patches, marks
 
 
@@ -230,7 +308,7 @@ def details(whole: dict[str, Any]) -> dict[str, list[list[str]]]:
     about = {}
     for key, unit in whole["units"].items():
         if unit["k"] == "module":
-            names = {"class": "class", "shape": "shapes", "count": "parameters"}
+            names = {"class": "class", "settings": "settings", "shape": "shapes", "count": "parameters"}
             rows = [["module", unit["t"]], *([names[slot], text] for slot, _, text in unit["r"] if slot in names)]
             about[key] = [*rows, ["inside", "a click or Enter opens it, Escape closes it"]]
         elif unit["k"] == "port":

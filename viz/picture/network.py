@@ -7,6 +7,7 @@ The inside of a module has its own layout, so it can open in place: its surround
 from __future__ import annotations
 
 import math
+import textwrap
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -34,7 +35,18 @@ MANY = 60  # boxes in one module; more are grouped
 ROOMS = (900.0, 290.0), (540.0, 430.0)  # pixels of a stage below its program, and beside it, in a notebook
 FEW = 4  # boxes of one level that are tried one by one
 READABLE = 0.77  # the smallest scale of what is open at first: ten pixels per letter
+PLUS = 9.0  # pixels on each side of a module's text: its mark must not touch a name
+HEADING = 26.0  # pixels of the title above a picture
+NARROWEST = 420.0  # pixels that a caption may widen a picture to
 SHADES = 7  # shades for a gradient's size
+
+
+@dataclass(frozen=True)
+class Level:
+    """One of the boxes around an op: the path of a module and, if it is known, which call of it."""
+
+    path: str
+    call: int | None = None  # None also for a list of modules, which is not called itself
 
 
 @dataclass
@@ -52,6 +64,8 @@ class Unit:
     links: list[tuple[int, int]] = field(default_factory=list)  # between children, by position
     layout: int = -1  # the index of the layout that places the children
     graded: bool = False  # a gradient will be shown here, so a line is reserved for it
+    call: int | None = None  # the number of the module call that it shows
+    value: str = ""  # the key of the value that it shows
 
     @property
     def size(self) -> tuple[float, float]:
@@ -61,7 +75,7 @@ class Unit:
         width = max(text_width(text, SIZE[style], style == "name") for _, style, text in self.rows)
         height = 12 + sum(LINE[style] for _, style, _ in self.rows) + (LINE["tiny"] if self.graded else 0.0)
         wide = max(width, 62.0 if self.graded else 26.0)  # room for `grad 1.2e−7`
-        return round(wide + 22 + 14 * (self.kind == "module")), round(height)
+        return round(wide + 22 + 2 * PLUS * (self.kind == "module")), round(height)
 
 
 LINE = {"name": 18.0, "word": 18.0, "small": 14.0, "tiny": 13.0}  # height of a line of text
@@ -75,6 +89,11 @@ class Network:
     layouts: list[Placed]
     first: list[str]
     unit_of: dict[str, list[str]]  # op or leaf -> the boxes around it, outermost first, and its own
+    copies: dict[str, list[list[str]]] = field(default_factory=dict)  # the same of a leaf that is drawn several times
+
+    def chains(self, key: str) -> list[list[str]]:
+        """The boxes around an op or leaf and its own, for each place where it is drawn."""
+        return self.copies.get(key) or [self.unit_of.get(key, [])]
 
 
 def rms(array: Array | None) -> float | None:
@@ -89,27 +108,46 @@ def has_modules(graph: Graph) -> bool:
     return any(op.module for op in graph.ops.values())
 
 
-def network(graph: Graph, graded: Iterable[str] = (), room: tuple[float, float] | None = None) -> Network:
+def network(
+    graph: Graph,
+    graded: Iterable[str] = (),
+    room: tuple[float, float] | None = None,
+    depth: int | None = None,
+    direction: str | None = None,
+) -> Network:
     """The boxes of a graph whose ops know their modules; the ops and leaves in `graded` will show a gradient.
 
-    It is laid out for a single `room`, in pixels, if that is given, else for the usual rooms of a stage.
+    It is laid out for a single `room`, in pixels, if that is given, else for the usual rooms of a stage. `depth` says how
+    many levels are open at first, and `direction` (`"LR"`, `"TB"`) how each level is laid out.
     """
-    return _Builder(graph, graded, room).build()
+    return _Builder(graph, graded, room, depth, direction).build()
 
 
 class _Builder:
-    def __init__(self, graph: Graph, graded: Iterable[str], room: tuple[float, float] | None) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        graded: Iterable[str],
+        room: tuple[float, float] | None,
+        depth: int | None,
+        direction: str | None,
+    ) -> None:
         self.graph = graph
         self.rooms = ROOMS if room is None else (room,)
         self.exact = room is not None
         self.readable = 1.0 if self.exact else READABLE
+        self.depth, self.direction = depth, direction
         self.graded = set(graded)
-        self.hidden = inner(graph)
+        buffers = {value.key for value in graph.values.values() if _is_buffer(graph, value)}
+        counters = {op.key for op in graph.ops.values() if op.outputs and buffers.issuperset(op.outputs)}
+        self.hidden = inner(graph) | buffers | counters
         self.units: dict[str, Unit] = {ROOT: Unit(ROOT, "module", [("name", "name", "program")], None)}
         self.chain: dict[str, list[str]] = {}  # per op or leaf: the boxes around it, and its own
+        self.copies: dict[str, list[list[str]]] = {}  # per leaf that is drawn in several boxes: its chains
 
     def build(self) -> Network:
         ops = [op for op in self.graph.ops.values() if op.key not in self.hidden]
+        self.levels = {op.key: _levels(self.graph, op) for op in ops}
         waiting = [(ROOT, ops, 0)]
         while waiting:
             key, inside, depth = waiting.pop()
@@ -119,8 +157,16 @@ class _Builder:
         self._results()
         self._describe()
         for key in self.graded:
-            for around in self.chain.get(key, [])[1:]:
-                self.units[around].graded = True
+            for chain in self.copies.get(key, [self.chain.get(key, [])]):
+                for around in chain[1:]:
+                    self.units[around].graded = True
+        if self.graph.calls:  # a module shows its gradient at each of its calls
+            names = {name for key in self.graded for name in self.graph.values[key].names}
+            paths = {".".join(parts[:n]) for name in names for parts in [name.split(".")] for n in range(1, len(parts))}
+            for unit in self.units.values():
+                unit.graded = unit.graded or (unit.kind == "module" and unit.title in paths)
+        if self.direction is not None:
+            return self._place(math.inf if self.direction == "LR" else 0.0)
         tried = [self._place(across) for across in ACROSS]
         if self.exact:
             tried.append(self._place(ACROSS[0], 0.0))  # rows of modules, one below the other
@@ -129,18 +175,23 @@ class _Builder:
     def _divide(self, key: str, ops: list[Op], depth: int) -> list[tuple[str, list[Op], int]]:
         """Make the children of a box: modules one level deeper, single ops, and groups if there are too many."""
         below: list[tuple[str, list[Op], int]] = []
-        groups: list[tuple[str, list[Op]]] = []
-        for path, group in groupby(
-            ops, lambda op: ".".join(op.module.split(".")[: depth + 1]) if _deep(op) > depth else ""
-        ):
+        groups: list[tuple[Level | None, list[Op], int]] = []
+        for level, group in groupby(ops, lambda op: self._level(op, depth)):
             members = list(group)
-            groups += [(path, members)] if path else [("", [op]) for op in members]
+            if level is None:
+                groups += [(None, [op], depth) for op in members]
+                continue
+            deeper = depth + 1
+            inside = {self._level(op, deeper) for op in members}
+            if level.call is None and self.graph.calls and len(inside) == 1:  # a list of which one module runs here
+                level, deeper = inside.pop() or level, deeper + 1
+            groups.append((level, members, deeper))
         if len(groups) > MANY:
             size = -(-len(groups) // MANY)
             parts = [groups[at : at + size] for at in range(0, len(groups), size)]
-            groups = [("part", [op for _, members in part for op in members]) for part in parts]
-        for path, members in groups:
-            if not path:
+            groups = [(Level("part"), [op for _, members, _ in part for op in members], depth) for part in parts]
+        for level, members, deeper in groups:
+            if level is None:
                 op = members[0]
                 self._add(
                     Unit(
@@ -153,10 +204,16 @@ class _Builder:
                     )
                 )
                 continue
-            made = Unit(f"u{len(self.units)}", "module", [], key, path, [op.key for op in members])
+            made = Unit(
+                f"u{len(self.units)}", "module", [], key, level.path, [op.key for op in members], call=level.call
+            )
             self._add(made)
-            below.append((made.key, members, depth if path == "part" else depth + 1))
+            below.append((made.key, members, deeper))
         return below
+
+    def _level(self, op: Op, depth: int) -> Level | None:
+        levels = self.levels[op.key]
+        return levels[depth] if depth < len(levels) else None
 
     def _add(self, unit: Unit) -> None:
         self.units[unit.key] = unit
@@ -178,23 +235,52 @@ class _Builder:
         users: dict[str, list[list[str]]] = {}
         for op in ops:
             for key in op.inputs if not op.whole else ():
-                if key is not None and key not in self.hidden and self._maker(key) is None:
+                if key is not None and key not in self.hidden:
                     users.setdefault(key, []).append(self.chain[op.key][:-1])
         for key, chains in users.items():
             value = self.graph.values[key]
-            shared = chains[0]
-            for chain in chains[1:]:
-                shared = [one for one, other in zip(shared, chain, strict=False) if one == other]
+            if self._maker(key) is not None:
+                if (
+                    value.kind == "leaf"
+                ):  # what was written into a parameter by hand: its gradient is still the module's
+                    self.copies[key] = [_shared(chains)]
+                continue
+            homes = self._homes(value, chains)
             name = value.name.split(".")[-1] if value.name else value.title
             rows = [("name", "name" if value.kind == "leaf" else "word", _cut(name, "name"))]
             if value.shape:
                 rows.append(("shape", "tiny", notation.shape(value.shape)))
-            made = Unit(key, value.kind if value.kind in ("leaf", "input") else "value", rows, shared[-1], value.title)
-            self._add(made)
-            self.chain[key] = [*shared, key]
+            kind = value.kind if value.kind in ("leaf", "input") else "value"
+            for number, home in enumerate(homes):
+                unit = f"{key}n{number}" if number else key
+                self._add(Unit(unit, kind, rows, home[-1], value.title, value=key))
+                self.copies.setdefault(key, []).append([*home, unit])
+            self.chain[key] = self.copies[key][0]
             if value.kind == "leaf":
-                for around in shared:
+                for around in dict.fromkeys(around for home in homes for around in home):
                     self.units[around].leaves.append(key)
+
+    def _homes(self, value: Value, chains: list[list[str]]) -> list[list[str]]:
+        """The boxes that a leaf is drawn in: the innermost one around all its users or, for a parameter, each call of its module."""
+        owners: dict[str, list[str]] = {}
+        if self.graph.calls and value.kind == "leaf":
+            paths = {name.rpartition(".")[0] for name in value.names}
+            for chain in chains:
+                at = next((at for at in reversed(range(len(chain))) if self.units[chain[at]].title in paths), None)
+                if at is not None:
+                    owners.setdefault(chain[at], chain[: at + 1])
+                else:
+                    owners.setdefault("", chain)
+        if owners and "" not in owners:
+            return list(owners.values())
+        if self.graph.calls and value.name and value.kind != "leaf":
+            return [[ROOT]]  # what the model was given
+        return [_shared(chains)]
+
+    def _nearest(self, source: str, head: list[str]) -> list[str]:
+        """The chain of a source: of a leaf that is drawn several times, the one in the same box as its user."""
+        copies = self.copies.get(source, []) if source not in self.graph.values or self._maker(source) is None else []
+        return next((one for one in copies if one[:-1] == head[: len(one) - 1]), self.chain.get(source, []))
 
     def _maker(self, key: str) -> str | None:
         """The op whose result a value is; for a parameter after a step, the step."""
@@ -212,11 +298,12 @@ class _Builder:
         moved = self._moved
         for op in ops:
             for key in op.inputs:
-                if key is None:
+                if key is None or key in self.hidden:
                     continue
                 value = self.graph.values[key]
                 source = value.op if value.op in self.chain else moved.get(key, key)
-                tail, head = self.chain.get(source or "", []), self.chain[op.key]
+                head = self.chain[op.key]
+                tail = self._nearest(source or "", head)
                 if not tail or source == op.key:
                     continue
                 if op.whole and source == key:  # at most one arrow from a step to a module whose parameters it moves
@@ -273,15 +360,18 @@ class _Builder:
                 unit.rows = [("name", "word", _cut(unit.title, "word"))]
                 continue
             about = self.graph.modules.get(unit.title, {})
-            name = unit.title.split(".")[-1]
+            around = self.units[unit.parent].title if unit.parent is not None else ""
+            name = unit.title.removeprefix(f"{around}.") if self.graph.calls else unit.title.split(".")[-1]
             kinds = {self.graph.modules.get(f"{unit.title}.{n}", {}).get("class", "") for n in range(64)} - {""}
             count = len(unit.children) - sum(self.units[child].kind == "port" for child in unit.children)
             kind = about.get("class", "")
             if kind == "ModuleList" and len(kinds) == 1:
                 kind = f"{count} × {kinds.pop()}"
             unit.rows = [("name", "name", _cut(name, "name"))]
-            if kind:
+            if kind and kind != name:
                 unit.rows.append(("class", "small", _cut(kind, "small")))
+            if settings := about.get("settings"):
+                unit.rows.append(("settings", "tiny", _cut(settings, "tiny")))
             shapes = self._shapes(unit)
             if shapes:
                 unit.rows.append(("shape", "tiny", _cut(shapes, "tiny")))
@@ -290,6 +380,10 @@ class _Builder:
                 unit.rows.append(("count", "tiny", f"{number:,} parameter{'' if number == 1 else 's'}"))
 
     def _shapes(self, unit: Unit) -> str:
+        if unit.call is not None:
+            call = self.graph.calls[unit.call]
+            text = [", ".join(dict.fromkeys(map(notation.shape, call[way][:2]))) for way in ("inputs", "outputs")]
+            return " → ".join(text) if all(text) else ""
         inside = set(unit.ops)
         given = self._crossing(key for op in unit.ops for key in self.graph.ops[op].inputs if key is not None)
         given = [
@@ -318,16 +412,20 @@ class _Builder:
         units = {key: replace(unit) for key, unit in self.units.items()}
         found: list[Placed] = []
         known: dict[Any, int] = {}
-        for unit in units.values():
+        rows: dict[int | None, bool] = {}  # of the calls: whether their inside is a row
+        for unit in reversed(units.values()):  # inner ones first
             if unit.kind != "module":
                 continue
             sizes = [units[child].size for child in unit.children]
             titles = [units[child].title for child in unit.children if units[child].kind == "module"]
             listed = ("ModuleList", "ModuleDict")  # their parts run, but they themselves do not
             again = Counter(title for title in titles if self.graph.modules.get(title, {}).get("class") not in listed)
-            in_time = max(again.values(), default=0) >= LEAST
+            in_time = max(again.values(), default=0) >= LEAST and self.direction != "TB"
             most = across if whole is None or unit.key != ROOT else whole
             in_a_row = in_time or sum(width + 34 for width, _ in sizes) <= most
+            if unit.key == ROOT and self.direction is None:  # what goes in and out follows the model
+                in_a_row = rows.get(0, in_a_row)
+            rows[unit.call] = in_a_row
             parts = tuple(self._part(units[child], size) for child, size in zip(unit.children, sizes, strict=True))
             form = parts if in_time else tuple(sizes), tuple(unit.links), in_a_row
             if form not in known:
@@ -335,7 +433,7 @@ class _Builder:
                 steps = unrolled(parts, unit.links) if in_time else None
                 found.append(steps or _laid_out(sizes, unit.links, in_a_row))
             unit.layout = known[form]
-        made = Network(units, found, [], self.chain)
+        made = Network(units, found, [], self.chain, self.copies)
         return replace(made, first=self._first(made))
 
     def _part(self, unit: Unit, size: tuple[float, float]) -> Part:
@@ -346,6 +444,12 @@ class _Builder:
     def _first(self, whole: Network) -> list[str]:
         """The boxes that are open at first, level by level, as far as a stage can show them; for a single model, its inside."""
         opened = level = [ROOT]
+        if self.depth is not None:
+            for _ in range(self.depth):
+                inside = [key for one in level for key in self.units[one].children]
+                level = [key for key in inside if self.units[key].kind == "module"]
+                opened = [*opened, *level]
+            return opened
         while True:
             inside = [key for one in level for key in self.units[one].children if self.units[key].kind == "module"]
             inside = [key for key in inside if len(self.units[key].ops) > 1]
@@ -370,8 +474,35 @@ class _Builder:
         return scale >= self.readable, len(whole.first) if scale >= self.readable else 0, scale
 
 
-def _deep(op: Op) -> int:
-    return len(op.module.split(".")) if op.module else 0
+def _levels(graph: Graph, op: Op) -> list[Level]:
+    """The boxes around an op, outermost first: the calls that it ran in if they are known, else its module's path."""
+    if not op.calls:
+        parts = op.module.split(".") if op.module else []
+        return [Level(".".join(parts[: length + 1])) for length in range(len(parts))]
+    found: list[Level] = []
+    before = None
+    for number in op.calls:
+        path = graph.calls[number]["path"]
+        if before is not None and path.startswith(f"{before}."):
+            parts = path[len(before) + 1 :].split(".")
+            found += [Level(".".join([before, *parts[:length]])) for length in range(1, len(parts))]
+        found.append(Level(path, number))
+        before = path
+    return found
+
+
+def _is_buffer(graph: Graph, value: Value) -> bool:
+    """Whether a value is a buffer of a module, such as the mask of an attention: its box would tell nothing."""
+    path, _, name = value.name.rpartition(".")
+    return name in graph.modules.get(path, {}).get("buffers", ())
+
+
+def _shared(chains: list[list[str]]) -> list[str]:
+    """The boxes that all these chains begin with."""
+    shared = chains[0]
+    for chain in chains[1:]:
+        shared = [one for one, other in zip(shared, chain, strict=False) if one == other]
+    return shared
 
 
 def _cut(text: str, style: str) -> str:
@@ -449,24 +580,33 @@ def compose(whole: Network, opened: Iterable[str]) -> Shown:
         for (tail, head), curve in zip(unit.links, placed.curves, strict=True):
             moved = [(left + across(x), top + down(y)) for x, y in curve]
             if moved:
-                shown.curves.append(_docked(moved, there[unit.children[tail]], there[unit.children[head]]))
+                ends = [
+                    (
+                        there[unit.children[place]],
+                        _beside(curve[at], placed.spots[place], whole.units[unit.children[place]]),
+                    )
+                    for place, at in ((tail, 0), (head, -1))
+                ]
+                shown.curves.append(_docked(moved, *ends))
     return shown
 
 
-def _docked(
-    curve: list[tuple[float, float]],
-    tail: tuple[Unit, float, float, float, float, bool],
-    head: tuple[Unit, float, float, float, float, bool],
-) -> list[tuple[float, float]]:
-    """A curve between the edges of two boxes: a box that did not grow is in the middle of its room."""
+def _beside(point: tuple[float, float], spot: tuple[float, float], unit: Unit) -> tuple[float, float]:
+    """Where on the edge of a closed box a curve ends: -1 to 1 across and down."""
+    return tuple(  # type: ignore[return-value]
+        max(-1.0, min(1.0, (point[axis] - spot[axis]) / (unit.size[axis] / 2))) for axis in (0, 1)
+    )
+
+
+End = tuple[tuple[Unit, float, float, float, float, bool], tuple[float, float]]
+
+
+def _docked(curve: list[tuple[float, float]], tail: End, head: End) -> list[tuple[float, float]]:
+    """A curve between the edges of two boxes, at the same place of each edge as when they were closed."""
     made = list(curve)
-    for at, near, (_, x, y, width, height, _) in ((0, 1, tail), (-1, -2, head)):
-        end = made[at]
-        at_edge = (
-            min(max(end[0], x - width / 2), x + width / 2),
-            min(max(end[1], y - height / 2), y + height / 2),
-        )
-        made[near] = made[near][0] + at_edge[0] - end[0], made[near][1] + at_edge[1] - end[1]
+    for at, near, ((_, x, y, width, height, _), (right, low)) in ((0, 1, tail), (-1, -2, head)):
+        at_edge = x + right * width / 2, y + low * height / 2
+        made[near] = made[near][0] + at_edge[0] - made[at][0], made[near][1] + at_edge[1] - made[at][1]
         made[at] = at_edge
     return made
 
@@ -520,36 +660,62 @@ def svg_of(
     description: str = "",
     theme: str = "auto",
     plain: bool = False,
-    legend: list[str] | None = None,
+    legend: list[list[str]] | None = None,
+    heading: str = "",
+    caption: str = "",
 ) -> str:
-    """The network as one SVG. `marks` holds the classes of each box, and the text about its gradient."""
+    """The network as one SVG. `marks` holds the classes of each box, and the text about its gradient.
+
+    `heading` is drawn above it, `caption` below it.
+    """
     shown = compose(whole, opened)
-    parts = [f'<g class="network" transform="translate({svg.MARGIN:.0f} {svg.MARGIN:.0f})">']
+    top = svg.MARGIN + (HEADING if heading else 0.0)
+    parts = (
+        [f'<text class="name" x="{svg.MARGIN:.0f}" y="{svg.MARGIN + 14:.0f}">{svg.escape(heading)}</text>']
+        if heading
+        else []
+    )
+    parts.append(f'<g class="network" transform="translate({svg.MARGIN:.0f} {top:.0f})">')
     frames = [box for box in shown.boxes if box[5]]
     parts += [_box(box, marks.get(box[0].key, ("", ""))) for box in frames]
     parts += [
         f'<g class="forward"><path d={svg.path(svg.shorten(curve))}/>{svg.head(curve)}</g>' for curve in shown.curves
     ]
     parts += [_box(box, marks.get(box[0].key, ("", ""))) for box in shown.boxes if not box[5]]
-    height = shown.height + 2 * svg.MARGIN
-    width = shown.width + 2 * svg.MARGIN
+    height = shown.height + top + svg.MARGIN
+    width = max(shown.width + 2 * svg.MARGIN, text_width(heading, SIZE["name"], True) + 2 * svg.MARGIN)
     if legend:
-        parts.append(_legend(legend, shown.height + 12))
-        height, width = height + 34, max(width, 60.0 + 34 * SHADES + 200)
+        for number, scale in enumerate(legend):
+            parts.append(_legend(scale, shown.height + 12 + 20 * number))
+        height, width = height + 14 + 20 * len(legend), max(width, _edge(legend[-1][0]) + 26 * SHADES + 60)
     parts.append("</g>")
+    if caption:
+        width = max(width, min(NARROWEST, text_width(caption, SIZE["small"]) + 2 * svg.MARGIN))
+        for line in textwrap.wrap(caption, int((width - 2 * svg.MARGIN) / 6.6)):
+            height += 15
+            parts.append(
+                f'<text class="small" x="{svg.MARGIN:.0f}" y="{height - svg.MARGIN:.0f}">{svg.escape(line)}</text>'
+            )
     return svg.sheet(identity, (width, height), "".join(parts), title, description, themes.css(identity, theme, plain))
 
 
-def _legend(ends: list[str], top: float) -> str:
+def _edge(words: str) -> float:
+    """Where the colours of a legend begin, in pixels."""
+    return text_width(words, SIZE["small"]) + 44
+
+
+def _legend(scale: list[str], top: float) -> str:
+    words, low, high = scale
+    edge = _edge(words)
     bars = "".join(
-        f'<g class="node module lv{place}"><rect class="frame" x="{170 + 26 * place}" y="{top}" width="26" height="12"/></g>'
+        f'<g class="node module lv{place}"><rect class="frame" x="{edge + 26 * place:.0f}" y="{top}" width="26" height="12"/></g>'
         for place in range(SHADES)
     )
-    right = 176 + 26 * SHADES
+    right = edge + 6 + 26 * SHADES
     return (
-        f'<text class="small" x="0" y="{top + 10}">size of gradient (rms)</text>{bars}'
-        f'<text class="small" x="166" y="{top + 10}" text-anchor="end">{svg.escape(ends[0])}</text>'
-        f'<text class="small" x="{right}" y="{top + 10}">{svg.escape(ends[1])}</text>'
+        f'<text class="small" x="0" y="{top + 10}">{svg.escape(words)}</text>{bars}'
+        f'<text class="small" x="{edge - 4:.0f}" y="{top + 10}" text-anchor="end">{svg.escape(low)}</text>'
+        f'<text class="small" x="{right:.0f}" y="{top + 10}">{svg.escape(high)}</text>'
     )
 
 

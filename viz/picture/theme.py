@@ -33,14 +33,14 @@ LIGHT = {
     "error-fill": "#fdecea",
     "heat-high": "#0072B2",
     "heat-low": "#D55E00",
-    # Sizes of gradients, from vanishing to exploding.
-    "shade-0": "#2b6cb0",
-    "shade-1": "#6ea3d6",
-    "shade-2": "#b3cfea",
-    "shade-3": "#eef0f4",
-    "shade-4": "#fbd0ae",
-    "shade-5": "#f2a063",
-    "shade-6": "#D55E00",
+    # Sizes of gradients, from small to large; no gradient is the colour of a pill.
+    "shade-0": "#fff0c9",
+    "shade-1": "#fdd58f",
+    "shade-2": "#f9b456",
+    "shade-3": "#ee8f2f",
+    "shade-4": "#d96a17",
+    "shade-5": "#b1480d",
+    "shade-6": "#7d2c08",
     "shade-ink": "#ffffff",
 }
 DARK = {
@@ -66,14 +66,14 @@ DARK = {
     "error-fill": "#43201d",
     "heat-high": "#5db7ea",
     "heat-low": "#ff9a57",
-    "shade-0": "#1f5fa8",
-    "shade-1": "#2c5885",
-    "shade-2": "#2a4560",
-    "shade-3": "#2b3340",
-    "shade-4": "#5a3a22",
-    "shade-5": "#8f4a17",
-    "shade-6": "#c45a0c",
-    "shade-ink": "#ffffff",
+    "shade-0": "#3a3426",
+    "shade-1": "#574222",
+    "shade-2": "#7a5019",
+    "shade-3": "#a05f12",
+    "shade-4": "#c6740f",
+    "shade-5": "#e8952f",
+    "shade-6": "#ffbe6b",
+    "shade-ink": "#14181f",
 }
 
 # Advance widths of DejaVu Sans in thousandths of the font size, for the characters from space to tilde. It is the
@@ -181,6 +181,8 @@ def css(scope: str, theme: str = "auto", plain: bool = False) -> str:
     return "".join(rules)
 
 
+SHADE_INK = 4  # from this shade on, letters have the other colour
+
 _RULES = (
     "& text{fill:var(--ink);font-size:13px;font-variant-numeric:tabular-nums;white-space:pre}",
     "& .paper{fill:var(--paper)}",
@@ -245,9 +247,10 @@ _RULES = (
     "& .opened-title{font-size:12px;font-weight:600;fill:var(--soft)}",
     "& .network .grad{fill:var(--grad-ink)}",
     *(f"& .node.lv{shade}>.frame,& .node.lv{shade}>.pill{{fill:var(--shade-{shade})}}" for shade in range(7)),
-    *(f"& .node.lv{shade} text{{fill:var(--ink)}}" for shade in range(1, 6)),
-    "& .node.lv0 text,& .node.lv6 text{fill:var(--shade-ink)}",
-    *(f"& .node.around-lv{shade}>.frame{{stroke:var(--shade-{shade});stroke-width:2.4}}" for shade in (0, 1, 5, 6)),
+    *(f"& .node.lv{shade} text{{fill:var(--ink)}}" for shade in range(SHADE_INK)),
+    *(f"& .node.lv{shade} text{{fill:var(--shade-ink)}}" for shade in range(SHADE_INK, 7)),
+    *(f"& .node.lv{shade} .plus{{stroke:var(--shade-ink)}}" for shade in range(SHADE_INK, 7)),
+    *(f"& .node.around-lv{shade}>.frame{{stroke:var(--shade-{shade});stroke-width:2.4}}" for shade in (2, 3, 4, 5, 6)),
     "& .node.lvzero>.frame,& .node.lvzero>.pill{fill:none;stroke-dasharray:2 3}",
     "& .node.lvodd>.frame,& .node.lvodd>.pill{fill:var(--error-fill);stroke:var(--error)}",
     "& .legend text{font-size:11px;fill:var(--soft)}",

@@ -111,6 +111,9 @@ class Op:
     # Inside a custom Function: the names that the function itself uses for its operands, by the keys of their values.
     called: dict[str, str] = field(default_factory=dict)
     whole: str = ""  # a library function of many ops, shown as one: `SGD.step`, `clip_grad_norm_`
+    calls: list[int] = field(
+        default_factory=list
+    )  # the module calls that it ran in, outermost first, if they are known
 
 
 @dataclass
@@ -121,7 +124,10 @@ class Graph:
     ops: dict[str, Op] = field(default_factory=dict)
     roots: list[str] = field(default_factory=list)
     note: str = ""  # why the graph shows no more, if it is cut
-    modules: dict[str, dict[str, Any]] = field(default_factory=dict)  # by path: `class`, and the number of `parameters`
+    modules: dict[str, dict[str, Any]] = field(default_factory=dict)  # by path: what `about_module` says
+    calls: list[dict[str, Any]] = field(
+        default_factory=list
+    )  # of modules, in order: `path`, shapes of `inputs`, `outputs`
 
     def accumulators(self) -> dict[str, Value]:
         """AccumulateGrad node key -> the leaf that it accumulates into."""

@@ -296,6 +296,19 @@ def number(value: Any, digits: int = 4) -> str:
     return "0" if text in ("-0", "0") else text.replace("-", "−")
 
 
+def large(count: float) -> str:
+    """A large number with the prefix of its unit: `3.6 G`, `44 M`, `980 `.
+
+    >>> large(3_600_000_000), large(980)
+    ('3.6 G', '980 ')
+    """
+    for prefix in ("", "k", "M", "G", "T"):
+        if count < 999.5 or prefix == "T":
+            return f"{number(count, 3 if count >= 100 else 2)} {prefix}"
+        count /= 1000
+    raise AssertionError
+
+
 def shape(lengths: list[int] | None) -> str:
     """A shape as text: `scalar`, `(3)`, `(2, 3)`."""
     if lengths is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import weakref
 from collections.abc import Callable, Iterator
@@ -41,10 +42,60 @@ def tensors_in(thing: Any, engine: Engine) -> Iterator[tuple[str, Any]]:
                 yield f"[{key!r}]", item
 
 
+def nested_tensors(thing: Any, engine: Engine, path: str = "") -> Iterator[tuple[str, Any]]:
+    """The tensors in `thing` at any depth of lists, tuples, dicts and dataclasses, in order, with the path to each."""
+    if engine.is_tensor(thing):
+        yield path, thing
+    elif isinstance(thing, dict):
+        for key, item in thing.items():
+            yield from nested_tensors(item, engine, f"{path}[{key!r}]")
+    elif isinstance(thing, (list, tuple)):
+        names = getattr(thing, "_fields", None)
+        for position, item in enumerate(thing):
+            yield from nested_tensors(item, engine, f"{path}.{names[position]}" if names else f"{path}[{position}]")
+    elif dataclasses.is_dataclass(thing) and not isinstance(thing, type):
+        for one in dataclasses.fields(thing):
+            yield from nested_tensors(getattr(thing, one.name, None), engine, f"{path}.{one.name}")
+
+
 def about_module(module: Any) -> dict[str, Any]:
-    """The class of an `nn.Module`, and its number of trainable parameters."""
+    """The class of an `nn.Module`, its number of parameters and, if it has any, its settings and the paths of its buffers."""
     sizes = (math.prod(parameter.shape) for parameter in module.parameters())
-    return {"class": type(module).__name__, "parameters": sum(sizes)}
+    about: dict[str, Any] = {"class": type(module).__name__, "parameters": sum(sizes)}
+    if settings := _settings(module):
+        about["settings"] = settings
+    if buffers := [name for name, _ in module.named_buffers(recurse=False)]:
+        about["buffers"] = buffers
+    return about
+
+
+def _settings(module: Any) -> str:
+    """What a module was told when it was made, as far as a picture should say it: `kernel 3×3, stride 2, padding 1`."""
+    found = []
+    for names, word, ordinary in _SETTINGS:
+        value = next((held for name in names if (held := getattr(module, name, None)) is not None), None)
+        if isinstance(value, (int, float, str)) and not isinstance(value, bool):
+            plain = f"{value:.3g}" if isinstance(value, float) else str(value)
+        elif isinstance(value, (tuple, list)) and value and all(isinstance(one, int) for one in value):
+            plain = str(value[0]) if len({*value}) == 1 and word != "kernel" else "×".join(map(str, value))
+        else:
+            continue
+        if plain != ordinary:
+            found.append(f"{word} {plain}")
+    return ", ".join(found)
+
+
+_SETTINGS = (  # attributes, the word for them, and the value that goes without saying
+    (("kernel_size",), "kernel", ""),
+    (("stride",), "stride", "1"),
+    (("padding",), "padding", "0"),
+    (("dilation",), "dilation", "1"),
+    (("groups",), "groups", "1"),
+    (("num_heads", "n_heads", "n_head", "nhead", "heads"), "heads", ""),
+    (("p",), "p", ""),
+    (("negative_slope",), "slope", ""),
+    (("num_layers",), "layers", "1"),
+)
 
 
 class Reader:

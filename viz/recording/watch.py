@@ -38,14 +38,22 @@ class Watch:
         source: the program.
         names: look only at these variables; None for all.
         limit: how many events to record; None for all.
+        reader: what reads the tensors.
     """
 
-    def __init__(self, engine: Engine, source: Source, names: set[str] | None = None, limit: int | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        source: Source,
+        names: set[str] | None = None,
+        limit: int | None = None,
+        reader: type[Reader] = Reader,
+    ) -> None:
         self.engine = engine
         self.source = source
         self.events: list[Event] = []
         self.final: dict[str, Any] = {}  # tensors by name, as last seen in the program's outermost frame
-        self.reader = Reader(
+        self.reader = reader(
             engine,
             keep=False,
             on_op=self._met_op,

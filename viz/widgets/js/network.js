@@ -78,7 +78,9 @@ export function compose({ units, layouts }, opened) {
     units[key].e.forEach(([tail, head], i) => {
       if (!placed.e[i].length) return;
       const points = placed.e[i].map(([x, y]) => [left + across(x), top + down(y)]);
-      curves.set(`${key}:${i}`, docked(points, boxes.get(units[key].c[tail]), boxes.get(units[key].c[head])));
+      const ends = [[tail, 0], [head, placed.e[i].length - 1]].map(([place, at]) =>
+        ({ box: boxes.get(units[key].c[place]), beside: beside(placed.e[i][at], placed.s[place], units[units[key].c[place]]) }));
+      curves.set(`${key}:${i}`, docked(points, ends[0], ends[1]));
     });
   }
   const [width, height] = size.get("root");
@@ -87,6 +89,7 @@ export function compose({ units, layouts }, opened) {
 
 /** The modules that are open at first in a space of this size: those that Python opens, minus the innermost until it fits. */
 export function openAtFirst(net, width, height) {
+  if (net.exact) return new Set(net.open); // a depth was asked for
   const depths = new Map();
   const measure = (key, depth) => {
     for (const child of net.units[key].c ?? []) {
@@ -105,12 +108,16 @@ export function openAtFirst(net, width, height) {
   return opened;
 }
 
-/** A curve between the edges of two boxes. */
+/** Where on the edge of a closed box a curve ends: -1 to 1 across and down. */
+function beside(point, spot, { w, h: high }) {
+  return [w, high].map((length, axis) => Math.max(-1, Math.min(1, (point[axis] - spot[axis]) / (length / 2))));
+}
+
+/** A curve between the edges of two boxes, at the same place of each edge as when they were closed. */
 function docked(points, tail, head) {
-  for (const [at, near, { x, y, w, h: high }] of [[0, 1, tail], [points.length - 1, points.length - 2, head]]) {
-    const end = points[at];
-    const edge = [Math.min(Math.max(end[0], x - w / 2), x + w / 2), Math.min(Math.max(end[1], y - high / 2), y + high / 2)];
-    points[near] = [points[near][0] + edge[0] - end[0], points[near][1] + edge[1] - end[1]];
+  for (const [at, near, { box: { x, y, w, h: high }, beside: [right, low] }] of [[0, 1, tail], [points.length - 1, points.length - 2, head]]) {
+    const edge = [x + (right * w) / 2, y + (low * high) / 2];
+    points[near] = [points[near][0] + edge[0] - points[at][0], points[near][1] + edge[1] - points[at][1]];
     points[at] = edge;
   }
   return points;
@@ -496,8 +503,11 @@ function mix(a, b, share) {
   return Object.fromEntries(Object.keys(b).map((name) => [name, mixed(a[name], b[name], share)]));
 }
 
-function legendOf([low, high]) {
-  const bars = Array.from({ length: 7 }, (_, place) => h("span", { class: `tgv-shade tgv-shade-${place}` }));
-  return h("div", { class: "tgv-scale", role: "img", "aria-label": `Size of gradients: colours from ${low} to ${high}` },
-    h("span", {}, "size of gradient (rms)"), h("span", {}, low), ...bars, h("span", {}, high));
+function legendOf(scales) {
+  const rows = scales.map(([about, low, high]) => {
+    const bars = Array.from({ length: 7 }, (_, place) => h("span", { class: `tgv-shade tgv-shade-${place}` }));
+    return h("div", { class: "tgv-scale", role: "img", "aria-label": `${about}: colours from ${low} to ${high}` },
+      h("span", {}, about), h("span", {}, low), ...bars, h("span", {}, high));
+  });
+  return h("div", { class: "tgv-scales" }, ...rows);
 }

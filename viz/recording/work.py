@@ -1,0 +1,75 @@
+"""Counts the multiplications of an op: those of matrix products and convolutions, as is usual for FLOPs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+_PRODUCTS = (
+    "matmul",
+    "mm",
+    "bmm",
+    "mv",
+    "dot",
+    "__matmul__",
+    "__rmatmul__",
+    "tensordot",
+    "inner",
+    "addmm",
+    "addmv",
+    "baddbmm",
+)
+
+
+def products(name: str, args: Any, kwargs: dict[str, Any], result: Any) -> int:
+    """The number of multiplications in one call of the function of this name; 0 for most functions.
+
+    A FLOP count is twice that: each product is added to a sum.
+    """
+    given = [*args, *kwargs.values()]
+    shapes = [tuple(one.shape) for one in given if hasattr(one, "shape")]
+    made = math.prod(result.shape) if hasattr(result, "shape") else 0
+    if name == "linear":
+        return int(made * shapes[1][-1])
+    if name in _PRODUCTS:
+        left = shapes[1] if name in ("addmm", "addmv", "baddbmm") else shapes[0]
+        return made * left[-2 if name == "__rmatmul__" and len(left) > 1 else -1] if left else 0
+    if name.startswith("conv_transpose"):
+        return math.prod(shapes[0]) * math.prod(shapes[1][1:])
+    if name in ("conv1d", "conv2d", "conv3d"):
+        return made * math.prod(shapes[1][1:])
+    if name == "einsum":
+        return _einsum(given)
+    if name == "scaled_dot_product_attention":
+        query, key, value = shapes[:3]
+        return math.prod(query[:-1]) * key[-2] * (query[-1] + value[-1])
+    if name == "bilinear":
+        return made * (shapes[2][1] * shapes[2][2] + shapes[2][2])
+    return 0
+
+
+def products_of(module: Any, shapes: list[tuple[int, ...]]) -> int:
+    """The multiplications in one call of a recurrent module or an attention that was given tensors of these shapes."""
+    if not hasattr(module, "embed_dim"):
+        sizes = (math.prod(one.shape) for path, one in module.named_parameters() if "weight" in path)
+        return math.prod(shapes[0][:-1]) * sum(sizes)
+    query, key, value = shapes[:3]
+    batched = len(query) == 3
+    length, source = (query[1], key[1]) if batched and module.batch_first else (query[0], key[0])
+    batch = (query[0] if module.batch_first else query[1]) if batched else 1
+    width = module.embed_dim
+    projections = length * width * (query[-1] + width) + source * width * (key[-1] + value[-1])
+    return int(batch * (projections + 2 * length * source * width))
+
+
+def _einsum(given: list[Any]) -> int:
+    if not given or not isinstance(given[0], str) or "." in given[0]:
+        return 0
+    terms = given[0].replace(" ", "").split("->")[0].split(",")
+    operands = given[1] if isinstance(given[1], (list, tuple)) else given[1:]
+    sizes = {
+        letter: size
+        for term, one in zip(terms, operands, strict=False)
+        for letter, size in zip(term, one.shape, strict=False)
+    }
+    return math.prod(sizes.values()) if len(terms) > 1 else 0
