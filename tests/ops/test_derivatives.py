@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from support.op_table import DIFFERENTIABLE, ENGINES, Run, assert_same, on_each, seed, weights
@@ -91,3 +92,13 @@ def test_finite_differences_confirm_the_derivatives_of_both_orders(sample: Sampl
     assert T.autograd.gradcheck(*_as_function(sample), fast_mode=True)
     if sample.second:
         assert T.autograd.gradgradcheck(*_as_function(sample), fast_mode=True)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_the_gradient_of_a_determinant_is_its_cofactors_at_singular_matrices_as_well(kind: str) -> None:
+    T = tinygrad_edu
+    singular = [[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [0.5, 0.0, 1.0]]
+    a = T.tensor([singular, [[2.0, 0, 0], [0, 3, 0], [0, 0, 4]]], dtype=getattr(T, kind), requires_grad=True)
+    T.linalg.det(a).sum().backward()
+    cofactors = [[4.0, 1, -2], [-2, -0.5, 1], [0, 0, 0]], [[12.0, 0, 0], [0, 8, 0], [0, 0, 6]]
+    np.testing.assert_allclose(a.grad.numpy(), cofactors, atol=1e-4 if kind == "float32" else 1e-12)

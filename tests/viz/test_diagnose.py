@@ -40,6 +40,23 @@ def test_the_cause_and_its_line_come_first(engine, case):
     assert report.observation.troubles == []
 
 
+def test_equal_units_are_seen_where_a_processor_gives_them_gradients_of_other_last_bits(engine):
+    program = """
+w = T.full((4, 3), 0.1, requires_grad=True)
+v = T.full((3, 2), 0.2, requires_grad=True)
+last_bits = 1 + 1e-5 * T.arange(3.0)
+w.register_hook(lambda grad: grad * last_bits)
+opt = T.optim.SGD([w, v], lr=0.1)
+x = T.arange(20.0).reshape(5, 4) / 20
+for _ in range(4):
+    opt.zero_grad()
+    ((T.tanh(x @ w) @ v - 1) ** 2).mean().backward()
+    opt.step()
+"""
+    report = viz.diagnose(program, engine=engine)
+    assert ("equal-units", 1) in [(finding.kind, finding.line) for finding in report.findings], repr(report)
+
+
 @pytest.mark.parametrize(
     ("program", "words"), [one[1:] for one in practice.FIXES], ids=[one[0] for one in practice.FIXES]
 )

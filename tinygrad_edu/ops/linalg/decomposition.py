@@ -59,7 +59,7 @@ class LinalgDet(Op):
 def _cofactors(A):
     """det A · A⁻ᵀ. It is recorded if A is."""
     plain = getattr(A, "_data", A)
-    if np.any(np.linalg.det(plain) == 0):
+    if np.any(_nearly_singular(plain)):
         if A is not plain:
             raise NotImplementedError("the second gradient of det at a singular matrix is not built.")
         # By A = U·diag(S)·Vh, which every matrix has: for each singular value, the product of all others.
@@ -68,6 +68,12 @@ def _cofactors(A):
         turn = np.linalg.det(U) * np.linalg.det(Vh)
         return (turn[..., None, None] * (U * others[..., None, :]) @ Vh).astype(A.dtype)
     return unsqueeze(unsqueeze(LinalgDet.apply(A), -1), -1) * _t(LinalgInvEx.apply(A))
+
+
+def _nearly_singular(A):
+    """Whether the determinant of each matrix is 0 but for rounding: which bits are left of it depends on the processor."""
+    largest = np.linalg.norm(A, axis=-1).prod(-1)  # what it is at most, by Hadamard's inequality
+    return np.abs(np.linalg.det(A)) <= A.shape[-1] * np.finfo(A.dtype).eps * largest
 
 
 class LinalgSlogdet(Op):
