@@ -539,6 +539,53 @@ def test_a_fix_of_several_lines_makes_the_finding_go_away(engine, program, kind)
     assert [one for one in again.findings if one.certain or one.kind == kind] == []
 
 
+TWO_WEIGHTS = """\
+T.manual_seed(0)
+x = T.randn(20, 1)
+w1 = T.randn(1, 8, requires_grad=True)
+w2 = T.randn(8, 1, requires_grad=True)
+for step in range(5):
+    loss = ((T.tanh(x @ w1) @ w2 - 3 * x) ** 2).mean()
+    loss.backward()
+"""
+ONE_WEIGHT = """\
+x = T.linspace(-1, 1, 9)
+w1 = T.tensor(1.0, requires_grad=True)
+for step in range(5):
+    loss = ((w1 * x - 3 * x) ** 2).mean()
+    loss.backward()
+"""
+UNDER, FIRST, SECOND = "    with T.no_grad():\n", "w1 = w1 - 0.1 * w1.grad\n", "w2 = w2 - 0.1 * w2.grad\n"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        f"{TWO_WEIGHTS}{UNDER}        {FIRST}        {SECOND}        w1.grad.zero_()\n        w2.grad.zero_()",
+        f"{TWO_WEIGHTS}{UNDER}        {FIRST}        {SECOND}    w1.grad.zero_()\n    w2.grad.zero_()",
+        f"{TWO_WEIGHTS}{UNDER}        {FIRST}        w1.grad.zero_()\n        {SECOND}        w2.grad.zero_()",
+        f"{TWO_WEIGHTS}{UNDER}        {FIRST}        w2 -= 0.1 * w2.grad\n        w1.grad.zero_()\n        w2.grad.zero_()",
+        f"{TWO_WEIGHTS}{UNDER}        {FIRST}        {SECOND}    w1.grad = None\n    w2.grad = None",
+        f"{TWO_WEIGHTS}{UNDER}        {FIRST}        {SECOND}",
+        f"{TWO_WEIGHTS}    {FIRST}    {SECOND}    w1.grad.zero_()\n    w2.grad.zero_()",
+        f"{ONE_WEIGHT}{UNDER}        {FIRST}        w1.grad.zero_()",
+        f"{ONE_WEIGHT}{UNDER}        {FIRST}    w1.grad.zero_()",
+        f"{ONE_WEIGHT}{UNDER}        {FIRST}    w1.grad = None",
+        f"{ONE_WEIGHT}{UNDER}        {FIRST}",
+    ],
+    ids=[
+        "inside", "outside", "between", "one-of-two", "none", "never-zeroed", "recorded", "one-inside", "one-outside", "one-none",
+        "one-never-zeroed",
+    ],
+)  # fmt: skip
+def test_a_weight_that_its_update_makes_anew_is_named_and_its_fix_runs(engine, program):
+    report = viz.diagnose(program, engine=engine)
+    first = report.findings[0]
+    assert (first.kind, report.source[first.line - 1].strip(), first.certain) == ("rebound", FIRST.strip(), True)
+    again = viz.diagnose(report.repaired(), engine=engine)
+    assert (again.error, again.findings) == (None, [])
+
+
 def test_a_finding_without_a_fix_as_code_says_so(engine):
     with pytest.raises(ValueError, match="says in words what to do"):
         viz.diagnose("w = T.tensor(1.0, requires_grad=True)\nw.backward()", engine=engine).repaired()

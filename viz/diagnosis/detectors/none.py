@@ -648,9 +648,17 @@ def _was_called(seen: Observation, part: Part) -> bool:
 
 
 def _rebound_or_non_leaf(seen: Observation) -> Iterator[Finding]:
-    """The program read `.grad` of a tensor that is not a leaf: a scaled weight, or an update that made a new tensor."""
+    """The program read `.grad` of a tensor that is not a leaf: a scaled weight, or an update that made a new tensor.
+
+    An update under no_grad makes one that requires no grad at all.
+    """
     told: set[int | None] = set()
-    for nr, line in seen.asked_in_vain:
+    updates = _rebinding(seen)
+    unrequired = [(nr, line) for nr, line in seen.asked_unrequired.items() if line is not None]
+    unrequired = [
+        (nr, line) for nr, line in unrequired if (made := seen.maker(seen.values[nr])) and made.line in updates
+    ]
+    for nr, line in (*seen.asked_in_vain, *unrequired):
         value = seen.values[nr]
         op = seen.maker(value)
         if op is None or op.line in told:
@@ -663,7 +671,7 @@ def _rebound_or_non_leaf(seen: Observation) -> Iterator[Finding]:
         code = f"Line {op.line}, `{seen.places.code(op.line)}`,"
         others: list[int] = []
         if rebound:
-            others = [other for other in _rebinding(seen) if other != op.line]
+            others = [other for other in updates if other != op.line]
             text = SAYS["rebound"].format(code=code, names=name)
             if others:
                 text += (
@@ -692,11 +700,11 @@ def _rebound_or_non_leaf(seen: Observation) -> Iterator[Finding]:
 
 
 def _rebinding(seen: Observation) -> list[int]:
-    """The lines that compute a new tensor from a leaf and its own gradient, recorded: updates whose result is not a leaf."""
+    """The lines that compute a new tensor from a leaf and its own gradient: updates whose result is no such leaf."""
     found = []
     for op in seen.ops:
         leaves = {seen.values[nr].leaf for nr in op.inputs} - {None}
-        if op.line is None or not op.recorded or op.in_place or op.line in found or not leaves:
+        if op.line is None or op.in_place or op.line in found or not leaves:
             continue
         gradients = {seen.values[one].of_grad for nr in op.inputs for one in (nr, *_makers_inputs(seen, nr))} - {None}
         if leaves & gradients:
