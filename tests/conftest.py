@@ -60,6 +60,7 @@ OUTER = [
     "course/test_reference.py",
     "test_examples.py",
     "viz/test_diagnose.py",
+    "viz/test_trial.py",
     "viz/test_program_file.py",
     "viz/test_sentences.py",
     "viz/test_export.py",

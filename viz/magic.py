@@ -198,7 +198,8 @@ class AutogradMagics(Magics):
         source = copy.copy(running.source)  # with the magic as line 1, as Jupyter and its tracebacks count
         source.text, source.first = f"# %%diagnose\n{code}", 1
         run = Run(engine, source, limit=math.inf, namespace=self.shell.user_ns, execute=running.execute)
-        report = run.conclude(run.observe())
+        with run.trials():
+            report = run.conclude(run.observe())
         display(report)
         raised = run.raised or running.raised
         if raised is not None:

@@ -10,6 +10,7 @@ import re
 import sys
 import time
 import traceback
+import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,10 @@ from typing import Any
 from tinygrad_edu.exercises.running.probe import TimeUp, time_limit
 from viz import engines
 from viz.diagnosis import finished
-from viz.diagnosis.change import Change
+from viz.diagnosis.change import Change, applied
 from viz.diagnosis.detectors import ALL
 from viz.diagnosis.finding import Finding
+from viz.diagnosis.kinds import KINDS
 from viz.diagnosis.observation import Observation
 from viz.diagnosis.places import Places
 from viz.diagnosis.ranking import rank
@@ -27,15 +29,20 @@ from viz.diagnosis.repairing import repaired
 from viz.diagnosis.report import Report
 from viz.diagnosis.rewriting import changed
 from viz.diagnosis.state import as_before, found_in
+from viz.diagnosis.trial import Outside, Place, Trial, judged, question
 from viz.diagnosis.watching.observer import Observer
+from viz.diagnosis.watching.watch import Enough
 from viz.engines import CORE, TORCH, Engine
 from viz.interrupts import held, interruptible, put_back_first
 from viz.recording.reader import legible
 from viz.recording.record import Printed, namespace_for
 from viz.recording.source import Source
 
-LIMIT = 60.0  # seconds that a program may take
+LIMIT = 60.0  # seconds that a diagnosis may take
+RUNNING = 0.75  # of them for the program; the rest is for judging what was seen, and for trials of changes
+TRYING = 5.0  # seconds for trials, beside as long as the program took
 A_MOMENT = 0.001
+BY_NUMBERS = {"wrong-backward"}  # whose evidence is an experiment of its own, numerical derivatives
 ACCEPTED = (
     "viz.diagnose takes a program: its source text, a function that takes the engine (`def program(T): …`), a training "
     "step without arguments (`def step(): …`), or a loss that exists already; got {}"
@@ -65,7 +72,8 @@ def diagnose(
         steps: how often a training step runs; a program runs once.
         engine: `"torch"` or `"tinygrad_edu"` for source text; None: taken from its imports, the model or the optimizer.
         inputs: further names for source text.
-        limit: seconds after which a program is stopped; the report covers what was seen until then.
+        limit: seconds for all of it. A program is stopped after three quarters of them, and the report covers what was seen until
+            then; the rest is for judging that, and for trying each change: see `viz.diagnosis.trial`.
 
     A program that raises is diagnosed up to that point; `report.error` has the error. `viz.diagnosis.kinds.KINDS` says
     what each `kind` means.
@@ -228,6 +236,9 @@ class Run:
         self._model = model
         self._optimizer = optimizer
         self._limit = limit
+        self._things: list[Any] = []
+        self._place: Place | None = None
+        self._end = self._took = math.inf  # by the clock
         self._namespace = namespace
         self._output = Printed()
         self._calls = 0
@@ -240,29 +251,42 @@ class Run:
         keep += [thing for thing in self._inputs.values() if engines.of(thing) is self.engine]
         unique = list({id(thing): thing for thing in keep}.values())
         # Modules first: what is put back last is what counts, and an optimizer's tensors are the module's.
-        with put_back_first(), as_before(self.engine, unique), contextlib.redirect_stdout(self._output):
-            seen = self.observe(unique)
-        return self.conclude(seen)
+        self._things = unique
+        with self.trials():
+            with put_back_first(), as_before(self.engine, unique), contextlib.redirect_stdout(self._output):
+                seen = self.observe(unique)
+            return self.conclude(seen)
 
-    def observe(self, things: list[Any] | None = None) -> Observation:
-        """Run the program under observation; what it raises is in `raised`."""
-        observer = Observer(self.engine, self.places)
+    def trials(self) -> Place:
+        """A place in which `conclude` tries changes, from the state that the program begins with; to be left after it."""
+        early = self.source.function is not None or self._namespace is not None
+        self._place = Place(self.engine, self._again, early)
+        return self._place
+
+    def observe(self, things: list[Any] | None = None, most: int | None = None) -> Observation:
+        """Run the program under observation; what it raises is in `raised`. It is stopped after `most` backward passes."""
+        observer = Observer(self.engine, self.places, most)
         namespace = self._space()
+        began, running = time.monotonic(), RUNNING * self._limit
+        self._end = began + self._limit
         with put_back_first(), observer.watching():
             self._introduce(observer, things or [])
             try:
-                with time_limit(_Clock(self._limit)):  # type: ignore[arg-type]
+                with time_limit(_Clock(running)):  # type: ignore[arg-type]
                     self._start(observer, namespace)
             except TimeUp:
                 self.raised = TimeoutError(
-                    f"the program had not ended after {self._limit:g} seconds, so it was stopped. The report covers what "
-                    "was seen until then. Let it run fewer steps, or give it more time: limit=…"
+                    f"the program had not ended after {running:.3g} seconds, so it was stopped: of {self._limit:g} seconds the rest "
+                    "is for judging what was seen until then. Let it run fewer steps, or give it more time: limit=…"
                 )
+            except (Enough, Outside) as error:
+                self.raised = error
             except (Exception, SystemExit) as error:
                 self.raised = error
                 _from_traceback(observer, self.source, error)
             if namespace is not None:
                 observer.learn(namespace)
+        self._took = time.monotonic() - began
         if isinstance(self.raised, SystemExit) and not self.raised.code:
             self.raised = None  # it ended itself, as a script may
         seen = observer.seen
@@ -329,8 +353,8 @@ class Run:
         return {"type": kind, "message": legible(message), "line": line}
 
     def conclude(self, seen: Observation) -> Report:
-        """What the detectors conclude from an observation, the most likely cause first."""
-        findings = rank(list(_all(seen)))
+        """What the detectors conclude from an observation, the most likely cause first. Each change is tried."""
+        findings = rank(list(self._all(seen)))
         for finding in findings:
             finding.change = finding.change or changed(seen, finding)
             finding.changes = repaired(seen, finding)
@@ -339,7 +363,80 @@ class Run:
             elif finding.change is not None and finding.line is not None:
                 finding.changes = [Change(finding.line, *finding.change)]
             finding.fix = re.sub(r"(?<![\w.])T\.(?=\w)", f"{self.places.engine_name}.", finding.fix)
+        if self._place is not None:
+            self._tried(seen, self._place, findings)
         return Report(seen, findings, self._output.getvalue(), self._calls)
+
+    def _all(self, seen: Observation) -> Iterator[Finding]:
+        for detector in ALL:
+            found: list[Finding] = []
+            try:
+                with time_limit(_Clock(self._end - time.monotonic())):  # type: ignore[arg-type]
+                    found.extend(detector(seen))
+            except TimeUp:
+                seen.troubles.append(f"{detector.__module__.rpartition('.')[2]}: no time was left")
+            except Exception as error:  # one that fails does not silence the others
+                seen.troubles.append(f"{detector.__module__}: {type(error).__name__}: {error}")
+            yield from found
+
+    def _tried(self, seen: Observation, place: Place, findings: list[Finding]) -> None:
+        """Try each change: what was not seen to cure is not shown, and no finding that was not confirmed is certain."""
+        end = min(self._end, time.monotonic() + self._took + TRYING)
+        outcomes: dict[int, bool | None] = {}
+        for finding in findings:
+            if finding.changes:
+                asked = question(finding, seen, applied(self.places.text, finding.changes))
+                trial = place.ask(asked, end - time.monotonic())
+                outcomes[id(finding)], finding.tried = trial.cured, trial.sentence
+            confirmed = outcomes.get(id(finding)) is True and not (
+                KINDS[finding.kind].tells and not finding.explains_error
+            )
+            finding.certain = finding.certain and (confirmed or finding.kind in BY_NUMBERS)
+            if outcomes.get(id(finding)) is not True:
+                finding.change, finding.changes = None, []
+            if not finding.certain and KINDS[finding.kind].tells:
+                finding.fix += f" {KINDS[finding.kind].tells}"
+        if True in outcomes.values():  # what another change cured comes first
+            findings.sort(key=lambda one: outcomes.get(id(one)) is False)
+
+    def _again(self, asked: dict[str, Any]) -> Trial:
+        """Run a changed program, in a fork, and judge it."""
+        source = self._rewritten(asked["text"])
+        run = Run(
+            self.engine, source, self._steps, self._inputs, self._model, self._optimizer, asked["seconds"] / RUNNING,
+            self._namespace,
+        )  # fmt: skip
+        after = run.observe(self._things, most=asked["passes"])
+        return judged(asked, after, list(run._all(after)), run.raised)
+
+    def _rewritten(self, text: str) -> Source:
+        """The program with another text; a function keeps what is around it."""
+        function = self.source.function
+        if function is None:
+            return Source(text)
+        target: Any = inspect.unwrap(function)
+        own = Source(text)
+        tree = ast.parse(own.text)
+        free = target.__code__.co_freevars
+        around = ast.parse(f"def around({', '.join(free)}): pass").body[0]
+        around.body = tree.body  # type: ignore[attr-defined]
+        tree.body = [around]
+        stack = [compile(tree, own.filename, "exec", dont_inherit=True)]
+        codes = [code for code in _inside(stack) if code.co_name == target.__code__.co_name]
+        given = dict(zip(free, target.__closure__ or (), strict=True))
+        made = types.FunctionType(
+            codes[0], target.__globals__, target.__name__, target.__defaults__, tuple(given[name] for name in codes[0].co_freevars)
+        )  # fmt: skip
+        made.__kwdefaults__ = target.__kwdefaults__
+        return Source(made if not inspect.ismethod(target) else types.MethodType(made, target.__self__))
+
+
+def _inside(codes: list[types.CodeType]) -> Iterator[types.CodeType]:
+    """The code objects within others."""
+    while codes:
+        one = codes.pop()
+        yield one
+        codes += [constant for constant in one.co_consts if isinstance(constant, types.CodeType)]
 
 
 def _alone(finding: Finding) -> tuple[str, str] | None:
@@ -347,14 +444,6 @@ def _alone(finding: Finding) -> tuple[str, str] | None:
     change = finding.changes[0]
     alone = len(finding.changes) == 1 and change.line == finding.line and change.new and "\n" not in change.new
     return (change.old, change.new) if alone else None
-
-
-def _all(seen: Observation) -> Iterator[Finding]:
-    for detector in ALL:
-        try:
-            yield from detector(seen)
-        except Exception as error:  # one that fails does not silence the others
-            seen.troubles.append(f"{detector.__module__}: {type(error).__name__}: {error}")
 
 
 def _from_traceback(observer: Observer, source: Source, error: BaseException) -> None:

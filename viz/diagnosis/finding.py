@@ -34,6 +34,7 @@ class Finding:
         change: the line as it is and as it should be; empty if the fix takes more than one line.
         changes: all the lines to change, also where the fix takes several; empty where it cannot be written down.
         where: file and line of the code that ran, if it is not in the program's own text.
+        tried: what came of its changes when the changed program ran again, in one sentence; empty if it has none.
         follows: the kind of an earlier finding that this one may only be a consequence of; empty if there is none.
         path: values from the parameter to the loss, for the picture; the op that made `cut` is where it goes wrong.
     """
@@ -54,6 +55,7 @@ class Finding:
     explains_error: bool = False
     follows: str = ""
     changes: list[Change] = field(default_factory=list)
+    tried: str = ""
 
     def __post_init__(self) -> None:
         known = [self.line] if self.line is not None else []
@@ -71,6 +73,7 @@ class Finding:
             "fix": self.fix,
             "change": list(self.change) if self.change else None,
             "changes": [{"line": one.line, "old": one.old, "new": one.new} for one in self.changes],
+            "tried": self.tried,
             "tensors": self.tensors,
             "follows": self.follows,
             "file": self.where[0] if self.where else None,

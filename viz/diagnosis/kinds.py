@@ -15,11 +15,13 @@ class Kind:
         group: the trouble that it shows as, see `GROUPS` in `finding`.
         meaning: the cause, in one sentence.
         line: the line that a finding of this kind names.
+        tells: for a mistake of intent, what would tell whether it is one: no second run can.
     """
 
     group: int
     meaning: str
     line: str
+    tells: str = ""
 
 
 KINDS = {
@@ -30,7 +32,8 @@ KINDS = {
     ),
     "state-not-detached": Kind(6, "A recurrent state carries the graph of the steps before.", "where the training loop hands the state on"),
     "rebound": Kind(1, "An update makes a new tensor and gives it the parameter's name.", "the update"),
-    "requires-grad-off": Kind(1, "requires_grad is off for what is to learn.", "where it is switched off, or where the tensor is made"),
+    "requires-grad-off": Kind(1, "requires_grad is off for what is to learn.", "where it is switched off, or where the tensor is made",
+        "Freezing can be meant: if this part is to stay as it is, all is well."),
     "item": Kind(1, "A tensor becomes a Python number: item(), float(), tolist().", "the call"),
     "numpy": Kind(1, "A computation goes through NumPy.", "where it leaves for NumPy"),
     "new-tensor": Kind(1, "torch.tensor(…) of tensors makes one without a history.", "the call"),
@@ -62,35 +65,47 @@ KINDS = {
     "broadcast-loss": Kind(5, "A loss broadcasts its two sides, such as (N,) and (N, 1).", "the loss, or the difference"),
     "double-softmax": Kind(2, "softmax or sigmoid before a loss that applies it itself.", "the softmax or sigmoid"),
     "wrong-dim": Kind(5, "softmax over the batch in place of the classes, or view() in place of a transpose.", "the softmax, or the view"),
-    "wrong-loss": Kind(5, "A loss that does not fit what it is given, such as nll_loss of scores; or backward() of another loss.", "the loss, or the backward()"),
-    "shuffled-apart": Kind(5, "Inputs and labels in different orders.", "the shuffle, or the sort, that only one of them has"),
-    "reversed": Kind(7, "The loss, or the gradient, has the wrong sign.", "where the sign is turned, or where a minus is missing"),
+    "wrong-loss": Kind(5, "A loss that does not fit what it is given, such as nll_loss of scores; or backward() of another loss.", "the loss, or the backward()",
+        "Only you know what the loss is to measure: work out its value for one example by hand."),
+    "shuffled-apart": Kind(5, "Inputs and labels in different orders.", "the shuffle, or the sort, that only one of them has",
+        "Print a few inputs with their labels, after the shuffle: they tell whether these belong together."),
+    "reversed": Kind(7, "The loss, or the gradient, has the wrong sign.", "where the sign is turned, or where a minus is missing",
+        "What the loss is to do tells: a cost falls while a program learns, a reward rises."),
     "times-zero": Kind(2, "A product with 0, or a mask that lets nothing through.", "where the 0 or the mask is made"),
     "flat": Kind(2, "sign, round, floor: flat steps.", "the op"),
     "clamp": Kind(2, "clamp holds every number at its bound.", "the clamp"),
     "dead-relu": Kind(2, "A relu that gives 0 for every input.", "what set the weights before it, or the relu"),
     "saturated": Kind(2, "A saturated sigmoid, tanh or softmax.", "the op"),
     "equal-units": Kind(2, "Weights that begin equal, and so stay equal.", "the initialisation"),
-    "held-twice": Kind(5, "Two optimizers move the same parameters in turn.", "the optimizer that holds too much"),
-    "alias": Kind(7, "A target network or a saved state that is no copy.", "where the second name is given"),
-    "used-twice": Kind(7, "One layer in several places, where each was to have its own.", "the second use, or the list that repeats it"),
+    "held-twice": Kind(5, "Two optimizers move the same parameters in turn.", "the optimizer that holds too much",
+        "If both optimizers are to move these parameters, all is well."),
+    "alias": Kind(7, "A target network or a saved state that is no copy.", "where the second name is given",
+        "If both names are to mean one object, all is well: change one, and see whether the other is to change as well."),
+    "used-twice": Kind(7, "One layer in several places, where each was to have its own.", "the second use, or the list that repeats it",
+        "If the two places are to share their weights, all is well."),
     "graph-grows": Kind(6, "A sum or a list keeps the graph of every step.", "where it is added"),
     "retain-graph": Kind(6, "retain_graph=True without need.", "the backward()"),
     "vanishing": Kind(4, "Gradients shrink from layer to layer.", "the initialisation or activation that makes them, or the layers' call"),
     "exploding": Kind(4, "Gradients grow from layer to layer.", "the initialisation that makes them, or the layers' call"),
-    "eval-mode": Kind(5, "Training steps in evaluation mode.", "the eval()"),
+    "eval-mode": Kind(5, "Training steps in evaluation mode.", "the eval()",
+        "If batch norm and dropout are to stay as in evaluation, as in some fine-tuning, all is well."),
     "rate-too-large": Kind(5, "The loss grows from step to step.", "where the optimizer is made, or the update"),
     "rate-too-small": Kind(5, "The steps move nothing.", "where the optimizer, or the scheduler, is made"),
-    "weight-decay": Kind(5, "A weight decay that is stronger than the gradients.", "where the optimizer is made"),
+    "weight-decay": Kind(5, "A weight decay that is stronger than the gradients.", "where the optimizer is made",
+        "The loss on data that were held back tells which decay is right."),
     "made-anew": Kind(5, "A new optimizer or model for each step, or the same weights again.", "where it is made, or where the weights are put back"),
     "never-backward": Kind(5, "Steps without any backward().", "the step()"),
     "never-steps": Kind(5, "Backward passes without any step().", "the backward()"),
-    "frozen-batch-norm": Kind(5, "A batch norm that learns in evaluation mode and never saw a batch.", "the eval()"),
-    "dropout-active": Kind(5, "Dropout in evaluation, on the outputs, or of nearly everything.", "the dropout, or where it is made"),
-    "unused-labels": Kind(5, "The labels do not reach the loss.", "the loss"),
+    "frozen-batch-norm": Kind(5, "A batch norm that learns in evaluation mode and never saw a batch.", "the eval()",
+        "If the statistics were loaded, all is well."),
+    "dropout-active": Kind(5, "Dropout in evaluation, on the outputs, or of nearly everything.", "the dropout, or where it is made",
+        "If the outputs are to be random, as in Monte Carlo dropout, all is well."),
+    "unused-labels": Kind(5, "The labels do not reach the loss.", "the loss",
+        "If the loss needs no labels, as in an autoencoder, all is well."),
     "zero": Kind(2, "Some other op sends only zeros back.", "the op"),
     "unused": Kind(1, "Parameters that no op was given, as in a branch not taken.", "the condition, or where the layer is made"),
-    "unseeded": Kind(7, "Two runs that are compared begin with different random numbers.", "where the weights are made"),
+    "unseeded": Kind(7, "Two runs that are compared begin with different random numbers.", "where the weights are made",
+        "If the two runs need not begin alike, all is well."),
 }  # fmt: skip
 
 

@@ -114,6 +114,8 @@ def _finding(report: Report, place: int, finding: Finding, staged: Staged | None
     parts.append(f"<p><b>Fix:</b> {_with_code(report.told(finding.fix))}</p>")
     if finding.changes:
         parts.append(f"<pre>{''.join(_changed(report, finding))}</pre>")
+    if finding.tried:
+        parts.append(f'<p class="soft">{_with_code(report.told(finding.tried))}</p>')
     path = cause.path_of(report.observation, finding) if place <= PICTURES else None
     if path is not None:
         opened = " open" if place == 1 else ""

@@ -137,6 +137,7 @@ class Report:
                 if len(finding.changes) > 1 or change.line != finding.line:
                     lines += [f"      {self.place(change.line)}:"]
                 lines += [f"      {line}" for line in change.shown()]
+            lines += _wrapped(self.told(finding.tried))
         if self.consequences:
             told = ", ".join(
                 f"{one.kind}{f' ({self.place(one.line)})' if one.line is not None else ''}" for one in self.consequences
@@ -237,4 +238,4 @@ def _count(count: int, name: str, names: str = "") -> str:
 
 
 def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, width() - 3, initial_indent="   ", subsequent_indent="   ")
+    return textwrap.wrap(text, width() - 3, initial_indent="   ", subsequent_indent="   ") if text else []

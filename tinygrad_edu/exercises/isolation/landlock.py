@@ -15,6 +15,7 @@ _VERSION = 1
 _NO_NEW_PRIVILEGES = 38
 _FILES = {1: 13, 2: 14, 3: 15, 4: 15}  # the number of file rights, by version of the interface
 _NETWORK, _SCOPES = 0b11, 0b11  # bind and connect TCP; signals and abstract sockets outside
+_READING = 0b1100  # to read a file, and to list a folder
 
 
 def version() -> int:
@@ -26,11 +27,20 @@ def version() -> int:
 
 def forbid_files() -> bool:
     """Remove every right of this process to open, read, write, list or run a file. This cannot be undone."""
+    return _forbid(0)
+
+
+def forbid_writes() -> bool:
+    """Remove every right of this process but to read and list: no file is written, made, renamed or run. This cannot be undone."""
+    return _forbid(_READING)
+
+
+def _forbid(but: int) -> bool:
     found = version()
     if not found:
         return False
     libc = ctypes.CDLL(None)
-    rights = [(1 << _FILES.get(found, 16)) - 1]
+    rights = [((1 << _FILES.get(found, 16)) - 1) & ~but]
     rights += [_NETWORK] if found >= 4 else []
     rights += [_SCOPES] if found >= 6 else []
     attributes = ctypes.create_string_buffer(struct.pack(f"{len(rights)}Q", *rights))

@@ -30,10 +30,12 @@ class Observer:
     Args:
         engine: whose ops to see.
         places: the program's text.
+        most: the backward passes after which the program is stopped; None: it runs to its end.
     """
 
-    def __init__(self, engine: Engine, places: Places) -> None:
+    def __init__(self, engine: Engine, places: Places, most: int | None = None) -> None:
         self._watch = Watch(engine, places)
+        self._watch.most = most
         self._values = Values(self._watch)
         self._writes = Writes(self._watch, self._values)
         self._modules = Modules(self._watch, self._values)

@@ -8,7 +8,7 @@ from typing import Any
 from viz.diagnosis.observation import Through
 from viz.diagnosis.watching.names import Names
 from viz.diagnosis.watching.values import Values
-from viz.diagnosis.watching.watch import Watch
+from viz.diagnosis.watching.watch import Enough, Watch
 from viz.diagnosis.watching.writes import Writes
 
 
@@ -31,6 +31,8 @@ class Passes:
     def run(self, func: Any, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
         """Run a pass, and note it; `name` is `backward` or `grad`."""
         watch = self.watch
+        if watch.most is not None and len(watch.seen.passes) >= watch.most:
+            raise Enough
         frame = sys._getframe(1)
         self.names.harvest(frame)
         given = args[0] if args else kwargs.get("tensors", kwargs.get("outputs"))

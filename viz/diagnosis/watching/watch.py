@@ -23,6 +23,10 @@ SLOPE = 1e-3  # distance from its bound at which a sigmoid, tanh or softmax is f
 SMALL = 100_000  # numbers, up to which NumPy finds the largest as soon as the engine does
 
 
+class Enough(BaseException):
+    """The program ran as far as was asked for."""
+
+
 class Watch:
     """One run that is watched.
 
@@ -43,6 +47,7 @@ class Watch:
         self.module = engine.module
         self.places = places
         self.seen = Observation(engine.name, places)
+        self.most: int | None = None  # backward passes before the program is stopped
         self.active = False
         self.within = 0
         self.running: list[int] = []

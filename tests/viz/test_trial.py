@@ -1,0 +1,114 @@
+"""A change is shown only after the changed program ran and the finding's claim no longer held; nothing outside is touched again."""
+
+import os
+import socket
+import time
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+import viz
+from viz.diagnosis.trial import Place, Trial
+
+DETACHED = """\
+net = T.nn.Linear(3, 2)
+head = T.nn.Linear(2, 1)
+opt = T.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
+for _ in range(3):
+    hidden = net(T.ones(4, 3)).detach()
+    loss = head(hidden).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+def test_what_the_program_wrote_is_not_written_again(engine, tmp_path):
+    path = tmp_path / "log"
+    report = viz.diagnose(f"{DETACHED}open({str(path)!r}, 'a').write('once')\n", engine=engine)
+    assert path.read_text() == "once"
+    assert (report.findings[0].certain, report.findings[0].tried[:5]) == (True, "Tried")  # it was seen before the write
+
+
+@pytest.mark.parametrize(
+    "outside",
+    ["open('made', 'w')", "import os; os.mkdir('made')", "import subprocess; subprocess.run(['true'])", "T.save([1.0], 'made')"],
+)  # fmt: skip
+def test_a_program_that_goes_outside_before_its_first_pass_is_not_tried(outside, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    first = viz.diagnose(f"import torch\nT = torch\n{outside}\nimport shutil, os\n{DETACHED}").findings[0]
+    assert (first.kind, first.certain, first.changes) == ("detach", False, [])
+    assert "could not be tried" in first.tried
+
+
+def test_no_message_is_sent_again():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        sent = f"import socket\nsocket.create_connection(('127.0.0.1', {port})).close()\n"
+        assert viz.diagnose(sent + DETACHED, engine="tinygrad_edu").findings[0].tried != ""
+        server.accept()[0].close()
+        server.settimeout(0.1)
+        with pytest.raises(TimeoutError):
+            server.accept()
+
+
+def test_a_change_that_does_not_help_is_not_shown_and_nothing_is_certain(engine):
+    program = DETACHED.replace("loss = ", "hidden = hidden.detach()\n    loss = ")  # each alone cuts it off
+    first = viz.diagnose(program, engine=engine).findings[0]
+    assert (first.kind, first.certain, first.changes) == ("detach", False, [])
+    assert "tried in vain" in first.tried
+    assert "still" in first.tried
+
+
+def test_a_mistake_of_intent_is_likely_and_what_would_tell_is_told(engine):
+    program = """
+T.manual_seed(0)
+x = T.randn(8, 3)
+net = T.nn.Linear(3, 1)
+opt = T.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(4):
+    loss = -T.nn.functional.mse_loss(net(x), x[:, :1])
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+    first = viz.diagnose(program, engine=engine).findings[0]
+    assert (first.kind, first.certain) == ("reversed", False)
+    assert "a cost falls" in first.fix
+
+
+def test_a_cell_is_tried_from_the_state_that_it_began_with(engine):
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "viz")
+    try:
+        shell.run_cell(f"import {engine} as T\nw = T.ones(3, requires_grad=True)\nturns = []")
+        cell = "%%diagnose\nassert not turns\nturns.append(1)\nloss = (w.detach() * 2).sum()\nloss.backward()"
+        with pytest.MonkeyPatch.context() as patch:
+            shown = []
+            patch.setattr("viz.magic.display", shown.append)
+            shell.run_cell(cell)
+        first = shown[0].findings[0]
+        assert (first.kind, first.certain, first.changes[0].new) == ("detach", True, "loss = (w * 2).sum()")
+        assert shell.user_ns["turns"] == [1]
+    finally:
+        InteractiveShell.clear_instance()
+
+
+def test_a_trial_ends_with_its_time(engine):
+    from viz import engines
+
+    def again(asked):
+        time.sleep(60)
+        return Trial(True, "")
+
+    began = time.monotonic()
+    with Place(engines.load(engine), again, early=False) as place:
+        assert place.ask({}, 0.2).cured is None
+    assert time.monotonic() - began < 30
+
+
+def test_no_process_is_left(engine):
+    viz.diagnose(DETACHED, engine=engine)
+    viz.diagnose(lambda: None)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
