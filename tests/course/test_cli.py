@@ -332,25 +332,58 @@ loss.backward()
 """
 
 
-def test_diagnose_names_the_cause_and_its_line_and_says_so_by_its_exit_status(tmp_path: Path) -> None:
+def test_diagnose_names_the_cause_and_fails_only_when_asked_to(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(BROKEN)
-    done = call("diagnose", str(script), "-o", str(tmp_path / "report.html"))
-    assert (done.returncode, done.stderr) == (1, "")
+    done = call("diagnose", "-o", str(tmp_path / "report.html"), str(script))
+    assert (done.returncode, done.stderr) == (1, "")  # as the script's own error
     assert "1. detach · line 3 · certain" in done.stdout
     assert "<mark>" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    script.write_text(
+        "import torch\nw = torch.ones(2, requires_grad=True)\nfor _ in range(3):\n    (w * w).sum().backward()\n    with torch.no_grad(): w -= w.grad"
+    )
+    assert [call("diagnose", *given, str(script)).returncode for given in ((), ("--fail-on", "certain"))] == [0, 1]
     script.write_text(BROKEN.replace(".detach()", ""))
-    done = call("diagnose", str(script))
+    done = call("diagnose", "--fail-on", "likely", str(script))
     assert (done.returncode, "Nothing was found" in done.stdout) == (0, True)
+
+
+SCRIPT = """\
+import pickle, sys
+import torch
+
+class Net(torch.nn.Linear):
+    pass
+
+if __name__ == "__main__":
+    print("given", sys.argv[1:])
+    torch.save(Net(2, 1), "net.pt")
+    print(type(pickle.loads(pickle.dumps(Net(2, 1)))) is Net)
+    net = Net(2, 1)
+    net(torch.ones(3, 2)).sum().backward()
+    {last}
+"""
+
+
+def test_diagnose_runs_a_script_as_a_shell_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").write_text(SCRIPT.format(last="sys.exit(3)"))
+    done = call("diagnose", "train.py", "--epochs", "2", "--json")
+    assert (done.returncode, done.stderr) == (3, "")
+    assert done.stdout.startswith("given ['--epochs', '2', '--json']\nTrue\n")
+    assert Path("net.pt").exists()
+    Path("train.py").write_text(SCRIPT.format(last="raise KeyboardInterrupt"))
+    done = call("diagnose", "train.py")
+    assert (done.returncode, "stopped by Ctrl-C" in done.stdout, "1 backward pass" in done.stdout) == (130, True, True)
 
 
 def test_diagnose_gives_json_and_counts_the_lines_of_a_cell(tmp_path: Path) -> None:
     cells = [{"cell_type": "code", "source": part} for part in (BROKEN[:13], BROKEN[13:])]
     notebook = tmp_path / "train.ipynb"
     notebook.write_text(json.dumps({"cells": cells}))
-    done = call("diagnose", str(notebook), "--engine", "tinygrad_edu")
+    done = call("diagnose", "--engine", "tinygrad_edu", str(notebook))
     assert "1. detach · cell 2, line 2 · certain" in done.stdout
-    found = json.loads(call("diagnose", str(notebook), "--json").stdout)
+    found = json.loads(call("diagnose", "--json", str(notebook)).stdout)
     assert (found["engine"], found["findings"][0]["kind"]) == ("torch", "detach")
 
 
@@ -368,6 +401,6 @@ def test_diagnose_refuses_a_non_program(program: str, says: str, tmp_path: Path)
 def test_diagnose_stops_a_program_that_never_ends(tmp_path: Path) -> None:
     script = tmp_path / "loop.py"
     script.write_text("while True:\n    pass\n")
-    done = call("diagnose", str(script), "--limit", "1")
-    assert done.returncode == 1
+    done = call("diagnose", "--limit", "1", str(script))
+    assert done.returncode == 124
     assert "had not ended after 0.75 seconds" in done.stdout

@@ -539,6 +539,24 @@ def test_a_fix_of_several_lines_makes_the_finding_go_away(engine, program, kind)
     assert [one for one in again.findings if one.certain or one.kind == kind] == []
 
 
+@pytest.mark.parametrize(
+    "turned",
+    [
+        "loss = -loss", "loss = loss * -1", "loss = -1 * loss", "loss = T.multiply(loss, -1)", "loss = T.mul(loss, -1)", "loss = loss.neg_()",
+        "loss.neg_()", "loss.div_(-1)", "loss = loss / -1", "loss *= -1", "loss = 0 - loss", "loss = T.negative(loss)",
+        "loss = T.subtract(T.zeros(()), loss)", "loss = T.true_divide(loss, -1)", "loss = -(out - x[:, :1]).pow(2).mean()",
+        "loss = -((out - x[:, :1]) ** 2).mean()", "loss = -(out - x[:, :1]).abs().mean()",
+    ],
+)  # fmt: skip
+def test_a_sign_is_found_however_it_is_written(engine, turned):
+    program = (
+        f"{START}for _ in range(4):\n    out = net(x)\n    loss = T.nn.functional.mse_loss(out, x[:, :1])\n    {turned}\n"
+        "    opt.zero_grad()\n    loss.backward()\n    opt.step()"
+    )
+    first = viz.diagnose(program, engine=engine).findings[0]
+    assert (first.kind, first.line, first.certain) == ("reversed", 8, False)
+
+
 TWO_WEIGHTS = """\
 T.manual_seed(0)
 x = T.randn(20, 1)

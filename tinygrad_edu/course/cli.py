@@ -226,11 +226,13 @@ def _add_diagnose(commands: argparse._SubParsersAction) -> None:
         "diagnose",
         help="say why a gradient is None, zero or nan, or why a model does not learn, and name the line",
         description="Run a program under observation and say why a gradient is None, zero or nan, or why a model does "
-        "not learn: each cause with its line, what was seen, and the fix. The exit status is 1 if "
-        "something was found.",
+        "not learn: each cause with its line, what was seen, and the fix. What follows the script goes to the script, so "
+        "options of this command come before it. The exit code is the script's own (124 if the time was up).",
+        allow_abbrev=False,
     )
-    parser.add_argument("program", type=Path, help="a Python script, a notebook, or - for standard input")
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument(
+        "--json", action="store_true", help="print the report as JSON; the program's output goes to standard error"
+    )
     parser.add_argument("-o", "--out", type=Path, help="also write the report, as .html or .json")
     parser.add_argument(
         "--engine",
@@ -242,27 +244,22 @@ def _add_diagnose(commands: argparse._SubParsersAction) -> None:
         type=float,
         default=60.0,
         metavar="SECONDS",
-        help="stop the program after this time (default: %(default)g)",
+        help="the time for all of it: a program is stopped after three quarters (default: %(default)g)",
     )
+    parser.add_argument(
+        "--fail-on",
+        choices=("certain", "likely"),
+        help="exit with 1 if something certain, or anything at all, was found",
+    )
+    parser.add_argument("program", type=Path, help="a Python script, a notebook, or - for standard input")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what follows goes to the script")
     parser.set_defaults(run=_diagnose)
 
 
 def _diagnose(arguments: argparse.Namespace) -> int:
-    import viz
-    from viz.recording import program_file
+    from viz.diagnosis.command import main
 
-    try:
-        program = program_file.read(arguments.program)
-        with program_file.at_home(arguments.program, program) as names:
-            report = viz.diagnose(program.text, engine=arguments.engine, inputs=names, limit=arguments.limit)
-        report.place = program.place
-        print(report.to_json() if arguments.json else report)
-        if arguments.out is not None:
-            report.save(arguments.out)
-    except (OSError, ValueError, ModuleNotFoundError) as error:
-        print(f"not diagnosed: {error}", file=sys.stderr)
-        return 2
-    return 1 if report.findings or report.error else 0
+    return main(arguments)
 
 
 def _add_check(commands: argparse._SubParsersAction) -> None:

@@ -88,7 +88,7 @@ def _op(
         kind = "value" if last.requires_grad else "result"
         graph.values[output] = Value(output, kind, last.name, expression=f"line {last.line}", shape=list(last.shape))
     else:
-        function = made.name if made is not None and linked else "as a Python number"
+        function = made.called if made is not None and linked else "as a Python number"
         name = (made.node if made is not None else "") or function
         recorded = made is not None and linked and made.recorded
         line = made.line if made is not None else None

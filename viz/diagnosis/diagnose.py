@@ -95,7 +95,7 @@ def diagnose(
     if found is not None and found.is_tensor(program_or_step):
         return finished.diagnose_loss(found, program_or_step, model, optimizer)
     _check(program_or_step)
-    chosen = _engine(program_or_step, model, optimizer, engine)
+    chosen = engine_of(program_or_step, model, optimizer, engine)
     for name, thing, fits in (
         ("model", model, chosen.is_module(model)),
         ("optimizer", optimizer, hasattr(optimizer, "param_groups")),
@@ -150,7 +150,8 @@ def _required(function: Callable[..., Any]) -> list[str]:
     ]
 
 
-def _engine(program: Any, model: Any, optimizer: Any, wanted: str | None) -> Engine:
+def engine_of(program: Any, model: Any = None, optimizer: Any = None, wanted: str | None = None) -> Engine:
+    """The engine that a program runs on: the one that is wanted, that of the model, or the one that the program imports."""
     if wanted is not None:
         return engines.load(wanted)
     for thing in (model, *(p for group in getattr(optimizer, "param_groups", ()) for p in group["params"][:1])):
@@ -211,6 +212,8 @@ class Run:
         limit: seconds that it may take.
         namespace: where source text runs and leaves its names; a new one if None.
         execute: runs the source text in the namespace, where that is more than `exec`.
+        output: what keeps what the program prints.
+        as_main: the program runs as the module `__main__`, as from a shell, and Ctrl-C ends it alone.
     """
 
     def __init__(
@@ -224,6 +227,8 @@ class Run:
         limit: float = LIMIT,
         namespace: dict[str, Any] | None = None,
         execute: Callable[[dict[str, Any]], None] | None = None,
+        output: Printed | None = None,
+        as_main: bool = False,
     ) -> None:
         self.engine = engine
         self.source = source
@@ -240,7 +245,9 @@ class Run:
         self._place: Place | None = None
         self._end = self._took = math.inf  # by the clock
         self._namespace = namespace
-        self._output = Printed()
+        self._output = output or Printed()
+        self._as_main = as_main
+        self.timed_out = False
         self._calls = 0
 
     def report(self) -> Report:
@@ -253,8 +260,10 @@ class Run:
         # Modules first: what is put back last is what counts, and an optimizer's tensors are the module's.
         self._things = unique
         with self.trials():
+            main = sys.modules["__main__"]
             with put_back_first(), as_before(self.engine, unique), contextlib.redirect_stdout(self._output):
                 seen = self.observe(unique)
+            sys.modules["__main__"] = main
             return self.conclude(seen)
 
     def trials(self) -> Place:
@@ -275,12 +284,18 @@ class Run:
                 with time_limit(_Clock(running)):  # type: ignore[arg-type]
                     self._start(observer, namespace)
             except TimeUp:
+                self.timed_out = True
                 self.raised = TimeoutError(
                     f"the program had not ended after {running:.3g} seconds, so it was stopped: of {self._limit:g} seconds the rest "
                     "is for judging what was seen until then. Let it run fewer steps, or give it more time: limit=…"
                 )
             except (Enough, Outside) as error:
                 self.raised = error
+            except KeyboardInterrupt as error:
+                if not self._as_main:
+                    raise
+                self.raised, self._place = error, None  # whoever stops it does not wait for trials
+                _from_traceback(observer, self.source, error)
             except (Exception, SystemExit) as error:
                 self.raised = error
                 _from_traceback(observer, self.source, error)
@@ -304,7 +319,13 @@ class Run:
             given.setdefault("model", self._model)
         if self._optimizer is not None:
             given.setdefault("optimizer", self._optimizer)
-        return namespace_for(self.engine, given)
+        space = namespace_for(self.engine, given)
+        if self._as_main:
+            main = types.ModuleType("__main__")
+            vars(main).update(space)
+            sys.modules["__main__"] = main
+            return vars(main)
+        return space
 
     def _introduce(self, observer: Observer, things: list[Any]) -> None:
         """Tell the observer what existed before."""
@@ -350,6 +371,7 @@ class Run:
         if isinstance(error, SyntaxError) and error.filename == self.source.filename:
             line, message = error.lineno, error.msg
         kind = "TimeoutError" if isinstance(error, TimeoutError) else type(error).__name__
+        message = message or ("stopped by Ctrl-C" if isinstance(error, KeyboardInterrupt) else "")
         return {"type": kind, "message": legible(message), "line": line}
 
     def conclude(self, seen: Observation) -> Report:
@@ -404,7 +426,7 @@ class Run:
         source = self._rewritten(asked["text"])
         run = Run(
             self.engine, source, self._steps, self._inputs, self._model, self._optimizer, asked["seconds"] / RUNNING,
-            self._namespace,
+            self._namespace, as_main=self._as_main,
         )  # fmt: skip
         after = run.observe(self._things, most=asked["passes"])
         return judged(asked, after, list(run._all(after)), run.raised)

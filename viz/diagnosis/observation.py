@@ -46,7 +46,7 @@ class Ran:
     """One op that ran, recorded by autograd or not."""
 
     nr: int
-    name: str
+    name: str  # however the program spelled it: see `families.canonical`
     line: int | None
     stack: tuple[int, ...]  # the program's lines that were running, innermost first
     where: tuple[str, int] | None  # file and line, where the code that ran is the user's but not the program's text
@@ -62,6 +62,7 @@ class Ran:
     step: int = 0  # how many optimizer steps there had been
     owner: int | None = None  # the module whose forward ran it
     node: str = ""  # the name of the node that was recorded
+    called: str = ""  # its name as the program spelled it
     evaluating: bool = False  # whether a module around it was in evaluation mode then
 
 

@@ -56,14 +56,17 @@ def read(path: Path) -> Program:
 
 
 @contextlib.contextmanager
-def at_home(path: Path, program: Program) -> Iterator[dict[str, Any]]:
-    """A context in which a program can import modules beside it, as when it is run. Yields the names that it starts with."""
+def at_home(path: Path, program: Program, given: list[str] | None = None) -> Iterator[dict[str, Any]]:
+    """A context in which a program can import modules beside it, as when it is run with the arguments `given`.
+
+    Yields the names that it starts with.
+    """
     from IPython.display import display
 
     home = "" if path == STDIN else str(path.resolve().parent)
     arguments = sys.argv
     sys.path.insert(0, home)
-    sys.argv = [str(path)]
+    sys.argv = [str(path), *(given or [])]
     try:
         yield {"__file__": str(path)} | ({"display": display} if program.cells else {})
     finally:

@@ -7,27 +7,20 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from viz.diagnosis.families import (
+    ADDS,
+    BY_ELEMENT,
+    COMPARISONS,
+    DIFFERENCES,
+    LOSSES,
+    PASSES_ON,
+    PRODUCTS,
+    TAKES_CLASSES,
+)
 from viz.diagnosis.finding import Finding
 from viz.diagnosis.observation import Observation, Ran, Seen, Through
 
-LOSSES = {
-    "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits",
-    "gaussian_nll_loss", "poisson_nll_loss", "soft_margin_loss",
-}  # fmt: skip
-ALL_LOSSES = LOSSES | {
-    "cross_entropy",
-    "nll_loss",
-    "kl_div",
-    "ctc_loss",
-    "hinge_embedding_loss",
-    "cosine_embedding_loss",
-    "margin_ranking_loss",
-}
-DIFFERENCES = {"sub", "__sub__", "__rsub__", "rsub"}
-PRODUCTS = {"mul", "__mul__", "__rmul__"}
-ADDS = DIFFERENCES | {"add", "__add__", "__radd__", "neg", "__neg__", "mean", "sum"}
 FAR = 6  # ops that are looked at after a product
-COMPARISONS = ALL_LOSSES | DIFFERENCES | {"gather", "__getitem__", "cosine_similarity", "pairwise_distance", "cdist"}
 LABELS = (
     "y",
     "target",
@@ -61,13 +54,13 @@ def _shapes(seen: Observation) -> Iterator[Finding]:
                 continue
             a, b = seen.values[op.inputs[0]], seen.values[op.inputs[1]]
             whole = _outgrown(a.shape, b.shape)
-            if whole is None and op.name in LOSSES and _stretched(a, b):
+            if whole is None and op.name in BY_ELEMENT and _stretched(a, b):
                 told.add(op.line)
                 yield _several(seen, op, a, b)
                 continue
             if whole is None or not (a.requires_grad or b.requires_grad):
                 continue
-            sure = op.name in LOSSES
+            sure = op.name in BY_ELEMENT
             held = (op.name in DIFFERENCES and compared(seen, op.outputs[0])) or _weighed(seen, op, a, b)
             if not (sure or (held and not _pairwise(seen, a, b))):
                 continue
@@ -151,14 +144,11 @@ def compared(seen: Observation, nr: int) -> bool:
     users = [op for op in seen.ops if nr in op.inputs]
     shrinks = {
         "pow",
-        "__pow__",
         "square",
         "abs",
         "mean",
         "sum",
         "mul",
-        "__mul__",
-        "__abs__",
         "norm",
         "huber_loss",
         "sub",
@@ -190,16 +180,12 @@ def _dimension(seen: Observation) -> Iterator[Finding]:
         negative = any(name in code for name in (f"dim={dim - rank}", f"dim = {dim - rank}"))
         old, new = (f"dim={dim - rank}", f"dim={wanted - rank}") if negative else (f"dim={dim}", f"dim={wanted}")
         yield Finding(
-            "wrong-dim", line, user.name in ("nll_loss", "kl_div", "cross_entropy", "nll_loss_nd") and rank == 2,
+            "wrong-dim", line, user.name in ("nll_loss", "kl_div", "cross_entropy") and rank == 2,
             f"Line {line}, `{code}`: `{op.name}` over dimension {dim} of shape {value.shape} makes the numbers along that dimension sum to 1, but "
             f"`{user.name}` in line {user.line} {'takes the classes from' if takes else 'sums over'} dimension {wanted}.",
             f"Use the dimension that is {'the classes' if takes else 'summed over'}: dim={wanted}.", [value.name] if value.name else [],
             [line or 0, op.line or 0, user.line or 0], 5, (code, code.replace(old, new)) if code.count(old) == 1 else None, op.where, share=0.8,
         )  # fmt: skip
-
-
-TAKES_CLASSES = {"nll_loss", "kl_div", "cross_entropy", "nll_loss_nd", "gather", "log", "__getitem__", "mul", "__mul__"}
-PASSES_ON = {"dropout", "clone", "to", "float", "contiguous"}
 
 
 def _expected(seen: Observation, value: Seen, after: int) -> tuple[int, Ran] | None:
@@ -210,7 +196,7 @@ def _expected(seen: Observation, value: Seen, after: int) -> tuple[int, Ran] | N
             continue
         if user.name in PASSES_ON and user.outputs:
             return _expected(seen, seen.values[user.outputs[0]], user.nr)
-        if user.name in ("nll_loss", "nll_loss_nd", "cross_entropy") and rank >= 2 and user.inputs[0] == value.nr:
+        if user.name in ("nll_loss", "cross_entropy") and rank >= 2 and user.inputs[0] == value.nr:
             return 1, user
         if user.name == "kl_div" and rank == 2:
             return 1, user
@@ -222,9 +208,9 @@ def _expected(seen: Observation, value: Seen, after: int) -> tuple[int, Ran] | N
             return _through(seen, value, seen.values[user.outputs[0]], user.nr)
         if user.name == "gather" and isinstance(along := user.options.get("dim", user.options.get("1")), int):
             return along % rank, user
-        if user.name in ("matmul", "__matmul__", "bmm") and user.inputs[0] == value.nr and rank >= 2:
+        if user.name in ("matmul", "bmm") and user.inputs[0] == value.nr and rank >= 2:
             return (rank - 1, user) if len(seen.values[user.inputs[-1]].shape) >= 2 else None
-        if user.name in ("mul", "__mul__", "__rmul__") and user.outputs and rank > 2:
+        if user.name == "mul" and user.outputs and rank > 2:
             product = seen.values[user.outputs[0]]
             total = next((one for one in seen.ops[user.nr + 1 : user.nr + 4] if product.nr in one.inputs), None)
             along = (
@@ -238,7 +224,7 @@ def _expected(seen: Observation, value: Seen, after: int) -> tuple[int, Ran] | N
             ):
                 return along % rank, total
             return None
-        if rank == 2 and user.name in ("__getitem__", "mul", "__mul__", "log"):
+        if rank == 2 and user.name in ("__getitem__", "mul", "log"):
             return 1, user
     return None
 
@@ -294,7 +280,7 @@ def _own_input(seen: Observation, each: Through) -> Iterator[Finding]:
     """A prediction compared with the input it was computed from, while labels of the same shape are unused."""
     used = {nr for op in seen.ops for nr in op.inputs}
     for op in (seen.maker(seen.values[nr]) for nr in sorted(seen.behind(each))):
-        if op is None or op.name not in LOSSES | DIFFERENCES or len(op.inputs) < 2:
+        if op is None or op.name not in BY_ELEMENT | DIFFERENCES or len(op.inputs) < 2:
             continue
         answer, given = (seen.values[nr] for nr in op.inputs[:2])
         if given.requires_grad or not answer.requires_grad or given.nr not in seen.above([answer.nr]):
@@ -337,7 +323,7 @@ def _compared_with_data(seen: Observation, above: set[int]) -> bool:
 def _loss_line(seen: Observation, each: Through) -> int | None:
     for nr in sorted(seen.above(each.roots), reverse=True):
         op = seen.maker(seen.values[nr])
-        if op is not None and op.name in ALL_LOSSES:
+        if op is not None and op.name in LOSSES:
             return op.line
     roots = [seen.maker(seen.values[nr]) for nr in each.roots]
     return next((op.line for op in roots if op is not None), None)

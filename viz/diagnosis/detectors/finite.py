@@ -5,50 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from viz.diagnosis.families import ARCS, DIVIDES, HIDERS, LINEAR, NORMS
 from viz.diagnosis.finding import Finding, listed, number
 from viz.diagnosis.observation import Observation, Ran, Seen, Through
 
 LARGEST_HALF = 65504.0
-HIDERS = {"where", "masked_fill", "masked_fill_", "__setitem__", "nan_to_num", "maximum", "clamp", "nansum", "nanmean"}
-NORMS = {
-    "norm",
-    "vector_norm",
-    "cdist",
-    "dist",
-    "pairwise_distance",
-    "cosine_similarity",
-    "normalize",
-    "matrix_norm",
-    "linalg_norm",
-}
-LINEAR = {
-    "mul",
-    "__mul__",
-    "__rmul__",
-    "add",
-    "__add__",
-    "__radd__",
-    "sub",
-    "__sub__",
-    "neg",
-    "where",
-    "__getitem__",
-    "cat",
-    "stack",
-}
-ARCS = {"acos", "arccos", "asin", "arcsin", "atanh", "arctanh", "acos_", "asin_", "atanh_"}
-DIVIDES = {
-    "rsqrt",
-    "div",
-    "__truediv__",
-    "true_divide",
-    "divide",
-    "reciprocal",
-    "__rtruediv__",
-    "__rdiv__",
-    "pow",
-    "__pow__",
-}
 INSIDE = "Keep its input inside: `x.clamp(-1 + 1e-6, 1 - 1e-6)`. For an angle, `T.atan2(sine, cosine)` has a slope everywhere but at 0."
 GROWS = 10.0  # how many times a loss grows over the steps before it becomes nan
 
@@ -199,7 +160,7 @@ def _explain(seen: Observation, op: Ran, value: Seen) -> tuple[str, str, str]:
             "and the row is nan.",
             "Leave at least one place of each row unmasked, or set such rows to 0 before you use them.",
         )
-    if op.name in ("log", "log2", "log10", "log_", "log1p", "logit"):
+    if op.name in ("log", "log2", "log10", "log1p", "logit"):
         how = "0" if low is not None and low >= 0 else f"{number(low or 0.0)}"
         return (
             "log-of-zero",
@@ -207,54 +168,31 @@ def _explain(seen: Observation, op: Ran, value: Seen) -> tuple[str, str, str]:
             "Use the function that includes the logarithm (log_softmax, cross_entropy, "
             "binary_cross_entropy_with_logits), or keep away from 0: `T.log(p + 1e-8)`.",
         )
-    if op.name in ("sqrt", "rsqrt", "sqrt_"):
+    if op.name in ("sqrt", "rsqrt"):
         return (
             "sqrt-at-zero",
             f"`{op.name}` received {number(low) if low is not None else 'a number below 0'}.",
             "Keep the input of the root above 0: `T.sqrt(x.clamp(min=0) + 1e-8)`.",
         )
-    if op.name in (
-        "div",
-        "__truediv__",
-        "true_divide",
-        "div_",
-        "__itruediv__",
-        "reciprocal",
-        "__rtruediv__",
-        "divide",
-        "__rdiv__",
-    ):
+    if op.name in ("div", "reciprocal", "rdiv"):
         return (
             "zero-by-zero",
             f"`{op.name}` divides by 0." + (" 0 / 0 is nan." if _said(value) == "nan" else ""),
             "Keep the divisor away from 0: `/ total.clamp(min=1)` for a count, `/ (std + 1e-8)` for a deviation.",
         )
-    if op.name in ("pow", "__pow__", "pow_") and low is not None and low < 0 and _said(value) == "nan":
+    if op.name == "pow" and low is not None and low < 0 and _said(value) == "nan":
         return (
             "sqrt-at-zero",
             f"`{op.name}` received {number(low)}: a number below 0 has no power that is not a whole number.",
             "Keep the base above 0: `x.clamp(min=1e-8) ** p`, or take the power of `x.abs()`.",
         )
-    if op.name in ("pow", "__pow__", "pow_") and low == 0 and (peak or 0.0) < 1e6:
+    if op.name == "pow" and low == 0 and (peak or 0.0) < 1e6:
         return (
             "zero-by-zero",
             f"`{op.name}` received 0: a negative power of 0 divides by 0.",
             "Keep the base above 0: `(x + 1e-8) ** p`.",
         )
-    if op.name in (
-        "exp",
-        "expm1",
-        "pow",
-        "__pow__",
-        "square",
-        "mul",
-        "cosh",
-        "sinh",
-        "cumprod",
-        "prod",
-        "exp_",
-        "exp2",
-    ):
+    if op.name in ("exp", "expm1", "pow", "square", "mul", "cosh", "sinh", "cumprod", "prod", "exp2"):
         return (
             "overflow",
             f"`{op.name}` overflows {value.dtype}.{sizes}",
@@ -262,7 +200,7 @@ def _explain(seen: Observation, op: Ran, value: Seen) -> tuple[str, str, str]:
         )
     if op.name in ARCS and (peak or 0.0) >= 1:
         return "not-finite", f"`{op.name}` is finite only between -1 and 1.{sizes}", INSIDE
-    if op.name in ("sub", "__sub__") and any(one.peak is not None and math.isinf(one.peak) for one in given):
+    if op.name == "sub" and any(one.peak is not None and math.isinf(one.peak) for one in given):
         return "overflow", "infinity minus infinity is nan.", "Keep both from overflowing first."
     if op.name in ("mean", "std", "var") and any(0 in one.shape or one.shape in ((1,), ()) for one in given):
         return (
@@ -303,7 +241,7 @@ def _backward(seen: Observation, each: Through, bad: list[int]) -> Iterator[Find
         kind, line = "norm-at-zero", op.line
         text = f"Line {line}, `{seen.places.code(line)}`: `{op.name}` of a vector of zeros has no slope: its gradient is nan."
         fix = "Add a little under the root: `(x.pow(2).sum(1) + 1e-8).sqrt()`, or compare squared distances."
-    elif op.name in ("sqrt", "rsqrt", "pow", "__pow__", "std", "var", "sqrt_"):
+    elif op.name in ("sqrt", "rsqrt", "pow", "std", "var"):
         kind, line = "sqrt-at-zero", op.line
         low = min((one.low for one in given if one.low is not None), default=0.0)
         text = (
@@ -323,7 +261,7 @@ def _backward(seen: Observation, each: Through, bad: list[int]) -> Iterator[Find
             "in the backward pass, 0 × infinity is nan."
         )
         fix = "Do this before the infinities are put in: a mask of -inf belongs right before the softmax."
-    elif op.name in ("div", "__truediv__", "true_divide", "reciprocal"):
+    elif op.name in ("div", "reciprocal"):
         kind, line = "zero-by-zero", op.line
         text = f"Line {line}, `{seen.places.code(line)}`: `{op.name}` by 0 has no slope."
         fix = "Keep the divisor away from 0: `/ (x + 1e-8)`."

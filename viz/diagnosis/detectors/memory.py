@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterator
 
 from viz.diagnosis.detectors.zero import layer_line
+from viz.diagnosis.families import SUMS
 from viz.diagnosis.finding import Finding
 from viz.diagnosis.observation import Observation, Ran, Seen, Through
 
 SECOND = "backward through the graph a second time"
 LEAF_WRITTEN = "used in an in-place operation"
 STEADY = 3  # looks in which a variable kept as much as before
-SUMS = {"add", "__add__", "__radd__", "__iadd__", "add_"}
 WRITTEN = "modified by an inplace operation"
 MOST_TURNS = 8  # of a line that are looked at for what they take from the turn before
 
@@ -423,7 +423,7 @@ def _written(seen: Observation) -> Iterator[Finding]:
     if found and (max(found)[0] or not writes or wanted not in ("", "t", "asstrided", "transpose", "accumulate")):
         _, _, _, op, target = max(found, key=lambda one: one[:3])
         line, name = layer_line(seen, op), target.name
-        where, how = op.where, f"`{op.name}`"
+        where, how = op.where, f"`{op.called}`"
     elif writes:
         write, leaf = max(writes, key=lambda one: one[0].order)
         line, name, where, how = write.line, leaf.name, None, f"`{write.name}`"

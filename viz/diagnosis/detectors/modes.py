@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from viz.diagnosis.detectors.comparing import ALL_LOSSES
+from viz.diagnosis.families import LOSSES
 from viz.diagnosis.finding import Finding, listed
 from viz.diagnosis.observation import Moment, Observation
 
@@ -97,12 +97,11 @@ def _dropout(seen: Observation) -> Iterator[Finding]:
         if training is False or p == 0:
             continue
         last = not any(
-            set(op.outputs) & set(later.inputs) and later.name not in ALL_LOSSES
+            set(op.outputs) & set(later.inputs) and later.name not in LOSSES
             for later in seen.ops[op.nr + 1 : op.nr + 6]
         )
         to_loss = any(
-            set(op.outputs) & set(later.inputs) and later.name in ALL_LOSSES
-            for later in seen.ops[op.nr + 1 : op.nr + 6]
+            set(op.outputs) & set(later.inputs) and later.name in LOSSES for later in seen.ops[op.nr + 1 : op.nr + 6]
         )
         heavy = isinstance(p, float) and p >= 0.9 and op.recorded
         if op.evaluating and not op.library:

@@ -8,29 +8,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from viz.diagnosis.families import ADDITIVE, COPIES, INDEXED, SCALES
 from viz.diagnosis.finding import Finding, listed
 from viz.diagnosis.observation import Exit, Leaf, Observation, Part, Ran, Seen, Through
 
 NOT_A_LEAF = "can't optimize a non-leaf Tensor"
 NEEDS_GRAD = "does not require grad"
-COPIES = {"tensor", "as_tensor", "asarray", "scalar_tensor", "Tensor", "FloatTensor", "new_tensor", "full", "array"}
-SUMS = {"add", "__add__", "__radd__", "add_", "__iadd__", "sub", "__sub__", "rsub", "__rsub__", "sub_", "__isub__"}
-SCALES = {
-    "mul",
-    "__mul__",
-    "__rmul__",
-    "div",
-    "__truediv__",
-    "mean",
-    "sum",
-    "squeeze",
-    "view",
-    "reshape",
-    "neg",
-    "__neg__",
-}
 MEANT = {"no-grad", "inference-mode", "detach"}  # as on the way to a target that is not to learn
-INDEXED = {"__getitem__", "gather", "index_select", "take", "take_along_dim"}
 MOST_WAYS = 4  # that are looked at
 TRIVIAL = {0.0, 1.0, -1.0, 2.0, 0.5}
 WEIGHT_NAMES = re.compile(r"^(w|b|v|u|W|B|weights?|bias|theta|params?|beta|alpha|coef|embedding|table|kernel)\w{0,2}$")
@@ -113,7 +97,7 @@ def _computed_numbers(seen: Observation) -> Iterator[tuple[int, int]]:
     known: dict[tuple[int | None, int | None], bool] = {}
     for op in seen.ops if exits else []:
         given = [one for one in op.options.values() if isinstance(one, float) and one not in numbers | TRIVIAL]
-        if not op.library and op.name in SCALES | SUMS:  # its own text gives it a plain number, by a name
+        if not op.library and op.name in SCALES | ADDITIVE:  # its own text gives it a plain number, by a name
             given += [one for one in op.options.values() if isinstance(one, float) and one in TRIVIAL]
         if op.line is None or not op.outputs or all(repr(one) in seen.places.code(op.line) for one in given):
             continue
@@ -275,7 +259,7 @@ def _added(seen: Observation, root: int, ways: dict[int, list[int]]) -> Iterator
             continue
         met.add(op.nr)
         learnt = [nr for nr in op.inputs if seen.values[nr].requires_grad]
-        if op.name in SUMS:
+        if op.name in ADDITIVE:
             numbers = [nr for nr in ways.get(op.outputs[0], []) if nr not in op.inputs]
             for nr in dict.fromkeys([*op.inputs, *numbers]):
                 value = seen.values[nr]
@@ -291,7 +275,7 @@ def _difference(seen: Observation, nr: int) -> bool:
     maker = seen.maker(seen.values[nr])
     while maker is not None and maker.name in ("detach", "data") and maker.inputs:
         maker = seen.maker(seen.values[maker.inputs[0]])
-    return maker is not None and maker.name in ("sub", "__sub__", "rsub", "__rsub__")
+    return maker is not None and maker.name in ("sub", "rsub")
 
 
 def _below(seen: Observation, nr: int) -> list[Ran]:
@@ -388,7 +372,7 @@ def _of_op(
 ) -> Cut:
     lines = [op.line] if op.line is not None else []
     kind, line = "cut", op.line
-    if op.name in ("detach", "detach_"):
+    if op.name == "detach":
         kind = "detach"
         left = next((e for e in seen.exits if e.value == value.nr and e.line == op.line), None)
         if left is not None:

@@ -9,54 +9,36 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from viz.diagnosis.detectors.comparing import compared
-from viz.diagnosis.detectors.families import TURNS, source
+from viz.diagnosis.families import (
+    ADDITIVE,
+    CASTS,
+    DIFFERENCES,
+    DISTANCES,
+    FACTORS,
+    JOINS,
+    KEEPS_SIGN,
+    LAYERS,
+    LOGS,
+    NEGATIONS,
+    POSITIVE,
+    PROBABILITIES,
+    REORDERS,
+    RISES,
+    SUMS,
+    SWAPS,
+    TARGETED,
+    TURNS,
+    VIEWS,
+    source,
+    subtracted,
+)
 from viz.diagnosis.finding import Finding, number
 from viz.diagnosis.observation import Observation, Ran, Seen, Through
 
-LAYERS = {"linear", "addmm", "matmul", "__matmul__", "mm", "bmm", "conv1d", "conv2d"}
-PROBABILITIES = {"softmax", "sigmoid", "sigmoid_", "softmin"}
-AMOUNTS = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
-CASTS = {"float", "to", "type", "double", "type_as"}
 OUTSIDE = "should be between 0 and 1"
-LOGS = {"log_softmax", "logsigmoid", "log_prob"}
-KEEPS_SIGN = {
-    "sum",
-    "mean",
-    "squeeze",
-    "unsqueeze",
-    "view",
-    "reshape",
-    "gather",
-    "__getitem__",
-    "stack",
-    "cat",
-    "flatten",
-    "diagonal",
-    "float",
-    "expand",
-    "transpose",
-    "permute",
-    "contiguous",
-    "clone",
-    "index_select",
-    "take_along_dim",
-    "masked_select",
-}
-RISES = {"exp", "clamp", "clip", "min", "max", "minimum", "maximum"}  # they rise with their input, or stay constant
-PLUS = {"add", "__add__", "__radd__", "add_", "__iadd__"}
-MINUS = {"sub", "__sub__", "rsub", "__rsub__", "sub_", "__isub__"}
-FACTORS = {"mul", "__mul__", "__rmul__", "div", "__truediv__", "mul_"}
-TURNS_SIGN = {"neg", "__neg__", "negative"}
-ALWAYS_POSITIVE = AMOUNTS | {"cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits"}
-CLASS_LOSSES = {"cross_entropy", "nll_loss", "multi_margin_loss"}
-TARGETED = CLASS_LOSSES | AMOUNTS | {"binary_cross_entropy", "binary_cross_entropy_with_logits"}
-REORDERS = {"sort", "msort", "flip", "flipud", "roll"}
 REWARDS = {"r", "rew", "rews", "reward", "rewards", "returns"}
-JOINS = {"cat", "concat", "concatenate", "pad"}
 SOME = 32  # likelihoods of one line that are looked at
 NEAR = 64  # ops before and after one, among which other runs of its line are looked for
-VIEWS = {"view", "reshape", "flatten"}
-SWAPS = {"transpose", "permute", "swapaxes", "movedim", "swapdims"}
 RUNS_AWAY = 10.0  # how many times a loss below zero grows
 
 
@@ -153,8 +135,8 @@ def _classes(seen: Observation) -> Iterator[Finding]:
     # Whole numbers that were not drawn may be amounts, such as positions.
     drawn = any(op.name == "randint" for op in seen.ops)
     for op in seen.ops:
-        difference = drawn and op.name in MINUS
-        if not (op.name in AMOUNTS or difference) or len(op.inputs) < 2 or not op.recorded or op.line in told:
+        difference = drawn and op.name in DIFFERENCES
+        if not (op.name in DISTANCES or difference) or len(op.inputs) < 2 or not op.recorded or op.line in told:
             continue
         value = next((one for nr in op.inputs[::-1] if not (one := seen.values[nr]).requires_grad), None)
         if value is None:
@@ -235,9 +217,9 @@ def _divergence(seen: Observation, each: Through) -> Finding | None:
     """A loss with `log s - s` in it, which falls without end as s grows: the divergence of a VAE with its sign turned."""
     for nr in sorted(seen.behind(each)):
         op = seen.maker(seen.values[nr])
-        if op is None or op.name not in MINUS or not op.recorded or len(op.inputs) != 2:
+        if op is None or op.name not in DIFFERENCES or not op.recorded or len(op.inputs) != 2:
             continue
-        whole, less = op.inputs if op.name not in ("rsub", "__rsub__") else op.inputs[::-1]
+        whole, less = op.inputs if op.name != "rsub" else op.inputs[::-1]
         grows = seen.maker(seen.values[less])
         if (turned := _divergence_subtracted(seen, each, op, whole, less)) is not None:
             return turned
@@ -269,7 +251,7 @@ def _divergence_subtracted(seen: Observation, each: Through, op: Ran, whole: int
         return None
     if _sign_on_the_way(seen, each, op)[0] != -1:
         return None
-    after = (user for user in seen.ops[op.nr + 1 :] if user.name in MINUS | TURNS_SIGN and user.recorded)
+    after = (user for user in seen.ops[op.nr + 1 :] if user.name in DIFFERENCES | NEGATIONS and user.recorded)
     turned = next((user.line for user in after if op.outputs[0] in seen.above(user.inputs)), op.line)
     return Finding(
         "reversed", turned, False,
@@ -287,9 +269,9 @@ def _summed(seen: Observation, nr: int) -> Iterator[int]:
         one = stack.pop()
         yield one
         maker = seen.maker(seen.values[one])
-        if maker is not None and maker.name in PLUS:
+        if maker is not None and maker.name in SUMS:
             stack += maker.inputs
-        elif maker is not None and maker.name in MINUS and maker.name not in ("rsub", "__rsub__"):
+        elif maker is not None and maker.name in DIFFERENCES and maker.name != "rsub":
             stack += maker.inputs[:1]
 
 
@@ -305,7 +287,7 @@ def _subtracted(seen: Observation, each: Through) -> Finding | None:
         value = seen.values[nr]
         if sign != -1 or value.low is None or value.low < 0:
             continue
-        after = (user for user in seen.ops[op.nr + 1 :] if user.name in MINUS | TURNS_SIGN and user.recorded)
+        after = (user for user in seen.ops[op.nr + 1 :] if user.name in DIFFERENCES | NEGATIONS and user.recorded)
         turned = next((user.line for user in after if nr in seen.above(user.inputs)), line)
         return Finding(
             "reversed", turned, False,
@@ -352,13 +334,13 @@ def _similarities(
         yield op, sign
     elif op.name in FACTORS and len(ahead) == 1 and (factor := _sign_of_factor(seen, op, ahead[0])):
         yield from _similarities(seen, ahead[0], _times(sign, factor), far + 1)
-    elif op.name in MINUS:
-        turned = op.inputs[:1] if op.name in ("rsub", "__rsub__") else op.inputs[1:]
+    elif op.name in DIFFERENCES:
+        turned = subtracted(op)
         for one in ahead:
             yield from _similarities(seen, one, _times(sign, -1) if one in turned else sign, far + 1)
-    elif op.name in KEEPS_SIGN | PLUS | TURNS_SIGN:
+    elif op.name in KEEPS_SIGN | SUMS | NEGATIONS:
         for one in ahead:
-            yield from _similarities(seen, one, _times(sign, -1) if op.name in TURNS_SIGN else sign, far + 1)
+            yield from _similarities(seen, one, _times(sign, -1) if op.name in NEGATIONS else sign, far + 1)
     else:
         yield None, sign
 
@@ -464,15 +446,15 @@ def _answers(seen: Observation, nr: int, sign: int, far: int = 0) -> Iterator[Ra
     if op.name in LAYERS:
         if sign == 1:
             yield op
-    elif op.name in MINUS:
-        turned = op.inputs[:1] if op.name in ("rsub", "__rsub__") else op.inputs[1:]
+    elif op.name in DIFFERENCES:
+        turned = subtracted(op)
         for one in ahead:
             yield from _answers(seen, one, -sign if one in turned else sign, far + 1)
     elif op.name in FACTORS and len(ahead) == 1:
         yield from _answers(seen, ahead[0], sign * (_sign_of_factor(seen, op, ahead[0]) or 0), far + 1)
-    elif op.name in KEEPS_SIGN | PLUS | TURNS_SIGN | (RISES - {"exp"}):
+    elif op.name in KEEPS_SIGN | SUMS | NEGATIONS | (RISES - {"exp"}):
         for one in ahead:
-            yield from _answers(seen, one, -sign if op.name in TURNS_SIGN else sign, far + 1)
+            yield from _answers(seen, one, -sign if op.name in NEGATIONS else sign, far + 1)
 
 
 def _sign_on_the_way(seen: Observation, each: Through, goal: Ran) -> tuple[int | None, int | None]:
@@ -485,18 +467,18 @@ def _sign_on_the_way(seen: Observation, each: Through, goal: Ran) -> tuple[int |
         if op is goal:
             return sign, line
         ahead = [one for one in op.inputs if goal.outputs[0] in seen.above([one])]
-        if len(ahead) != 1 or op.name not in KEEPS_SIGN | PLUS | MINUS | FACTORS | TURNS_SIGN:
+        if len(ahead) != 1 or op.name not in KEEPS_SIGN | ADDITIVE | FACTORS | NEGATIONS:
             return None, None
-        if op.name in MINUS:
-            sign = -sign if ahead[0] in (op.inputs[:1] if op.name in ("rsub", "__rsub__") else op.inputs[1:]) else sign
-        elif op.name in TURNS_SIGN:
+        if op.name in DIFFERENCES:
+            sign = -sign if ahead[0] in subtracted(op) else sign
+        elif op.name in NEGATIONS:
             sign = -sign
         elif op.name in FACTORS:
             factor = _sign_of_factor(seen, op, ahead[0])
             if not factor:
                 return None, None
             sign *= factor
-        if op.name in PLUS | MINUS and sum(seen.values[one].requires_grad for one in op.inputs) > 1:
+        if op.name in ADDITIVE and sum(seen.values[one].requires_grad for one in op.inputs) > 1:
             joined = seen.maker(seen.values[ahead[0]])
             line = joined.line if joined is not None else line
         nr = ahead[0]
@@ -508,11 +490,11 @@ def _terms(seen: Observation, nr: int, sign: int | None, line: int | None, far: 
     op = seen.maker(seen.values[nr])
     if op is None or far > 16:
         return
-    if op.name in ALWAYS_POSITIVE | LOGS or _normalised(seen, op):
+    if op.name in LOGS or _positive(seen, op) or _normalised(seen, op):
         yield Term(op, sign, line)
         return
     ahead = [one for one in op.inputs if seen.values[one].requires_grad]
-    if op.name in TURNS_SIGN:
+    if op.name in NEGATIONS:
         sign, line = _times(sign, -1), op.line
     elif op.name in FACTORS:
         if len(ahead) != 1:
@@ -521,13 +503,13 @@ def _terms(seen: Observation, nr: int, sign: int | None, line: int | None, far: 
         if factor == 0:
             return
         sign, line = _times(sign, factor), op.line if factor == -1 else line
-    elif op.name in MINUS:
-        turned = op.inputs[:1] if op.name in ("rsub", "__rsub__") else op.inputs[1:]
+    elif op.name in DIFFERENCES:
+        turned = subtracted(op)
         for one in ahead:
             minus = one in turned
             yield from _terms(seen, one, _times(sign, -1) if minus else sign, op.line if minus else line, far + 1)
         return
-    elif op.name not in KEEPS_SIGN | PLUS | RISES:
+    elif op.name not in KEEPS_SIGN | SUMS | RISES:
         return
     for one in ahead:
         yield from _terms(seen, one, sign, line, far + 1)
@@ -537,18 +519,29 @@ def _times(sign: int | None, factor: int | None) -> int | None:
     return None if sign is None or factor is None else sign * factor
 
 
+def _positive(seen: Observation, op: Ran) -> bool:
+    """Whether an op is an error, never below 0: a loss, or the square or the size of what an answer lacks to its target."""
+    if op.name in POSITIVE:
+        return True
+    even = op.name in ("abs", "square") or (op.name == "pow" and 2 in op.options.values())
+    less = seen.maker(seen.values[op.inputs[0]]) if even and op.inputs else None
+    if less is None or less.name not in DIFFERENCES or len(less.inputs) != 2:
+        return False
+    return sum(seen.values[nr].requires_grad for nr in less.inputs) == 1
+
+
 def _normalised(seen: Observation, op: Ran) -> bool:
     """True if an op subtracts the logarithm of the sum from scores, which gives logarithms of probabilities."""
     makers = [seen.maker(seen.values[nr]) for nr in op.inputs[1:]]
-    return op.name in MINUS and any(maker is not None and maker.name == "logsumexp" for maker in makers)
+    return op.name in DIFFERENCES and any(maker is not None and maker.name == "logsumexp" for maker in makers)
 
 
 def _turned(seen: Observation, each: Through, terms: list[Term]) -> int | None:
     """The line that gives a loss the wrong sign: minus an error, or a log-likelihood without a minus."""
-    errors = [term for term in terms if term.op.name in ALWAYS_POSITIVE]
+    errors = [term for term in terms if _positive(seen, term.op)]
     alone = len({(term.op.line, term.op.name) for term in terms}) == 1
     for term in terms:
-        if term.op.name not in ALWAYS_POSITIVE:
+        if not _positive(seen, term.op):
             # A factor of either sign is an advantage or a reward: it belongs to the likelihood, not to its minus.
             alike = [one for one in terms if (one.op.line, one.op.name) == (term.op.line, term.op.name)]
             # Of likelihoods that one line makes, some with a minus: what turns the others is a reward of -1.
@@ -573,11 +566,11 @@ def _wholly_turned(seen: Observation, each: Through, terms: list[Term]) -> int |
                 return None
             nr = learnt[0]
             continue
-        if op.name not in ("sub", "__sub__") or (seen.values[learnt[1]].low or -1.0) < 0:
+        if op.name != "sub" or (seen.values[learnt[1]].low or -1.0) < 0:
             return None
         inner = seen.above(learnt[:1])
         good = [one for one in terms if set(one.op.outputs) & inner]
-        turned = (one.sign == (-1 if one.op.name in ALWAYS_POSITIVE else 1) for one in good)
+        turned = (one.sign == (-1 if _positive(seen, one.op) else 1) for one in good)
         return _asked_for(seen, each) if good and all(turned) else None
     return None
 
@@ -588,7 +581,7 @@ def _apart(seen: Observation, each: Through, term: Term) -> int | None:
     for _ in range(16):
         op = seen.maker(seen.values[nr])
         learnt = [one for one in op.inputs if seen.values[one].requires_grad] if op is not None else []
-        if op is None or not (op.name in PLUS | MINUS and len(learnt) > 1):
+        if op is None or not (op.name in ADDITIVE and len(learnt) > 1):
             return op.line if joined and op is not None else None
         own = [one for one in learnt if any(part.op is term.op for part in _terms(seen, one, 1, None))]
         if len(own) != 1:
@@ -610,9 +603,9 @@ def _plus(seen: Observation, each: Through, term: Term) -> bool:
         ahead = [one for one in op.inputs if term.op.outputs[0] in seen.above([one])]
         if not ahead:
             return False
-        minus = op.name in TURNS_SIGN or (op.name in FACTORS and _sign_of_factor(seen, op, ahead[0]) == -1)
-        if op.name in MINUS:
-            minus = ahead[0] in (op.inputs[:1] if op.name in ("rsub", "__rsub__") else op.inputs[1:])
+        minus = op.name in NEGATIONS or (op.name in FACTORS and _sign_of_factor(seen, op, ahead[0]) == -1)
+        if op.name in DIFFERENCES:
+            minus = ahead[0] in subtracted(op)
         minuses += minus
         nr = ahead[0]
     return minuses % 2 == 0
@@ -684,7 +677,7 @@ def _compared_sides(seen: Observation) -> Iterator[tuple[Ran, int, int]]:
         elif op.name in FACTORS and (sides := _soft_labels(seen, a, b)) is not None:
             yield op, *sides
         elif (
-            op.name in MINUS
+            op.name in DIFFERENCES
             and seen.values[a].requires_grad != seen.values[b].requires_grad
             and compared(seen, op.outputs[0])
         ):

@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
+from viz.diagnosis.families import ADDITIVE, FACTORS, SUMS
 from viz.diagnosis.finding import Finding, gets, listed, number
 from viz.diagnosis.observation import Held, Leaf, Moment, Observation, Part, Ran, Through, Write
 
@@ -20,12 +21,9 @@ GONE = 10.0  # all later losses are this many times the first
 THROWN = 0.5  # a step, relative to the size of the weights, that throws them around
 LEAP = 2.0  # likewise, if the loss came down again
 NOTHING = 1e-4  # the share of a gradient that is left if a line removes nearly all of it
-FACTORS = {"mul", "__mul__", "__rmul__", "div", "__truediv__"}
 EATEN = 0.3  # of the first size of the weights: below this they shrank
 TINY = 1e-30
-PLUS = {"add", "__add__", "__radd__", "__iadd__", "add_"}
 HARDLY_FALLS = 0.9  # of the first loss, without the penalty
-SUMS = {"add", "__add__", "__radd__", "sub", "__sub__"}
 FALLS = 0.7  # of a part of the loss: below it that part has learnt
 DECAYED = 1e-4  # of the first learning rate
 
@@ -451,7 +449,7 @@ def _penalty(seen: Observation, each: Through) -> tuple[Ran | None, float, float
         if maker is None or value.nr in met or value.peak is None or not value.requires_grad:
             continue
         met.add(value.nr)
-        if maker.name in PLUS:
+        if maker.name in SUMS:
             stack.extend(maker.inputs)
             continue
         size = abs(value.peak)
@@ -592,7 +590,7 @@ def _of_parts(seen: Observation) -> bool:
             maker = seen.maker(value)
             if maker is None:
                 continue
-            if maker.name in SUMS:
+            if maker.name in ADDITIVE:
                 stack.extend(maker.inputs)
             elif value.peak is not None and value.requires_grad:
                 found[maker.line, maker.name] = value.peak

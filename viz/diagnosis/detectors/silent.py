@@ -6,41 +6,10 @@ import itertools
 import re
 from collections.abc import Iterator
 
+from viz.diagnosis.families import ERRORS, KEEPS_NOTHING, KEEPS_RESULT
 from viz.diagnosis.finding import Finding, listed, number
 from viz.diagnosis.functions import FAR
 from viz.diagnosis.observation import FunctionCheck, Held, Leaf, Observation, Ran, Seen, Through
-
-KEEPS_NOTHING = {
-    "add", "__add__", "sub", "__sub__", "sum", "mean", "view", "reshape", "neg", "__neg__", "cat", "stack", "squeeze", "unsqueeze",
-    "transpose", "T", "t", "permute", "expand", "clone", "detach", "data", "__getitem__", "flatten", "__radd__", "rsub", "add_", "sub_",
-    "item", "requires_grad_",
-}  # fmt: skip
-KEEPS_RESULT = {
-    "exp",
-    "sigmoid",
-    "tanh",
-    "softmax",
-    "log_softmax",
-    "sqrt",
-    "rsqrt",
-    "relu",
-    "elu",
-    "expm1",
-    "reciprocal",
-    "tan",
-    "sigmoid_",
-    "tanh_",
-    "relu_",
-}
-ERRORS = {
-    "mse_loss",
-    "l1_loss",
-    "smooth_l1_loss",
-    "huber_loss",
-    "cross_entropy",
-    "nll_loss",
-    "binary_cross_entropy",
-}  # losses, which training makes smaller
 
 
 def find(seen: Observation) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from viz.diagnosis.detectors.weights import sized
 from viz.diagnosis.detectors.zero import layer_line
+from viz.diagnosis.families import ADDITIVE, NORMALIZES, PRODUCTS, SQUASHES
 from viz.diagnosis.finding import Finding, gets, listed, number
 from viz.diagnosis.observation import Leaf, Observation, Ran, Seen, Through
 
@@ -19,13 +20,9 @@ BY_HAND = 1e3  # growth along one path that is called an explosion where somebod
 HUGE = 1e8  # a loss, or what an exponential makes, that no program wants before its first step
 LARGE = 30.0  # data that nobody scaled
 TINY = 0.3  # of a gradient: what a layer of weights lets pass when they are too small
-SQUASHES = {"sigmoid", "tanh", "sigmoid_", "tanh_", "softmax", "logsigmoid", "hardsigmoid", "hardtanh", "softsign"}
-NORMALIZES = {"batch_norm", "instance_norm"}
 RECURRENT = ("rnn", "lstm", "gru")  # classes of layers, in lower case
 CANCELS = 1e-3  # of what arrives at the places where a bias was added: gradients that add up to less cancel
 NEAR = 4  # ops after a layer, within which its normalization runs
-PRODUCTS = {"mul", "__mul__", "__rmul__", "mul_"}
-SUMS = {"add", "__add__", "__radd__", "add_", "__iadd__", "sub", "__sub__", "sub_"}
 SHUT = 0.1  # of the incoming gradient, at most: a gate that is nearly closed
 FEW = 16  # ops that make a gate out of the state before, or products that are looked at
 AGAIN = 3  # times that one op of a line runs, at least, where the line is a layer after another
@@ -123,7 +120,7 @@ def _raised(seen: Observation) -> Finding | None:
     if each is None or each.step or each.loss is None or not HUGE < abs(each.loss) < math.inf:
         return None
     behind = seen.behind(each)
-    powers = [op for nr in behind if (op := seen.maker(seen.values[nr])) is not None and op.name in ("exp", "exp_")]
+    powers = [op for nr in behind if (op := seen.maker(seen.values[nr])) is not None and op.name == "exp"]
     power = max(powers, key=lambda op: seen.values[op.outputs[0]].peak or 0.0, default=None)
     if power is None or not HUGE < (result := seen.values[power.outputs[0]].peak or 0.0) < math.inf:
         return None
@@ -148,7 +145,7 @@ def _larger(seen: Observation, fall: Fall, line: int | None) -> str:
     """What helps against shrinking: another activation if one saturates, larger weights if they are small."""
     way = "weights of the size 1/sqrt(n) (nn.init.xavier_uniform_)"
     if not any(write.line == line for leaf in seen.leaves for write in leaf.writes):
-        squashes = {name.strip("_") for name in fall.names if name in SQUASHES}
+        squashes = {name for name in fall.names if name in SQUASHES}
         way = (
             f"relu or tanh instead of sigmoid, {way}" if "sigmoid" in squashes else f"relu, {way}" if squashes else way
         )
@@ -174,7 +171,7 @@ def _stepped(seen: Observation, among: set[int]) -> tuple[int, float | None] | N
     found: Counter[tuple[int, float | None]] = Counter()
     for nr in among:
         op = seen.maker(seen.values[nr])
-        if op is None or op.name not in SUMS or op.line is None or len(op.inputs) != 2:
+        if op is None or op.name not in ADDITIVE or op.line is None or len(op.inputs) != 2:
             continue
         for state, added in (op.inputs, op.inputs[::-1]):
             times = seen.maker(seen.values[added])

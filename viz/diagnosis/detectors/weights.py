@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from viz.diagnosis.detectors.families import RESHAPES
+from viz.diagnosis.families import RESHAPES
 from viz.diagnosis.observation import Leaf, Observation, Ran, Seen
 
 OVERSIZED = 8.0  # times 1/sqrt(fan): numbers with the gain of a relu reach 6 of it

@@ -8,30 +8,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
-from viz.diagnosis.detectors.families import TURNS, source
 from viz.diagnosis.detectors.finite import behind_zeros
 from viz.diagnosis.detectors.weights import outweighs
+from viz.diagnosis.families import (
+    BOUNDED,
+    CHOICES,
+    CLAMPS,
+    DISTANCES,
+    FLAT,
+    JOINS,
+    LAYERS,
+    MASKS,
+    MULTIPLIES,
+    RELUS,
+    SATURATES,
+    SCORE_LOSSES,
+    SCORES,
+    TURNS,
+    source,
+)
 from viz.diagnosis.finding import Finding, listed, number
 from viz.diagnosis.observation import Leaf, Moment, Observation, Ran, Seen, Through
 
-FLAT = {
-    "sign",
-    "round",
-    "floor",
-    "ceil",
-    "trunc",
-    "heaviside",
-    "sgn",
-    "frac_",
-    "fix",
-    "__floordiv__",
-    "floor_divide",
-    "bernoulli",
-}
-RELUS = {"relu", "relu_", "relu6", "threshold", "hardtanh", "hardswish", "hardsigmoid", "prelu", "relu6_"}
-CLAMPS = {"relu6", "relu6_", "clamp", "clip", "clamp_", "clamp_min", "clamp_max", "minimum", "maximum", "hardtanh"}
-SQUASHES = {"sigmoid", "tanh", "softmax", "log_softmax", "sigmoid_", "tanh_", "erf", "softmin", "logsigmoid"}
-BOUNDED = {"sigmoid", "tanh", "sigmoid_", "tanh_"}
 LOST = 1e-20  # a gradient below this underflows to 0 in the next ops: it vanished before
 FAR_OUT = 20.0  # an input where a sigmoid or tanh is flat in single precision
 MOST_UNITS = 0.9  # of the results of a sigmoid or tanh: if these lie at the bound, most units learn nothing
@@ -42,64 +40,8 @@ FAR_APART = 50.0  # such products, in size, where the products of normal numbers
 THROWN = 0.5  # a step, relative to the size of the weights, that can kill a unit
 FALLEN = 0.05  # of the first loss: below this a model has learnt
 HARDLY = 0.02  # of a gradient: the most that a nearly saturated op lets pass
-PRODUCTS = {
-    "mul",
-    "__mul__",
-    "mul_",
-    "__rmul__",
-    "__imul__",
-    "matmul",
-    "mm",
-    "__matmul__",
-    "dot",
-    "bmm",
-    "mv",
-    "linear",
-    "div",
-    "einsum",
-}
-MATMULS = {"matmul", "__matmul__", "bmm", "einsum"}
-MASKS = {"masked_fill", "masked_fill_", "where", "add", "__add__", "__iadd__", "add_"}
 COSINE = 1.01  # the largest cosine, with room for rounding
-CHOICES = {
-    "where",
-    "masked_fill",
-    "masked_select",
-    "masked_fill_",
-    "gather",
-    "index_select",
-    "__getitem__",
-    "max_pool1d",
-    "max_pool2d",
-    "max_pool3d",
-    "adaptive_max_pool1d",
-    "adaptive_max_pool2d",
-    "max",
-    "min",
-    "amax",
-    "amin",
-    "topk",
-    "dropout",
-}
-JOINS = {"cat", "concat", "concatenate", "stack", "pad", "hstack", "vstack"}
 SATURATING = 4.0  # an input from which on a sigmoid, tanh or softmax can pass nothing at all
-LAYERS = {
-    "linear",
-    "matmul",
-    "__matmul__",
-    "mm",
-    "addmm",
-    "__rmatmul__",
-    "einsum",
-    "conv1d",
-    "conv2d",
-    "rnn_tanh",
-    "rnn_relu",
-    "rnn_tanh_cell",
-    "rnn_relu_cell",
-}  # products whose weight has a unit in each row or column
-DISTANCES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
-CLASS_LOSSES = {"cross_entropy", "cross_entropy_loss"}
 
 
 def find(seen: Observation) -> Iterator[Finding]:
@@ -225,7 +167,7 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
     elif op.name in ("softmax", "log_softmax") and _one_class(op, out):
         kind, certain = "saturated", True
         text = f"{code} `{op.name}` over a dimension of length 1 is constant, so its slope is 0."
-        weighs = any(user.name in PRODUCTS and out.nr in user.inputs for user in seen.ops[op.nr + 1 :])
+        weighs = any(user.name in MULTIPLIES and out.nr in user.inputs for user in seen.ops[op.nr + 1 :])
         fix = (
             f"Take it over the dimension of the places to choose from: its input has the shape {given.shape}."
             if weighs
@@ -243,16 +185,16 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
         if writer:
             line, lines = writer, [writer, *lines]
             text += f" Its input comes from what line {writer}, `{seen.places.code(writer)}`, wrote."
-    elif op.name in SQUASHES and (given.peak is None or given.peak > SATURATING):
+    elif op.name in SATURATES and (given.peak is None or given.peak > SATURATING):
         kind = "saturated"
         text = f"{code} `{op.name}` is saturated: its input reaches {number(given.peak or 0)} in size, where its slope is 0."
         fix = "Scale the inputs to about 1 (subtract the mean, divide by the deviation), or make the weights smaller."
         if (writer := outweighs(seen, given)) is not None:
             line, lines = writer, [writer, *lines]
             text += f" That comes from the weights, which line {writer}, `{seen.places.code(writer)}`, made so large."
-    elif op.name in PRODUCTS and (infinite := _divided_by_infinity(seen, op, given)) is not None:
+    elif op.name in MULTIPLIES and (infinite := _divided_by_infinity(seen, op, given)) is not None:
         return infinite
-    elif op.name in PRODUCTS and (zero := _zero_factor(seen, op, given)) is not None:
+    elif op.name in MULTIPLIES and (zero := _zero_factor(seen, op, given)) is not None:
         kind = "times-zero"
         what, source, weight = zero
         text = f"{code} `{op.name}` multiplies by {what}, which is 0 everywhere."
@@ -264,7 +206,7 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
             kind = "equal-units"
             text += " Its own gradient is 0 too, so it stays as it is: layers that begin at the same constant learn nothing."
             fix = "Begin with random numbers, as layers do by themselves; a constant is for biases only."
-    elif op.name in ("mul", "__mul__", "mul_") and any(seen.values[nr].low == 0 for nr in op.inputs if nr != given.nr):
+    elif op.name == "mul" and any(seen.values[nr].low == 0 for nr in op.inputs if nr != given.nr):
         kind = "times-zero"
         text = f"{code} `{op.name}` multiplies by 0 wherever a gradient comes: what follows lets nothing through where this factor is not 0."
         fix = "Look at the masks on the way to the loss: no place is left that all of them let through."
@@ -369,10 +311,10 @@ def _twice_softmax(seen: Observation) -> Iterator[Finding]:
             continue
         name = op.name
         wanted: set[str]
-        if name in CLASS_LOSSES:
+        if name in SCORE_LOSSES:
             wanted = {"softmax"}
         elif name == "binary_cross_entropy_with_logits":
-            wanted = {"sigmoid", "softmax", "sigmoid_"}
+            wanted = {"sigmoid", "softmax"}
         elif name == "nll_loss":
             wanted = {"softmax", "sigmoid"}
         else:
@@ -479,13 +421,13 @@ def _products(seen: Observation, softmax: Ran) -> Ran | None:
     if not FAR_APART < (value.peak or 0.0) < math.inf:
         return None
     for _ in range(3):  # a factor, and a view
-        if maker is None or maker.name in MATMULS:
+        if maker is None or maker.name in SCORES:
             break
         learnt = next((nr for nr in maker.inputs if seen.values[nr].requires_grad), None)
-        if maker.name not in {"mul", "__mul__", "__rmul__", "div", "__truediv__"} or learnt is None:
+        if maker.name not in ("mul", "div") or learnt is None:
             return None
         maker = source(seen, learnt)[1]
-    if maker is None or maker.name not in MATMULS:
+    if maker is None or maker.name not in SCORES:
         return None
     if (seen.values[maker.outputs[0]].peak or 0.0) < COSINE:
         return None  # of vectors of length 1, and a temperature that is meant to choose
@@ -559,7 +501,7 @@ def _units_are_rows(seen: Observation, leaf: Leaf) -> bool | None:
         if op.name in ("t", "T", "mT", "transpose") and op.outputs:
             value, turned = op.outputs[0], True
             op = next((user for user in seen.ops[nr + 1 :] if value in user.inputs), op)
-        if op.name in ("matmul", "__matmul__", "mm", "addmm", "__rmatmul__"):
+        if op.name in ("matmul", "mm", "addmm"):
             return (op.inputs[-1] != value) != turned
         if op.name in LAYERS:
             return not turned

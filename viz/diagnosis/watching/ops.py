@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from viz.diagnosis.families import BOUNDED, canonical
 from viz.diagnosis.observation import Exit, Ran
 from viz.diagnosis.watching.passes import Passes
 from viz.diagnosis.watching.values import Values
@@ -17,7 +18,6 @@ from viz.diagnosis.watching.writes import Writes
 MOST_OPS = 60_000  # ops that are recorded; after them the program runs unobserved
 MOST_USES = 200  # ops that are noted for one leaf
 EXITS = {"item", "tolist", "numpy", "__float__", "__int__", "__bool__", "__array__", "__index__"}
-BOUNDED = {"sigmoid", "tanh", "sigmoid_", "tanh_", "softmax"}
 PLAIN_VIEWS = {"T", "mT", "H", "mH", "data", "real", "imag"}
 ALIASES = {
     "detach", "data", "view", "reshape", "T", "mT", "__getitem__", "squeeze", "unsqueeze", "transpose", "t", "permute",
@@ -134,6 +134,7 @@ class Ops:
         made = [t for t in watch.tensors((result,)) if not any(t is one for one in tensors)]
         if not made and not changed:
             return
+        called, name = name, canonical(name)
         owner = watch.running[-1] if watch.running else None
         part = seen.parts[owner] if owner is not None else None
         recorded = any(t.requires_grad and not watch.is_leaf(t) for t in (*made, *changed))
@@ -142,11 +143,12 @@ class Ops:
             bool(watch.module.is_grad_enabled()), bool(watch.module.is_inference_mode_enabled()),
             part is not None and part.library, bool(changed), _options(args, kwargs), seen.steps, owner,
         )  # fmt: skip
+        op.called = called
         op.evaluating = any(not seen.parts[nr].training for nr in watch.running)
         seen.ops.append(op)
         base = inputs[0] if name in ALIASES and inputs else None
         outputs = [self.values.value(tensor, line, op.nr, base) for tensor in made]
-        if name in BOUNDED and recorded and made:
+        if (name in BOUNDED or name == "softmax") and recorded and made:
             dim = op.options.get("dim", op.options.get("1"))
             seen.values[outputs[0]].bound = watch.at_bound(name, made[0], dim)
         for tensor in changed:

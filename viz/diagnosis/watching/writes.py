@@ -13,7 +13,7 @@ from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Watch
 
 LARGEST_ROWS = 100_000  # numbers of a matrix whose rows are compared
-UPDATES = {"sub_", "add_", "__isub__", "__iadd__", "copy_", "addcdiv_", "mul_", "__set__", "lerp_", "__imul__"}
+UPDATES = {"sub", "add", "mul", "copy_", "addcdiv", "lerp", "__set__"}  # in place
 
 
 class Writes:
@@ -50,8 +50,8 @@ class Writes:
         if kind == "update":
             if any(isinstance(factor, (int, float)) and factor < 0 for factor in op.options.values()):
                 gradients = -gradients  # add_(w.grad, alpha=-lr)
-            write.ascent = (op.name in ("add_", "__iadd__")) and gradients > 0
-            write.ascent = write.ascent or (op.name in ("sub_", "__isub__") and gradients < 0)
+            write.ascent = op.name == "add" and gradients > 0
+            write.ascent = write.ascent or (op.name == "sub" and gradients < 0)
             self._stepped_by_hand(value.leaf, write)
         seen.leaves[value.leaf].writes.append(write)
 
@@ -68,7 +68,7 @@ class Writes:
                 kind = "update" if gradients else "write"
                 write = Write(kind, "data", line, len(seen.passes), self.watch.following(), through_data=True)
                 if gradients and maker is not None:
-                    write.ascent = maker.name in ("add", "__add__") and gradients > 0
+                    write.ascent = maker.name == "add" and gradients > 0
                     self._stepped_by_hand(leaf.nr, write)
                 leaf.writes.append(write)
                 self._shared(leaf.name, known, line)

@@ -1,0 +1,79 @@
+"""`tinygrad-edu diagnose`: a script runs as from a shell, under observation, and the report follows."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from viz import engines
+from viz.diagnosis.diagnose import Run, engine_of
+from viz.diagnosis.report import Report
+from viz.recording import program_file
+from viz.recording.record import Printed
+from viz.recording.source import Source
+
+STOPPED, TIMED_OUT = 130, 124  # exit codes, as a shell and `timeout` give them
+
+
+class Streamed(Printed):
+    """Output that is kept for the report, and shown while the program runs.
+
+    Args:
+        shown: where to.
+    """
+
+    def __init__(self, shown: Any) -> None:
+        super().__init__()
+        self._shown = shown
+
+    def write(self, text: str) -> int:
+        self._shown.write(text)
+        return super().write(text)
+
+    def flush(self) -> None:
+        self._shown.flush()
+        super().flush()
+
+    def isatty(self) -> bool:
+        return self._shown.isatty()
+
+    def fileno(self) -> int:
+        return self._shown.fileno()
+
+
+def main(options: argparse.Namespace) -> int:
+    """Diagnose a program in a file. Returns the exit code: the program's own, unless --fail-on asks for another."""
+    try:
+        if not options.limit > 0:
+            raise ValueError(f"--limit is a number of seconds above 0, not {options.limit:g}")
+        program = program_file.read(options.program)
+        if not program.text.strip():
+            raise ValueError(f"{options.program} is empty")
+        engine = engines.load(options.engine) if options.engine else engine_of(program.text)
+        with program_file.at_home(options.program, program, options.arguments) as names:
+            output = Streamed(sys.stderr if options.json else sys.stdout)
+            run = Run(engine, Source(program.text), inputs=names, limit=options.limit, output=output, as_main=True)
+            report = run.report()
+        report.place = program.place
+        print(report.to_json() if options.json else f"\n{report}" if report.stdout else report)
+        if options.out is not None:
+            report.save(options.out)
+    except (OSError, ValueError, ModuleNotFoundError) as error:
+        print(f"not diagnosed: {error}", file=sys.stderr)
+        return 2
+    return _exit_code(run, report, options.fail_on)
+
+
+def _exit_code(run: Run, report: Report, fail_on: str | None) -> int:
+    own = 0
+    if isinstance(run.raised, KeyboardInterrupt):
+        own = STOPPED
+    elif isinstance(run.raised, TimeoutError) and run.timed_out:
+        own = TIMED_OUT
+    elif isinstance(run.raised, SystemExit):
+        own = run.raised.code if isinstance(run.raised.code, int) else 1
+    elif run.raised is not None:
+        own = 1
+    found = [one for one in report.findings if fail_on == "likely" or one.certain]
+    return 1 if fail_on and found and not own else own

@@ -1,0 +1,131 @@
+"""One table of ops: the one name that all spellings of an op have here, and the families that the rules speak of."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from viz.diagnosis.observation import Observation, Ran, Seen
+
+# What a program may write for an op, beside its name, its in-place form and its operators: `T.multiply(a, b)` is a `mul`.
+SPELLINGS = {
+    "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div", "truediv": "div", "rtruediv": "rdiv",
+    "rmul": "mul", "radd": "add", "negative": "neg", "clip": "clamp", "concat": "cat", "concatenate": "cat", "arccos": "acos",
+    "arcsin": "asin", "arctanh": "atanh", "absolute": "abs", "fix": "trunc", "floordiv": "floor_divide", "rpow": "pow",
+    "rmatmul": "matmul", "nll_loss_nd": "nll_loss", "cross_entropy_loss": "cross_entropy",
+}  # fmt: skip
+OPERATORS = {"add", "sub", "mul", "truediv", "div", "matmul", "pow", "floordiv", "neg", "abs"}
+AS_WRITTEN = {"requires_grad_", "zero_", "fill_", "copy_", "normal_", "uniform_", "retain_grad_", "share_memory_"}
+
+# arithmetic
+SUMS = {"add"}
+DIFFERENCES = {"sub", "rsub"}  # rsub: the second less the first
+NEGATIONS = {"neg"}
+PRODUCTS = {"mul"}
+FACTORS = PRODUCTS | {"div"}
+ADDITIVE = SUMS | DIFFERENCES
+AVERAGES = {"sum", "mean"}
+ADDS = ADDITIVE | NEGATIONS | AVERAGES
+SCORES = {"matmul", "bmm", "einsum"}  # products of two that are computed, as in attention
+MULTIPLIES = FACTORS | SCORES | {"mm", "mv", "dot", "linear"}
+LAYERS = SCORES | {
+    "linear", "addmm", "mm", "conv1d", "conv2d", "conv3d", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell",
+}  # fmt: skip
+DIVIDES = {"div", "rdiv", "reciprocal", "rsqrt", "pow"}
+NORMS = {
+    "norm", "vector_norm", "matrix_norm", "linalg_norm", "dist", "cdist", "pairwise_distance", "cosine_similarity", "normalize",
+}  # fmt: skip
+NORMALIZES = {"batch_norm", "instance_norm"}
+
+# shapes, types, places
+VIEWS = {"view", "reshape", "flatten"}
+SWAPS = {"transpose", "permute", "swapaxes", "movedim", "swapdims"}
+RESHAPES = {
+    "view", "reshape", "squeeze", "unsqueeze", "flatten", "transpose", "permute", "contiguous", "t", "T", "mT", "expand",
+}  # fmt: skip
+CASTS = {"float", "to", "type", "double", "type_as"}
+TURNS = RESHAPES | {"to", "float", "clone"}  # same numbers, in another shape or type
+JOINS = {"cat", "pad", "stack", "hstack", "vstack"}
+INDEXED = {"__getitem__", "gather", "index_select", "take", "take_along_dim"}
+REORDERS = {"sort", "msort", "flip", "flipud", "roll"}
+COPIES = {"tensor", "as_tensor", "asarray", "scalar_tensor", "Tensor", "FloatTensor", "new_tensor", "full", "array"}
+PASSES_ON = {"dropout", "clone", "to", "float", "contiguous"}
+
+# slopes
+FLAT = {"sign", "sgn", "round", "floor", "ceil", "trunc", "floor_divide", "heaviside", "bernoulli"}
+RELUS = {"relu", "relu6", "threshold", "hardtanh", "hardswish", "hardsigmoid", "prelu"}
+CLAMPS = {"relu6", "clamp", "clamp_min", "clamp_max", "minimum", "maximum", "hardtanh"}
+BOUNDED = {"sigmoid", "tanh"}
+PROBABILITIES = {"softmax", "sigmoid", "softmin"}
+SQUASHES = BOUNDED | {"softmax", "softmin", "logsigmoid", "hardsigmoid", "softsign", "erf"}
+SATURATES = (SQUASHES | {"log_softmax"}) - {"hardsigmoid"}
+RISES = {"exp", "clamp", "min", "max", "minimum", "maximum"}  # they rise with their input, or stay constant
+LOGS = {"log_softmax", "logsigmoid", "log_prob"}
+ARCS = {"acos", "asin", "atanh"}
+HIDERS = {"where", "masked_fill", "__setitem__", "nan_to_num", "maximum", "clamp", "nansum", "nanmean"}
+MASKS = {"masked_fill", "where", "add"}
+CHOICES = {
+    "__getitem__", "gather", "index_select", "masked_select", "masked_fill", "where", "max", "min", "amax", "amin", "topk", "dropout",
+    "max_pool1d", "max_pool2d", "max_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+}  # fmt: skip
+LINEAR = ADDITIVE | PRODUCTS | NEGATIONS | {"__getitem__", "cat", "stack", "where"}
+KEEPS_SIGN = AVERAGES | {
+    "__getitem__", "cat", "clone", "contiguous", "diagonal", "expand", "flatten", "float", "gather", "index_select", "masked_select",
+    "permute", "reshape", "squeeze", "stack", "take_along_dim", "transpose", "unsqueeze", "view",
+}  # fmt: skip
+SCALES = FACTORS | NEGATIONS | AVERAGES | {"squeeze", "view", "reshape"}
+
+# what a rule keeps for the backward pass
+KEEPS_NOTHING = ADDITIVE | NEGATIONS | AVERAGES | {
+    "T", "__getitem__", "cat", "clone", "data", "detach", "expand", "flatten", "item", "permute", "requires_grad_", "reshape",
+    "squeeze", "stack", "t", "transpose", "unsqueeze", "view",
+}  # fmt: skip
+KEEPS_RESULT = BOUNDED | {"exp", "expm1", "sqrt", "rsqrt", "reciprocal", "softmax", "log_softmax", "relu", "elu", "tan"}
+
+# losses
+DISTANCES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
+BINARY = {"binary_cross_entropy", "binary_cross_entropy_with_logits"}
+SCORE_LOSSES = {"cross_entropy"}  # which apply softmax themselves
+CLASS_LOSSES = SCORE_LOSSES | {"nll_loss", "multi_margin_loss"}
+POSITIVE = DISTANCES | BINARY | SCORE_LOSSES
+ERRORS = POSITIVE - {"binary_cross_entropy_with_logits"} | {"nll_loss"}
+TARGETED = CLASS_LOSSES | DISTANCES | BINARY
+BY_ELEMENT = DISTANCES | BINARY | {"gaussian_nll_loss", "poisson_nll_loss", "soft_margin_loss"}
+LOSSES = BY_ELEMENT | {
+    "cross_entropy", "nll_loss", "kl_div", "ctc_loss", "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss",
+}  # fmt: skip
+COMPARISONS = LOSSES | DIFFERENCES | {"gather", "__getitem__", "cosine_similarity", "pairwise_distance", "cdist"}
+TAKES_CLASSES = PRODUCTS | {"nll_loss", "kl_div", "cross_entropy", "gather", "log", "__getitem__"}
+
+FAR = 6  # the most ops that the walk to a source goes past
+
+
+@cache
+def canonical(name: str) -> str:
+    """The name of an op, however the program spelled it: `__iadd__`, `add_` and `__radd__` are `add`."""
+    bare = name
+    if name.startswith("__") and name.endswith("__"):
+        bare = name[2:-2]
+        if bare[:1] == "i" and bare[1:] in OPERATORS:
+            bare = bare[1:]
+        if bare not in OPERATORS and (bare[:1] != "r" or bare[1:] not in OPERATORS):
+            return name  # such as __getitem__
+    elif name.endswith("_") and not name.startswith("_") and name not in AS_WRITTEN:
+        bare = name[:-1]
+    return SPELLINGS.get(bare, bare)
+
+
+def subtracted(op: Ran) -> tuple[int, ...]:
+    """The inputs of a difference that enter it with a minus."""
+    return op.inputs[:1] if op.name == "rsub" else op.inputs[1:]
+
+
+def source(seen: Observation, nr: int, past: set[str] = TURNS) -> tuple[Seen, Ran | None]:
+    """A value and its maker, past ops that only change its shape or type."""
+    value = seen.values[nr]
+    maker = seen.maker(value)
+    for _ in range(FAR):
+        if maker is None or maker.name not in past or not maker.inputs:
+            break
+        value = seen.values[maker.inputs[0]]
+        maker = seen.maker(value)
+    return value, maker
