@@ -6,10 +6,11 @@ import ast
 import contextlib
 import re
 import sysconfig
-from collections.abc import Iterable
-from functools import cached_property
+from collections.abc import Callable, Iterable
+from functools import cached_property, wraps
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from viz.recording.source import Source
 
@@ -19,18 +20,33 @@ ADDING = ("append", "appendleft", "add", "extend", "insert", "put", "push")  # m
 _SWITCHES = ("no_grad", "inference_mode", "set_grad_enabled(")
 
 
+def _once(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A question about the text, answered once for the same lines: rules ask it for each op."""
+
+    @wraps(method)
+    def answered(self: Places, *given: Any) -> Any:
+        key = (method, *given)
+        if key not in self._answers:
+            self._answers[key] = method(self, *given)
+        return self._answers[key]
+
+    return answered
+
+
 class Places:
     """The lines of a program: found from a running frame, and read from its text."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self._foreign: dict[str, bool] = {}
+        self._answers: dict[tuple[Any, ...], Any] = {}
 
     @property
     def text(self) -> str:
         """The program as it was written."""
         return self.source.text
 
+    @_once
     def code(self, line: int | None) -> str:
         """One line of the program, without its indentation."""
         lines = self.text.splitlines()
@@ -77,6 +93,7 @@ class Places:
         """All nodes of the tree: it is searched often, and walking it takes long."""
         return list(ast.walk(self.tree))
 
+    @_once
     def switched_off(self, stack: tuple[int, ...]) -> int | None:
         """The line that switched gradients off around the running lines: a `with`, a decorator, or a call before them."""
         for line in stack:
@@ -111,6 +128,7 @@ class Places:
     def _helpers(self) -> list[ast.FunctionDef]:
         return [node for node in self.nodes if isinstance(node, ast.FunctionDef)]
 
+    @_once
     def chosen(self, stack: tuple[int, ...]) -> int | None:
         """The line that chose to switch requires_grad: past helpers that do nothing else, it is the one that calls them."""
         for line in stack:
@@ -159,6 +177,7 @@ class Places:
                 found.append((node.lineno, node.end_lineno or node.lineno, given, _read(node)))
         return found
 
+    @_once
     def flows(self, start: int | None, end: int | None) -> bool:
         """Whether what line `start` computes can come to line `end` by the names that lines give and read."""
         if start is None or end is None:
@@ -168,6 +187,7 @@ class Places:
         tainted = self.carried(start)
         return any(first <= end <= last and (read & tainted) for first, last, _, read in self._statements)
 
+    @_once
     def carried(self, start: int) -> set[str]:
         """The names that what line `start` computes can come to."""
         tainted: set[str] = set()
@@ -187,6 +207,7 @@ class Places:
                     grown = True
         return tainted
 
+    @_once
     def _in_function(self, line: int) -> bool:
         return any(first <= line <= last for first, last in self._functions)
 
@@ -195,6 +216,7 @@ class Places:
         nodes = (node for node in self.nodes if isinstance(node, (ast.FunctionDef, ast.Lambda)))
         return [(node.lineno, node.end_lineno or node.lineno) for node in nodes]
 
+    @_once
     def function_around(self, line: int) -> tuple[int, int] | None:
         """First and last line of the innermost function around a line."""
         return max((span for span in self._functions if span[0] <= line <= span[1]), default=None)
@@ -215,6 +237,7 @@ class Places:
                     return node.lineno
         return None
 
+    @_once
     def yields(self, line: int) -> bool:
         """Whether a line is in a generator: what it makes comes to names that the text does not tie to it."""
         return any(
@@ -224,6 +247,7 @@ class Places:
             for node in self.nodes
         )
 
+    @_once
     def hands_on(self, line: int) -> bool:
         """Whether a line gives again what it reads, as `loss, state = step(batch, state)` does."""
         for node in self.nodes:
@@ -438,6 +462,7 @@ class Places:
             }
         )
 
+    @_once
     def condition(self, line: int) -> int | None:
         """The line of the innermost `if` that decides over a line: it holds it, or leaves the block before it."""
         around = [
@@ -457,6 +482,7 @@ class Places:
         ]
         return max(before, default=None) if functions else None
 
+    @_once
     def loops(self, line: int | None) -> list[tuple[int, int]]:
         """The loops around a line: first and last line of each, innermost first."""
         if line is None:
