@@ -117,9 +117,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if config.option.markexpr == "quick" and _place(collection_path) is not None else None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the inner ring, and put the longest files first."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the inner ring, put the longest files first, and leave the long ring out unless it is asked for."""
+    if "long" not in config.option.markexpr:
+        left_out = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
     for item in items:
+        if item.get_closest_marker("long"):
+            continue
         if _place(item.path) is None and getattr(item, "originalname", item.name) not in OUTER_TESTS:
             item.add_marker(pytest.mark.quick)
     items.sort(key=lambda item: len(OUTER) if (place := _place(item.path)) is None else place)

@@ -10,6 +10,7 @@ from .array.companions import GO_ON, asked
 from .compat.absent import refuse_tensors_of_pytorch
 from .core.state import everywhere, thread
 from .core.state import standing_modes as standing
+from .promotion import refuse_misfit
 from .tensor import Tensor
 
 __all__ = [
@@ -76,8 +77,9 @@ def overridable(function: Callable[..., Any], name: str | None = None) -> Callab
                 return result
         try:
             return function(*args, **kwargs)
-        except Exception:
+        except Exception as error:
             refuse_tensors_of_pytorch((*args, *kwargs.values()))
+            refuse_misfit(error, (*args, *kwargs.values()))
             raise
 
     if name is not None:

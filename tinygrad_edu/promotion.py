@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import dtypes
 
-__all__ = ["ones", "promoted", "refuse_mismatch", "sum_over", "sum_to_shape"]
+__all__ = ["ones", "promoted", "refuse_misfit", "refuse_mismatch", "sum_over", "sum_to_shape"]
 
 
 def promoted(arrays: list[Any], makes_float: bool) -> list[Any]:
@@ -69,6 +69,25 @@ def refuse_mismatch(shapes: Sequence[tuple[int, ...]]) -> None:
                     f"{max(len(a), len(b)) - back}. Two shapes broadcast if, from the last dimension on, sizes are equal "
                     f"or one of them is 1; these are {list(a)} and {list(b)}."
                 )
+
+
+def refuse_misfit(error: Exception, operands: Iterable[Any]) -> None:
+    """Raise in PyTorch's words what NumPy says of shapes that do not fit; any other error is left to the caller."""
+    if type(error) is not ValueError or not str(error).startswith(_NUMPYS_WORDS):
+        return
+    shapes = [x._data.shape for x in operands if hasattr(x, "_data")]
+    refuse_mismatch(shapes)
+    raise RuntimeError(
+        f"The sizes of the tensors do not fit together: they have the shapes {', '.join(str(list(s)) for s in shapes)}."
+    ) from error
+
+
+_NUMPYS_WORDS = (
+    "operands could not be broadcast",
+    "shape mismatch: objects cannot",
+    "matmul: ",
+    "could not broadcast input",
+)
 
 
 def sum_to_shape(array: Any, shape: tuple[int, ...]) -> Any:

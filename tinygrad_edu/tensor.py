@@ -133,16 +133,18 @@ class _Array(Tensor):
     def __new__(cls, *data: Any, device: Any = None) -> Any:
         # The legacy constructor: Tensor([1., 2.]) copies data, Tensor(2, 3) allocates a shape. It is not in __init__,
         # because a subclass may replace that.
+        if len(data) == 1 and isinstance(data[0], Tensor):
+            # The new tensor shares that tensor's memory and dtype, and stays in its graph.
+            new = data[0][...]
+            new.__class__ = cls
+            return new
         new = object.__new__(cls)
         kind = dtypes.get_default_dtype()
-        if len(data) == 1 and isinstance(data[0], Tensor):
-            # The new tensor shares that tensor's memory and dtype.
-            new._data = data[0]._data
-        elif len(data) == 1 and isinstance(data[0], float):
+        if len(data) == 1 and isinstance(data[0], float):
             raise TypeError(
                 "new(): data must be a sequence (got float): Tensor([1.5]) holds the number, and so does tensor(1.5)."
             )
-        elif len(data) == 1 and not isinstance(data[0], int | np.integer | Size):
+        if len(data) == 1 and not isinstance(data[0], int | np.integer | Size):
             new._data = np.array(as_array(data[0]), dtype=kind.numpy)
         elif all(isinstance(n, int | np.integer) for n in data) or isinstance(data[0], Size):
             new._data = np.zeros(
@@ -166,7 +168,7 @@ class _Array(Tensor):
     def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
         """An instance of `cls` that shares the memory of `data`, outside the graph."""
         new = object.__new__(cls)
-        new._data = data._data
+        share_storage(new, data)
         return new.requires_grad_(require_grad)
 
     # --- the array -----------------------------------------------------------------------------------------------
@@ -602,6 +604,14 @@ class _Array(Tensor):
                 stacklevel=2,
             )
         return _rebuild, (type(self), self._data, self.requires_grad, _user_attributes(self))
+
+
+def share_storage(out: Tensor, source: Tensor) -> None:
+    """Let `out` show the storage of `source`, outside its graph. A write to one is counted by both, so that backward notices."""
+    out._data = source._data
+    if source._counter is None:
+        source._counter = [0]
+    out._counter = source._counter
 
 
 def _user_attributes(t: Tensor) -> dict[str, Any]:

@@ -75,6 +75,13 @@ def get_num_threads() -> int:
 def _made(data: tuple[Any, ...], kind: dtype) -> Tensor:
     if not data or isinstance(data[0], int | Size):
         return zeros(*(data or (0,)), dtype=kind)
+    if isinstance(data[0], Tensor):
+        if data[0].dtype is not kind:
+            raise TypeError(
+                f"expected TensorOptions(dtype={kind.name}) (got TensorOptions(dtype={data[0].dtype.name})): the tensor is not "
+                "converted. Write t.to(dtype)."
+            )
+        return data[0][...]
     return tensor(data[0], dtype=kind)
 
 

@@ -73,14 +73,16 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, **settings: Any) -> Te
 
 
 def asarray(
-    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None
 ) -> Tensor:
-    """`obj` as a tensor. It shares memory if possible (unless `copy`), and stays in the graph only if it is a tensor."""
+    """`obj` as a tensor. It shares memory if possible (unless `copy`); a tensor stays in its graph unless `requires_grad` is False."""
     check_device(device)
     if isinstance(obj, Tensor):
+        if copy is False and dtype not in (None, obj.dtype):
+            raise ValueError(f"can't alias tensor with dtype '{obj.dtype}' into dtype '{dtype}'. Leave copy out.")
         out = obj if dtype is None else obj.to(dtype)
         out = out.clone() if copy and out is obj else out
-        if not requires_grad:
+        if requires_grad is False:
             out = out.detach()
     else:
         out = functions["as_tensor"](np.array(obj) if copy and isinstance(obj, np.ndarray) else obj, dtype=dtype)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.inplace import check_inplace
 from ..core.node import bump_version
 from ..core.state import thread
 from ..dtypes import dtype, from_numpy_dtype
@@ -103,8 +104,9 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     flat, count = self._data.reshape(-1), math.prod(shape)
     if count > flat.size:
         flat = np.concatenate([flat, np.zeros(count - flat.size, flat.dtype)])
-    self._data = flat[:count].reshape(shape)
-    bump_version(self)
+    if shape != tuple(self._data.shape):
+        self._data = flat[:count].reshape(shape)
+        bump_version(self)
     return self
 
 
@@ -123,6 +125,11 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
     """Use the memory and shape of `source` from now on; without one, become empty."""
     if source is not None and not isinstance(source, Tensor):
         raise NotImplementedError("set_ accepts only a tensor: pass one, or assign the tensor to the name.")
+    if source is not None and source.requires_grad and thread.state.grad_enabled:
+        raise NotImplementedError("derivative for set_ is not implemented: pass source.detach().")
+    if source is not None and source.dtype is not self.dtype:
+        raise RuntimeError(f"Could not set tensor of type {source.dtype.name} to a tensor of type {self.dtype.name}")
+    check_inplace(self, self.requires_grad and thread.state.recording)
     with_elements = wrap(self._data[:0].reshape(-1)[:0]) if source is None else source
     self.data = with_elements
     self._accumulator = None  # graphs made earlier belong to the old tensor

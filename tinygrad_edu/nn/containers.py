@@ -44,8 +44,12 @@ class _Row(Module):
     def __setitem__(self, index: int, module: Module) -> None:
         setattr(self, self._key(index), module)
 
-    def __delitem__(self, index: int) -> None:
-        del self._modules[self._key(index)]
+    def __delitem__(self, index: int | slice) -> None:
+        if isinstance(index, slice):
+            for key in list(self._modules)[index]:
+                del self._modules[key]
+        else:
+            del self._modules[self._key(index)]
         kept = list(self._modules.values())
         self._modules.clear()
         self._modules.update((str(i), m) for i, m in enumerate(kept))
@@ -100,6 +104,23 @@ class Sequential(_Row):
         for module in self._modules.values():
             input = module(input)  # type: ignore[misc]
         return input
+
+    def __mul__(self, other: int) -> Sequential:
+        # The same modules again: they share their parameters.
+        return type(self)._of(list(enumerate([*self] * _positive(self, other))))
+
+    __rmul__ = __mul__
+
+    def __imul__(self, other: int) -> Sequential:
+        return self.extend([*self] * (_positive(self, other) - 1))
+
+
+def _positive(row: Sequential, factor: Any) -> int:
+    if not isinstance(factor, int):
+        raise TypeError(f"unsupported operand type(s) for *: {type(row)} and {type(factor)}")
+    if factor <= 0:
+        raise ValueError(f"Non-positive multiplication factor {factor} for {type(row)}")
+    return factor
 
 
 class ModuleList(_Row):

@@ -20,7 +20,30 @@ __all__ = [
 ]  # fmt: skip
 
 
-class UninitializedParameter(Parameter):
+class _Uninitialized:
+    """What a parameter and a buffer whose shape is still unknown have in common."""
+
+    _plain: type[Tensor]
+    _data: Any
+
+    @property
+    def shape(self) -> Any:
+        """Refused: the shape is still unknown."""
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. Call the module on an input first: that "
+            "determines the size."
+        )
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Turn into an ordinary tensor of this shape, filled with zeros."""
+        self._data = np.zeros(tuple(shape), self._data.dtype)
+        self.__class__ = self._plain  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+class UninitializedParameter(_Uninitialized, Parameter):
     """A parameter whose shape is still unknown.
 
     >>> import tinygrad_edu as T
@@ -32,21 +55,7 @@ class UninitializedParameter(Parameter):
     tinygrad_edu.Size([2, 3])
     """
 
-    @property
-    def shape(self) -> Any:
-        """Refused: the shape is still unknown."""
-        raise RuntimeError(
-            "Can't access the shape of an uninitialized parameter or buffer. Call the module on an input first: that "
-            "determines the size."
-        )
-
-    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Turn into an ordinary parameter of this shape, filled with zeros."""
-        self._data = np.zeros(tuple(shape), self._data.dtype)
-        self.__class__ = Parameter  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return "<UninitializedParameter>"
+    _plain = Parameter
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         new = type(self)(requires_grad=self._requires_grad)
@@ -55,8 +64,20 @@ class UninitializedParameter(Parameter):
         return new
 
 
+class _UninitializedBuffer(_Uninitialized, Tensor):
+    _plain = Tensor
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        memo[id(self)] = new = object.__new__(type(self))
+        new._data = self._data.copy()
+        return new
+
+
 class _Lazy(Module):
-    """The first call determines the input's size. The parameters are then drawn, and the layer becomes an ordinary one."""
+    """The first call determines the input's size, and the layer becomes an ordinary one.
+
+    Its parameters are then drawn, unless `load_state_dict` has given them their sizes and values.
+    """
 
     _becomes: type[Module]
     _size = ""  # the attribute that is inferred
@@ -69,8 +90,8 @@ class _Lazy(Module):
                 waiting._data = known._data
 
     def has_uninitialized_params(self) -> bool:
-        """True before the first call."""
-        return any(isinstance(p, UninitializedParameter) for p in self._parameters.values())
+        """True before the first call, and before sizes are loaded."""
+        return any(isinstance(t, _Uninitialized) for t in (*self._parameters.values(), *self._buffers.values()))
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         raise NotImplementedError
@@ -81,22 +102,20 @@ class _Lazy(Module):
             super().reset_parameters()  # type: ignore[misc, call-arg]
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Infer the size from `input`, and draw the parameters."""
+        """Infer the size from `input`, and draw the parameters if they have no values yet."""
+        drawn = self.has_uninitialized_params()
         setattr(self, self._size, input.shape[self._axis(input)])
         with no_grad():
             for name, shape in self._shapes().items():
-                p = self._parameters[name]
-                if isinstance(p, UninitializedParameter):
-                    p.materialize(shape)
-            self._finish()
+                t = self._parameters[name] if name in self._parameters else self._buffers[name]
+                if isinstance(t, _Uninitialized):
+                    t.materialize(shape)
             self.__class__ = self._becomes  # type: ignore[assignment]
-            self.reset_parameters()
+            if drawn:
+                self.reset_parameters()
 
     def _axis(self, input: Tensor) -> int:
         return -1
-
-    def _finish(self) -> None:
-        pass
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self.initialize_parameters(args[0])
@@ -118,6 +137,15 @@ class LazyLinear(_Lazy, Linear):
         Linear.__init__(self, 0, 0, bias, device, dtype)
         self.out_features = out_features
         self._begin("weight", "bias")
+
+    def initialize_parameters(self, input: Tensor) -> None:
+        """Infer the size from `input`, and draw the parameters if they have no values yet."""
+        if not self.has_uninitialized_params() and input.shape[-1] != self.weight.shape[-1]:
+            raise AssertionError(
+                f"The in_features inferred from input: {input.shape[-1]} is not equal to in_features from self.weight: "
+                f"{self.weight.shape[-1]}, which load_state_dict gave it."
+            )
+        super().initialize_parameters(input)
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"weight": (self.out_features, self.in_features), "bias": (self.out_features,)}
@@ -155,23 +183,21 @@ class _LazyNorm(_Lazy):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._becomes.__init__(self, 0, *args, **kwargs)  # type: ignore[misc, call-arg]
         self._begin("weight", "bias")
+        for name in ("running_mean", "running_var"):
+            known = self._buffers.get(name)
+            if known is not None:
+                self._buffers[name] = waiting = object.__new__(_UninitializedBuffer)
+                waiting._data = known._data
 
     def _axis(self, input: Tensor) -> int:
         self._check_input_dim(input)
         return 1 if input.ndim == max(self._dims) or input.ndim == 2 else 0
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
-        n = (self.num_features,)
-        return {name: n for name in ("weight", "bias") if self._parameters.get(name) is not None}
+        return dict.fromkeys(self._sized(), (self.num_features,))
 
-    def _finish(self) -> None:
-        for name in ("running_mean", "running_var"):
-            buffer = self._buffers.get(name)
-            if buffer is not None:
-                buffer._data = np.zeros(self.num_features, buffer._data.dtype)
-
-    def has_uninitialized_params(self) -> bool:
-        return self.num_features == 0
+    def _sized(self) -> list[str]:
+        return [n for n in ("weight", "bias", "running_mean", "running_var") if getattr(self, n) is not None]
 
 
 _DOC = """A `{name}` that infers {size} from its first input.

@@ -10,7 +10,7 @@ from .. import dtypes
 from ..compat.later import later
 from ..core.state import thread
 from ..core.tensor import NOT_COUNTED
-from ..tensor import Tensor, wrap
+from ..tensor import Tensor, share_storage, wrap
 
 __all__ = ["Buffer", "Parameter", "clear_gradient"]
 
@@ -29,10 +29,12 @@ class Parameter(Tensor):
                 f"a Parameter holds a Tensor, but got {type(data).__name__}. Make one with tinygrad_edu.tensor(…)."
             )
         p = object.__new__(cls)
-        p._data = np.zeros(0, dtypes.get_default_dtype().numpy) if data is None else data._data
         p._requires_grad = False
-        if thread.state.inference and (data is None or data.is_inference()):
-            p._counter = NOT_COUNTED
+        if data is not None:
+            share_storage(p, data)
+        else:
+            p._data = np.zeros(0, dtypes.get_default_dtype().numpy)
+            p._counter = NOT_COUNTED if thread.state.inference else None
         if requires_grad:
             p.requires_grad_()
         return p
@@ -69,7 +71,8 @@ class Buffer(Tensor):
 
     def __new__(cls, data: Tensor, *, persistent: bool = True) -> Buffer:
         b = object.__new__(cls)
-        b._data = data._data
+        share_storage(b, data)
+        b._requires_grad = data.requires_grad
         b.persistent = persistent
         return b
 

@@ -378,10 +378,25 @@ class RNNCellBase(Module):
             states = tuple(wrap(np.zeros((x.shape[0], self.hidden_size), x._data.dtype)) for _ in range(1 + pair))
         else:
             states = tuple(s if batched else s.unsqueeze(0) for s in given)
+        self._check_sizes(x, states)
         step = _STEPS[self._mode or f"RNN_{self.nonlinearity.upper()}"]
         out = step(F.linear(x, self.weight_ih, self.bias_ih), states, self.weight_hh, self.bias_hh)
         out = tuple(s if batched else s.squeeze(0) for s in out)
         return out if pair else out[0]
+
+    def _check_sizes(self, x: Tensor, states: tuple[Tensor, ...]) -> None:
+        if x.shape[1] != self.input_size:
+            raise RuntimeError(f"input has inconsistent input_size: got {x.shape[1]} expected {self.input_size}")
+        for i, state in enumerate(states):
+            # A batch of 1 would be broadcast: each sample would continue from the same state.
+            if state.ndim == 1 or x.shape[0] != state.shape[0]:
+                raise RuntimeError(
+                    f"Input batch size {x.shape[0]} doesn't match hidden{i} batch size {state.shape[0]}: each sample has a "
+                    "state of its own."
+                )
+            size = state.shape[1]
+            if size != self.hidden_size:
+                raise RuntimeError(f"hidden{i} has inconsistent hidden_size: got {size}, expected {self.hidden_size}")
 
     def extra_repr(self) -> str:
         shown = f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core.node import bump_version
 from ..tensor import Size, Tensor, wrap
+from .parameter import Parameter
 
 __all__ = ["IncompatibleKeys", "load", "load_part"]
 
@@ -63,7 +64,8 @@ def load_part(
     for name, target in own.items():
         key = prefix + name
         if key in state_dict:
-            _take(key, target, state_dict[key], metadata.get("assign_to_params_buffers", False), errors)
+            assign = metadata.get("assign_to_params_buffers", False)
+            _take(part, name, key, target, state_dict[key], assign, errors)
         # PyTorch before 0.4.1 did not count batches, so files of that time, and some programs, omit the count.
         elif strict and (name != "num_batches_tracked" or metadata.get("version", 1) >= 2):
             missing.append(key)
@@ -81,7 +83,9 @@ def load_part(
                 unexpected.append(key)
 
 
-def _take(key: str, target: Tensor, value: Any, assign: bool, errors: list[str]) -> None:
+def _take(
+    part: Any, name: str, key: str, target: Tensor, value: Any, assign: bool, errors: list[str]
+) -> None:  # fmt: skip
     array = value._data if isinstance(value, Tensor) else np.asarray(value)
     if hasattr(target, "materialize"):
         target.materialize(array.shape)
@@ -91,7 +95,12 @@ def _take(key: str, target: Tensor, value: Any, assign: bool, errors: list[str])
             f"in current model is {target.shape}."
         )
     elif assign:
-        target.data = wrap(array)
+        # As in PyTorch, the module holds another tensor from now on; an optimizer made before does not know it.
+        given = value if isinstance(value, Tensor) else wrap(array)
+        if isinstance(target, Parameter):
+            given = given if isinstance(given, Parameter) else Parameter(given, requires_grad=False)
+            given.requires_grad_(target.requires_grad)
+        setattr(part, name, given)
     else:
         # This is an in-place write, so backward raises if the old value was saved.
         target._data[...] = array

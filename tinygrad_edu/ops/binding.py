@@ -14,6 +14,7 @@ from ..array.companions import GO_ON, asked
 from ..compat import absent
 from ..core.state import everywhere, thread
 from ..overrides import overridable
+from ..promotion import refuse_misfit
 from ..tensor import Tensor, wrap
 from ..tensor import bind as bind_to_tensor
 from . import older
@@ -169,10 +170,11 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
                         return function(*map(dtypes.number, args))
                 return function(*args)
             return without_tensor_first(args, kwargs)
-        except Exception:
+        except Exception as error:
             if not kwargs and (again := older.newer(name, args)) is not None:
                 return function(*again[0], **again[1])
             absent.refuse_tensors_of_pytorch((*args, *kwargs.values()))
+            refuse_misfit(error, (*args, *kwargs.values()))
             raise
 
     def without_tensor_first(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

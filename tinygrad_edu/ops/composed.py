@@ -11,6 +11,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Size, Tensor, wrap
 from .binding import functions, linalg_functions, nn_functions, public
+from .creation.copies import contiguous_clone
 from .creation.factories import ends, finish, linspace
 from .indexing.gather import gather
 from .indexing.index import narrow
@@ -268,7 +269,7 @@ def ravel(input) -> Tensor:
     >>> T.ravel(T.tensor([[1, 2], [3, 4]]))
     tensor([1, 2, 3, 4])
     """
-    return reshape(input, (-1,))
+    return reshape(input if input.is_contiguous() else contiguous_clone(input), (-1,))
 
 
 def _at_least(name, number, grow):
@@ -290,7 +291,7 @@ def _at_least(name, number, grow):
 atleast_1d = _at_least("atleast_1d", 1, lambda t: reshape(t, (1,)))
 atleast_2d = _at_least("atleast_2d", 2, lambda t: reshape(t, (1, -1)) if t.ndim == 0 else unsqueeze(t, 0))
 atleast_3d = _at_least(
-    "atleast_3d", 3, lambda t: reshape(t, (1, -1, 1)) if t.ndim < 2 else unsqueeze(t, -1)
+    "atleast_3d", 3, lambda t: unsqueeze(unsqueeze(t, 0) if t.ndim == 1 else t, -1) if t.ndim else reshape(t, (1, 1, 1))
 )  # fmt: skip
 
 

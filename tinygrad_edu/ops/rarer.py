@@ -13,13 +13,15 @@ import numpy as np
 from .. import dtypes
 from ..return_types import named
 from ..tensor import Tensor, wrap
+from .arrays import copied
 from .binding import functions, nn_functions, public
 from .creation.factories import finish, plain
-from .indexing.gather import TakeFlat, take
+from .indexing.gather import TakeFlat
 from .indexing.index import narrow, select
 from .indexing.masking import where
 from .linalg.matmul import bmm
 from .op import Op
+from .operands import need_tensor, promoted, refuse_mismatch
 from .pointwise.arithmetic import DivNumber, MulNumber, abs, mul
 from .pointwise.powers import pow
 from .reductions.norms import VectorNorm, norm_slope, vector_norm
@@ -58,9 +60,9 @@ def copysign(input, other) -> Tensor:
     >>> T.copysign(T.tensor([1.0, 2.0]), T.tensor([-1.0, 1.0]))
     tensor([-1.,  2.])
     """
-    input = input if input.is_floating_point() else input.float()
-    sign = np.copysign(1, getattr(other, "_data", other)).astype(input._data.dtype)
-    return abs(input) * wrap(np.asarray(sign))
+    _, sign = promoted([input._data, getattr(other, "_data", other)], True)
+    refuse_mismatch([input._data.shape, np.shape(sign)])
+    return abs(input) * wrap(np.asarray(np.copysign(1, sign), sign.dtype))
 
 
 @public()
@@ -116,9 +118,12 @@ def heaviside(input, values) -> Tensor:
     >>> T.heaviside(T.tensor([-1.0, 0.0, 2.0]), T.tensor(0.5))
     tensor([0.0000, 0.5000, 1.0000])
     """
+    need_tensor("heaviside", values)
     if input.dtype is not values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
-    return finish(np.heaviside(input._data, values._data).astype(input._data.dtype))
+    refuse_mismatch([input._data.shape, values._data.shape])
+    given, kind = input._data, input._data.dtype
+    return finish(np.where(given == 0, values._data, (given > 0).astype(kind)).astype(kind))
 
 
 @public(inplace=lambda self, other: self.copy_(gcd(self, other)))
@@ -328,7 +333,7 @@ class Put(Op):
     without_gradient = ("index",)
 
     def forward(self, source, *, index, accumulate):
-        out = self.copy()
+        out = copied(self)
         flat = out.reshape(-1)
         places = index.reshape(-1)
         if accumulate:
@@ -432,27 +437,6 @@ def unravel_index(indices, shape) -> Any:
 # --- sums, orders ----------------------------------------------------------------------------------------------------
 
 
-@public()
-def nanmedian(input, dim=None, keepdim: bool = False) -> Any:
-    """The median, ignoring nan.
-
-    >>> import tinygrad_edu as T
-    >>> T.nanmedian(T.tensor([1.0, T.nan, 3.0, 2.0]))
-    tensor(2.)
-    """
-    filled = where(input != input, math.inf, input)
-    if dim is None:
-        flat = reshape(filled, (-1,))
-        count = int((input._data == input._data).sum())
-        return take(flat.sort().values, wrap(np.asarray(max(count - 1, 0) // 2)))
-    axis = axis_of(dim, input.ndim)
-    values, order = filled.sort(axis)
-    count = (input._data == input._data).sum(axis, keepdims=True)
-    place = wrap(np.maximum(count - 1, 0) // 2)
-    picked = named("nanmedian", "values", "indices")((values.gather(axis, place), order.gather(axis, place)))
-    return picked if keepdim else type(picked)(x.squeeze(axis) for x in picked)
-
-
 @public("trapz", method=False)
 def trapezoid(y, x=None, *, dx: float = 1.0, dim=-1) -> Tensor:
     """The integral of `y` by the trapezoidal rule, at points `x` or with steps of `dx`.
@@ -461,11 +445,12 @@ def trapezoid(y, x=None, *, dx: float = 1.0, dim=-1) -> Tensor:
     >>> T.trapezoid(T.tensor([1.0, 2.0, 3.0]))
     tensor(4.)
     """
+    _need_samples("trapezoid", y)
     if x is not None:
-        return DivNumber.apply(sum(_trapezes(y, x, dim), axis_of(dim, y.ndim)), other=2.0)
+        return DivNumber.apply(_float(sum(_trapezes("trapezoid", y, x, dim), axis_of(dim, y.ndim))), other=2.0)
     if not y.shape[dim]:
         return wrap(np.zeros([n for d, n in enumerate(y.shape) if d != axis_of(dim, y.ndim)], y._data.dtype))
-    ends = MulNumber.apply(select(y, dim, 0) + select(y, dim, -1), other=0.5)
+    ends = MulNumber.apply(_float(select(y, dim, 0) + select(y, dim, -1)), other=0.5)
     return MulNumber.apply(sum(y, dim) - ends, other=dx)
 
 
@@ -477,19 +462,30 @@ def cumulative_trapezoid(y, x=None, *, dx: float = 1.0, dim=-1) -> Tensor:
     >>> T.cumulative_trapezoid(T.tensor([1.0, 2.0, 3.0]))
     tensor([1.5000, 4.0000])
     """
+    _need_samples("cumulative_trapezoid", y)
     cumsum = functions["cumsum"]
     if x is not None:
-        return DivNumber.apply(cumsum(_trapezes(y, x, dim), axis_of(dim, y.ndim)), other=2.0)
+        areas = _trapezes("cumulative_trapezoid", y, x, dim)
+        return DivNumber.apply(_float(cumsum(areas, axis_of(dim, y.ndim))), other=2.0)
     n = y.shape[dim]
-    return cumsum(MulNumber.apply(narrow(y, dim, 0, n - 1) + narrow(y, dim, 1, n - 1), other=dx / 2.0), dim)
+    return cumsum(MulNumber.apply(_float(narrow(y, dim, 0, n - 1) + narrow(y, dim, 1, n - 1)), other=dx / 2.0), dim)
 
 
-def _trapezes(y, x, dim):
+def _float(t):
+    return t if t.is_floating_point() else t.to(dtypes.get_default_dtype())
+
+
+def _need_samples(name, y):
+    if y._data.dtype == bool:
+        raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
+
+
+def _trapezes(name, y, x, dim):
     """Twice the area of each trapeze."""
     axis = axis_of(dim, y.ndim)
     if x.ndim == 1:
         if x.shape[0] != y.shape[axis]:
-            raise RuntimeError("trapezoid: There must be one `x` value for each sample point")
+            raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
         places = reshape(x, [x.shape[0] if d == axis else 1 for d in range(y.ndim)])
     else:
         places = reshape(x, (*(1,) * (y.ndim - x.ndim), *x.shape)) if x.ndim < y.ndim else x

@@ -103,7 +103,7 @@ def write_out(result: Any, out: Any, name: str) -> Any:
             f"Trying to use forward AD with {name}_out that does not support it because it is an out= function. Assign the result "
             "to a name instead."
         )
-    if out.requires_grad or result.requires_grad:
+    if thread.state.grad_enabled and (out.requires_grad or result.requires_grad):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
             "requires grad. Assign the result to a name instead."

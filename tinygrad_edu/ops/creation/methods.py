@@ -12,7 +12,7 @@ import numpy as np
 from ... import dtypes
 from ...compat import absent
 from ...overrides import overridable
-from ...tensor import Tensor, bind, wrap
+from ...tensor import Tensor, bind, share_storage, wrap
 from ..binding import functions
 from ..indexing.index import select
 from . import factories as creation
@@ -28,9 +28,7 @@ def detach(self: Tensor) -> Tensor:
     tensor(6.)
     """
     out = wrap(self._data)
-    if self._counter is None:
-        self._counter = [0]
-    out._counter = self._counter
+    share_storage(out, self)
     return out
 
 

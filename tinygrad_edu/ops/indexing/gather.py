@@ -10,6 +10,7 @@ from ...tensor import Tensor, wrap
 from ..arrays import add_slices, copied, flat_places
 from ..binding import public
 from ..op import Op, linear
+from ..operands import need_tensor
 from ..shapes.shape import axis_of, expand, reshape
 
 
@@ -317,26 +318,33 @@ def take_along_dim(input, indices, dim=None) -> Tensor:
     return gather(expand(input, mine), axis, expand(indices, theirs))
 
 
-def _scatter_arguments(input, dim, index):
+def scatter_axis(input, dim, index, src=None):
+    """The dimension of a scatter, after checking that the index fits into the tensor and into the source, if that is a tensor."""
     axis = axis_of(dim, input.ndim)
-    return axis, checked_index("scatter", index, input.ndim, input.shape[axis] if input.ndim else 1, axis)
-
-
-def _fit_source(input, array, src):
-    if src._data.dtype != input._data.dtype:
+    array = checked_index("scatter", index)
+    if src is not None and src._data.dtype != input._data.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype. Convert src first, with .to(…).")
-    for n, m in zip(array.shape, src.shape, strict=True):
-        if n > m:
-            raise RuntimeError(f"Expected index {list(array.shape)} to be no larger than src {list(src.shape)}")
+    if not array.size:
+        return axis
+    for name, t in (("self", input), ("src", src)):
+        if t is not None and max(t.ndim, 1) != max(array.ndim, 1):
+            raise RuntimeError(f"Index tensor must have the same number of dimensions as {name} tensor")
+    fits = all(d == axis or n <= m for d, (n, m) in enumerate(zip(array.shape, input.shape, strict=False)))
+    if not fits or (src is not None and any(n > m for n, m in zip(array.shape, src.shape, strict=False))):
+        and_src = "" if src is None else f" and to be no larger size than src {list(src.shape)}"
+        raise RuntimeError(
+            f"Expected index {list(array.shape)} to be no larger than self {list(input.shape)} apart from dimension {axis}{and_src}"
+        )
+    checked_index("scatter", index, None, input.shape[axis] if input.ndim else 1, axis)
+    return axis
 
 
 def _scatter(form, input, dim, index, src, value, reduce):
     if reduce is not None:
         raise NotImplementedError("scatter with reduce=… is not built: use scatter_add for sums.")
-    axis, array = _scatter_arguments(input, dim, index)
     src = value if src is None else src
+    axis = scatter_axis(input, dim, index, src if isinstance(src, Tensor) else None)
     if isinstance(src, Tensor):
-        _fit_source(input, array, src)
         return getattr(Scatter, form)(input, src, dim=axis, index=index)
     return getattr(ScatterValue, form)(input, dim=axis, index=index, value=src)
 
@@ -357,8 +365,7 @@ def scatter(input, dim, index, src=None, *, value=None, reduce=None) -> Tensor:
 
 
 def _scatter_add(form, input, dim, index, src):
-    axis, array = _scatter_arguments(input, dim, index)
-    _fit_source(input, array, src)
+    axis = scatter_axis(input, dim, index, need_tensor("scatter_add", src))
     return getattr(ScatterAdd, form)(input, src, dim=axis, index=index)
 
 

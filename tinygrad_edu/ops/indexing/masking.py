@@ -14,6 +14,7 @@ from ..arrays import choose, row_major
 from ..binding import functions, public
 from ..creation.factories import as_number, as_operand, finish
 from ..op import Op, elementwise, linear
+from ..operands import refuse_mismatch
 
 
 class Where(Op):
@@ -180,6 +181,7 @@ def _where(condition, input=None, other=None) -> Any:
     for x, tensor in ((input, other), (other, input)):
         if isinstance(x, int) and tensor._data.dtype.kind in "iu":
             as_number(x, tensor._data)  # raises for a number that would wrap around
+    refuse_mismatch([x._data.shape for x in (condition, input, other) if isinstance(x, Tensor)])
     return where(condition, input, other)
 
 

@@ -7,11 +7,12 @@ import warnings
 import numpy as np
 
 from ...tensor import Tensor
-from ..arrays import flat_places
+from ..arrays import copied, flat_places
 from ..binding import public
 from ..op import Op
+from ..operands import need_tensor
 from ..shapes.shape import axis_of
-from .gather import Gather, PutAlong, ScatterValue
+from .gather import Gather, PutAlong, ScatterValue, scatter_axis
 from .masking import where
 
 # How two elements are combined, and the neutral element of each reduction.
@@ -29,7 +30,7 @@ def _neutral(reduce, kind):
 
 
 def _combined(self, src, dim, index, reduce, include_self):
-    out = np.array(self)
+    out = copied(self)
     flat = out.reshape(-1)
     places = flat_places(index, dim, self.shape).reshape(-1)
     values = src[tuple(slice(n) for n in index.shape)].reshape(-1)
@@ -123,9 +124,8 @@ def _along(index, dim, shape):
 def _scattered(self, dim, index, src, reduce, include_self):
     if reduce not in _WAYS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    if self._data.dtype != src._data.dtype:
-        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
-    return {"dim": axis_of(dim, self.ndim), "index": index, "reduce": reduce, "include_self": include_self}
+    axis = scatter_axis(self, dim, index, need_tensor("scatter_reduce", src))
+    return {"dim": axis, "index": index, "reduce": reduce, "include_self": include_self}
 
 
 def _scatter_reduce_(self, dim, index, src, reduce, *, include_self=True):

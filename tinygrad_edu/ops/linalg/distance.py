@@ -11,6 +11,7 @@ from ..binding import functions, nn_functions, public
 from ..indexing.masking import where
 from ..network.loss import checked_reduction, reduce_loss
 from ..op import Op
+from ..operands import refuse_mismatch
 from ..pointwise.arithmetic import AddNumber
 from ..pointwise.clamp import clamp_min, minimum
 from ..reductions.norms import Dist, Norm, VectorNorm, norm_slope, vector_norm
@@ -85,6 +86,7 @@ def cosine_similarity(x1, x2, dim=1, eps: float = 1e-8) -> Tensor:
     >>> T.nn.functional.cosine_similarity(T.tensor([1.0, 0.0]), T.tensor([1.0, 1.0]), dim=0)
     tensor(0.7071)
     """
+    refuse_mismatch([tuple(x1.shape), tuple(x2.shape)])
     sizes = np.broadcast_shapes(tuple(x1.shape), tuple(x2.shape))
     x1, x2 = (x if tuple(x.shape) == sizes else expand(x, sizes) for x in (x1, x2))
     return sum(_direction(x1, dim, eps) * _direction(x2, dim, eps), dim)

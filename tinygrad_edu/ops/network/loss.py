@@ -325,8 +325,14 @@ def cosine_embedding_loss(
     reduction = checked_reduction(size_average, reduce, reduction)
     if target.ndim > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if not input1.ndim == input2.ndim == target.ndim + 1:
+        raise RuntimeError(
+            f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found inputs with sizes "
+            f"{list(input1.shape)} and {list(input2.shape)}. Each pair of vectors has one target."
+        )
     dot = sum(input1 * input2, -1)
     cosine = dot / sqrt((sum(input1 * input1, -1) + 1e-12) * (sum(input2 * input2, -1) + 1e-12))
+    refuse_mismatch([target.shape, cosine.shape])
     near = where(target == 1, 1 - cosine, 0.0)
     return reduce_loss(near + where(target == -1, clamp_min(cosine - margin, 0), 0.0), reduction)
 

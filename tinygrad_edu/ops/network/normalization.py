@@ -424,6 +424,12 @@ def group_norm(input: Tensor, num_groups, weight=None, bias=None, eps: float = 1
         )
     _check_alike(input, weight, bias)
     need_float(input._data, "GroupNormKernelImpl")
+    batch, channels, *places = input.shape
+    if batch * (channels // num_groups) * math.prod(places) == 1:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {list(input.shape)}. A group of one value "
+            "has no variance."
+        )
     return NativeGroupNorm.apply(input, weight, bias, group=num_groups, eps=eps)[0]
 
 

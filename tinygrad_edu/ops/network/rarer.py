@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import itertools
 import math
 
@@ -233,7 +234,7 @@ class MultiMarginLoss(Op):
         x, classes = np.atleast_2d(self), target.reshape(-1, 1)
         gap = np.maximum(margin - np.take_along_axis(x, classes, 1) + x, 0) ** p
         loss = (gap * _others(x, classes, weight)).sum(1)
-        return reduced(loss if self.ndim == 2 else loss[0], reduction)
+        return reduced(loss if self.ndim == 2 or target.ndim else loss[0], reduction)
 
     def grad_self(grad, self, target, p, margin, weight, reduction):
         target, weight = (getattr(x, "_data", x) for x in (target, weight))
@@ -310,7 +311,27 @@ def multi_margin_loss(
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.ndim != 1:
         raise ValueError("weight must be one-dimensional")
+    _check_multi_margin(input, target, weight)
     return MultiMarginLoss.apply(input, target=target, p=p, margin=margin, weight=weight, reduction=reduction)
+
+
+def _check_multi_margin(input, target, weight):
+    rows = 1 if input.ndim < 2 else input.shape[0]
+    classes = input.shape[-1] if input.ndim else 1
+    if input.ndim > 2 or not classes:
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
+        )
+    if target.ndim > 1 or target.numel() != rows:
+        raise RuntimeError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
+            f"Expected target size [{rows}], but got {list(target.shape)}. Input has shape {list(input.shape)}."
+        )
+    if weight is not None and weight.numel() != classes:
+        raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
+    labels = target._data
+    if labels.size and not (labels.min() >= 0 and labels.max() < classes):
+        raise RuntimeError(f"target out of range: the classes are 0 to {classes - 1}")
 
 
 @public(where=_NN, method=False)
@@ -389,6 +410,7 @@ def ctc_loss(
     lengths, sizes = (
         np.atleast_1d(np.asarray(getattr(x, "_data", x))).tolist() for x in (input_lengths, target_lengths)
     )
+    _check_ctc(log_probs, targets, lengths, sizes, blank)
     labels, start, losses = targets._data, 0, []
     for n, (length, size) in enumerate(zip(lengths, sizes, strict=True)):
         if labels.ndim == 2:
@@ -410,6 +432,37 @@ def ctc_loss(
         return mean(loss / wrap(np.maximum(sizes, 1).astype(loss._data.dtype)))
     loss = reduce_loss(loss, reduction)
     return loss[0] if alone and reduction == "none" else loss
+
+
+def _check_ctc(log_probs, targets, lengths, sizes, blank):
+    steps, batch, classes = log_probs.shape
+    where_from = "(while checking arguments for ctc_loss_allocate_outputs)"
+    if not 0 <= blank < classes:
+        raise RuntimeError(f"blank must be in label range: 0 to {classes - 1}")
+    for name, given in (("input_lengths", lengths), ("target_lengths", sizes)):
+        if any(isinstance(n, float) for n in given):
+            raise RuntimeError(f"{name} must be integral")
+        if len(given) != batch:
+            raise RuntimeError(f"{name} must be of size batch_size, which is {batch}; got {len(given)}")
+    for n in sizes:
+        if n < 0:
+            raise RuntimeError(f"Expected target_lengths to have value at least 0, but got value {n} {where_from}")
+    if targets.ndim == 1:
+        wanted = [(0, builtins.sum(sizes), False)]
+    else:
+        wanted = [(0, batch, False), (1, max(sizes, default=0), True)]
+    for dim, n, at_least in wanted:
+        found = targets.shape[dim]
+        if found < n or (found > n and not at_least):
+            most = "at least " if at_least else ""
+            raise RuntimeError(
+                f"Expected tensor to have size {most}{n} at dimension {dim}, but got size {found} for argument #2 'targets' "
+                f"{where_from}"
+            )
+    for n in lengths:
+        if n < 0 or n > steps:
+            bound = "least 0" if n < 0 else f"most {steps}"
+            raise RuntimeError(f"Expected input_lengths to have value at {bound}, but got value {n} {where_from}")
 
 
 def _ctc(scores, labels, blank):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...tensor import Tensor
-from ..arrays import by_channels
+from ..arrays import by_channels, copied
 from ..binding import functions, nn_functions, public
 from ..op import Op, linear
 from ..shapes.permute import transpose
@@ -65,7 +65,7 @@ class PixelShuffle(Op):
     def forward(self, *, upscale_factor):
         *leading, channels, height, width = self.shape
         r, n = upscale_factor, len(leading)
-        blocks = self.reshape(*leading, channels // (r * r), r, r, height, width)
+        blocks = (copied(self) if r == 1 else self).reshape(*leading, channels // (r * r), r, r, height, width)
         turned = blocks.transpose(*range(n + 1), n + 3, n + 1, n + 4, n + 2)
         return by_channels(turned.reshape(*leading, channels // (r * r), height * r, width * r), self)
 
@@ -79,7 +79,7 @@ class PixelUnshuffle(Op):
     def forward(self, *, downscale_factor):
         *leading, channels, height, width = self.shape
         r, n = downscale_factor, len(leading)
-        blocks = self.reshape(*leading, channels, height // r, r, width // r, r)
+        blocks = (copied(self) if r == 1 else self).reshape(*leading, channels, height // r, r, width // r, r)
         turned = blocks.transpose(*range(n + 1), n + 2, n + 4, n + 1, n + 3)
         return turned.reshape(*leading, channels * r * r, height // r, width // r)
 
@@ -149,6 +149,11 @@ def fold(input: Tensor, output_size, kernel_size, dilation=1, padding=0, stride=
     return _patches(Col2Im, input, 3, kernel_size, dilation, padding, stride, output_size=as_tuple(output_size, 2))
 
 
+def _need_positive(function, name, factor):
+    if factor <= 0:
+        raise RuntimeError(f"{function} expects a positive {name}, but got {factor}. 1 leaves an image as it is.")
+
+
 @public(where=_BOTH, method=False)
 def pixel_shuffle(input: Tensor, upscale_factor) -> Tensor:
     """Rearrange (…, C·r², H, W) to (…, C, H·r, W·r): r² channels become r×r pixels.
@@ -158,6 +163,7 @@ def pixel_shuffle(input: Tensor, upscale_factor) -> Tensor:
     tensor([[[[0., 1.],
               [2., 3.]]]])
     """
+    _need_positive("pixel_shuffle", "upscale_factor", upscale_factor)
     if input.ndim < 3:
         raise RuntimeError(
             f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)"
@@ -179,6 +185,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor) -> Tensor:
     >>> T.pixel_unshuffle(T.arange(4.0).reshape(1, 1, 2, 2), 2).flatten()
     tensor([0., 1., 2., 3.])
     """
+    _need_positive("pixel_unshuffle", "downscale_factor", downscale_factor)
     if input.ndim < 3:
         raise RuntimeError(
             f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)"

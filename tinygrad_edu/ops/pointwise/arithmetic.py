@@ -7,7 +7,7 @@ import numpy as np
 from ...tensor import Tensor, wrap
 from ..binding import operator, public
 from ..op import Op, elementwise, linear
-from ..operands import promoted
+from ..operands import need_float, need_tensor, promoted, refuse_mismatch
 from .rounding import sign
 
 
@@ -371,6 +371,7 @@ def addcdiv(input, tensor1, tensor2, *, value=1) -> Tensor:
 
 
 def _lerp_(self, end, weight):
+    _check_lerp(self, end, weight)
     if isinstance(weight, Tensor):
         return LerpTensor.apply_(self, end, weight)
     return Lerp.apply_(self, end, weight=weight)
@@ -384,15 +385,27 @@ def lerp(input, end, weight) -> Tensor:
     >>> T.lerp(T.tensor([0.0, 10.0]), T.tensor([1.0, 20.0]), 0.5)
     tensor([ 0.5000, 15.0000])
     """
-    _need_same_dtype(input, end)
+    _check_lerp(input, end, weight)
     if isinstance(weight, int | float):
         return Lerp.apply(input, end, weight=weight)
     return LerpTensor.apply(input, end, weight)
 
 
-def _need_same_dtype(a, b):
-    if a._data.dtype != b._data.dtype:
-        raise RuntimeError(f"expected dtype {a.dtype.name} for `end` but got dtype {b.dtype.name}")
+def _check_lerp(input, end, weight):
+    need_tensor("lerp", end)
+    for name, other in (("end", end), ("weight", weight)):
+        # A weight of no dimension is a number, of any type.
+        is_number = name == "weight" and not getattr(other, "ndim", 0)
+        if not is_number and input._data.dtype != other._data.dtype:
+            names = [_SPELLED.get(t.dtype.name, t.dtype.name) for t in (input, other)]
+            raise RuntimeError(f"expected dtype {names[0]} for `{name}` but got dtype {names[1]}. Convert it first.")
+    refuse_mismatch([t._data.shape for t in (input, end, weight) if isinstance(t, Tensor)])
+    if input._data.dtype.kind != "c":
+        need_float(input._data, "lerp_kernel_tensor" if isinstance(weight, Tensor) else "lerp_kernel_scalar")
+
+
+# As C++ calls them.
+_SPELLED = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int"}
 
 
 @public("absolute", inplace=Abs, operators=("__abs__",))

@@ -88,6 +88,14 @@ class Reciprocal(Op):
     jvp = elementwise
 
 
+def _remainder_of(a, b):
+    """As NumPy's, but where nothing remains a zero has the sign of `a`, as in PyTorch, and not that of `b`."""
+    if np.result_type(a, b).kind != "f":
+        return np.remainder(a, b)
+    rest = np.fmod(a, b)
+    return np.where((rest != 0) & ((b < 0) != (rest < 0)), rest + b, rest)
+
+
 class Remainder(Op):
     """The remainder of floor division, with the sign of `other`, a number."""
 
@@ -95,7 +103,8 @@ class Remainder(Op):
 
     def forward(self, *, other):
         _refuse_zero(other, self)
-        return np.remainder(self, other, dtype=dtypes.promote([self, other]))
+        kind = dtypes.promote([self, other])
+        return _remainder_of(np.asarray(self, kind), np.asarray(other).astype(kind))
 
     def grad_self(grad):
         return grad
@@ -108,7 +117,7 @@ class RemainderTensor(Op, name="RemainderBackward1"):
 
     def forward(self, other):
         _refuse_zero(other, self)
-        return np.remainder(self, other)
+        return _remainder_of(self, other)
 
     def grad_self(grad):
         return grad

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,17 @@ class MedianDim(_SelectAlong, name="MedianBackward1"):
         return _chosen(self, np.take_along_axis(np.argsort(self, axis=dim, kind="stable"), place, dim), dim, keepdim)
 
 
+class NanMedianDim(_SelectAlong, name="NanmedianBackward1"):
+    """The lower of the two middle elements that are numbers; nan if there are none."""
+
+    def forward(self, *, dim, keepdim):
+        if not self.ndim:
+            return _chosen(self, np.int64(0), dim, keepdim)
+        count = self.shape[dim] - np.isnan(self).sum(axis=dim, keepdims=True)
+        place = np.maximum(count - 1, 0) // 2
+        return _chosen(self, np.take_along_axis(np.argsort(self, axis=dim, kind="stable"), place, dim), dim, keepdim)
+
+
 class Kthvalue(_SelectAlong):
     """The k-th smallest."""
 
@@ -124,6 +136,12 @@ class Median(_Extreme):
     def forward(self):
         flat = np.sort(self, axis=None)
         return flat[(self.size - 1) // 2] if not np.isnan(flat[-1:]).any() else flat[-1]
+
+
+class NanMedian(_Extreme, name="NanmedianBackward0"):
+    def forward(self):
+        flat = np.sort(self, axis=None)
+        return flat[builtins.max(self.size - np.isnan(flat).sum() - 1, 0) // 2]
 
 
 def _first_nan_or(find, array, dim):
@@ -145,7 +163,9 @@ class _Position(Op):
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
-_Max, _Min, _Median, _Kthvalue = (named(op, "values", "indices") for op in ("max", "min", "median", "kthvalue"))
+_Max, _Min, _Median, _Nanmedian, _Kthvalue = (
+    named(op, "values", "indices") for op in ("max", "min", "median", "nanmedian", "kthvalue")
+)
 _Aminmax = named("aminmax", "min", "max")
 
 
@@ -203,9 +223,29 @@ def median(input, dim=None, keepdim: bool = False) -> Any:
     tensor(2.)
     """
     if dim is None:
-        return Median.apply(input) if input._data.size else wrap(np.array(np.nan, input._data.dtype))
+        return Median.apply(input) if input._data.size else wrap(np.array(np.nan).astype(input._data.dtype))
     _need_elements("median", input, dim)
     return _Median(MedianDim.apply(input, dim=axis_of(dim, input.ndim), keepdim=keepdim))
+
+
+@public()
+def nanmedian(input, dim=None, keepdim: bool = False) -> Any:
+    """The median of the elements that are not nan (the lower of the two middle ones). With `dim`, also its index.
+
+    >>> import tinygrad_edu as T
+    >>> T.nanmedian(T.tensor([1.0, T.nan, 3.0, 2.0]))
+    tensor(2.)
+    """
+    _refuse_bool(input)
+    if dim is None:
+        return NanMedian.apply(input) if input._data.size else wrap(np.array(np.nan).astype(input._data.dtype))
+    _need_elements("median", input, dim)
+    return _Nanmedian(NanMedianDim.apply(input, dim=axis_of(dim, input.ndim), keepdim=keepdim))
+
+
+def _refuse_bool(input):
+    if input._data.dtype == bool:
+        raise NotImplementedError("\"median_cpu\" not implemented for 'Bool'. Convert first: t.long().")
 
 
 @public()

@@ -70,13 +70,14 @@ def turn(op: type[Op], target: Tensor, **settings: Any) -> Tensor:
     if forward_ad.any_tangent((target,)):
         push_tangents(op, (target,), settings, (shown,))
     node = op._record((target,), settings, (shown,)) if record else None
+    follows = target._view is not None and target._view.version == (target._counter or [0])[0]
     target._data = shown._data
     moved = forward_ad.tangent_of(shown)
     if moved is not None:
         forward_ad.set_tangent(target, moved)
     bump_version(target)
-    if target._view is not None and target._counter is not None:
-        # Nothing was written, so the history of a view is still valid.
+    if follows and target._view is not None and target._counter is not None:
+        # Nothing was written, so a history that was valid still is.
         target._view.version = target._counter[0]
     if node is not None:
         if state.anomaly:

@@ -56,8 +56,9 @@ class AsStrided(Op):
     view = True
 
     def forward(self, *, size, stride, storage_offset, _index):
-        window = self.reshape(-1)[storage_offset:] if self.flags.c_contiguous else self
-        return np.lib.stride_tricks.as_strided(window, size, [s * self.itemsize for s in stride])
+        room = 1 + sum((n - 1) * step for n, step in zip(self.shape, self.strides, strict=True)) // self.itemsize
+        memory = np.lib.stride_tricks.as_strided(self, (room if self.size else 0,), (self.itemsize,))
+        return np.lib.stride_tricks.as_strided(memory[storage_offset:], size, [s * self.itemsize for s in stride])
 
     def grad_self(grad, self_sym_sizes, size, stride, storage_offset, _index):
         return reshape(
