@@ -11,6 +11,7 @@ from viz.frames.stage import loudness
 from viz.picture import network as networks
 from viz.picture.fit import Room
 from viz.picture.network import SHADES, Network, rms
+from viz.picture.theme import SIZE
 from viz.recording.calls import Run
 from viz.recording.graph import Graph
 from viz.recording.notation import number
@@ -114,16 +115,20 @@ def network_view(director: Director, identity: str, theme: str, room: Room | Non
     graph = director.graph
     runs, totals = _gradients(director)
     inside = None if room is None else (room.width - EDGES, room.height - EDGES - (LEGEND if runs or totals else 0))
-    whole = networks.network(graph, [*runs, *totals], inside)
+    whole = networks.network(graph, [*runs, *totals], inside, tight=True)
     scales = _scales(graph, whole, runs, totals)
     patches, last = _patches(director, whole, runs, totals, scales)
     title = "Graph of the program by its modules"
     picture = networks.svg_of(whole, whole.first, identity, last, title, described(whole), theme, legend=scales.legend)
+    shown = networks.compose(whole, whole.first)
     return {
         "svg": picture,
         "patches": [{} for _ in patches],
         "id": identity,
         "direction": "TB",
+        "least": SIZE["tiny"],
+        "width": round(shown.width + EDGES),
+        "height": round(shown.height + EDGES + (LEGEND if scales.legend else 0)),
         "network": {**data(whole), "patches": patches, "scale": scales.legend},
     }
 
@@ -221,6 +226,8 @@ def data(whole: Network) -> dict[str, Any]:
     for key, unit in whole.units.items():
         width, height = unit.size
         one: dict[str, Any] = {"k": unit.kind, "t": unit.title, "r": unit.rows, "w": round(width), "h": height}
+        if unit.pad < 6:
+            one["p"] = unit.pad
         if unit.kind == "module":
             one |= {"c": unit.children, "l": unit.layout, "e": unit.links}
         units[key] = one

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from viz.picture import layout as layouts
+from viz.picture import parts
 from viz.picture.fold import Folding, fold
 from viz.picture.layout import Layout
 from viz.picture.shapes import DETAILS, Detail, Drawing
@@ -18,12 +20,10 @@ from viz.recording.graph import Graph
 
 READABLE = 10.0  # pixels: the smallest letters on a screen
 LARGEST = 1.4  # a picture is enlarged to at most this multiple of its own size
-LIMITS = (60, 40, 28, 20, 14, 10, 7)  # boxes left after folding, tried one after the other
 TIME_LIMIT = 2.0  # seconds for one layout
 
 
-@dataclass(frozen=True)
-class Room:
+class Room(NamedTuple):
     """The space for a picture, in CSS pixels."""
 
     width: float
@@ -32,12 +32,13 @@ class Room:
 
 # A stage beside its program in JupyterLab at 1366 x 768, below the program there, and at 1920 x 1080; on a phone.
 LAPTOP, STRIP, DESKTOP, PHONE = Room(600, 400), Room(900, 280), Room(1100, 560), Room(330, 420)
-HALF = Room(500, 420)  # the stage of an explorer there, beside a listing with its switches
+BESIDE, BELOW = Room(557, 468), Room(928, 344)  # the stage of an explorer there, beside its listing and below it
+WIDE = Room(900, 328)  # the stage of a player below its program there, in a window of that height
 POCKET = Room(320, 256)  # the stage of an explorer on a phone
 ROOMS = (LAPTOP, STRIP, DESKTOP, PHONE)
 
 
-Choice = tuple[int, Detail, str]  # boxes left by folding (0: only what must be folded), detail, direction
+Choice = tuple[int, Detail, str]  # which folding (0: only what must be folded), detail, direction
 
 
 @dataclass
@@ -52,8 +53,8 @@ class Placed:
     @property
     def rank(self) -> int:
         """How much it leaves out: 0 means nothing."""
-        limit, detail, _ = self.choice
-        return DETAILS.index(detail) + len(DETAILS) * (LIMITS.index(limit) + 1 if limit else 0)
+        level, detail, _ = self.choice
+        return DETAILS.index(detail) + len(DETAILS) * level
 
 
 class Fitter:
@@ -66,63 +67,65 @@ class Fitter:
     def __init__(self, graph: Graph, make: Callable[[Folding, Detail], Drawing]) -> None:
         self.graph = graph
         self._make = make
-        self._foldings: dict[int, Folding] = {}
+        self._foldings: list[Folding] = []
         self._drawings: dict[tuple[int, str], Drawing] = {}
         self._placed: dict[tuple[int, str, str], Placed] = {}
 
     def fit(self, room: Room, first: Choice | None = None) -> Placed:
         """The drawing for this room, preferably `first`; if none fits, the smallest."""
         smallest: Placed | None = None
-        for limit, detail, direction in self._candidates(first):
-            if self._hopeless(limit, detail, direction, room):
+        for level, detail, direction in self._candidates(first):
+            if self._hopeless(level, detail, direction, room):
                 continue
-            placed = self._place(limit, detail, direction)
+            placed = self._place(level, detail, direction)
             if scale(placed, room) * detail.least >= READABLE:
                 return placed
             if smallest is None or scale(placed, room) > scale(smallest, room):
                 smallest = placed
-        return smallest or self._place(LIMITS[-1], DETAILS[-1], "LR")
+        return smallest or self._place(len(self._levels()) - 1, DETAILS[-1], "LR")
 
     def _candidates(self, first: Choice | None) -> Iterator[Choice]:
-        seen: set[tuple[str, ...]] = set()
-        if first is not None:
+        if first is not None and first[0] < len(self._levels()):
             yield first
-        for limit in (0, *LIMITS):
-            folds = tuple(self._folding(limit).folds)
-            if folds in seen:
-                continue
-            seen.add(folds)
-            for detail in DETAILS if not limit else DETAILS[1:]:
+        for level in range(len(self._levels())):
+            for detail in DETAILS if not level else DETAILS[1:]:
                 for direction in ("LR", "TB"):
-                    yield limit, detail, direction
+                    yield level, detail, direction
 
-    def _folding(self, limit: int) -> Folding:
-        if limit not in self._foldings:
-            self._foldings[limit] = fold(self.graph, limit) if limit else fold(self.graph)
-        return self._foldings[limit]
+    def _levels(self) -> list[Folding]:
+        """The foldings to try: what must be folded, then the parts of the program, ever larger ones."""
+        if not self._foldings:
+            self._foldings = [fold(self.graph)]
+            if not self._foldings[0].folds:
+                known = [self._foldings[0].folds.keys()]
+                for coarser in parts.foldings(self.graph):
+                    if coarser.folds.keys() not in known:
+                        known.append(coarser.folds.keys())
+                        self._foldings.append(coarser)
+        return self._foldings
 
-    def _drawing(self, limit: int, detail: Detail) -> Drawing:
-        key = limit, detail.name
+    def _drawing(self, level: int, detail: Detail) -> Drawing:
+        key = level, detail.name
         if key not in self._drawings:
-            self._drawings[key] = self._make(self._folding(limit), detail)
+            self._drawings[key] = self._make(self._levels()[level], detail)
         return self._drawings[key]
 
-    def _hopeless(self, limit: int, detail: Detail, direction: str, room: Room) -> bool:
+    def _hopeless(self, level: int, detail: Detail, direction: str, room: Room) -> bool:
         """Whether a drawing certainly does not fit, estimated without a layout."""
         least = READABLE / detail.least
         width, height = room.width / least, room.height / least
-        boxes = _units(self._drawing(limit, detail))
+        boxes = _units(self._drawing(level, detail))
         if sum((wide + 12) * (high + 12) for wide, high in boxes.values()) > 1.1 * width * height:
             return True
-        along = _longest(self._drawing(limit, detail), boxes, 0 if direction == "LR" else 1)
+        along = _longest(self._drawing(level, detail), boxes, 0 if direction == "LR" else 1)
         return along > (width if direction == "LR" else height)
 
-    def _place(self, limit: int, detail: Detail, direction: str) -> Placed:
-        key = limit, detail.name, direction
+    def _place(self, level: int, detail: Detail, direction: str) -> Placed:
+        key = level, detail.name, direction
         if key not in self._placed:
-            drawing = self._drawing(limit, detail)
+            drawing = self._drawing(level, detail)
             layout = lay_out(drawing, direction, TIME_LIMIT)
-            self._placed[key] = Placed(drawing, self._folding(limit), layout, (limit, detail, direction))
+            self._placed[key] = Placed(drawing, self._levels()[level], layout, (level, detail, direction))
         return self._placed[key]
 
 
@@ -151,6 +154,14 @@ def fullest(
     return smallest
 
 
+def is_complete(picture: dict[str, Any], room: Room) -> bool:
+    """Whether a picture of a scene shows the whole graph in a room, readable and without folds."""
+    if picture.get("rank", 0) >= len(DETAILS):
+        return False
+    fitting = min(LARGEST, room.width / picture["width"], room.height / picture["height"])
+    return fitting * picture["least"] >= READABLE - 0.05
+
+
 def scale(placed: Placed, room: Room) -> float:
     """The scale at which a picture fits a room."""
     return _scale(placed.layout, room)
@@ -173,7 +184,7 @@ def lay_out(drawing: Drawing, direction: str, time_limit: float = layouts.TIME_L
     loose = {link.key for link in drawing.links if link.kind == "share"}
     ends = [end for end in ends if end[1] != end[2]]
     scopes = [replace(scope, boxes=[key for key in scope.boxes if key in sizes]) for scope in drawing.scopes]
-    placed = layouts.place(boxes, ends, direction, loose, time_limit, scopes)
+    placed = layouts.place(boxes, ends, direction, loose, time_limit, scopes, drawing.detail.snug)
     by_key = {box.key: box for box in drawing.boxes}
     for op, value in drawing.docks.items():
         middle = placed.spots[op]

@@ -65,17 +65,18 @@ def place(
     loose: set[str] | None = None,
     time_limit: float = TIME_LIMIT,
     scopes: list[Scope] | None = None,
+    snug: bool = False,
 ) -> Layout:
     """Lay out boxes (key, width, height) and links (key, tail, head, label width, label height; 0 for no label).
 
     The members of each of `scopes` get a frame of their own, if possible. Links whose key is in `loose` do not pull their ends
-    together. After `time_limit` seconds the layout is `simple`, and its `note` says so.
+    together. `snug` leaves little space between boxes. After `time_limit` seconds the layout is `simple`, and its `note` says so.
 
     Raises:
         GraphvizMissing: neither pygraphviz nor a `dot` program is available.
     """
     scopes = scopes or []
-    source = _dot(boxes, links, direction, loose or set(), scopes)
+    source = _dot(boxes, links, direction, loose or set(), scopes, snug)
     try:
         layout = _read(_run(source, "dot", time_limit, len(boxes) + len(links)), boxes, links, scopes)
     except subprocess.TimeoutExpired:
@@ -85,7 +86,7 @@ def place(
         )
         return layout
     if scopes and not _framed(layout, boxes, scopes):
-        return place(boxes, links, direction, loose, time_limit)
+        return place(boxes, links, direction, loose, time_limit, snug=snug)
     layout.direction = direction
     return layout
 
@@ -153,10 +154,12 @@ def _dot(
     direction: str,
     loose: set[str],
     scopes: list[Scope],
+    snug: bool,
 ) -> str:
     number = {key: position for position, (key, _, _) in enumerate(boxes)}
+    across, along = (0.14, 0.25) if snug else (0.24, 0.3 if direction == "LR" else 0.26)
     lines = [
-        f"digraph{{rankdir={direction};nodesep=0.24;ranksep={0.3 if direction == 'LR' else 0.26};",
+        f"digraph{{rankdir={direction};nodesep={across};ranksep={along};",
         'node[shape=box,fixedsize=true,label=""];edge[arrowhead=none];',
     ]
     lines += [f"{number[key]}[width={width / 72:.3f},height={height / 72:.3f}];" for key, width, height in boxes]

@@ -19,14 +19,15 @@ from viz.picture import layout as layouts
 from viz.picture import svg
 from viz.picture import theme as themes
 from viz.picture.layout import Placed
-from viz.picture.recurrence import LEAST, Part, unrolled
-from viz.picture.shapes import inner
+from viz.picture.recurrence import LEAST, Part, bent, unrolled
+from viz.picture.shapes import BOLD, inner
 from viz.picture.theme import SIZE, shorten, text_width
 from viz.recording import notation
 from viz.recording.graph import Array, Graph, Op, Value
 
 ROOT = "root"
 WIDEST = 210.0  # pixels for one line of text
+SNUG_WIDEST = 84.0  # the same where it is tight
 TITLE = 22.0  # pixels of the line with an open module's name
 PADDING = 12.0  # padding inside an open module
 PORT = 10.0  # pixels: the ports for a module's inputs and outputs
@@ -34,6 +35,7 @@ ACROSS = 620.0, 1200.0, 0.0  # widths of a row in pixels; the one that fits a st
 MANY = 60  # boxes in one module; more are grouped
 ROOMS = (900.0, 290.0), (540.0, 430.0)  # pixels of a stage below its program, and beside it, in a notebook
 FEW = 4  # boxes of one level that are tried one by one
+GAP, LANE = 24.0, 12.0  # pixels between the boxes and the rows of a long chain, and beside these rows
 READABLE = 0.77  # the smallest scale of what is open at first: ten pixels per letter
 PLUS = 9.0  # pixels on each side of a module's text: its mark must not touch a name
 HEADING = 26.0  # pixels of the title above a picture
@@ -66,19 +68,33 @@ class Unit:
     graded: bool = False  # a gradient will be shown here, so a line is reserved for it
     call: int | None = None  # the number of the module call that it shows
     value: str = ""  # the key of the value that it shows
+    pad: int = 6  # pixels above and below the text
 
     @property
     def size(self) -> tuple[float, float]:
         """The width and height of the closed box, in pixels."""
         if self.kind == "port":
             return PORT, PORT
-        width = max(text_width(text, SIZE[style], style == "name") for _, style, text in self.rows)
-        height = 12 + sum(LINE[style] for _, style, _ in self.rows) + (LINE["tiny"] if self.graded else 0.0)
+        width = max(text_width(text, SIZE[style], style in BOLD) for _, style, text in self.rows)
+        height = 2 * self.pad + sum(LINE[style] for _, style, _ in self.rows) + (LINE["tiny"] if self.graded else 0.0)
         wide = max(width, 62.0 if self.graded else 26.0)  # room for `grad 1.2e−7`
-        return round(wide + 22 + 2 * PLUS * (self.kind == "module")), round(height)
+        return round(wide + 10 + 2 * self.pad + 2 * PLUS * (self.kind == "module")), round(height)
+
+    def make_snug(self) -> None:
+        """Keep the first two lines of its text, in small letters."""
+        self.pad = 2
+        kept = (
+            self.rows if self.kind == "leaf" else self.rows[:1] if self.kind in ("op", "unrecorded") else self.rows[:2]
+        )
+        look = {"name": "title", "word": "sign"}
+        self.rows = [
+            (slot, look.get(style, "tiny"), shorten(text, SIZE[look.get(style, "tiny")], SNUG_WIDEST, style == "name"))
+            for slot, style, text in kept
+        ]
 
 
-LINE = {"name": 18.0, "word": 18.0, "small": 14.0, "tiny": 13.0}  # height of a line of text
+# The height of a line of text.
+LINE = {"name": 18.0, "word": 18.0, "small": 14.0, "tiny": 13.0, "title": 14.0, "sign": 15.0}
 
 
 @dataclass
@@ -114,13 +130,15 @@ def network(
     room: tuple[float, float] | None = None,
     depth: int | None = None,
     direction: str | None = None,
+    tight: bool = False,
 ) -> Network:
     """The boxes of a graph whose ops know their modules; the ops and leaves in `graded` will show a gradient.
 
     It is laid out for a single `room`, in pixels, if that is given, else for the usual rooms of a stage. `depth` says how
-    many levels are open at first, and `direction` (`"LR"`, `"TB"`) how each level is laid out.
+    many levels are open at first, and `direction` (`"LR"`, `"TB"`) how each level is laid out. `tight` makes the boxes small
+    where the layers do not fit otherwise.
     """
-    return _Builder(graph, graded, room, depth, direction).build()
+    return _Builder(graph, graded, room, depth, direction, tight).build()
 
 
 class _Builder:
@@ -131,8 +149,10 @@ class _Builder:
         room: tuple[float, float] | None,
         depth: int | None,
         direction: str | None,
+        tight: bool,
     ) -> None:
         self.graph = graph
+        self.tight = tight
         self.rooms = ROOMS if room is None else (room,)
         self.exact = room is not None
         self.readable = 1.0 if self.exact else READABLE
@@ -167,8 +187,23 @@ class _Builder:
                 unit.graded = unit.graded or (unit.kind == "module" and unit.title in paths)
         if self.direction is not None:
             return self._place(math.inf if self.direction == "LR" else 0.0)
+        best = self._best()
+        if self.tight and not (self._tells(best)[0] and self._containers() <= {*best.first}):
+            for unit in self.units.values():
+                if unit.kind != "port" and unit.key != ROOT:
+                    unit.make_snug()
+            best = max(best, self._best(), key=self._tells)
+        return best
+
+    def _containers(self) -> set[str]:
+        """The modules that consist of modules with parameters."""
+        trained = {key for key, unit in self.units.items() if unit.kind == "module" and unit.leaves}
+        return {unit.parent for key, unit in self.units.items() if key in trained and unit.parent is not None}
+
+    def _best(self) -> Network:
         tried = [self._place(across) for across in ACROSS]
         if self.exact:
+            tried.append(self._place(self.rooms[0][0] - 2 * LANE - 2 * PADDING))
             tried.append(self._place(ACROSS[0], 0.0))  # rows of modules, one below the other
         return max(tried, key=self._tells)
 
@@ -431,7 +466,8 @@ class _Builder:
             if form not in known:
                 known[form] = len(found)
                 steps = unrolled(parts, unit.links) if in_time else None
-                found.append(steps or _laid_out(sizes, unit.links, in_a_row))
+                snug = any(units[child].pad < 6 for child in unit.children)
+                found.append(steps or _laid_out(sizes, unit.links, in_a_row, snug, most))
             unit.layout = known[form]
         made = Network(units, found, [], self.chain, self.copies)
         return replace(made, first=self._first(made))
@@ -457,9 +493,8 @@ class _Builder:
             if alone or (inside and self._scale(compose(whole, [*opened, *inside])) >= self.readable):
                 opened, level = [*opened, *inside], inside
                 continue
-            for key in sorted(inside, key=lambda key: -len(self.units[key].ops))[
-                :FEW
-            ]:  # open only those for which there is room
+            # Open only those for which there is room; what is trained first.
+            for key in sorted(inside, key=lambda key: (not self.units[key].leaves, -len(self.units[key].ops)))[:FEW]:
                 if self._scale(compose(whole, [*opened, key])) >= self.readable:
                     opened = [*opened, key]
             return opened
@@ -468,10 +503,12 @@ class _Builder:
         """The scale of the picture in the room that suits it best."""
         return max(min(1.0, wide / shown.width, high / shown.height) for wide, high in self.rooms)
 
-    def _tells(self, whole: Network) -> tuple[bool, int, float]:
-        """How well a network can be seen at first: complete and readable, then how much is open, then how large."""
+    def _tells(self, whole: Network) -> tuple[bool, int, int, float]:
+        """How well a network can be seen at first: complete and readable, then its layers, then how much is open, how large."""
         scale = self._scale(compose(whole, whole.first))
-        return scale >= self.readable, len(whole.first) if scale >= self.readable else 0, scale
+        if scale < self.readable:
+            return False, 0, 0, scale
+        return True, len(self._containers() & {*whole.first}), len(whole.first), scale
 
 
 def _levels(graph: Graph, op: Op) -> list[Level]:
@@ -520,16 +557,66 @@ def _op_rows(graph: Graph, op: Op) -> list[tuple[str, str, str]]:
     return rows
 
 
-def _laid_out(sizes: list[tuple[float, float]], links: list[tuple[int, int]], in_a_row: bool) -> Placed:
+def _laid_out(
+    sizes: list[tuple[float, float]], links: list[tuple[int, int]], in_a_row: bool, snug: bool, across: float
+) -> Placed:
     """The boxes in a row from left to right, or in a column."""
     if len(sizes) == 1:
         ((width, height),) = sizes
         return Placed(width, height, [(width / 2, height / 2)], [])
+    if not in_a_row and across and (order := _chain(len(sizes), links)):
+        return _in_rows(sizes, links, order, across)
     boxes = [(f"c{place}", *size) for place, size in enumerate(sizes)]
     ends = [(f"l{place}", f"c{tail}", f"c{head}", 0.0, 0.0) for place, (tail, head) in enumerate(links)]
-    made = layouts.place(boxes, ends, "LR" if in_a_row else "TB")
+    made = layouts.place(boxes, ends, "LR" if in_a_row else "TB", snug=snug)
     spots = [(made.spots[key].x, made.spots[key].y) for key, _, _ in boxes]
     return Placed(made.width, made.height, spots, [made.curves.get(key, []) for key, *_ in ends])
+
+
+def _chain(count: int, links: list[tuple[int, int]]) -> list[int]:
+    """The boxes in their order if each leads to one other; else nothing."""
+    after = dict(links)
+    start = set(range(count)) - set(after.values())
+    if len(links) != count - 1 or len(after) != count - 1 or len(start) != 1:
+        return []
+    order = [start.pop()]
+    while order[-1] in after and len(order) < count:
+        order.append(after[order[-1]])
+    return order if len(order) == count else []
+
+
+def _in_rows(sizes: list[tuple[float, float]], links: list[tuple[int, int]], order: list[int], across: float) -> Placed:
+    """A long chain in rows, as text is written."""
+    rows: list[list[int]] = [[]]
+    for box in order:
+        if rows[-1] and sum(sizes[one][0] + GAP for one in (*rows[-1], box)) - GAP > across:
+            rows.append([])
+        rows[-1].append(box)
+    spots = [(0.0, 0.0)] * len(sizes)
+    top = 0.0
+    row_of = {}
+    bottoms = []
+    for number, row in enumerate(rows):
+        height = max(sizes[box][1] for box in row)
+        left = LANE
+        for box in row:
+            spots[box] = left + sizes[box][0] / 2, top + height / 2
+            left += sizes[box][0] + GAP
+            row_of[box] = number
+        top += height
+        bottoms.append(top)
+        top += GAP
+    curves = []
+    for tail, head in links:
+        (x, y), (a, b) = spots[tail], spots[head]
+        start, end = (x + sizes[tail][0] / 2, y), (a - sizes[head][0] / 2, b)
+        if row_of[tail] == row_of[head]:
+            curves.append(bent([start, end]))
+        else:
+            lane, out = bottoms[row_of[tail]] + GAP / 2, start[0] + LANE
+            curves.append(bent([start, (out, y), (out, lane), (0.0, lane), (0.0, b), end]))
+    width = max(sum(sizes[box][0] + GAP for box in row) - GAP for row in rows) + 2 * LANE
+    return Placed(width, top - GAP, spots, curves)
 
 
 @dataclass
@@ -742,7 +829,7 @@ def _box(box: tuple[Unit, float, float, float, float, bool], mark: tuple[str, st
     if unit.kind == "module":
         edge, middle = left + width - 12, top + 14
         parts.append(f'<path class="plus" d="M{edge - 4:.1f} {middle:.1f}h8m-4 -4v8"/>')
-    line = top + 6
+    line = top + unit.pad
     for _, look, text in [*unit.rows, *([("grad", "tiny grad", told)] if told else [])]:
         step = LINE[look.split()[0]]
         parts.append(f'<text class="mid {look}" x="{x:.1f}" y="{line + step * 0.76:.1f}">{svg.escape(text)}</text>')

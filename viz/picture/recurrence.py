@@ -261,24 +261,24 @@ class _Grid:
                 if alley == len(self.bands):
                     lane = self.bands[-1][1] + LANE * (number + 1)
                 end = self.sides[into][0] - GUTTER / 2
-                return _bent([(x + shift, y + h / 2), (x + shift, lane), (end, lane), (end, b), (a - v / 2, b)])
+                return bent([(x + shift, y + h / 2), (x + shift, lane), (end, lane), (end, b), (a - v / 2, b)])
             side = self.sides[out][1] + GUTTER / 2
             alone = (
                 sum(1 for p in range(len(self.parts)) if (self.column[p], self.row[p]) == (into, self.row[head])) == 1
             )
             if alone and self.zones[head] >= 0:
                 drop = a - min(shift, v / 2 - 3)
-                return _bent([(x + w / 2, y), (side, y), (side, lane), (drop, lane), (drop, b - g / 2)])
+                return bent([(x + w / 2, y), (side, y), (side, lane), (drop, lane), (drop, b - g / 2)])
             end = self.sides[into][0] - GUTTER / 2
-            return _bent([(x + w / 2, y), (side, y), (side, lane), (end, lane), (end, b), (a - v / 2, b)])
+            return bent([(x + w / 2, y), (side, y), (side, lane), (end, lane), (end, b), (a - v / 2, b)])
         if out == into:
             between = {self.row[p] for p, there in enumerate(self.column) if there == out}
             if b > y and not any(self.row[tail] < row < self.row[head] for row in between):
-                return _bent([(x, y + h / 2), (a, b - g / 2)])
+                return bent([(x, y + h / 2), (a, b - g / 2)])
             side = self.sides[out][0] - GUTTER / 3
-            return _bent([(x - w / 2, y), (side, y), (side, b - g / 4), (a - v / 2, b - g / 4)])
+            return bent([(x - w / 2, y), (side, y), (side, b - g / 4), (a - v / 2, b - g / 4)])
         if abs(y - b) < 1:
-            return _bent([(x + w / 2, y), (a - v / 2, b)])
+            return bent([(x + w / 2, y), (a - v / 2, b)])
         edge, near = self.sides[out][1], self.sides[into][0]
         middle = (edge + near) / 2
         leave, arrive = _straight((x + w / 2, y), (edge, y)), _straight((near, b), (a - v / 2, b))
@@ -293,7 +293,7 @@ def _between(one: Point, other: Point, share: float) -> Point:
     return one[0] + (other[0] - one[0]) * share, one[1] + (other[1] - one[1]) * share
 
 
-def _bent(corners: list[Point]) -> list[Point]:
+def bent(corners: list[Point]) -> list[Point]:
     """Straight lines through these points as Bezier curves, their corners round."""
     points = [one for one, other in pairwise(corners) if one != other] + corners[-1:]
     made = [points[0]]

@@ -14,6 +14,12 @@ from viz.recording import notation
 from viz.recording.graph import Graph, Op, Value
 
 PADDING = 10.0
+LINES = {"name": 18.0, "value": 16.0, "small": 14.0, "tiny": 12.0, "grad": 14.0, "symbol": 23.0, "word": 20.0}
+SNUG_EDGE = 3.0  # pixels above and below the text there
+BOLD = ("name", "title")
+PILLS = ("op", "unrecorded", "accumulate", "fold", "beyond")
+LINES |= {"title": 14.0, "sign": 15.0}  # a name and an op where it is tight
+SNUG = {"name": "title", "symbol": "sign", "word": "sign", "value": "small", "tiny": "small"}  # the style of each there
 WIDEST = 190.0  # pixels for one line of text
 
 
@@ -26,9 +32,9 @@ class Detail:
     docked: bool = True  # the result of an op stands below it, without an arrow between them
     arrays: bool = False  # arrays as tables and heat-maps, else in words
     about: bool = False  # dtypes, the names of nodes, what is saved, factors along the arrows
-    values: bool = True  # numbers
     widest: float = WIDEST  # pixels for one line of text
     padding: float = PADDING
+    snug: bool = False  # one size of letters, little space; a result without a name is its op alone
 
 
 FULL = Detail("full", SIZE["tiny"], docked=False, arrays=True, about=True)
@@ -36,7 +42,7 @@ DETAILS = (
     FULL,
     Detail("docked", SIZE["small"], arrays=True, about=True, widest=150.0),
     Detail("compact", SIZE["small"], widest=110.0, padding=7.0),
-    Detail("names", SIZE["small"], values=False, widest=84.0, padding=5.0),
+    Detail("snug", SIZE["small"], widest=84.0, padding=4.0, snug=True),
 )
 
 
@@ -64,9 +70,7 @@ class Row:
         """The line's height in pixels."""
         if self.pictures:
             return max(layer.height for layer in self.pictures)
-        return {"name": 18.0, "value": 16.0, "small": 14.0, "tiny": 12.0, "grad": 14.0, "symbol": 23.0, "word": 20.0}[
-            self.style
-        ]
+        return LINES[self.style]
 
     @property
     def width(self) -> float:
@@ -75,13 +79,13 @@ class Row:
             gap = self.GAP if self.layers and self.beside else 0.0
             return _widest(self.layers) + gap + _widest(self.beside)
         size = SIZE.get("small" if self.style == "grad" else self.style, 13.0)
-        bold = self.style == "name"
+        bold = self.style in BOLD
         return min(self.widest, max(text_width(self.text, size, bold), text_width(self.room, size, bold)))
 
     def cut(self, text: str) -> str:
         """`text`, shortened where it would not fit a line."""
         size = SIZE.get("small" if self.style == "grad" else self.style, 13.0)
-        return shorten(text, size, self.widest, self.style == "name")
+        return shorten(text, size, self.widest, self.style in BOLD)
 
 
 def _widest(layers: list[Grid]) -> float:
@@ -99,6 +103,7 @@ class Box:
     title: str = ""
     padding: float = PADDING
     told: bool = True  # its tabs say what they hold
+    snug: bool = False
     least: float = 0.0  # width that it has at least, in pixels
 
     PLUS = 12.0  # room for the mark of a fold that opens
@@ -106,7 +111,12 @@ class Box:
     @property
     def is_pill(self) -> bool:
         """Ops and nodes are pills, values are boxes."""
-        return self.kind in ("op", "unrecorded", "accumulate", "fold", "beyond")
+        return self.kind in PILLS
+
+    @property
+    def edge(self) -> float:
+        """The space above and below its text, in pixels."""
+        return SNUG_EDGE if self.snug else 5.0 if self.is_pill else 7.0
 
     @property
     def tab(self) -> float:
@@ -124,7 +134,7 @@ class Box:
     @property
     def body(self) -> float:
         """The height without docked tabs, in pixels."""
-        return round(sum(row.height for row in self.rows) + 2 * (5 if self.is_pill else 7))
+        return round(sum(row.height for row in self.rows) + 2 * self.edge)
 
     @property
     def height(self) -> float:
@@ -213,10 +223,11 @@ def drawing(
     if detail is not FULL:
         for box in made.boxes:
             box.padding, box.told = detail.padding, detail.about
+            if detail.snug:
+                box.snug, box.tabs = True, []
             for row in box.rows:
                 row.widest = detail.widest
-                if row.style == "tiny":
-                    row.style = "small"
+                row.style = SNUG.get(row.style, row.style) if detail.snug else row.style.replace("tiny", "small")
                 row.text = row.cut(row.text)
     if detail.docked:
         _dock(made)
@@ -297,15 +308,26 @@ def _values_view(
     detail: Detail,
 ) -> Drawing:
     hidden = inner(graph)
-    values = [value for key, value in graph.values.items() if key not in hidden and key not in folding.hidden]
+    used = {key for op in graph.ops.values() for key in op.inputs}
+    alone = {key: op for key, op in _nameless(graph, folding, used).items() if op not in hidden} if detail.snug else {}
+    hidden_here = hidden | folding.hidden.keys() | alone.keys()
+    values = [value for key, value in graph.values.items() if key not in hidden_here]
     ops = [op for key, op in graph.ops.items() if key not in hidden]
     boxes = [
-        _value_box(value, room.get(value.key, {}), layers.get(value.key, []), _made_at(graph, value), detail)
+        _value_box(
+            value,
+            room.get(value.key, {}),
+            layers.get(value.key, []),
+            _made_at(graph, value),
+            detail,
+            brief=detail.snug and value.op is not None and value.key in used,
+        )
         for value in values
     ]
     boxes += [_op_box(op, detail) for op in ops if op.key not in folding.unit]
     boxes += [_fold_box(one, graph) for one in folding.folds.values()]
     joined = _Joined(folding)
+    joined.alias |= alone
     for op in ops:
         for slot, key in enumerate(op.inputs):
             if key is None or key in hidden or joined.inside(op.key, key):
@@ -334,6 +356,18 @@ def _values_view(
     return Drawing(boxes, joined.links, joined.alias)
 
 
+def _nameless(graph: Graph, folding: Folding, used: set[str | None]) -> dict[str, str]:
+    """Results without a name that are used, each with its op: where it is tight, the op stands for them."""
+    return {
+        value.key: value.op
+        for value in graph.values.values()
+        if value.op in graph.ops
+        and value.key in used
+        and not (value.name or value.retains_grad or value.key in folding.hidden)
+        and len(graph.ops[value.op].outputs) == 1
+    }
+
+
 def inner(graph: Graph) -> set[str]:
     """What is told in words and not drawn: the inside of a custom Function, what a backward pass does without recording it,
     the parameters after a step as long as nothing uses them."""
@@ -355,10 +389,14 @@ def _made_at(graph: Graph, value: Value) -> int:
     return value.version if value.kind in ("leaf", "input") and not value.how_shared else 0
 
 
-def _value_box(value: Value, room: dict[str, str], layers: list[Grid], made_at: int, detail: Detail) -> Box:
+def _value_box(
+    value: Value, room: dict[str, str], layers: list[Grid], made_at: int, detail: Detail, brief: bool = False
+) -> Box:
     rows = [Row("name", "name" if value.name else "value", value.title)]
-    if not detail.arrays:
-        _in_words(rows, value, room, detail)
+    if brief:
+        pass  # where it is tight, a leaf keeps its value, a result its name
+    elif not detail.arrays:
+        _in_words(rows, value, room)
     else:
         if value.shape != [] or (value.kind in ("leaf", "input") and detail is FULL):
             about = value.dtype if value.shape == [] else f"{notation.shape(value.shape)} {value.dtype}"
@@ -379,21 +417,17 @@ def _value_box(value: Value, room: dict[str, str], layers: list[Grid], made_at: 
         if room.get("note") and detail is FULL:
             rows.append(Row("note", "tiny", "", room["note"]))
     if value.version > made_at:
-        rows.append(Row("version", "tiny", f"version {value.version}" if detail.values else f"v{value.version}"))
+        rows.append(Row("version", "tiny", f"v{value.version}" if detail.snug else f"version {value.version}"))
     rows[0].text = rows[0].cut(rows[0].text)
     return Box(value.key, value.kind, rows, title=value.title)
 
 
-def _in_words(rows: list[Row], value: Value, room: dict[str, str], detail: Detail) -> None:
+def _in_words(rows: list[Row], value: Value, room: dict[str, str]) -> None:
     """The rows of a value if there is no room for tables: its number or its shape, and its gradient in the same short form."""
-    if value.shape and not (value.name or detail.values):
-        rows[0] = Row("about", "value", notation.shape(value.shape))
-    elif value.shape:
+    if value.shape:
         rows.append(Row("about", "small", notation.shape(value.shape)))
-    elif detail.values and room.get("value"):
+    elif room.get("value"):
         rows.append(Row("value", "value", "", room["value"]))
-    elif not value.name and room.get("value"):  # a number is more useful than a long formula
-        rows[0] = Row("value", "value", "", room["value"])
     if room.get("short"):
         rows.append(Row("short", "grad", "", room["short"]))
 
@@ -446,7 +480,7 @@ def _node_view(
 
 
 def _node_box(op: Op, room: dict[str, str], detail: Detail, kind: str = "op") -> Box:
-    rows = [Row("node", "value" if detail.values else "small", "", widest=WIDEST)]
+    rows = [Row("node", "value", "", widest=WIDEST)]
     rows[0].text = rows[0].cut(op.name)
     if detail.about:
         rows.append(Row("about", "tiny", f"sequence {op.sequence_nr}" if op.sequence_nr is not None else ""))

@@ -145,7 +145,7 @@ def _box(box: Box, spot: Spot, identity: str, state: dict[str, State]) -> str:
     if box.kind == "fold":  # shown if a click opens the fold
         x, middle = left + box.width - 11, top + box.body / 2
         parts.append(f'<path class="plus" d="M{_n(x - 4)} {_n(middle)}h8m-4 -4v8"/>')
-    y = top + (5 if box.is_pill else 7)
+    y = top + box.edge
     texts = state[box.key].text if box.key in state else {}
     for row in box.rows:
         if row.pictures:

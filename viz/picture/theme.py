@@ -8,7 +8,16 @@ import unicodedata
 
 FONT = "'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 PLAIN_FONT = "'DejaVu Sans'"  # our own font, for pictures that are drawn here
-SIZE = {"name": 14.0, "value": 13.0, "small": 11.0, "tiny": 10.0, "symbol": 19.0, "word": 14.0}
+SIZE = {
+    "name": 14.0,
+    "value": 13.0,
+    "small": 11.0,
+    "tiny": 10.0,
+    "symbol": 19.0,
+    "word": 14.0,
+    "title": 11.0,
+    "sign": 12.0,
+}
 
 LIGHT = {
     "paper": "#ffffff",
@@ -192,6 +201,8 @@ _RULES = (
     "& .grad{fill:var(--grad-ink);font-size:11px}",
     "& .symbol{font-size:19px}",
     "& .word{font-size:14px}",
+    "& .title{font-size:11px;font-weight:600}",
+    "& .sign{font-size:12px}",
     "& .mid{text-anchor:middle}",
     "& .scope rect{fill:var(--line);fill-opacity:.08;stroke:var(--line);stroke-width:1;stroke-opacity:.5}",
     "& .frame{fill:var(--box);stroke:var(--line);stroke-width:1.2}",

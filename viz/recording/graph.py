@@ -108,6 +108,10 @@ class Op:
     scope: str = ""
     during: str = "forward"  # forward | backward (ops that a backward pass itself recorded)
     module: str = ""  # path of the nn.Module whose forward ran it, such as `model.layers.0`
+    loops: list[list[int]] = field(
+        default_factory=list
+    )  # around it, outermost first: number of the loop's run, step from 1
+    call: int = 0  # number of the call that made it: a call can make several ops
     # Inside a custom Function: the names that the function itself uses for its operands, by the keys of their values.
     called: dict[str, str] = field(default_factory=dict)
     whole: str = ""  # a library function of many ops, shown as one: `SGD.step`, `clip_grad_norm_`

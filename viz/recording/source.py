@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import itertools
 import linecache
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import Any
 
@@ -45,6 +46,7 @@ class Source:
                 self.first = code.co_firstlineno
             self.first = max(self.first, 1)
             self.text = textwrap.dedent("".join(lines)).rstrip("\n")
+        self.loops = _loops(self.text)
 
     def owns(self, frame: FrameType) -> bool:
         """Whether `frame` runs a line of this program."""
@@ -59,3 +61,42 @@ class Source:
                 return frame.f_lineno - self.first + 1
             frame = frame.f_back
         return None
+
+
+def _loops(text: str) -> dict[int, int]:
+    """The first line of each loop in a program, and its last."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return {}
+    return {
+        node.lineno: node.end_lineno or node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.For, ast.While, ast.AsyncFor))
+    }
+
+
+class Loops:
+    """In which step of which loops a frame of the program is."""
+
+    def __init__(self, numbers: Iterator[int]) -> None:
+        self._numbers = numbers  # for the runs of the program's loops
+        self.inside: list[list[int]] = []  # number of the loop's run, step; outermost first
+        self._at: list[tuple[int, int]] = []  # the lines of these loops
+
+    def reach(self, line: int, loops: dict[int, int]) -> None:
+        """The frame begins a line."""
+        while self._at and not (self._at[-1][0] <= line <= self._at[-1][1]):
+            self._leave()
+        if line not in loops:
+            return
+        if all(first != line for first, _ in self._at):
+            self._at.append((line, loops[line]))
+            self.inside.append([next(self._numbers), 0])
+        while self._at[-1][0] != line:
+            self._leave()
+        self.inside[-1][1] += 1
+
+    def _leave(self) -> None:
+        self._at.pop()
+        self.inside.pop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 import weakref
@@ -14,7 +15,7 @@ from viz.recording.notation import base_name, called
 from viz.recording.passes import Passes
 from viz.recording.reader import Reader, about_module, legible, tensors_in
 from viz.recording.recording import Event
-from viz.recording.source import Source
+from viz.recording.source import Loops, Source
 
 SIGNS = {"mul", "add", "sub", "rsub", "div", "pow", "remainder", "mm", "bmm", "mv", "dot"}  # accept tensors of any kind
 ALIASES = {
@@ -69,6 +70,8 @@ class Watch:
         self._call: tuple[str, int | None] | None = None
         self._met: list[Op] = []  # ops recorded by the current call
         self._lines: dict[int, int] = {}
+        self._loops: dict[int, Loops] = {}  # of each frame
+        self._runs = itertools.count()
         self._created: dict[str, Event] = {}
         self._entries = engine.entries()
         self._apply = engine.apply_code()
@@ -79,6 +82,7 @@ class Watch:
         # Each nn.Module seen, by id: a weak reference, its path, whether that comes from a function that the program calls.
         self._modules: dict[int, tuple[Any, str, bool]] = {}
         self._bound: dict[str, tuple[str | None, int, bool, bool]] = {}  # what each name is bound to, and its state
+        self._count = 0  # calls that made something
         self._calls = 0  # our calls that PyTorch runs without function modes
         self._written = False  # whether memory was written to since the names were read
         self.mode = self._reporting()
@@ -121,9 +125,12 @@ class Watch:
             with self.engine.quietly():
                 self._settle(frame, line)
             if event == "line":
-                self._lines[id(frame)] = frame.f_lineno - self.source.first + 1
+                now = self._lines[id(frame)] = frame.f_lineno - self.source.first + 1
+                if self.source.loops:
+                    self._loops.setdefault(id(frame), Loops(self._runs)).reach(now, self.source.loops)
             else:
                 self._lines.pop(id(frame), None)
+                self._loops.pop(id(frame), None)
         return self._step
 
     def _settle(self, frame: FrameType, line: int | None) -> None:
@@ -197,6 +204,15 @@ class Watch:
                     self.reader.bind(name + path, parameter)
         paths = (self._modules.get(id(module)) for module in inner)
         return next(known[1] for known in paths if known is not None)
+
+    def _steps(self, frame: FrameType | None) -> list[list[int]]:
+        """The loops of the program that are running, and the step of each."""
+        found: list[list[int]] = []
+        while frame is not None and self._loops:
+            if id(frame) in self._loops:
+                found = [*([*one] for one in self._loops[id(frame)].inside), *found]
+            frame = frame.f_back
+        return found
 
     def _create_or_bind(
         self, name: str, tensor: Any, line: int | None, written: bool = False, inside: bool = False
@@ -410,6 +426,7 @@ class Watch:
             self._used.update(inputs)
         known = len(self.graph.values)  # the values of this call come after these
         self._call = (name, line)
+        self._count += 1
         self._met = []
         keys = dict.fromkeys(self.reader.value(tensor, line, made=bool(tensors)) for tensor in made)
         self._call = None
@@ -477,6 +494,7 @@ class Watch:
         op.constants = [one.text for one in arguments if one.value is None and one.keyword not in NAMED]
         op.scope = self._inside(sys._getframe(1))
         op.module = self._module(sys._getframe(1))
+        op.loops = self._steps(sys._getframe(1))
         op.during = "backward" if self.passes.current is not None else "forward"
         op.inputs = list(dict.fromkeys(inputs))
         op.outputs = [output]
@@ -518,6 +536,8 @@ class Watch:
         function, line = self._call or ("", self.source.line(sys._getframe(1)))
         op.line = op.line or line
         op.function = function
+        op.call = self._count
+        op.loops = self._steps(sys._getframe(1))
         op.module = self._module(sys._getframe(1)) if self.passes.current is None else ""
         op.during = "backward" if self.passes.current is not None else "forward"
         self._met.append(op)

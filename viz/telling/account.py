@@ -10,7 +10,7 @@ from typing import Any
 from viz import engines
 from viz.engines import CORE, TORCH
 from viz.frames.scene import scene
-from viz.picture.fit import HALF, Room
+from viz.picture.fit import BESIDE, Room
 from viz.picture.kept import Kept
 from viz.recording.distance import apart, coarsest
 from viz.recording.notation import number
@@ -63,7 +63,7 @@ def shown(
     identity: str,
     views: tuple[str, ...],
     kept: Kept | None = None,
-    rooms: tuple[Room, ...] = (HALF,),
+    rooms: tuple[Room, ...] = (BESIDE,),
     beside: Recording | None = None,
 ) -> dict[str, Any]:
     """What the browser needs to show one engine's side: its pictures, its error with our sentence, its output.

@@ -9,6 +9,8 @@ import { listen, widget } from "./js/model.js";
 import { Listing } from "./listing.js";
 
 const REMEMBERED = 50; // changes that can be undone
+const [NARROW, WIDE] = [720, 1200]; // pixels of an explorer: below, all stands in one column; from there, the code takes less
+const ABOVE = 128; // pixels of the code above the stage, as in the style sheet
 const MUCH = 0.1; // of a stage's width or height: it is worth another picture
 const SLOW = 700; // milliseconds after which somebody wonders
 const BEGIN = "Press a switch beside a line, drag a number, or edit the code: both engines run again, and the graph changes.";
@@ -30,6 +32,7 @@ function renderExplorer({ model, el }) {
   let frame = null; // in which an answer is about to be drawn
   let failed = null; // the line of the listing that raised
   let measured = null; // a report of the stage's room, about to be made
+  let opened = false; // whether the place of the stage is settled
 
   // --- frame ---
   const choice = (label, onclick, more = {}) => h("button", { type: "button", class: "tgv-choice", onclick, ...more }, label);
@@ -76,12 +79,13 @@ function renderExplorer({ model, el }) {
   const happened = h("div", { class: "tgv-happened", role: "group", "aria-label": "What happened" },
     h("div", { class: "tgv-told", tabindex: "0", role: "group", "aria-label": "What the change did" }, account, errors), ways);
 
+  const main = h("div", { class: "tgv-main" },
+    h("div", { class: "tgv-left" }, h("div", { class: "tgv-text" }, listing.element, editor.element), happened),
+    engines.element);
   const root = h("div", { class: "tgv tgv-explorer", role: "group", "aria-label": "Explorer", tabindex: "-1" },
     h("div", { class: "tgv-head" }, undoButton, redoButton, undoList, resetButton, editButton, codeBox.element,
       h("span", { class: "tgv-spring" }), engines.views, engines.badge),
-    h("div", { class: "tgv-main" },
-      h("div", { class: "tgv-left" }, h("div", { class: "tgv-text" }, listing.element, editor.element), happened),
-      engines.element),
+    main,
     engines.controls);
   const lesson = h("div", { class: "tgv-lesson", hidden: true }); // a widget of its own, with keys of its own
   el.replaceChildren(root, lesson);
@@ -91,11 +95,26 @@ function renderExplorer({ model, el }) {
   function reportRoom(width, height) {
     clearTimeout(measured);
     measured = setTimeout(() => {
-      const [wide, high] = model.get("room");
-      if (Math.abs(width - wide) < wide * MUCH && Math.abs(height - high) < high * MUCH) return;
-      set("room", [Math.round(width), Math.round(height)]);
+      if (!opened && openAt(main.clientWidth, main.clientHeight)) return;
+      if (differs([width, height], model.get("room"))) set("room", [Math.round(width), Math.round(height)]);
     }, 120);
   }
+
+  const differs = (one, other) => one.some((size, axis) => Math.abs(size - other[axis]) >= other[axis] * MUCH);
+
+  /** Once, when the explorer opens: tell Python how large the stage would be in each place. True if that makes it choose again. */
+  function openAt(width, height) {
+    opened = true;
+    if (width < NARROW || model.get("history").length) return false;
+    const beside = width * (width < WIDE ? 0.6 : 0.62) - 1;
+    const sizes = { beside: [beside, height], below: [width, height - ABOVE] };
+    const known = model.get("sizes");
+    if (!Object.keys(sizes).some((place) => differs(sizes[place], known[place]))) return false;
+    set("sizes", Object.fromEntries(Object.entries(sizes).map(([place, size]) => [place, size.map(Math.round)])));
+    return true;
+  }
+
+  const drawPlace = () => { root.dataset.place = model.get("place"); };
 
   // --- state ---
 
@@ -258,8 +277,10 @@ function renderExplorer({ model, el }) {
     account.classList.toggle("tgv-refused", Boolean(result.refused));
     const told = result.refused ? [] : result.errors ?? [];
     errors.replaceChildren(...told.map((error) => errorBox(error, told.length > 1)));
-    ways.replaceChildren(...(result.fixes ?? []).map(({ label, why, state: fixed }) =>
-      command(label, () => fix(label, fixed), { title: why })));
+    const stood = [...ways.children].map((button) => button.textContent); // a way that is there already keeps its place
+    const placeOf = ({ label }) => (stood.includes(label) ? stood.indexOf(label) : stood.length);
+    ways.replaceChildren(...[...(result.fixes ?? [])].sort((one, other) => placeOf(one) - placeOf(other))
+      .map(({ label, why, state: fixed }) => command(label, () => fix(label, fixed), { title: why })));
     failed = told.length ? listingLine(result, told[0].line) : null;
     listing.drawCode(result);
     if (asked?.text !== undefined) editor.markError(result.refused ? result.line ?? null : null);
@@ -354,10 +375,12 @@ function renderExplorer({ model, el }) {
   const { seq = 0, drag: _drag, why: _why, text: _text, ...initial } = model.get("state");
   state = initial;
   sequence = seq;
+  drawPlace();
   drawResult(JSON.parse(model.get("result")));
   takeOther();
   const release = listen(model, {
     "change:result": takeResult,
+    "change:place": drawPlace,
     "change:view": () => engines.setView(model.get("view")),
     "change:split": () => engines.setSplit(model.get("split")),
     "change:other": takeOther,

@@ -24,7 +24,7 @@ from viz.export import bundle
 from viz.frames import scene
 from viz.frames.director import VIEWS
 from viz.frames.scene import MODULES
-from viz.picture.fit import HALF, Room
+from viz.picture.fit import BELOW, BESIDE, Room, is_complete
 from viz.picture.kept import Kept
 from viz.picture.network import has_modules
 from viz.recording.record import record
@@ -42,7 +42,9 @@ _OF_THE_QUESTION = ("seq", "drag", "why", "text")  # entries of a page's message
 _OF_PYTORCH = ("device", "default_dtype")  # entries that do not appear in the listing
 _WARNED = 3  # warnings of a run that are shown
 SEED = 0  # the seed of every run on both engines, so that only the change makes a difference
-_rooms = [(round(HALF.width), round(HALF.height))]  # the size that a page measured last, for the next explorer
+PLACES = ("beside", "below")  # of the stage: beside the code, or below it where it would be too narrow
+# The sizes of a stage in these places, as a page measured them last: for the next explorer.
+_sizes = [{"beside": [round(side) for side in BESIDE], "below": [round(side) for side in BELOW]}]
 DEFAULTS = ("float32", "float64", "float16")  # choices for PyTorch's default dtype
 
 
@@ -96,7 +98,8 @@ class Explorer(Live):
 
     Traits: `state` (the switches, by line and name of the program; can be set from Python), `result` (of the last run),
     `history` (states to go back to), `future` (states that were undone), `view` ("modules", "values" or "grad_fn"; a program
-    that runs modules starts with them), `step` (-1 is the last), `room` (of the stage, in pixels).
+    that runs modules starts with them), `step` (-1 is the last), `place` ("beside" the code or "below" it: where the whole graph
+    fits when the explorer opens), `sizes` (of a stage in these places, in pixels), `room` (of the stage, in pixels).
 
     `state["source"]` is the program after edits by hand. A page requests an edit by `state["text"]`: a whole listing, which is
     read back into a program and its switches.
@@ -120,6 +123,8 @@ class Explorer(Live):
     view = traitlets.Unicode("").tag(sync=True)
     split = traitlets.Bool(False).tag(sync=True)  # whether PyTorch's own graph is shown beside ours
     step = traitlets.Int(-1).tag(sync=True)
+    place = traitlets.Unicode("").tag(sync=True)
+    sizes: traitlets.Dict[str, list[int]] = traitlets.Dict().tag(sync=True)  # measured by the page when it opens
     room: traitlets.List[int] = traitlets.List().tag(sync=True)  # the space for one graph, measured by the page
 
     _later: asyncio.TimerHandle | None = None  # the timer that draws the other view
@@ -134,10 +139,11 @@ class Explorer(Live):
         self._drag: tuple[Any, _Run] | None = None  # a number that is being dragged, and the run before that
         self._kept = Kept()
         self._prefix = scene.new_identity()
-        traits.setdefault("room", list(_rooms[-1]))
+        traits.setdefault("sizes", dict(_sizes[-1]))
         super().__init__(program=_description(self._parsed), **traits)
         self.observe(self._asked, "state")
-        self.observe(lambda change: self._at_home(self._measured), "room")
+        self.observe(lambda change: self._at_home(self._opened), "sizes")
+        self.observe(lambda change: self._at_home(self._fit), "room")
         self.observe(lambda change: self._at_home(self._teach), "mistake")
 
     def _asked(self, change: Any) -> None:
@@ -172,13 +178,29 @@ class Explorer(Live):
         self._run()
         self._draw_others_soon()
 
-    def _measured(self) -> None:
-        """The stage has another size: draw the last run for it."""
-        width, height = self.room
-        _rooms[-1] = width, height
-        self._fit()
+    def _opened(self) -> None:
+        """The page has measured its places: choose the stage's again."""
+        _sizes[-1] = dict(self.sizes)
+        if self._recordings:
+            self._choose_place(self._recordings)
+
+    def _choose_place(self, recordings: dict[str, Recording]) -> None:
+        """Beside the code, unless only the place below it shows more of the views complete."""
+        recording = next(iter(recordings.values()))
+
+        def incomplete(place: str) -> int:
+            room = Room(*self.sizes[place])
+            views = scene.scene(recording, views=(MODULES, VIEWS[0]), kept=self._kept, rooms=(room,))["views"]
+            return sum(not is_complete(picture, room) for picture in views.values())
+
+        missing = incomplete("beside")
+        place = "below" if missing and incomplete("below") < missing else "beside"
+        with self.hold_sync():
+            self.place = place
+            self.room = self.sizes[place]
 
     def _fit(self) -> None:
+        """The stage has another size: draw the last run for it."""
         if not self._recordings or self.result.get("refused"):
             return
         sides, pictures = [], {}
@@ -269,6 +291,8 @@ class Explorer(Live):
                     sides.append(side)
                     if recording is not None:
                         recordings[engine] = recording
+                if not self.place and recordings:
+                    self._choose_place(recordings)
                 rows = table(recordings)
                 found = verdict(recordings, rows, sides)
                 for side in sides:

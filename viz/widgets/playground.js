@@ -288,7 +288,8 @@ function renderPlayground({ model, el }) {
     if (!scene.views) return;
     player?.destroy();
     stage.hidden = false; // what is laid out must be in the page
-    player = mountPlayer(stage, scene, { step: scene.steps.findIndex(({ phase }) => phase === "backward") });
+    // At the end of the backward pass: every layer has the colour of its gradient.
+    player = mountPlayer(stage, scene, { step: scene.steps.findLastIndex(({ phase }) => phase === "backward") });
     show("stage");
   }
 

@@ -29,6 +29,7 @@ from viz.experiments.playground import (
 from viz.export import bundle
 from viz.frames.scene import scene as scene_of
 from viz.picture.axis import short
+from viz.picture.fit import WIDE
 from viz.widgets import fallback
 from viz.widgets.live import Live, interruptible
 
@@ -152,7 +153,8 @@ class Playground(Live):
         learner = self._learner(run)
         number = min(self._looked_at(), learner.taken)
         name = f" of {NAMES[run]}" if self.learners[1] else ""
-        made = scene_of(learner.recording(number), title=f"Step {number:,}{name}: one pass of the loop")
+        title = f"Step {number:,}{name}: one pass of the loop"
+        made = scene_of(learner.recording(number), title=title, rooms=(WIDE,))
         self.scene = {**made, "number": number, "run": run}
 
     # --- what is shown ---

@@ -113,7 +113,8 @@ def test_nothing_that_can_be_pressed_moves_in_thirty_presses(bench: Any, widget:
         after = root.evaluate(PLACES)
         moved = {name: (place, after[name]) for name, place in before.items() if name in after and after[name] != place}
         assert moved == {}
-        before = {**before, **after}
+        # The ways to fix an error go with it, and may come back with others.
+        before = {**{name: place for name, place in before.items() if "Ways to fix" not in name}, **after}
 
 
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
@@ -130,7 +131,7 @@ def test_axe_finds_nothing_to_complain_of(bench: Any, widget: str, theme: str) -
 @pytest.mark.parametrize("widget", ["explorer", "comparison"])
 def test_a_program_that_runs_modules_opens_with_them_and_they_open_by_a_click(bench: Any, widget: str) -> None:
     shown, _ = bench
-    root = shown.show(widget, PROGRAMS["mlp"])
+    root = shown.show(widget, PROGRAMS["gan"])
     expect(root.get_by_role("button", name="modules", exact=True)).to_have_attribute("aria-pressed", "true")
     expect(root.locator(".tgv-network:visible")).to_contain_text("Linear")
     eventually(lambda: root.evaluate(SEEN)["outside"], [])

@@ -4,7 +4,7 @@
 import { h } from "./dom.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-const LINE = { name: 18, word: 18, small: 14, tiny: 13 };
+const LINE = { name: 18, word: 18, small: 14, tiny: 13, title: 14, sign: 15 };
 const TITLE = 22;
 const PADDING = 12;
 const GLIDE = 260; // milliseconds
@@ -328,7 +328,7 @@ export class NetworkStage {
     const [w, high] = [unit.w, unit.h];
     group.append(svg("rect", { class: pill ? "pill" : "frame", x: -w / 2, y: -high / 2, width: w, height: high, rx: pill ? Math.min(high / 2, 15) : 7 }));
     if (unit.c) group.append(svg("path", { class: "plus", d: `M${w / 2 - 16} ${14 - high / 2}h8m-4 -4v8` }));
-    let y = 6 - high / 2;
+    let y = (unit.p ?? 6) - high / 2;
     for (const [, style, text] of unit.r) {
       group.append(svg("text", { class: `mid ${style}`, x: 0, y: y + LINE[style] * 0.76 }, text));
       y += LINE[style];

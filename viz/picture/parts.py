@@ -1,0 +1,168 @@
+"""The parts of a program as people name them: a call, a step of a loop, a module. A graph that does not fit folds by these.
+
+A fold never hides a leaf that requires grad, a loss, or a name that is there at the end, unless it is inside a module or a
+step of a loop, which are its home. And it never makes a cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from viz.picture.fold import Fold, Folding, places_of
+from viz.recording.graph import Graph, Op
+
+Stretch = tuple[list[Op], str, bool]  # neighbours, their name, whether they are the home of what they use
+
+
+def foldings(graph: Graph) -> Iterator[Folding]:
+    """The foldings of a graph, each coarser than the one before."""
+    ops = list(graph.ops.values())
+    calls = _calls(ops)
+    depths = _depths(graph, ops)
+    middles, loops = _steps(ops, whole=False), _steps(ops, whole=True)
+    steps = _steps(ops, whole=None)
+    modules = depths[-1] if depths else []
+    for stretches in (
+        calls,
+        _over(steps, calls),
+        *(_over(depth, calls) for depth in reversed(depths)),
+        _over(modules, steps, calls),
+        _over(middles, modules, calls),
+        _over(loops, depths[0] if depths else [], calls),
+        _over(loops, depths[0] if depths else [], _lines(ops)),
+    ):
+        made = _folding(graph, stretches)
+        if made.folds:
+            yield made
+
+
+def _calls(ops: list[Op]) -> list[Stretch]:
+    """The calls that made several ops, such as a cross entropy."""
+    found = [list(group) for _, group in groupby(ops, lambda op: (op.call, op.during))]
+    return [(one, one[0].function.replace("_", " "), False) for one in found if one[0].call and len(one) > 1]
+
+
+def _lines(ops: list[Op]) -> list[Stretch]:
+    """The statements that made several ops."""
+    found = [list(group) for _, group in groupby(ops, lambda op: (op.line, op.loops, op.module, op.during))]
+    return [(one, f"line {one[0].line}", False) for one in found if one[0].line and len(one) > 1]
+
+
+def _steps(ops: list[Op], whole: bool | None) -> list[Stretch]:
+    """Each step of the outermost loops; all but the first and the last as one (`whole=False`); or all (`whole=True`)."""
+    found: list[Stretch] = []
+    for run, group in groupby(ops, lambda op: op.loops[0][0] if op.loops else None):
+        inside = list(group)
+        if run is None:
+            continue
+        count = max(op.loops[0][1] for op in inside)
+        if count < 2:
+            continue
+        if whole:
+            found.append((inside, f"{count} steps", True))
+            continue
+        steps = [(number, list(one)) for number, one in groupby(inside, lambda op: op.loops[0][1])]
+        if whole is None:
+            found += [(one, f"step {number} of {count}", True) for number, one in steps]
+        elif len(steps) > 3:
+            between = [op for _, one in steps[1:-1] for op in one]
+            found.append((steps[0][1], f"step {steps[0][0]} of {count}", True))
+            found.append((between, f"steps {steps[1][0]} to {steps[-2][0]} of {count}", True))
+            found.append((steps[-1][1], f"step {steps[-1][0]} of {count}", True))
+    return [one for one in found if len(one[0]) > 1]
+
+
+def _depths(graph: Graph, ops: list[Op]) -> list[list[Stretch]]:
+    """The modules, at each depth at which there are some; the outermost first."""
+    places = places_of(graph, ops)
+    if places is None:
+        return []
+    place = {op.key: where for op, where in zip(ops, places, strict=True)}
+    found = []
+    for depth in range(1, 1 + max(map(len, places), default=0)):
+        groups = groupby(ops, lambda op: (place[op.key][:depth], op.loops))  # noqa: B023
+        parts = [(path, list(group)) for (path, _), group in groups]
+        found.append([(group, ".".join(path), True) for path, group in parts if path and len(group) > 1])
+    return found
+
+
+def _over(*levels: list[Stretch]) -> list[Stretch]:
+    """The stretches of the first level; of the next those that are in none of these; and so on."""
+    found: list[Stretch] = []
+    taken: set[str] = set()
+    for level in levels:
+        free = [one for one in level if not any(op.key in taken for op in one[0])]
+        found += free
+        taken |= {op.key for one in free for op in one[0]}
+    return found
+
+
+def _folding(graph: Graph, stretches: list[Stretch]) -> Folding:
+    """A fold for each stretch, but for those that would make a cycle."""
+    while True:
+        made = Folding()
+        for ops, name, _ in stretches:
+            key = f"f{ops[0].key}n{len(ops)}"
+            made.folds[key] = Fold(key, [op.key for op in ops], module=name)
+            made.unit.update({op.key: key for op in ops})
+        homes = {key for key, (*_, home) in zip(made.folds, stretches, strict=True) if home}
+        _hide(graph, made, homes)
+        bad = _in_cycles(graph, made)
+        if not bad:
+            return made
+        stretches = [one for key, one in zip(made.folds, stretches, strict=True) if key not in bad]
+
+
+def _hide(graph: Graph, made: Folding, homes: set[str]) -> None:
+    """Decide which values stay in sight."""
+    users: dict[str, set[str]] = {}
+    for op in graph.ops.values():
+        for used in op.inputs:
+            if used is not None:
+                users.setdefault(used, set()).add(made.unit.get(op.key, op.key))
+    last = {name: value.key for value in graph.values.values() for name in value.names}
+    lasting = set(last.values()) | set(graph.roots)
+    for value in graph.values.values():
+        using = users.get(value.key, set())
+        maker = made.unit.get(value.op or "")
+        if value.op is None:
+            home = next(iter(using)) if len(using) == 1 else None
+            if home in made.folds and (home in homes or not (value.requires_grad or value.names)):
+                made.hidden[value.key] = home
+                made.folds[home].leaves.append(value.key)
+        elif maker is not None and using:  # what nobody uses is a loss, or a result
+            within = using <= {maker}
+            if (within and maker in homes) or value.key not in lasting:
+                made.hidden[value.key] = maker
+        if value.accumulate and value.key in made.hidden:
+            made.hidden[value.accumulate] = made.hidden[value.key]
+
+
+def _in_cycles(graph: Graph, made: Folding) -> set[str]:
+    """The folds that cannot be put in an order."""
+    stands = {**made.unit, **made.hidden}
+    below: dict[str, set[str]] = {}
+    waits: dict[str, int] = {}
+
+    def link(tail: str, head: str) -> None:
+        tail, head = stands.get(tail, tail), stands.get(head, head)
+        waits.setdefault(tail, 0)
+        waits.setdefault(head, 0)
+        if tail != head and head not in below.setdefault(tail, set()):
+            below[tail].add(head)
+            waits[head] += 1
+
+    for op in graph.ops.values():
+        for key in op.inputs:
+            if key is not None:
+                link(key, op.key)
+        for key in op.outputs:
+            link(op.key, key)
+    ready = [key for key, count in waits.items() if not count]
+    while ready:
+        for head in below.get(ready.pop(), ()):
+            waits[head] -= 1
+            if not waits[head]:
+                ready.append(head)
+    return {key for key, count in waits.items() if count and key in made.folds}
