@@ -1,6 +1,6 @@
 """What a diagnosis costs, and how many causes it names beside other tools.
 
-    python benchmarks/diagnose.py [--cost] [--causes]
+    python benchmarks/diagnose.py [--cost] [--causes] [--held-out] [--rules]
 
 Cost: one training step of a GPT of 10 million parameters and of a ResNet-18 on PyTorch's CPU, alone and under observation, in
 turns within one process; the peak of memory, each in a process of its own. What we aim at: at most 3 times the step's own time
@@ -10,6 +10,9 @@ Causes: the broken and the healthy programs of the tests, on PyTorch. viz names 
 the line. The peers give no line: one is said to name a cause as soon as anything that it says holds a word of that group of
 trouble (`WORDS`), which is generous. They watch a model: each gets all modules of a program as one, its optimizer and its losses,
 and is told after each step. Peers that are not installed (`pip install torchdiag torch-audit torchmortem`) are left out.
+
+Held out: how far a report can be trusted, on programs that no rule was changed for. Rules: which function gives the first findings
+that are right, on the programs of the tests; what no program needs can go.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ import subprocess
 import sys
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,12 +35,13 @@ sys.path = [place for place in sys.path if Path(place or ".").resolve() != Path(
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import torch  # noqa: E402
-from support.diagnosis import broken, forum, healthy, posted, practice, scripts, setups, styles, threads, unseen  # noqa: E402
+from support.diagnosis import BROKEN, HEALTHY, read  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 from torch.optim.optimizer import register_optimizer_step_post_hook  # noqa: E402
 
 import viz  # noqa: E402
+from viz.diagnosis.finding import Finding  # noqa: E402
 
 ROUNDS = 5
 MODELS = ("gpt", "resnet")
@@ -293,44 +298,76 @@ def torch_audit(program: str) -> str:
 
 def causes() -> None:
     """Print how many causes each tool names, by group of trouble, and what it says of healthy programs."""
-    cases = [
-        *broken.BROKEN,
-        *scripts.SCRIPTS,
-        *unseen.BROKEN,
-        *forum.BROKEN,
-        *threads.BROKEN,
-        *posted.BROKEN,
-        *practice.BROKEN,
-        *setups.BROKEN,
-        *styles.BROKEN,
-    ]
-    right = [
-        case for one in (healthy, unseen, forum, threads, setups, styles, posted, practice) for case in one.HEALTHY
-    ]
     rows: dict[str, list[int]] = {"viz": [0] * 8}
-    for case in cases:
+    for case in BROKEN:
         kind, line, _ = ours(case.program)
-        rows["viz"][case.group] += kind in case.kinds.split() and line in case.lines
-    rows["viz"][0] = sum(ours(each.program)[2] for each in right)
+        rows["viz"][case.group] += kind in case.kinds and line in case.lines
+    rows["viz"][0] = sum(ours(each.program)[2] for each in HEALTHY)
     for peer in (torchdiag, torch_audit, torchmortem):
         if importlib.util.find_spec(peer.__name__) is None:
             continue
         row = rows[peer.__name__] = [0] * 8
-        for case in cases:
+        for case in BROKEN:
             said = peer(case.program).lower()
             row[case.group] += any(word in said for word in WORDS[case.group])
-        row[0] = sum(bool(peer(each.program)) for each in right)
-    counts = [sum(case.group == group for case in cases) for group in range(1, 8)]
+        row[0] = sum(bool(peer(each.program)) for each in HEALTHY)
+    counts = [sum(case.group == group for case in BROKEN) for group in range(1, 8)]
     print(
         f"{'':14}"
         + "".join(f"{f'group {group}':>10}" for group in range(1, 8))
         + f"{'all':>10}{'line':>8}{'alarms':>8}"
     )
-    print(f"{'programs':14}" + "".join(f"{count:10}" for count in counts) + f"{len(cases):10}{'':8}{len(right):8}")
+    print(f"{'programs':14}" + "".join(f"{count:10}" for count in counts) + f"{len(BROKEN):10}{'':8}{len(HEALTHY):8}")
     for name, row in rows.items():
         line = "yes" if name == "viz" else "no"
         print(f"{name:14}" + "".join(f"{count:10}" for count in row[1:]) + f"{sum(row[1:]):10}{line:>8}{row[0]:8}")
     print("alarms: healthy programs of which viz calls anything certain, or of which a peer says anything")
+
+
+def held_out() -> None:
+    """Print the rates on the programs that are held out."""
+    broken, healthy = read("held_out_broken"), read("held_out_healthy")
+    reports = [viz.diagnose(case.program, engine="torch").findings for case in broken]
+    quiet = [viz.diagnose(case.program, engine="torch").findings for case in healthy]
+    right = wrong = shown = 0
+    for case, findings in zip(broken, reports, strict=True):
+        hit = bool(findings) and findings[0].kind in case.kinds and findings[0].line in case.lines
+        right += hit
+        wrong += bool(findings) and findings[0].certain and not hit
+        shown += bool(findings) and bool(findings[0].changes)
+        told = f"{findings[0].kind}, line {findings[0].line}" if findings else "nothing"
+        print(f"{'' if hit else 'missed: '}{case.name}: {told}")
+    for case, findings in zip(healthy, quiet, strict=True):
+        for one in findings:
+            print(f"false {'certain' if one.certain else 'likely'}: {case.name}: {one.kind}, line {one.line}")
+    print(
+        f"first finding right in kind and line: {right} of {len(broken)}; {wrong} wrong ones certain; {shown} with a fix that ran and cured"
+    )
+    print(f"nothing said of a healthy program: {sum(not one for one in quiet)} of {len(healthy)}")
+    print(f"called certain on a healthy one: {sum(any(each.certain for each in one) for one in quiet)}")
+
+
+def rules() -> None:
+    """Print which functions give the first findings that are right."""
+    made = Finding.__post_init__
+
+    def noted(finding: Finding) -> None:
+        made(finding)
+        frame = sys._getframe(2)
+        while frame.f_code.co_name.startswith("<") and frame.f_back is not None:
+            frame = frame.f_back
+        finding.by = f"{Path(frame.f_code.co_filename).stem}.{frame.f_code.co_name}"  # type: ignore[attr-defined]
+
+    Finding.__post_init__ = noted  # type: ignore[method-assign]
+    first: Counter[str] = Counter()
+    every: Counter[str] = Counter()
+    for case in BROKEN:
+        findings = viz.diagnose(case.program, engine="torch").findings
+        every.update({one.by for one in findings})  # type: ignore[attr-defined]
+        if findings and findings[0].kind in case.kinds and findings[0].line in case.lines:
+            first[findings[0].by] += 1  # type: ignore[attr-defined]
+    for name in sorted(every, key=lambda name: -first[name]):
+        print(f"{first[name]:5} first and right, {every[name]:5} programs  {name}")
 
 
 def main() -> None:
@@ -338,16 +375,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cost", action="store_true")
     parser.add_argument("--causes", action="store_true")
+    parser.add_argument("--held-out", action="store_true")
+    parser.add_argument("--rules", action="store_true")
     parser.add_argument("--peak", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.peak:
         peak(options.peak[0], options.peak[1] == "True")
         return
     warnings.simplefilter("ignore")
-    if options.cost or not options.causes:
-        cost()
-    if options.causes or not options.cost:
-        causes()
+    chosen = [
+        run for run, wanted in ((cost, options.cost), (causes, options.causes), (held_out, options.held_out), (rules, options.rules)) if wanted
+    ]  # fmt: skip
+    for run in chosen or (cost, causes):
+        run()
 
 
 if __name__ == "__main__":

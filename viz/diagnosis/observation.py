@@ -295,6 +295,23 @@ class Observation:
     given_model: int | None = None
     _behind: dict[int, set[int]] = field(default_factory=dict)
     _recorded: dict[int, set[int]] = field(default_factory=dict)
+    _users: dict[int, list[Ran]] = field(default_factory=dict)
+    _at: dict[int | None, list[Ran]] = field(default_factory=dict)
+
+    def users(self, nr: int) -> list[Ran]:
+        """The ops that took a value, in order. Ask after the run: the index is built once."""
+        if not self._users:
+            for op in self.ops:
+                for one in dict.fromkeys(op.inputs):
+                    self._users.setdefault(one, []).append(op)
+        return self._users.get(nr, [])
+
+    def at(self, line: int | None) -> list[Ran]:
+        """The ops of a line, in order; likewise."""
+        if not self._at:
+            for op in self.ops:
+                self._at.setdefault(op.line, []).append(op)
+        return self._at.get(line, [])
 
     def behind(self, each: Through) -> set[int]:
         """The values that the roots of a pass were computed from."""

@@ -538,6 +538,30 @@ def _still_recorded(program: Program, finding: Finding) -> Changes:
     )
 
 
+def _with_graph(program: Program, finding: Finding) -> Changes:
+    """create_graph=True in the call of grad() that a finding names."""
+    if "create_graph" not in finding.fix:
+        return None
+    calls = [
+        node
+        for node in program.places.nodes
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func).rpartition(".")[2] == "grad"
+        and node.lineno <= (finding.line or 0) <= (node.end_lineno or 0)
+    ]
+    if len(calls) != 1:
+        return None
+    given = next((word.value for word in calls[0].keywords if word.arg == "create_graph"), None)
+    line = given.lineno if given is not None else calls[0].end_lineno or 0
+    end = (given.end_col_offset if given is not None else calls[0].end_col_offset) or 0
+    whole = program.lines[line - 1].encode()
+    if given is None:
+        new = whole[: end - 1] + b", create_graph=True" + whole[end - 1 :]
+    else:
+        new = whole[: given.col_offset] + b"True" + whole[end:]
+    return [Change(line, program.old(line), new.decode().strip())]
+
+
 REPAIRS: dict[str, Callable[[Program, Finding], Changes]] = {
     "state-not-detached": _detached_between,
     "graph-grows": _as_numbers,
@@ -561,4 +585,5 @@ REPAIRS: dict[str, Callable[[Program, Finding], Changes]] = {
     "exploding": _size_of_its_own,
     "held-twice": _only_its_own,
     "detach": _still_recorded,
+    "cut": _with_graph,
 }

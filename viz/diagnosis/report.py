@@ -221,7 +221,10 @@ class Report:
                     "Nothing could be judged: no backward pass and no optimizer step ran. Give the whole training step, from the forward "
                     "pass to backward()."
                 )
-            return f"Nothing was found{ended}: every parameter that should learn was checked for {len(GROUPS)} kinds of problems."
+            return (
+                f"Nothing was found{ended}. That cannot tell whether the targets belong to the inputs, whether the loss measures what you "
+                "want, or whether the data are scaled as they should be."
+            )
         sure = sum(finding.certain for finding in self.causes)
         if len(self.causes) == 1:
             return f"1 finding, {'certain' if sure else 'likely'}."

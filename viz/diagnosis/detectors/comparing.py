@@ -85,7 +85,7 @@ def _weighed(seen: Observation, op: Ran, a: Seen, b: Seen) -> bool:
         return False
     nr = op.outputs[0]
     for _ in range(FAR):
-        user = next((one for one in seen.ops[(seen.values[nr].op or 0) + 1 :] if nr in one.inputs), None)
+        user = next(iter(seen.users(nr)), None)
         if user is None or user.name not in ADDS or not user.outputs:
             return False
         nr = user.outputs[0]
@@ -141,7 +141,7 @@ def _pairwise(seen: Observation, a: Seen, b: Seen) -> bool:
 
 def compared(seen: Observation, nr: int) -> bool:
     """True if a difference is squared, or its magnitude is taken, and then averaged into the loss."""
-    users = [op for op in seen.ops if nr in op.inputs]
+    users = seen.users(nr)
     shrinks = {
         "pow",
         "square",
@@ -212,7 +212,7 @@ def _expected(seen: Observation, value: Seen, after: int) -> tuple[int, Ran] | N
             return (rank - 1, user) if len(seen.values[user.inputs[-1]].shape) >= 2 else None
         if user.name == "mul" and user.outputs and rank > 2:
             product = seen.values[user.outputs[0]]
-            total = next((one for one in seen.ops[user.nr + 1 : user.nr + 4] if product.nr in one.inputs), None)
+            total = next((one for one in seen.users(product.nr) if one.nr < user.nr + 4), None)
             along = (
                 total.options.get("dim", total.options.get("1")) if total is not None and total.name == "sum" else None
             )
@@ -262,7 +262,7 @@ def _labels(seen: Observation) -> Iterator[Finding]:
     if any(not any(seen.values[nr].requires_grad for nr in seen.above([one])) for one in reaching):
         return  # labels reach it, under this name or another
     for value in named:
-        below = [op for op in seen.ops if value.nr in op.inputs]
+        below = seen.users(value.nr)
         if any(set(op.outputs) & above for op in below):
             continue
         last = passes[-1]

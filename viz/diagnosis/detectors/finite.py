@@ -315,7 +315,7 @@ def _first_bad(seen: Observation, each: Through, bad: list[int]) -> tuple[Ran | 
 
 
 def _users(seen: Observation, nr: int) -> list[int]:
-    return [out for op in seen.ops if nr in op.inputs for out in op.outputs]
+    return [out for op in seen.users(nr) for out in op.outputs]
 
 
 def _hidden(seen: Observation, op: Ran, value: Seen) -> tuple[Ran, bool] | None:

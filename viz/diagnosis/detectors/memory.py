@@ -297,7 +297,7 @@ def _not_to_learn(seen: Observation, nr: int, first: Through, failed: Through, s
     if not behind or behind & held or not behind & other:
         return None
     own = seen.behind(first) - shared
-    return next((op for op in seen.ops if nr in op.inputs and set(op.outputs) & own), None)
+    return next((op for op in seen.users(nr) if set(op.outputs) & own), None)
 
 
 def _thrown_away(seen: Observation, first: Through, failed: Through, shared: set[int]) -> Ran | None:
@@ -314,7 +314,7 @@ def _thrown_away(seen: Observation, first: Through, failed: Through, shared: set
     if not behind or not behind <= set(seen.optimizers[zero.who].leaves) or not behind & set(first.got):
         return None
     own = seen.behind(first) - shared
-    return next((op for op in seen.ops if top in op.inputs and set(op.outputs) & own), None)
+    return next((op for op in seen.users(top) if set(op.outputs) & own), None)
 
 
 def _of_another(seen: Observation, first: Through, failed: Through, shared: set[int], mine: set[int]) -> Ran | None:

@@ -16,6 +16,7 @@ NOT_A_LEAF = "can't optimize a non-leaf Tensor"
 NEEDS_GRAD = "does not require grad"
 MEANT = {"no-grad", "inference-mode", "detach"}  # as on the way to a target that is not to learn
 MOST_WAYS = 4  # that are looked at
+MOST_EXITS = 64  # of one line before a value was made, whose numbers may be in it
 TRIVIAL = {0.0, 1.0, -1.0, 2.0, 0.5}
 WEIGHT_NAMES = re.compile(r"^(w|b|v|u|W|B|weights?|bias|theta|params?|beta|alpha|coef|embedding|table|kernel)\w{0,2}$")
 
@@ -40,6 +41,7 @@ def find(seen: Observation) -> Iterator[Finding]:
     yield from _asked_unrequired(seen)
     yield from _sampled(seen)
     yield from _constant_terms(seen)
+    yield from _gradients_without_graph(seen)
 
 
 def links(seen: Observation) -> dict[int, list[int]]:
@@ -50,17 +52,22 @@ def links(seen: Observation) -> dict[int, list[int]]:
     for op in seen.ops:
         for nr in op.inputs:
             first_use.setdefault(nr, op.nr)
+    left: dict[int | None, list[Exit]] = {}  # by line, in the order of the run
     for leaving in seen.exits:
-        if not seen.values[leaving.value].floating or leaving.name == "__bool__":
+        if seen.values[leaving.value].floating and leaving.name != "__bool__":
+            left.setdefault(leaving.line, []).append(leaving)
+    for source in sources:
+        born = source.op if source.op is not None else first_use.get(source.nr)
+        made_by_op = source.op is not None and source.leaf is not None
+        if born is None or not (made_by_op or (source.leaf is None and source.of_grad is None)):
             continue
-        for source in sources:
-            born = source.op if source.op is not None else first_use.get(source.nr)
-            if born is not None and born >= leaving.op and source.leaf is None and source.of_grad is None:
-                if source.base == leaving.value or seen.places.flows(leaving.line, source.line):
-                    found.setdefault(source.nr, []).append(leaving.value)
-            elif source.op is not None and source.op >= leaving.op and source.leaf is not None:
-                found.setdefault(source.nr, [])
-                found[source.nr] += [leaving.value] * seen.places.flows(leaving.line, source.line)
+        for line, exits in left.items():
+            before = exits[: bisect.bisect_right(exits, born, key=lambda e: e.op)]
+            flows = bool(before) and seen.places.flows(line, source.line)
+            reach = before[-MOST_EXITS:] if flows else [e for e in before[-MOST_EXITS:] if e.value == source.base]
+            if reach:
+                found.setdefault(source.nr, []).extend(e.value for e in reach)
+    for leaving in (one for exits in left.values() for one in exits):
         if leaving.number is not None:
             plain = leaving.number in TRIVIAL  # 1 is a common number, so only its use in the same line counts
             for op in seen.ops[leaving.op : leaving.op + 200]:
@@ -81,7 +88,7 @@ def links(seen: Observation) -> dict[int, list[int]]:
             )
             if leaf is not None and learnt:
                 for nr in leaf.values:
-                    if any(user.nr > op.nr for user in seen.ops[op.nr :] if nr in user.inputs):
+                    if any(user.nr > op.nr for user in seen.users(nr)):
                         found.setdefault(nr, []).append(op.outputs[-1])
     return found
 
@@ -239,6 +246,31 @@ def _constant_terms(seen: Observation) -> Iterator[Finding]:
             )  # fmt: skip
 
 
+def _gradients_without_graph(seen: Observation) -> Iterator[Finding]:
+    """A term of a loss that is computed from what `autograd.grad` gave, as a penalty is, without create_graph: a constant."""
+    inner = [each for each in seen.passes if each.kind == "grad" and each.done and not each.create]
+    learning = {nr for leaf in seen.trained() for nr in leaf.values}
+    told: set[int | None] = set()
+    for each in seen.passes if inner and seen.steps else ():
+        if each.kind != "backward" or not each.done or not each.roots:
+            continue
+        before = [one for one in inner if one.order < each.order and one.line not in told and one.got]
+        for op, term in _added(seen, each.roots[0], {}) if before else ():
+            handed = {seen.values[nr].of_grad for nr in seen.above([term], past_leaves=True)} - {None}
+            asked = next((one for one in reversed(before) if handed & set(one.got)), None)
+            if asked is None or asked.line in told or not seen.behind(asked) & learning:
+                continue
+            told.add(asked.line)
+            code = seen.places.code(asked.line)
+            yield Finding(
+                "cut", asked.line, True,
+                f"Line {asked.line}, `{code}`, computes gradients without create_graph=True, so they have no history. What line {op.line}, "
+                f"`{seen.places.code(op.line)}`, adds to the loss was computed from them: it is a constant, and no weight learns from it.",
+                "Ask for a graph of the gradient itself: `create_graph=True`.", [], [asked.line or 0, op.line or 0, each.line or 0], 1,
+                path=[term, *each.roots[:1]], share=0.6,
+            )  # fmt: skip
+
+
 def _cut_of_term(seen: Observation, op: Ran, term: int, learning: set[int], ways: dict[int, list[int]]) -> Cut | None:
     """Where a term that an op adds was cut off from what learns; None where it never hung on it."""
     chain = seen.route(term, lambda value: value.nr in learning, ways, past_leaves=True)
@@ -280,12 +312,14 @@ def _difference(seen: Observation, nr: int) -> bool:
 
 def _below(seen: Observation, nr: int) -> list[Ran]:
     """The ops that a value passes through, in order."""
-    reached, found = {nr}, []
-    for op in seen.ops[(seen.values[nr].op or 0) + 1 :]:
-        if reached & set(op.inputs):
-            found.append(op)
-            reached |= set(op.outputs)
-    return found
+    found: dict[int, Ran] = {}
+    stack = [nr]
+    while stack:
+        for op in seen.users(stack.pop()):
+            if op.nr not in found:
+                found[op.nr] = op
+                stack += op.outputs
+    return [found[one] for one in sorted(found)]
 
 
 def _cut(seen: Observation, leaf: Leaf, passes: list[Through], ways: dict[int, list[int]]) -> Cut | None:
@@ -403,7 +437,7 @@ def _of_op(
 def _picked(seen: Observation, op: Ran, value: Seen) -> int | None:
     """The line that picks the indices of what has values as well, as `found.indices` after `found = x.topk(3)`."""
     if any(seen.values[nr].floating for nr in op.outputs):
-        user = next((one for one in seen.ops[op.nr + 1 :] if value.nr in one.inputs), None)
+        user = next((one for one in seen.users(value.nr) if one.nr > op.nr), None)
         words = (".indices", "[1]")
         here, there = (seen.places.code(one.line) if one is not None else "" for one in (op, user))
         if user is not None and any(word in there for word in words) and not any(word in here for word in words):

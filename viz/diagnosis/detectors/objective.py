@@ -361,7 +361,7 @@ def _rewards(seen: Observation) -> Iterator[Finding]:
         leaf
         for each in seen.passes
         for leaf in each.got
-        if each.done and any(seen.values[nr].name in REWARDS for nr in seen.above(each.roots))
+        if each.done and any(seen.values[nr].name in REWARDS for nr in seen.behind(each))
     }
     if len(seen.optimizers) < 2 or not critics:
         return
@@ -490,7 +490,7 @@ def _terms(seen: Observation, nr: int, sign: int | None, line: int | None, far: 
     op = seen.maker(seen.values[nr])
     if op is None or far > 16:
         return
-    if op.name in LOGS or _positive(seen, op) or _normalised(seen, op):
+    if op.name in LOGS or _is_error(seen, op) or _normalised(seen, op):
         yield Term(op, sign, line)
         return
     ahead = [one for one in op.inputs if seen.values[one].requires_grad]
@@ -519,7 +519,7 @@ def _times(sign: int | None, factor: int | None) -> int | None:
     return None if sign is None or factor is None else sign * factor
 
 
-def _positive(seen: Observation, op: Ran) -> bool:
+def _is_error(seen: Observation, op: Ran) -> bool:
     """Whether an op is an error, never below 0: a loss, or the square or the size of what an answer lacks to its target."""
     if op.name in POSITIVE:
         return True
@@ -538,10 +538,10 @@ def _normalised(seen: Observation, op: Ran) -> bool:
 
 def _turned(seen: Observation, each: Through, terms: list[Term]) -> int | None:
     """The line that gives a loss the wrong sign: minus an error, or a log-likelihood without a minus."""
-    errors = [term for term in terms if _positive(seen, term.op)]
+    errors = [term for term in terms if _is_error(seen, term.op)]
     alone = len({(term.op.line, term.op.name) for term in terms}) == 1
     for term in terms:
-        if not _positive(seen, term.op):
+        if not _is_error(seen, term.op):
             # A factor of either sign is an advantage or a reward: it belongs to the likelihood, not to its minus.
             alike = [one for one in terms if (one.op.line, one.op.name) == (term.op.line, term.op.name)]
             # Of likelihoods that one line makes, some with a minus: what turns the others is a reward of -1.
@@ -570,7 +570,7 @@ def _wholly_turned(seen: Observation, each: Through, terms: list[Term]) -> int |
             return None
         inner = seen.above(learnt[:1])
         good = [one for one in terms if set(one.op.outputs) & inner]
-        turned = (one.sign == (-1 if _positive(seen, one.op) else 1) for one in good)
+        turned = (one.sign == (-1 if _is_error(seen, one.op) else 1) for one in good)
         return _asked_for(seen, each) if good and all(turned) else None
     return None
 

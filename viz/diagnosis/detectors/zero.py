@@ -167,7 +167,7 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
     elif op.name in ("softmax", "log_softmax") and _one_class(op, out):
         kind, certain = "saturated", True
         text = f"{code} `{op.name}` over a dimension of length 1 is constant, so its slope is 0."
-        weighs = any(user.name in MULTIPLIES and out.nr in user.inputs for user in seen.ops[op.nr + 1 :])
+        weighs = any(user.name in MULTIPLIES for user in seen.users(out.nr) if user.nr > op.nr)
         fix = (
             f"Take it over the dimension of the places to choose from: its input has the shape {given.shape}."
             if weighs
@@ -500,7 +500,7 @@ def _units_are_rows(seen: Observation, leaf: Leaf) -> bool | None:
         value = next(one for one in op.inputs if seen.values[one].leaf == leaf.nr)
         if op.name in ("t", "T", "mT", "transpose") and op.outputs:
             value, turned = op.outputs[0], True
-            op = next((user for user in seen.ops[nr + 1 :] if value in user.inputs), op)
+            op = next((user for user in seen.users(value) if user.nr > nr), op)
         if op.name in ("matmul", "mm", "addmm"):
             return (op.inputs[-1] != value) != turned
         if op.name in LAYERS:

@@ -209,7 +209,7 @@ class Ops:
                 single = (
                     isinstance(result, (int, float)) or getattr(result, "size", 0) == 1
                 )  # a number, or an array of one
-                number = float(result) if single and name != "__bool__" else None
+                number = float(np.asarray(result).item()) if single and name != "__bool__" else None
                 self.watch.seen.exits.append(Exit(name, nr, line, lines, len(self.watch.seen.ops), number))
                 if name in ("numpy", "__array__"):
                     self.values.lends(tensor, nr)
