@@ -118,9 +118,17 @@ class Engine(ABC):
     def _run_backward(self) -> Callable[..., Any]:
         """The engine's own function, for a call that has been handled and runs without modes."""
 
-    def apply_code(self) -> CodeType:
-        """The code of `Function.apply`, inside which a custom Function's own `forward` runs."""
-        return self.function_type.apply.__func__.__code__  # type: ignore[attr-defined, no-any-return]
+    def function_of(self, code: CodeType) -> str | None:
+        """`Double.forward` if this is the code of that custom Function's `forward` or `setup_context`, else None."""
+        if code.co_name not in ("forward", "setup_context"):
+            return None
+        kinds = [self.function_type]
+        for kind in kinds:  # which grows on the way
+            own = vars(kind).get(code.co_name)
+            if own is not None and getattr(inspect.unwrap(getattr(kind, code.co_name)), "__code__", None) is code:
+                return f"{kind.__name__}.{code.co_name}"
+            kinds += kind.__subclasses__()
+        return None
 
     @contextmanager
     def on_one_thread(self) -> Iterator[None]:

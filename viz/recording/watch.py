@@ -6,7 +6,7 @@ import itertools
 import re
 import sys
 import weakref
-from types import FrameType, FunctionType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from viz.engines import Engine
@@ -74,7 +74,7 @@ class Watch:
         self._runs = itertools.count()
         self._created: dict[str, Event] = {}
         self._entries = engine.entries()
-        self._apply = engine.apply_code()
+        self._functions: dict[CodeType, str | None] = {}  # code of the program, and the custom Function that it belongs to
         self._used: set[str] = set()
         self._parameters: set[str] = set()  # keys of the tensors that modules hold
         self._whole_calls = engine.whole_calls()
@@ -510,13 +510,12 @@ class Watch:
 
     def _inside(self, frame: FrameType | None) -> str:
         """`Double.forward` if the caller runs inside that custom Function, else an empty string."""
-        below: FrameType | None = None
         while frame is not None:
-            if frame.f_code is self._apply:
-                kind = frame.f_locals.get("cls")
-                return f"{getattr(kind, '__name__', 'Function')}.{below.f_code.co_name if below else 'forward'}"
-            if self.source.owns(frame):
-                below = frame
+            code = frame.f_code
+            if code not in self._functions:
+                self._functions[code] = self.engine.function_of(code)
+            if (function := self._functions[code]) is not None:
+                return function
             frame = frame.f_back
         return ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 import random
 import sys
 import warnings
@@ -48,7 +49,8 @@ def surrounded(watch: Watch, ops: Ops, modules: Modules, optimizers: Optimizers)
     schedulers = optim.lr_scheduler
     for scheduler in {schedulers.LRScheduler, schedulers.ReduceLROnPlateau}:  # the second calls no __init__ but its own
         replaced.put(scheduler, "__init__", optimizers.around_schedule)
-    replaced.put(engine.function_type, "apply", lambda apply: classmethod(around.apply(apply.__func__)))
+    applied = inspect.getattr_static(engine.function_type, "apply")
+    replaced.put(engine.function_type, "apply", lambda apply: classmethod(around.apply(apply, applied)))
     tensor_type: Any = engine.tensor_type
     data = vars(tensor_type).get("data")
     if isinstance(data, property) and data.fget is not None:  # this engine's mode does not show it
@@ -282,19 +284,23 @@ class _Around:
 
         return __deepcopy__
 
-    def apply(self, apply: Any) -> Any:
-        """`Function.apply`, which the mode does not show: it counts as one op, whatever ran inside."""
+    def apply(self, shown: Any, applied: Any) -> Any:
+        """`Function.apply`, which the mode does not show: it counts as one op, whatever ran inside.
 
-        @functools.wraps(apply)
+        `applied` is the class's own descriptor: a classmethod, which PyTorch writes in Python up to 2.13 and in C since.
+        """
+
+        @functools.wraps(shown)
         def wrapped(kind: Any, *args: Any, **kwargs: Any) -> Any:
             watch, seen = self.watch, self.watch.seen
+            apply = applied.__get__(None, kind)
             if not watch.looking:
-                return apply(kind, *args, **kwargs)
+                return apply(*args, **kwargs)
             lines, where = watch.places.stack(sys._getframe(1))
             tensors = watch.tensors(args)
             inputs, versions = self.ops.before(tensors, lines)
             ops = len(seen.ops)
-            result = apply(kind, *args, **kwargs)
+            result = apply(*args, **kwargs)
             with watch.aside():
                 del seen.ops[ops:]
                 for leaf in seen.leaves:
