@@ -58,7 +58,7 @@ def find(seen: Observation) -> Iterator[Finding]:
     yield from _viewed(seen)
 
 
-def _positive(value: Seen) -> bool:
+def _reaches_above(value: Seen) -> bool:
     """True if it is known to hold a number above zero."""
     return value.peak is not None and value.low is not None and value.peak > max(0.0, -value.low)
 
@@ -73,7 +73,7 @@ def _scores(seen: Observation) -> Iterator[Finding]:
         named = maker.name if maker is not None else ""
         if named in PROBABILITIES and op.name == "nll_loss":
             continue  # reported as a softmax where a log_softmax belongs
-        if not (_positive(value) or named in LAYERS):
+        if not (_reaches_above(value) or named in LAYERS):
             continue
         told.add(op.line)
         code = seen.places.code(op.line)
@@ -118,7 +118,7 @@ def _outside(seen: Observation) -> Iterator[Finding]:
             continue
         told.add(op.line)
         span = (
-            f"{number(target.low)} to {number(target.peak)}" if _positive(target) else f"down to {number(target.low)}"
+            f"{number(target.low)} to {number(target.peak)}" if _reaches_above(target) else f"down to {number(target.low)}"
         )
         yield Finding(
             "wrong-loss", op.line, True,
