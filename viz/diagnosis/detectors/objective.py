@@ -118,7 +118,9 @@ def _outside(seen: Observation) -> Iterator[Finding]:
             continue
         told.add(op.line)
         span = (
-            f"{number(target.low)} to {number(target.peak)}" if _reaches_above(target) else f"down to {number(target.low)}"
+            f"{number(target.low)} to {number(target.peak)}"
+            if _reaches_above(target)
+            else f"down to {number(target.low)}"
         )
         yield Finding(
             "wrong-loss", op.line, True,
