@@ -53,7 +53,7 @@ CALLED = {
 
 # The public functions and classes of these modules have an example, except the names that follow (and forms in place).
 WITHOUT = {
-    "tinygrad_edu": "Tensor later",  # the package opens with a Tensor; `later` is no name of PyTorch
+    "tinygrad_edu": "Tensor bind_later later",  # the package opens with a Tensor; the others are no names of PyTorch
     "tinygrad_edu.autograd": "NestedIOFunction",  # refuses what it was for
     "tinygrad_edu.distributions": "",
     "tinygrad_edu.distributions.constraints": "",

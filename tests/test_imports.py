@@ -123,17 +123,17 @@ def test_no_two_modules_need_each_other_to_be_imported() -> None:
 
 # Of `tinygrad_edu`: each may use those before it, also inside functions. What is not named here stands above all of them.
 STOREYS = [
-    "array dtypes promotion refusals return_types compat.absent compat.homes compat.later",
+    "array.absent array.companions array.dtypes array.promotion array.refusals array.return_types",
     "core",
-    "tensor complexes bfloat16s autocasting overrides",
+    "seam array.tensor array.generator overrides",
     "autograd",
-    "ops generator random",
+    "ops array.printing",
 ]
 
 
 def _storey(module: str) -> int | None:
     """On which of the storeys a module stands; None for what is no module of `tinygrad_edu`, or a package that gathers."""
-    if module in ("tinygrad_edu", "tinygrad_edu.compat") or not module.startswith("tinygrad_edu."):
+    if module in ("tinygrad_edu", "tinygrad_edu.array") or not module.startswith("tinygrad_edu."):
         return None
     for place, names in enumerate(STOREYS):
         if any(f"{module}.".startswith(f"tinygrad_edu.{name}.") for name in names.split()):
@@ -151,6 +151,19 @@ def test_arrows_of_the_core_point_down_also_those_inside_functions() -> None:
         )
 
     assert _found(CORE, up) == {}
+
+
+EXTRA = [path for path in CORE if (ROOT / "tinygrad_edu" / "extra") in path.parents]
+
+
+def test_nothing_outside_extra_imports_it_also_not_inside_functions() -> None:
+    outside = [path for path in MODULES if path not in EXTRA]
+    assert _found(outside, lambda own, one: f"{one.module}.".startswith("tinygrad_edu.extra.")) == {}
+
+
+def test_the_engine_is_imported_without_extra() -> None:
+    code = "import sys, tinygrad_edu; print([name for name in sys.modules if name.startswith('tinygrad_edu.extra')])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 HEART = sorted((ROOT / "tinygrad_edu" / "core").glob("*.py"))
@@ -262,11 +275,11 @@ def _architecture() -> str:
 
 
 def test_the_page_of_the_architecture_shows_the_storeys_of_the_core_in_their_order() -> None:
-    """The page draws them from above; the names that a program never writes (`compat`) are told below the drawing."""
+    """The page draws them from above; `array/` stands below the core, and partly above it."""
     drawn = _architecture().split("```")[1].strip().splitlines()
     told = [set(re.findall(r"[a-z_0-9]+", line.partition("  ")[0])) for line in drawn]
     held = [{name for name in names.split() if "." not in name} for names in STOREYS]
-    assert told[1:] == held[::-1]
+    assert told[1:] == [*held[:0:-1], {"array"}]
 
 
 def test_the_page_of_the_architecture_lists_the_folders_of_the_pictures_in_their_order() -> None:

@@ -13,19 +13,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from . import autograd, dtypes, ops, overrides, printing, utils
-from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
-from .autograd.grad_mode import (
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    set_grad_enabled,
-)
-from .compat import absent, imports
-from .compat.later import later
-from .dtypes import (
+from . import autograd, ops, overrides, utils
+from .array import absent, dtypes, printing
+from .array.dtypes import (
     bfloat16,
     complex64,
     complex128,
@@ -49,8 +39,19 @@ from .dtypes import (
     uint32,
     uint64,
 )
-from .printing import set_printoptions
-from .tensor import Size, Tensor, device
+from .array.printing import set_printoptions
+from .array.tensor import Size, Tensor, device
+from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
+from .autograd.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from .seam import imports
+from .seam.later import bind_later, later
 
 # It begins with the version of PyTorch that is followed: programs and libraries compare `torch.__version__`.
 __version__ = "2.13.0"
@@ -60,26 +61,9 @@ long, int, short = int64, int32, int16
 cfloat, cdouble = complex64, complex128
 bool = dtypes.bool_
 
-from . import distributions, fft, jit, library, linalg, nn, optim, random, serialization, testing  # noqa: E402 - they add to the functions
-from .compat.legacy import (  # noqa: E402
-    BoolTensor,
-    ByteTensor,
-    CharTensor,
-    DoubleTensor,
-    FloatTensor,
-    HalfTensor,
-    IntTensor,
-    LongTensor,
-    ShortTensor,
-    backends,
-    contiguous_format,
-    get_num_threads,
-    preserve_format,
-    set_num_threads,
-    use_deterministic_algorithms,
-)
-from .generator import Generator  # noqa: E402
-from .serialization import load, save  # noqa: E402
+from . import jit, library, linalg, nn, optim, testing  # noqa: E402 - they add to the functions
+from .array.generator import Generator  # noqa: E402
+from .ops.creation import random  # noqa: E402
 
 globals().update(ops.functions)
 from .ops.creation.factories import strided  # noqa: E402
@@ -173,140 +157,15 @@ def compile(model: Any = None, **settings: Any) -> Any:
     return model if model is not None else lambda function: function
 
 
-# Imported on first use: settings, older names, and modules that programs import.
-_LATER = {
-    **dict.fromkeys(
-        [
-            "are_deterministic_algorithms_enabled",
-            "asarray",
-            "compiled_with_cxx11_abi",
-            "empty_permuted",
-            "empty_strided",
-            "frombuffer",
-            "get_default_device",
-            "get_deterministic_debug_mode",
-            "get_float32_matmul_precision",
-            "get_num_interop_threads",
-            "is_deterministic_algorithms_warn_only_enabled",
-            "is_distributed",
-            "is_storage",
-            "is_warn_always_enabled",
-            "range",
-            "scalar_tensor",
-            "set_default_device",
-            "set_default_tensor_type",
-            "set_deterministic_debug_mode",
-            "set_float32_matmul_precision",
-            "set_flush_denormal",
-            "set_num_interop_threads",
-            "set_warn_always",
-            "typename",
-        ],
-        "compat.settings",
-    ),
-    **dict.fromkeys(
-        [
-            "adjoint",
-            "batch_norm",
-            "celu_",
-            "constant_pad_nd",
-            "dropout_",
-            "embedding",
-            "fill",
-            "group_norm",
-            "instance_norm",
-        ],
-        "compat.lower",
-    ),
-    **dict.fromkeys(["selu_", "threshold_"], "compat.lower"),
-    **{
-        n: n
-        for n in (
-            "amp",
-            "distributed",
-            "func",
-            "futures",
-            "fx",
-            "hub",
-            "multiprocessing",
-            "onnx",
-            "profiler",
-            "special",
-            "version",
-        )
-    },
-    "autocast": "compat.outside.amp",
-    "GradScaler": "compat.outside.amp",
-    **dict.fromkeys(
-        (
-            "clear_autocast_cache",
-            "get_autocast_dtype",
-            "is_autocast_cache_enabled",
-            "is_autocast_cpu_enabled",
-            "is_autocast_enabled",
-            "set_autocast_dtype",
-            "set_autocast_enabled",
-        ),
-        "compat.outside.amp",
-    ),
-    "vmap": "func",
-    **dict.fromkeys(("sparse", "sparse_coo", "sparse_coo_tensor"), "sparse"),
-    **dict.fromkeys(("binomial", "poisson"), "distributions.draws"),
-    **dict.fromkeys(("TypedStorage", "UntypedStorage"), "compat.storage"),
-    "Future": "compat.outside.futures",
-    "default_generator": "random",
-    **dict.fromkeys(("channels_last", "channels_last_3d"), "compat.legacy"),
-    "return_types": "return_types",
-    **dict.fromkeys(
-        [
-            "OutOfMemoryError",
-            "SymBool",
-            "SymFloat",
-            "SymInt",
-            "_assert",
-            "_assert_async",
-            "_cast_Byte",
-            "_cast_Char",
-            "_cast_Double",
-            "_cast_Float",
-            "_cast_Half",
-            "_cast_Int",
-            "_cast_Long",
-            "_cast_Short",
-            "_check",
-            "_check_index",
-            "_check_is_size",
-            "_check_not_implemented",
-            "_check_type",
-            "_check_value",
-            "_shape_as_tensor",
-            "sym_float",
-            "sym_int",
-            "sym_max",
-            "sym_min",
-            "sym_not",
-            "sym_sqrt",
-        ],
-        "compat.outside.checks",
-    ),
-    **dict.fromkeys(("layout", "memory_format"), "compat.outside.memory"),
-    "legacy_contiguous_format": "compat.legacy",
-}
-
-_later = later(
+__getattr__ = later(
     __name__,
-    _LATER,
     "If PyTorch has a function of this name, it is not built here. Compute it with NumPy on t.numpy() where no gradient is needed, write it "
     "as a Function, or run the program on PyTorch.",
+    ops.functions,
+    {"default_generator": "ops.creation.random", "func": "func", "return_types": "array.return_types", "vmap": "func"},
 )
 
-
-def __getattr__(name: str) -> Any:
-    if name.startswith(("_foreach_", "_amp_foreach_")):
-        _LATER[name] = "compat.outside.foreach"
-    return _later(name)
-
-
+bind_later()
 imports.install()
 
 # As in PyTorch, `print(type(x))` says where users find the class, and not the file that defines it.

@@ -17,12 +17,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from .array.tensor import Tensor
 from .autograd.function import Function
-from .compat.later import later
 from .core.state import thread
 from .nn.module import Module
 from .overrides import FunctionMode
-from .tensor import Tensor
+from .seam.later import later
 
 __all__ = [
     "Final", "Frozen", "ScriptFunction", "ScriptModule", "Slot", "Step", "Traced", "TracerWarning", "annotate", "export", "freeze", "ignore", "is_scripting",
@@ -434,4 +434,4 @@ class ScriptFunction:
     """A compiled function, as `ScriptModule`."""
 
 
-__getattr__ = later(__name__, {}, "Nothing is compiled here: leave it out.")
+__getattr__ = later(__name__, "Nothing is compiled here: leave it out.")

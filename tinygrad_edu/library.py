@@ -23,11 +23,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import ops
+from .array.tensor import Tensor
 from .autograd.function import Function
 from .autograd.grad_mode import no_grad
 from .core.node import bump_version
 from .overrides import overridable
-from .tensor import Tensor
 
 __all__ = ["CustomOpDef", "custom_op", "register_autograd", "register_fake"]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .compat.later import later
 from .ops import linalg_functions
+from .seam.later import later, names_of
 
-__all__ = sorted(linalg_functions)
+__all__ = sorted([*linalg_functions, *names_of("linalg")])
 
 globals().update(linalg_functions)
 
-__getattr__ = later(__name__, {}, "If you need no gradient, use numpy.linalg on t.numpy().")
+__getattr__ = later(__name__, "If you need no gradient, use numpy.linalg on t.numpy().", linalg_functions)

@@ -6,12 +6,12 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from .array.absent import refuse_tensors_of_pytorch
 from .array.companions import GO_ON, asked
-from .compat.absent import refuse_tensors_of_pytorch
+from .array.promotion import refuse_misfit
+from .array.tensor import Tensor
 from .core.state import everywhere, thread
 from .core.state import standing_modes as standing
-from .promotion import refuse_misfit
-from .tensor import Tensor
 
 __all__ = [
     "FunctionMode", "TorchFunctionMode", "handle_torch_function", "has_torch_function", "has_torch_function_unary",

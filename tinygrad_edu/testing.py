@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes
+from .array import dtypes
+from .array.tensor import Tensor, wrap
 from .ops.creation.factories import check_device as _check_device
 from .ops.creation.factories import shape_of
-from .random import source
-from .tensor import Tensor, wrap
+from .ops.creation.random import source
 
 __all__ = ["assert_close", "make_tensor"]
 

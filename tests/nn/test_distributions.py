@@ -161,7 +161,7 @@ def test_a_sample_moves_with_its_parameters(draw: Any) -> None:
 
 def test_the_derivative_of_a_gamma_quantile_is_right_to_the_last_digits() -> None:
     # Of concentration 1 the quantile is -ln(1 - u): dx/da = -(dP/da)/e⁻ˣ, with dP/da by central differences of a fine sum.
-    from tinygrad_edu.distributions.draws import _gamma_slope
+    from tinygrad_edu.extra.distributions.draws import _gamma_slope
 
     for a, x in ((1.0, 0.4), (2.5, 1.7), (2.5, 6.0), (0.3, 2.0)):
         grid, weights = np.polynomial.legendre.leggauss(200)

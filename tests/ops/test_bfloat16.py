@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import tinygrad_edu
-from tinygrad_edu import dtypes
+from tinygrad_edu.array import dtypes
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

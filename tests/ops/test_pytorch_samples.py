@@ -17,7 +17,7 @@ import torch
 from support.pytorchs_own import pytorchs_own
 
 import tinygrad_edu
-from tinygrad_edu import bfloat16s
+from tinygrad_edu.extra.bfloat16 import companion as bfloat16s
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

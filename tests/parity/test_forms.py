@@ -11,7 +11,7 @@ import pytest
 from support.forms import FORMS
 from support.parity import ENGINES, PHRASE, Raised, differences, error_of, observe
 
-from tinygrad_edu.tensor import warn_of_number  # the module, not the function
+from tinygrad_edu.array.tensor import warn_of_number  # the module, not the function
 
 # Warnings that are about the innards of PyTorch.
 NOT_SAID = (

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -22,7 +20,7 @@ MODULES = (
     "linalg", "multiprocessing", "nn", "nn.functional", "nn.init", "nn.modules", "nn.modules.conv", "nn.modules.loss",
     "nn.modules.module", "nn.parallel", "nn.parameter", "nn.utils", "nn.utils.clip_grad", "nn.utils.rnn", "onnx", "optim",
     "optim.adam", "optim.lbfgs", "optim.lr_scheduler", "optim.optimizer", "optim.sgd", "optim.swa_utils", "overrides", "profiler",
-    "_C", "_dynamo", "nn._reduction", "optim.optimizer", "torch_version", "utils._foreach_utils",
+    "nn._reduction", "nn.grad", "nn.utils.prune", "optim.optimizer", "sparse",
     "random", "special", "testing", "utils", "utils.checkpoint", "utils.data", "utils.data.dataloader", "utils.data.dataset",
     "utils.data.sampler", "utils.model_zoo", "utils.tensorboard", "version",
 )  # fmt: skip
@@ -35,6 +33,10 @@ REFUSED = (
     "masked",
     "nested",
     "_inductor",
+    "_C",
+    "_dynamo",
+    "distributed.fsdp",
+    "utils._pytree",
 )
 
 
@@ -110,15 +112,6 @@ def test_a_module_that_programs_import_can_be_imported(name: str) -> None:
     assert importlib.import_module(f"tinygrad_edu.{name}") is not None
 
 
-def test_what_serves_several_processes_can_be_imported_and_compared_but_not_called() -> None:
-    tensor = importlib.import_module("tinygrad_edu.distributed.tensor")
-    sharded = importlib.import_module("tinygrad_edu.distributed.fsdp.fully_sharded_data_parallel")
-    assert not isinstance(tinygrad_edu.ones(1), tensor.DTensor | tinygrad_edu.distributed.ProcessGroup)
-    for call in (sharded.FullyShardedDataParallel, tensor.distribute_tensor, tinygrad_edu.distributed.ProcessGroup):
-        with pytest.raises(NotImplementedError, match="sharing work among processes"):
-            call()
-
-
 @pytest.mark.parametrize("name", REFUSED)
 def test_an_import_of_what_is_not_built_says_what_to_do(name: str) -> None:
     with pytest.raises(ImportError) as refusal:
@@ -138,10 +131,3 @@ def test_a_name_that_is_imported_is_refused_with_the_same_sentence(statement: st
     with pytest.raises(ImportError) as refusal:
         exec(statement)
     assert _says_what_to_do(str(refusal.value))
-
-
-def test_what_programs_import_leaves_the_import_of_the_package_small() -> None:
-    code = "import sys, tinygrad_edu; print([m for m in sys.modules if m.startswith('tinygrad_edu.compat.outside')])"
-    assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
-    )

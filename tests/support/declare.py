@@ -7,6 +7,7 @@ says it in types that we have; a method that PyTorch has not, or that gives seve
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from typing import Any
 import torch
 
 import tinygrad_edu
+from tinygrad_edu.seam.names import NAMES
 
 STUB = Path(tinygrad_edu.__file__).with_name("declared.pyi")
 START = "    # Bound, in the order of the alphabet. Written by tests/support/declare.py.\n"
@@ -50,9 +52,17 @@ NOT_BOUND = {
 }
 
 
+def load_all() -> None:
+    """Import all that the seam's table names: what it binds is on Tensor then."""
+    for modules in NAMES.values():
+        for module in modules:
+            importlib.import_module(f"tinygrad_edu.{module}")
+
+
 def names() -> list[str]:
     """What Tensor has, beside what its own file in the core defines and what only says that it is absent."""
     tensor = tinygrad_edu.Tensor
+    load_all()
     module = ast.parse(inspect.getsource(sys.modules["tinygrad_edu.core.tensor"]))
     (tree,) = (node for node in module.body if isinstance(node, ast.ClassDef) and node.name == "Tensor")
     own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}

@@ -6,10 +6,15 @@ on each op, and each public function, asks those in the list, at one place each.
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
-__all__ = ["GO_ON", "Companion", "asked", "companions", "refuse_unusual"]
+__all__ = ["GO_ON", "Companion", "as_now", "asked", "companions", "holds", "lowered", "meet", "refuse"]
+
+# The module whose `meet` lets a companion join, by the kind of numbers.
+_MODULES = {"c": "extra.complex_numbers.rules", "V": "extra.bfloat16.rules"}
 
 # The answer of a companion to a public call that is not its own.
 GO_ON: Any = object()
@@ -28,6 +33,14 @@ class Companion:
             NotImplementedError: the function is not built for such tensors.
         """
         return GO_ON
+
+    def as_now(self) -> contextlib.AbstractContextManager[Any]:
+        """A context in which calls are answered as now: a checkpoint computes again in it."""
+        return contextlib.nullcontext()
+
+    def lowered(self, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The operands of a product inside a function of several steps."""
+        return tensors
 
     def holds(self, values: Iterable[Any]) -> bool:
         """True if a tensor, array or number of the kind is among `values`, or in a list among them."""
@@ -75,12 +88,48 @@ def asked(call: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: di
     return GO_ON
 
 
-def refuse_unusual(name: str, values: Iterable[Any]) -> None:
-    """Refuse, as not built in `name`, values of the kind of any companion.
+def meet(kind: str) -> None:
+    """Called before there is a tensor of this kind: its companion joins."""
+    if not any(companion.kind == kind for companion in companions):
+        importlib.import_module(f"{__package__.rpartition('.')[0]}.{_MODULES[kind]}").meet()
+
+
+def holds(kind: str, values: Iterable[Any]) -> bool:
+    """True if a tensor, array or number of the kind is among `values`."""
+    return any(companion.holds(values) for companion in companions if companion.kind == kind)
+
+
+def refuse(name: str, kind: str) -> NoReturn:
+    """Say that `name` is not built for numbers of the kind.
 
     Raises:
-        NotImplementedError: there are such.
+        NotImplementedError: always.
     """
     for companion in companions:
-        if companion.holds(values):
+        if companion.kind == kind:
             companion.refuse(name)
+    raise NotImplementedError(f"{name} is not built for tensors of this kind.")
+
+
+def lowered(*tensors: Any) -> tuple[Any, ...]:
+    """The operands of a product inside a function of several steps, as a companion wants them."""
+    for companion in companions:
+        tensors = companion.lowered(tensors)
+    return tensors
+
+
+class as_now:
+    """A context in which companions answer as when it was made. It may be entered more than once."""
+
+    def __init__(self) -> None:
+        self.each = [companion.as_now() for companion in companions]
+        self.entered: list[contextlib.ExitStack] = []
+
+    def __enter__(self) -> None:
+        stack = contextlib.ExitStack()
+        for each in self.each:
+            stack.enter_context(each)
+        self.entered.append(stack)
+
+    def __exit__(self, *exception: Any) -> None:
+        self.entered.pop().__exit__(*exception)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compat.absent import refuse_tensors_of_pytorch
+from ..array.absent import refuse_tensors_of_pytorch
 from ..core.node import bump_version, gradient_edge, sequence
 from ..core.state import thread
 from ..core.tensor import Tensor, wrap

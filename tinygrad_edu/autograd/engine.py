@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from ..array.dtypes import from_numpy_dtype
+from ..array.refusals import refuse_misfit
+from ..array.tensor import Size
 from ..core.engine import Pass, backward_method
 from ..core.node import AccumulateGrad, Node, gradient_edge
 from ..core.state import quiet, thread
 from ..core.tensor import Tensor, bind, wrap
-from ..dtypes import from_numpy_dtype
 from ..overrides import overridable
-from ..refusals import refuse_misfit
-from ..tensor import Size
 from . import forward_ad
 from .anomaly_mode import refuse_nan, tell_forward_line
 from .graph import GradientEdge

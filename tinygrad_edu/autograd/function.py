@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..compat.absent import refuse_tensors_of_pytorch
+from ..array.absent import refuse_tensors_of_pytorch
+from ..array.refusals import BACKWARD_TWICE
 from ..core.node import Node, gradient_edge, sequence
 from ..core.state import thread
 from ..core.tensor import Tensor, wrap
-from ..refusals import BACKWARD_TWICE
 from . import grad_mode
 from .applying import apply
 from .saved_tensor import SavedTensor

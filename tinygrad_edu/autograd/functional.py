@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..tensor import Tensor, wrap
+from ..array.tensor import Tensor, wrap
 from . import engine, forward_ad, grad_mode
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..array.companions import companions
+from ..array.tensor import Tensor, wrap
 from ..core.state import quiet
-from ..tensor import Tensor, wrap
 from . import engine, forward_ad
 from .function import Function
 

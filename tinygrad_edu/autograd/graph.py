@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import dtypes
+from ..array import dtypes
 from ..core.node import AccumulateGrad, Node, bump_version, gradient_edge
 from ..core.state import thread
 from ..core.tensor import NOT_COUNTED, Tensor, wrap

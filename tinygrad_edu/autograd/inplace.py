@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..array.refusals import BACKWARD_TWICE
 from ..core.node import Node, gradient_edge, sequence
 from ..core.state import thread
 from ..core.tensor import NOT_COUNTED, Tensor, View
-from ..refusals import BACKWARD_TWICE
 from .hooks import around, surround
 
 __all__ = ["CopySlices", "ViewInfo", "check_inplace", "make_view", "rebase_history", "view_index"]

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
+from ..array.refusals import BACKWARD_TWICE, modified, refuse_detached
 from ..core.node import AccumulateGrad, Node, grad_accumulator, gradient_edge, version_of
 from ..core.op import Op
 from ..core.plan import shadow
 from ..core.state import thread
 from ..core.tensor import NOT_COUNTED, Tensor, wrap
-from ..refusals import BACKWARD_TWICE, modified, refuse_detached
 from . import grad_mode
 from .hooks import surround
 

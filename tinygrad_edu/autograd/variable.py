@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..compat.absent import refuse_tensors_of_pytorch
+from ..array.absent import refuse_tensors_of_pytorch
 from ..core.state import everywhere
 from ..core.tensor import Tensor, bind
 from . import grad_mode

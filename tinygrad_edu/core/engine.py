@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ..promotion import sum_to_shape
-from ..refusals import refuse_misfit
+from ..array.promotion import sum_to_shape
+from ..array.refusals import refuse_misfit
 from .node import AccumulateGrad, Node
 from .state import everywhere, thread
 from .tensor import Tensor

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..refusals import MOVED_INTO_THE_GRAPH, REFUSED_UPDATE, refuse_other_shape
+from ..array.refusals import MOVED_INTO_THE_GRAPH, REFUSED_UPDATE, refuse_other_shape
 from .state import thread
 from .tensor import NOT_COUNTED, Tensor, wrap
 

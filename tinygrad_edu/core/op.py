@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..promotion import promoted, refuse_mismatch
+from ..array.promotion import promoted, refuse_mismatch
 from .node import Node
 from .plan import LEAF, TENSOR, WANTED, Plan
 from .state import everywhere, thread

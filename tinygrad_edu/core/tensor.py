@@ -1,6 +1,6 @@
 """The Tensor: an array, and what autograd keeps beside it.
 
-This is the lowest layer. The layers above give Tensor its methods: `tinygrad_edu/tensor.py` those of an array,
+This is the lowest layer. The layers above give Tensor its methods: `array/tensor.py` those of an array,
 `autograd` the hooks and `backward`, `ops` the operators and the mathematics.
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..refusals import REFUSED_IN_GRAPH
+from ..array.refusals import REFUSED_IN_GRAPH
 
 if TYPE_CHECKING:
     from ..declared import Declared
@@ -80,7 +80,7 @@ class Tensor(Declared):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        self._requires_grad = value  # `tinygrad_edu/tensor.py` asks first whether that can be
+        self._requires_grad = value  # `array/tensor.py` asks first whether that can be
 
     @property
     def is_leaf(self) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compat.later import later
+from ..seam.later import later
 from .batch import vmap
 from .derivatives import debug_unwrap, functionalize, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
 from .modules import functional_call, replace_all_batch_norm_modules_, stack_module_state
@@ -24,4 +24,4 @@ def _vmap(func: Any, in_dims: Any = 0, out_dims: Any = 0, allow_none_pass_throug
     return vmap(func, in_dims, out_dims)
 
 
-__getattr__ = later(__name__, {}, "It has grad, vjp, jvp, jacrev, jacfwd, hessian, vmap and functional_call.")
+__getattr__ = later(__name__, "It has grad, vjp, jvp, jacrev, jacfwd, hessian, vmap and functional_call.")

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import random
+from ..array.tensor import Tensor
 from ..ops import functions as F
-from ..tensor import Tensor
+from ..ops.creation import random
 from .trees import Function, filled, leaves, mapped
 
 __all__ = ["vmap"]

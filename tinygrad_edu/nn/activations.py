@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..array.tensor import Tensor
 from ..autograd.grad_mode import no_grad
 from ..ops import functions
-from ..tensor import Tensor
 from . import functional as F
 from .module import Module
 from .parameter import Parameter

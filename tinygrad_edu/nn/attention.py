@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ..array.tensor import Tensor, wrap
 from ..ops import functions
-from ..tensor import Tensor, wrap
 from . import functional as F
 from . import init
 from .layers import Linear, add_parameters

@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ..array.tensor import Tensor
 from ..autograd.function import Function
-from ..tensor import Tensor
 
 __all__ = ["BackwardHookFunction", "BackwardWatcher"]
 

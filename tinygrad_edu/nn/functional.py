@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 
-from ..compat.later import later
 from ..ops import functions, nn_functions
+from ..seam.later import later, names_of
 
-__all__ = sorted([*nn_functions, "sigmoid", "tanh"])
+__all__ = sorted([*nn_functions, *names_of("nn.functional"), "sigmoid", "tanh"])
 
 globals().update(nn_functions)
 sigmoid = functions["sigmoid"]
@@ -18,5 +18,7 @@ for _name in ("relu", "leaky_relu", "elu", "celu", "selu", "hardtanh", "threshol
         globals()[f"{_name}_"] = functools.partial(nn_functions[_name], inplace=True)
 
 __getattr__ = later(
-    __name__, {}, "You can write it as a custom Function: the docs show the way from a formula to a tested op."
+    __name__,
+    "You can write it as a custom Function: the docs show the way from a formula to a tested op.",
+    nn_functions,
 )

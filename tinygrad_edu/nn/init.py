@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import bfloat16s, complexes, dtypes
+from ..array import companions, dtypes
+from ..array.tensor import Tensor
 from ..autograd.grad_mode import no_grad
-from ..compat.later import later
 from ..core.node import bump_version
-from ..random import even_like, normal_like, source
-from ..tensor import Tensor
+from ..ops.creation.random import even_like, normal_like, source
+from ..seam.later import later
 
 __all__ = [
     "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "orthogonal_",
@@ -58,9 +58,9 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 def _refuse_unusual(tensor: Tensor, name: str) -> None:
     if tensor.is_complex():
-        complexes.refuse(name)
+        companions.refuse(name, "c")
     if tensor.dtype is dtypes.bfloat16:
-        bfloat16s.refuse(name)
+        companions.refuse(name, "V")
 
 
 def _fill(tensor: Tensor, array: Any) -> Tensor:
@@ -306,7 +306,7 @@ kaiming_uniform, kaiming_normal = _older("kaiming_uniform"), _older("kaiming_nor
 orthogonal, sparse = _older("orthogonal"), _older("sparse")
 
 
-__getattr__ = later(__name__, {}, "Fill the tensor with an in-place op under no_grad.")
+__getattr__ = later(__name__, "Fill the tensor with an in-place op under no_grad.")
 
 
 # Under the names that programs copy from PyTorch's own file.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..array.tensor import Tensor
 from ..autograd.grad_mode import no_grad
 from ..ops.creation.factories import zeros
 from ..ops.network.convolution import as_tuple
-from ..tensor import Tensor
 from . import functional as F
 from . import init
 from .module import Module

@@ -6,15 +6,15 @@ import inspect
 import warnings
 from typing import Any
 
+from ..array.tensor import Tensor
 from ..ops.network.loss import checked_reduction
-from ..tensor import Tensor
 from . import functional as F
 from .module import Module
 
 __all__ = [
-    "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CosineSimilarity", "CrossEntropyLoss", "GaussianNLLLoss",
-    "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss", "MarginRankingLoss", "NLLLoss", "PairwiseDistance",
-    "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss", "TripletMarginLoss",
+    "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "GaussianNLLLoss",
+    "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss", "MarginRankingLoss", "NLLLoss",
+    "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss",
 ]  # fmt: skip
 
 
@@ -84,9 +84,6 @@ KLDivLoss = _loss("KLDivLoss", "kl_div")
 SoftMarginLoss = _loss("SoftMarginLoss", "soft_margin_loss")
 MarginRankingLoss = _loss("MarginRankingLoss", "margin_ranking_loss")
 HingeEmbeddingLoss = _loss("HingeEmbeddingLoss", "hinge_embedding_loss")
-TripletMarginLoss = _loss("TripletMarginLoss", "triplet_margin_loss")
 CosineEmbeddingLoss = _loss("CosineEmbeddingLoss", "cosine_embedding_loss")
 GaussianNLLLoss = _loss("GaussianNLLLoss", "gaussian_nll_loss")
 PoissonNLLLoss = _loss("PoissonNLLLoss", "poisson_nll_loss")
-CosineSimilarity = _loss("CosineSimilarity", "cosine_similarity")
-PairwiseDistance = _loss("PairwiseDistance", "pairwise_distance")

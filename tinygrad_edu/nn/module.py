@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
+from ..array import absent, dtypes
+from ..array.tensor import Tensor, wrap
 from ..autograd.hooks import RemovableHandle, add_hook
-from ..compat import absent
 from ..ops.creation.copies import cast
 from ..ops.creation.methods import target_of
-from ..tensor import Tensor, wrap
+from ..seam.later import borrowed
 from .hooks import FLAGS, call_with_hooks, everywhere
 from .parameter import Buffer, Parameter, clear_gradient
 from .state import IncompatibleKeys, load, load_part
@@ -537,8 +537,7 @@ class Module:
 
     def _without_numbers(self) -> Module:
         """The module with tensors of the device "meta"."""
-        from ..compat.meta import to_meta
-
+        to_meta = borrowed("nn.module", "to_meta")
         for module in self.modules():
             for tensors in (module._parameters, module._buffers):
                 tensors.update({name: to_meta(t) for name, t in tensors.items() if t is not None})

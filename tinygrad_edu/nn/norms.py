@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
+from ..array import dtypes
+from ..array.tensor import Tensor
 from ..ops.creation.factories import ones, zeros
-from ..tensor import Tensor
 from . import functional as F
 from . import init
 from .layers import add_parameters

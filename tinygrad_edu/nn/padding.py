@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..array.tensor import Tensor
 from ..ops.network.convolution import as_tuple
-from ..tensor import Tensor
 from . import functional as F
 from .module import Module
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..compat.later import later
+from ..array import dtypes
+from ..array.tensor import Tensor, share_storage, wrap
 from ..core.state import thread
 from ..core.tensor import NOT_COUNTED
-from ..tensor import Tensor, share_storage, wrap
+from ..seam.later import later
 
 __all__ = ["Buffer", "Parameter", "clear_gradient"]
 
@@ -93,6 +93,4 @@ def clear_gradient(p: Tensor, set_to_none: bool) -> None:
     grad.zero_()
 
 
-__getattr__ = later(
-    __name__, {"UninitializedParameter": ".lazy"}, "It has Parameter, Buffer and UninitializedParameter."
-)
+__getattr__ = later(__name__, "It has Parameter, Buffer and UninitializedParameter.")

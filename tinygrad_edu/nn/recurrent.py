@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ..array.tensor import Tensor, wrap
 from ..ops import functions
 from ..ops.network import recurrent as ops
 from ..ops.shapes.joining import UnsafeSplit
 from ..overrides import overridable
-from ..tensor import Tensor, wrap
 from . import functional as F
 from . import init
 from .layers import add_parameters

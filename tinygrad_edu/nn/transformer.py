@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..array.tensor import Tensor
 from ..autograd.grad_mode import is_grad_enabled
 from ..ops.creation.factories import full
-from ..tensor import Tensor
 from . import functional as F
 from . import init
 from .attention import MultiheadAttention

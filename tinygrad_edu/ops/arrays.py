@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..promotion import ones
+from ..array.promotion import ones
 
 __all__ = [
     "add_rows",

@@ -9,25 +9,36 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, dtypes, overrides
+from .. import core, overrides
+from ..array import absent, dtypes
 from ..array.companions import GO_ON, asked
-from ..compat import absent
+from ..array.promotion import refuse_misfit
+from ..array.tensor import Tensor, wrap
+from ..array.tensor import bind as bind_to_tensor
 from ..core.state import everywhere, thread
 from ..overrides import overridable
-from ..promotion import refuse_misfit
-from ..tensor import Tensor, wrap
-from ..tensor import bind as bind_to_tensor
-from . import older
+from ..seam.later import bring
+from . import number_first as older
 from .creation.factories import write_out
 
 __all__ = ["fft_functions", "functions", "linalg_functions", "nn_functions", "operator", "public"]
 
+
 # The public functions by name: the contents of `tinygrad_edu`, `tinygrad_edu.linalg`, `tinygrad_edu.fft` and
 # `tinygrad_edu.nn.functional`.
-functions: dict[str, Callable[..., Any]] = {}
-linalg_functions: dict[str, Callable[..., Any]] = {}
-fft_functions: dict[str, Callable[..., Any]] = {}
-nn_functions: dict[str, Callable[..., Any]] = {}
+class _Functions(dict[str, Callable[..., Any]]):
+    """Functions by name. A function of `extra/` joins its table when somebody asks for it."""
+
+    def __init__(self, host: str) -> None:
+        self.host = host
+
+    def __missing__(self, name: str) -> Callable[..., Any]:
+        if not bring(self.host, name) or name not in self:
+            raise KeyError(name)
+        return self[name]
+
+
+functions, linalg_functions, fft_functions, nn_functions = map(_Functions, ("", "linalg", "fft", "nn.functional"))
 
 # The module in which pickle finds the functions of each table: it stores a function by its name.
 _HOMES = {

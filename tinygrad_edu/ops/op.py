@@ -33,6 +33,7 @@ import numpy as np
 
 from .. import core
 from ..array.companions import Companion, companions
+from ..array.refusals import BACKWARD_TWICE, modified, refuse_detached
 from ..autograd import forward_ad
 from ..autograd.anomaly_mode import remember_forward
 from ..autograd.hooks import surround
@@ -43,7 +44,6 @@ from ..core.node import gradient_edge
 from ..core.plan import ASIDE, FREED, INPUT, LEAF, NAMED, NUMBER, OUTPUT, SETTING, SIZES, TENSOR, WANTED, Plan
 from ..core.state import State, everywhere, quiet, thread
 from ..core.tensor import NOT_COUNTED, Tensor, wrap
-from ..refusals import BACKWARD_TWICE, modified, refuse_detached
 from .inplace import write
 from .operands import as_arrays
 from .tangents import elementwise, linear, push_tangents

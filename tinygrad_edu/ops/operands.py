@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..promotion import promoted, refuse_mismatch
-from ..tensor import Tensor
+from ..array import dtypes
+from ..array.promotion import promoted, refuse_mismatch
+from ..array.tensor import Tensor
 
 __all__ = ["as_arrays", "check_fits", "check_writable", "need_float", "need_tensor", "promoted", "refuse_mismatch"]
 

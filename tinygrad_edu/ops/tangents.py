@@ -6,9 +6,9 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
+from ..array.tensor import Tensor
 from ..autograd import forward_ad
 from ..core.op import Op
-from ..tensor import Tensor
 
 __all__ = ["elementwise", "linear", "push_tangents"]
 

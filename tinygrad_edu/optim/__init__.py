@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..compat.later import later
+from ..seam.later import later, names_of
 from . import lr_scheduler
 from .adagrad import Adagrad
 from .adam import Adam
@@ -11,12 +11,6 @@ from .optimizer import Optimizer
 from .rmsprop import RMSprop
 from .sgd import SGD
 
-# Names imported on first use, with their modules.
-_LATER = {
-    name: name.lower()
-    for name in ("ASGD", "Adadelta", "Adafactor", "Adamax", "LBFGS", "Muon", "NAdam", "RAdam", "Rprop", "swa_utils")
-}
+__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler", *names_of("optim")]
 
-__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler", *_LATER]
-
-__getattr__ = later(__name__, _LATER, "Write it as a custom Optimizer, starting from one that exists here.")
+__getattr__ = later(__name__, "Write it as a custom Optimizer, starting from one that exists here.")

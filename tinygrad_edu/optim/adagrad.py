@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import wrap
+from ..array.tensor import wrap
 from .optimizer import Optimizer, checked, counted, no_steps
 
 __all__ = ["Adagrad"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..bfloat16s import wide
+from ..array.dtypes import wide
 from .optimizer import Optimizer, checked, counted, no_steps, zeros_like
 
 __all__ = ["Adam"]

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import bfloat16s, complexes
+from ..array import companions
+from ..array.dtypes import addend, rounded, wide
+from ..array.tensor import Tensor, wrap
 from ..autograd import grad_mode
 from ..autograd.hooks import RemovableHandle, add_hook
-from ..bfloat16s import addend
-from ..compat.later import later
 from ..core.node import bump_version
 from ..nn.parameter import clear_gradient
-from ..tensor import Tensor, wrap
+from ..seam.later import later
 from .together import Together
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
@@ -165,7 +165,7 @@ class Optimizer:
             if not (p.is_leaf or p.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor: it is computed from others. Pass those instead.")
             if p.is_complex() and not self._accepts_complex:
-                complexes.refuse(type(self).__name__)
+                companions.refuse(type(self).__name__, "c")
             if id(p) in known:
                 raise ValueError("some parameters appear in more than one parameter group")
         if len({id(p) for p in group["params"]}) < len(params):
@@ -266,9 +266,9 @@ class Optimizer:
             return
         if kind == "V":
             if self._rounded is None:
-                bfloat16s.refuse(f"{type(self).__name__}.step")
+                companions.refuse(f"{type(self).__name__}.step", "V")
             # As in PyTorch it is computed in float32, and what is written in place is rounded.
-            grad = bfloat16s.wide(grad)
+            grad = wide(grad)
             group = {**group, **{name: addend(p, float(group[name])) for name in self._rounded}}
         if group.get("maximize"):
             grad = -grad
@@ -277,7 +277,7 @@ class Optimizer:
                 p *= 1 - float(group["lr"]) * group["weight_decay"]
             else:
                 grad = grad + addend(p, group["weight_decay"]) * p
-                grad = bfloat16s.rounded(grad) if p.dtype.kind == "V" else grad
+                grad = rounded(grad) if p.dtype.kind == "V" else grad
         self._update(p, grad, state, group)
 
     def _change_parts(self, p: np.ndarray, grad: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:
@@ -461,26 +461,4 @@ def _check_betas(betas: tuple[Any, Any]) -> None:
             raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
 
 
-_OF_OTHERS = [
-    "DeviceDict",
-    "DeviceDtypeDict",
-    "ParamsT",
-    "StateDict",
-    "_capturable_doc",
-    "_default_to_fused_or_foreach",
-    "_device_dtype_check_for_fused",
-    "_differentiable_doc",
-    "_disable_dynamo_if_unsupported",
-    "_foreach_doc",
-    "_fused_doc",
-    "_get_capturable_supported_devices",
-    "_get_scalar_dtype",
-    "_get_value",
-    "_maximize_doc",
-    "_params_doc",
-    "_stack_if_compiling",
-    "_to_scalar",
-    "_use_grad_for_differentiable",
-    "_view_as_real",
-]
-__getattr__ = later(__name__, dict.fromkeys(_OF_OTHERS, ".lower"), "It has Optimizer, and the hooks of all optimizers.")
+__getattr__ = later(__name__, "It has Optimizer, and the hooks of all optimizers.")

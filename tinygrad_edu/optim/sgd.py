@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..bfloat16s import addend
-from ..tensor import wrap
+from ..array.dtypes import addend
+from ..array.tensor import wrap
 from .optimizer import Optimizer, checked
 
 __all__ = ["SGD"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import Tensor, wrap
+from ..array.tensor import Tensor, wrap
 
 __all__ = ["Together"]
 

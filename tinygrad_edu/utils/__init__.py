@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from ..compat.later import later
+from ..seam.later import later
 from . import checkpoint, data, hooks
 
 __all__ = ["checkpoint", "data", "hooks"]
 
-__getattr__ = later(
-    __name__,
-    {"_pytree": "_pytree", "tensorboard": "tensorboard", "model_zoo": "model_zoo"},
-    "It has benchmark, checkpoint, data, hooks and tensorboard.",
-)
+__getattr__ = later(__name__, "It has benchmark, checkpoint, data, hooks and tensorboard.")

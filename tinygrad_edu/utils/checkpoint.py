@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from .. import autocasting
+from ..array import companions
+from ..array.tensor import Tensor
 from ..autograd import engine, grad_mode, graph_task
 from ..autograd.function import Function
-from ..compat.later import later
-from ..tensor import Tensor
+from ..seam.later import later
 from .recomputation import DETERMINISM_CHECKS, CheckpointError, Frame, Log
 
 __all__ = [
@@ -47,7 +47,7 @@ def noop_context_fn() -> Contexts:
 
 def _random() -> Any:
     """The module that holds the random state, if it is loaded."""
-    from .. import random
+    from ..ops.creation import random
 
     return random
 
@@ -126,7 +126,7 @@ def checkpoint(
         raise ValueError(f"determinism_check should be one of {list(DETERMINISM_CHECKS)}, but got {determinism_check}")
     forward_context, recompute_context = logs or context_fn()
     state = _random().get_rng_state() if preserve else None
-    precision = autocasting.as_now()
+    precision = companions.as_now()
     if not grad_mode.is_grad_enabled():
         return function(*args, **kwargs)
 
@@ -303,7 +303,7 @@ class CheckpointFunction(Function):
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.random_state = _random().get_rng_state() if preserve_rng_state else None
-        ctx.precision = autocasting.as_now()
+        ctx.precision = companions.as_now()
         ctx.others = [None if isinstance(a, Tensor) else a for a in args]
         ctx.tensor_indices = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.save_for_backward(*[args[i] for i in ctx.tensor_indices])
@@ -343,4 +343,4 @@ def set_device_states(devices: Any, states: Any, *, device_type: str | None = No
     """Nothing to do: see `get_device_states`."""
 
 
-__getattr__ = later(__name__, {}, "Programs do not use it, and it is not built here.")
+__getattr__ = later(__name__, "Programs do not use it, and it is not built here.")

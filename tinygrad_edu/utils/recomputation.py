@@ -13,10 +13,10 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from ..array.tensor import Tensor
 from ..autograd import grad_mode, graph_task
 from ..autograd.saved_tensor import SavedTensor, saved_tensors_hooks
 from ..overrides import FunctionMode
-from ..tensor import Tensor
 
 __all__ = ["DETERMINISM_CHECKS", "CheckpointError", "Frame", "Log"]
 

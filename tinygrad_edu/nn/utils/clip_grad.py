@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import bfloat16s, complexes
-from ...dtypes import real_of
-from ...tensor import Tensor, wrap
+from ...array import companions
+from ...array.dtypes import real_of, rounded
+from ...array.tensor import Tensor, wrap
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 
@@ -54,8 +54,8 @@ def get_total_norm(
     every = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     norm_type = float(norm_type)  # it may be the string "inf"
     norms = np.array([np.linalg.norm(t._data.reshape(-1), norm_type) for t in every] or [np.float64(0)])
-    if bfloat16s.holds(every):
-        norms = bfloat16s.rounded(norms.astype(np.float32))
+    if companions.holds("V", every):
+        norms = rounded(norms.astype(np.float32))
     total = norms.max() if norm_type == math.inf else np.linalg.norm(norms, norm_type)
     if error_if_nonfinite and not np.isfinite(total):
         raise RuntimeError(
@@ -76,10 +76,10 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, 
     tensor([0.6000, 0.8000])
     """
     factor = max_norm / (float(total_norm._data) + 1e-6)
-    if bfloat16s.holds([total_norm]):
+    if companions.holds("V", [total_norm]):
         # PyTorch divides by multiplying with the reciprocal, which is rounded.
-        total = bfloat16s.rounded(np.float32(float(total_norm._data)) + bfloat16s.rounded(np.float32(1e-6)))
-        factor = float(bfloat16s.rounded(bfloat16s.rounded(1 / bfloat16s.rounded(total)) * np.float32(max_norm)))
+        total = rounded(np.float32(float(total_norm._data)) + rounded(np.float32(1e-6)))
+        factor = float(rounded(rounded(1 / rounded(total)) * np.float32(max_norm)))
     for g in _gradients(parameters):
         if not factor >= 1:
             g._data *= g._data.dtype.type(factor)
@@ -113,9 +113,9 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: Any = None) ->
     tensor([1.0000, 0.4000])
     """
     found = list(_gradients(parameters))  # `parameters` may be read only once
-    if complexes.holds(found):
-        complexes.refuse("clip_grad_value_")
-    if bfloat16s.holds(found):
-        clip_value = float(bfloat16s.rounded(np.float32(clip_value)))
+    if companions.holds("c", found):
+        companions.refuse("clip_grad_value_", "c")
+    if companions.holds("V", found):
+        clip_value = float(rounded(np.float32(clip_value)))
     for g in found:
         np.clip(g._data, -clip_value, clip_value, out=g._data)

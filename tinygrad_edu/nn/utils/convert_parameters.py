@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ...array.tensor import Tensor, wrap
 from ...ops import functions
-from ...tensor import Tensor, wrap
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
 

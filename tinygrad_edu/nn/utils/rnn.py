@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...compat.later import later
+from ...array.tensor import Tensor, wrap
 from ...ops import functions, nn_functions
-from ...tensor import Tensor, wrap
+from ...seam.later import later
 
 __all__ = [
     "PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence", "unpack_sequence",
@@ -200,4 +200,4 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     return unpad_sequence(*pad_packed_sequence(packed_sequences, batch_first=True), batch_first=True)
 
 
-__getattr__ = later(__name__, {}, "Programs do not use it, and it is not built here.")
+__getattr__ = later(__name__, "Programs do not use it, and it is not built here.")

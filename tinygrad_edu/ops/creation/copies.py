@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ...array.tensor import Tensor, bind
 from ...overrides import overridable
-from ...tensor import Tensor, bind
 from ..binding import public
 from ..op import Op, linear
 from ..operands import check_writable

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
+from ...array import absent, dtypes
+from ...array.tensor import Tensor, as_array, bind, check_device, wrap
 from ...autograd import forward_ad
-from ...compat import absent
 from ...core.state import everywhere, thread
 from ...core.tensor import NOT_COUNTED
-from ...tensor import Tensor, as_array, bind, check_device, wrap
 
 __all__ = [
     "arange",

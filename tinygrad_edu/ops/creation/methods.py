@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
-from ...compat import absent
+from ...array import absent, dtypes
+from ...array.tensor import Tensor, bind, share_storage, wrap
 from ...overrides import overridable
-from ...tensor import Tensor, bind, share_storage, wrap
 from ..binding import functions
 from ..indexing.index import select
 from . import factories as creation

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ...tensor import Tensor, wrap
+from ...array.tensor import Tensor, wrap
 from ..arrays import add_slices, copied, flat_places
 from ..binding import public
 from ..op import Op, linear

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
+from ...array import dtypes
+from ...array.tensor import Tensor, bind, tensor_method, wrap
 from ...autograd.inplace import check_inplace
 from ...core.state import quiet, thread
 from ...overrides import overridable
-from ...tensor import Tensor, bind, tensor_method, wrap
 from ..arrays import copied, sum_at
 from ..binding import public
 from ..creation.copies import copy_, fill_, to_copy

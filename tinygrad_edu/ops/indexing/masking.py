@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
-from ...tensor import Tensor, bind, wrap
+from ...array import dtypes
+from ...array.tensor import Tensor, bind, wrap
 from ..arrays import choose, row_major
 from ..binding import functions, public
 from ..creation.factories import as_number, as_operand, finish

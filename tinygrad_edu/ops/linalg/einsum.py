@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ...autocasting import low
-from ...tensor import Tensor
+from ...array.companions import lowered
+from ...array.tensor import Tensor
 from ..binding import public
 from ..shapes.permute import permute
 from ..shapes.shape import axis_of, broadcast_to, reshape
@@ -199,7 +199,7 @@ def _contract(term_a, a, term_b, b, later, sizes):
     count = math.prod(sizes[x] for x in batch)
     inside = math.prod(sizes[x] for x in summed)
     wide, tall = math.prod(sizes[x] for x in rows), math.prod(sizes[x] for x in columns)
-    product = bmm(*low(reshape(a, (count, wide, inside)), reshape(b, (count, inside, tall))))
+    product = bmm(*lowered(reshape(a, (count, wide, inside)), reshape(b, (count, inside, tall))))
     term = batch + rows + columns
     return term, reshape(product, tuple(sizes[x] for x in term))
 

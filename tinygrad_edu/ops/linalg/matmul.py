@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
-from ...tensor import Tensor
+from ...array import dtypes
+from ...array.tensor import Tensor
 from ..binding import functions, linalg_functions, operator, public
 from ..creation.copies import contiguous_clone
 from ..op import Op

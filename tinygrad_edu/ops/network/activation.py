@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...tensor import Tensor
+from ...array.tensor import Tensor
 from ..arrays import choose, in_blocks
 from ..binding import functions, nn_functions, public
 from ..indexing.masking import where

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ...tensor import Tensor, wrap
+from ...array.tensor import Tensor, wrap
 from ..binding import functions, nn_functions, public
 from ..op import Op
 from ..pointwise.arithmetic import AddNumber, DivNumber, MulNumber

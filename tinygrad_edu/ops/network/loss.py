@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 
-from ...tensor import Tensor, wrap
+from ...array.tensor import Tensor, wrap
 from ..binding import functions, nn_functions, public
 from ..creation.copies import clone
 from ..creation.factories import full_like

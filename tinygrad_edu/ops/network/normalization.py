@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from ...promotion import ones, sum_over
-from ...tensor import Tensor, wrap
+from ...array.promotion import ones, sum_over
+from ...array.tensor import Tensor, wrap
 from ..arrays import by_channels, row_major
 from ..binding import functions, nn_functions, public
 from ..op import Op
@@ -463,7 +463,7 @@ def normalize(input: Tensor, p: float = 2.0, dim=1, eps: float = 1e-12) -> Tenso
 
 def _dropped(input, like, p, inplace):
     # The random numbers live in a module above the ops.
-    from ...random import chance
+    from ..creation.random import chance
 
     if input._data.dtype.kind not in "fV":
         raise RuntimeError(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...tensor import Tensor
+from ...array.tensor import Tensor
 from ..arrays import by_channels
 from ..binding import functions, nn_functions, public
 from ..indexing.gather import put_along, take_along

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...promotion import sum_over
+from ...array.promotion import sum_over
 from ..creation.factories import zeros_like
 from ..op import Op
 from ..pointwise.exponential import sigmoid

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...tensor import Tensor
+from ...array.tensor import Tensor
 from ..arrays import are_small, largest, sum_kept
 from ..binding import functions, nn_functions, public
 from ..op import Op, elementwise

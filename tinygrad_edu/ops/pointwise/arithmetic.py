@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...tensor import Tensor, wrap
+from ...array.tensor import Tensor, wrap
 from ..binding import operator, public
 from ..op import Op, elementwise, linear
 from ..operands import need_float, need_tensor, promoted, refuse_mismatch

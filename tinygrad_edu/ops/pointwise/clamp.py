@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ... import dtypes
-from ...tensor import Tensor
+from ...array import dtypes
+from ...array.tensor import Tensor
 from ..binding import public
 from ..creation.factories import as_number
 from ..indexing.masking import where

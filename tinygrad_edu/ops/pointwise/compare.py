@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
+from ...array import dtypes
+from ...array.tensor import Tensor, bind
 from ...overrides import overridable
-from ...tensor import Tensor, bind
 from ..binding import operator, public
 from ..creation.factories import zeros_like
 from ..op import Op, elementwise

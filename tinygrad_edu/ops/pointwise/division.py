@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
-from ...tensor import Tensor, bind
+from ...array import dtypes
+from ...array.tensor import Tensor, bind
 from ..binding import operator, public
 from ..creation.factories import zeros_like
 from ..op import Op, elementwise

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ...tensor import Tensor
+from ...array.tensor import Tensor
 from ..arrays import in_blocks
 from ..binding import public
 from ..op import elementwise

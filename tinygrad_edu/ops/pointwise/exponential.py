@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ...tensor import Tensor
+from ...array.tensor import Tensor
 from ..binding import public
 from ..indexing.masking import where
 from ..op import Op, elementwise

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
-from ...tensor import Tensor
+from ...array import dtypes
+from ...array.tensor import Tensor
 from ..binding import operator, public
 from ..creation.factories import zeros_like
 from ..indexing.masking import where

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...tensor import Tensor
+from ...array.tensor import Tensor
 from ..binding import public
 from ..creation.factories import zeros_like
 from ..op import Op, elementwise

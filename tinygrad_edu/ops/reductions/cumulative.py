@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...return_types import named
-from ...tensor import Tensor
+from ...array.return_types import named
+from ...array.tensor import Tensor
 from ..binding import public
 from ..indexing.masking import where
 from ..op import Op, linear

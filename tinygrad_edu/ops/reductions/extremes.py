@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...return_types import named
-from ...tensor import Tensor, wrap
+from ...array.return_types import named
+from ...array.tensor import Tensor, wrap
 from ..binding import public
 from ..indexing.gather import put_along, take_along
 from ..op import Op

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...tensor import Tensor
+from ...array.tensor import Tensor
 from ..binding import public
 from ..indexing.masking import where
 from ..op import Op

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
-from ...tensor import Tensor
-from ..binding import functions, linalg_functions, public
+from ...array import dtypes
+from ...array.tensor import Tensor
+from ..binding import linalg_functions, public
 from ..indexing.masking import where
 from ..op import Op
 from ..pointwise.arithmetic import abs
 from ..pointwise.powers import pow
-from ..pointwise.rounding import sgn, sign
+from ..pointwise.rounding import sign
 from .extremes import shares
 from .reduce import as_dims, normalized_dims, restore_dims, sum
 
@@ -63,33 +63,6 @@ class Norm(Op, name="NormBackward1"):
 
     def jvp(tangent, self, result, p, dim, keepdim):
         return VectorNorm.jvp(tangent, self, result, p, dim, keepdim)
-
-
-class VectorNormOfComplex(VectorNorm, name="LinalgVectorNormBackward0"):
-    """A norm of the absolute values: it changes only where a number moves outward."""
-
-    forward = VectorNorm.forward
-
-    def grad_self(grad, self, result, ord, dim, keepdim):
-        return VectorNorm.grad_self(grad, abs(self), result, ord, dim, keepdim) * sgn(self)
-
-    def jvp(tangent, self, result, ord, dim, keepdim):
-        outward = functions["real"](functions["conj"](sgn(self)) * tangent)
-        return VectorNorm.jvp(outward, abs(self), result, ord, dim, keepdim)
-
-
-class NormOfComplex(Norm, name="NormBackward1"):
-    forward = Norm.forward
-
-    def grad_self(grad, self, result, p, dim, keepdim):
-        return VectorNormOfComplex.grad_self(grad, self, result, p, dim, keepdim)
-
-    def jvp(tangent, self, result, p, dim, keepdim):
-        return VectorNormOfComplex.jvp(tangent, self, result, p, dim, keepdim)
-
-
-VectorNorm.of_complex = VectorNormOfComplex.of_complex = VectorNormOfComplex
-Norm.of_complex = NormOfComplex.of_complex = NormOfComplex
 
 
 class Dist(Op):

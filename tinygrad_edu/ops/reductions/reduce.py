@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
-from ... import dtypes
-from ...tensor import Tensor
+from ...array import dtypes
+from ...array.tensor import Tensor
 from ..binding import public
 from ..creation.factories import zeros_like
 from ..indexing.masking import where

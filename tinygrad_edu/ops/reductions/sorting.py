@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
-from ...return_types import named
-from ...tensor import Tensor
+from ...array import dtypes
+from ...array.return_types import named
+from ...array.tensor import Tensor
 from ..binding import public
 from ..creation.factories import finish
 from ..indexing.gather import put_along, take_along

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...tensor import Tensor
+from ...array.tensor import Tensor
 from ..binding import public
 from ..op import Op, linear
 from ..reductions.reduce import summed

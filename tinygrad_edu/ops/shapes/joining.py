@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ...array.tensor import Tensor, bind
 from ...overrides import overridable
-from ...tensor import Tensor, bind
 from ..arrays import by_channels, row_major
 from ..binding import nn_functions, public
 from ..op import Op, linear

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 
-from ...tensor import Tensor, bind
+from ...array.tensor import Tensor, bind
 from ..binding import public
 from ..op import Op, linear
 from .shape import as_sizes, axis_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...tensor import Tensor, wrap
+from ...array.tensor import Tensor, wrap
 from ..binding import public
 from ..creation.copies import contiguous_clone
 from ..indexing.gather import index_select

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from ...array.tensor import Tensor, bind, wrap
 from ...autograd import forward_ad
 from ...autograd.anomaly_mode import remember_forward
 from ...autograd.inplace import check_inplace
@@ -16,7 +17,6 @@ from ...autograd.variable import volatile
 from ...core.node import bump_version
 from ...core.state import thread
 from ...overrides import overridable
-from ...tensor import Tensor, bind, wrap
 from ..op import Op
 from ..tangents import push_tangents
 from .permute import T, Transpose, check_transposable

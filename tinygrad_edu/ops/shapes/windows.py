@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
+from ...array.tensor import Tensor, tensor_method
 from ...autograd.inplace import view_index
 from ...core.node import Node
-from ...tensor import Tensor, tensor_method
 from ..binding import public
 from ..indexing.index import accumulate_at
 from ..op import Op, linear

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...compat.later import later
+from ...seam.later import later
 from .dataloader import DataLoader, default_collate, default_convert
 from .dataset import (
     ChainDataset,
@@ -48,8 +48,4 @@ __all__ = [
     "random_split",
 ]
 
-__getattr__ = later(
-    __name__,
-    {"distributed": "distributed"},
-    "Write it as a custom Dataset or Sampler.",
-)
+__getattr__ = later(__name__, "Write it as a custom Dataset or Sampler.", homes={"distributed": "distributed"})

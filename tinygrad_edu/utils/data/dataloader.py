@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
+from ...array import dtypes
+from ...array.tensor import Tensor
 from ...ops import functions
 from ...ops.creation.factories import as_tensor, tensor
-from ...tensor import Tensor
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, SequentialSampler, drawn_seed
 from .worker import Worker

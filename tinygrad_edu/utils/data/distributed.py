@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...generator import Generator
+from ...array.generator import Generator
 from ...ops import functions
 from .sampler import Sampler
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import random
-from ...generator import Generator
-from ...tensor import wrap
+from ...array.generator import Generator
+from ...array.tensor import wrap
+from ...ops.creation import random
 
 __all__ = [
     "BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler",

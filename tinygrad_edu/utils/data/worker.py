@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ...generator import Generator
-from ...random import default_generator
+from ...array.generator import Generator
+from ...ops.creation.random import default_generator
 
 __all__ = ["Worker", "WorkerInfo", "get_worker_info"]
 

@@ -1,0 +1,444 @@
+"""The element types of a Tensor, and PyTorch's rules for mixing them.
+
+A `dtype` wraps a NumPy dtype under PyTorch's name. NumPy and PyTorch agree on the result type of two *arrays* of equal rank.
+They differ where a Python number, or a 0-d tensor, meets an array: in PyTorch it can change the *category* (bool, integer,
+floating point) of the result, but never the width within a category. `result_type` implements this rule.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Final
+
+import numpy as np
+
+from . import absent
+from .companions import meet
+
+__all__ = [
+    "bfloat16",
+    "bool_",
+    "complex64",
+    "complex128",
+    "dtype",
+    "finfo",
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "float16",
+    "float32",
+    "float64",
+    "get_default_dtype",
+    "iinfo",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "result_type",
+    "set_default_dtype",
+    "to_numpy_dtype",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
+
+
+class dtype:
+    """The element type of a Tensor: `float32`, `int64`, `bool`, …. Compare two with `is` or `==`.
+
+    >>> import tinygrad_edu as T
+    >>> T.zeros(1).dtype is T.float32, T.float32.itemsize
+    (True, 4)
+    """
+
+    __slots__ = ("is_floating_point", "itemsize", "legacy_name", "name", "numpy")
+
+    name: str
+    is_complex = False
+
+    def __init__(self, name: str, numpy: Any, legacy_name: str) -> None:
+        self.name = name
+        self.numpy = np.dtype(numpy)
+        self.itemsize = self.numpy.itemsize
+        self.is_floating_point = self.numpy.kind == "f"
+        # PyTorch's messages call a tensor of this type by its older name: torch.FloatTensor.
+        self.legacy_name = legacy_name
+
+    @property
+    def is_signed(self) -> bool:
+        """True for types that can hold negative numbers."""
+        return self.numpy.kind in "fi"
+
+    def to_complex(self) -> dtype:
+        """The complex type whose parts have this one's precision: complex64 for float32, complex128 for float64."""
+        return from_numpy_dtype(complex_of(self.numpy))
+
+    def to_real(self) -> dtype:
+        """The type of the real part of a complex type; any other is its own."""
+        return from_numpy_dtype(real_of(self.numpy)) if self.is_complex else self
+
+    def __repr__(self) -> str:
+        return f"tinygrad_edu.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name  # where users find it: `tinygrad_edu.bool`
+
+
+class _Named(dtype):
+    """A type that a program may mention, for example in a table of choices, but that no tensor can have."""
+
+    __slots__ = ("is_signed",)
+
+    def __init__(self, name: str, itemsize: int) -> None:
+        self.name, self.itemsize, self.legacy_name = name, itemsize, name
+        self.is_floating_point = self.is_signed = not name.startswith("uint")  # type: ignore[misc]
+
+    @property
+    def numpy(self) -> Any:  # type: ignore[override]
+        raise NotImplementedError(absent.sentence(self.name))
+
+
+class _Complex(dtype):
+    """A complex type. Whoever asks for its NumPy type is about to make a complex tensor: `on_complex` is told."""
+
+    __slots__ = ("_numpy",)
+
+    is_complex = True
+    is_signed = True  # type: ignore[assignment]
+
+    def __init__(self, name: str, numpy: Any, legacy_name: str) -> None:
+        self.name, self.legacy_name, self.is_floating_point = name, legacy_name, False
+        self._numpy = np.dtype(numpy)
+        self.itemsize = self._numpy.itemsize
+
+    @property
+    def numpy(self) -> np.dtype:  # type: ignore[override]
+        on_complex()
+        return self._numpy
+
+
+class _BFloat16(dtype):
+    """bfloat16, which NumPy has no type for: the package ml_dtypes brings one, and is loaded when somebody asks for it.
+
+    NumPy's `kind` of that type is "V". No other type of a tensor has that kind.
+    """
+
+    __slots__ = ("_numpy",)
+
+    is_signed = True  # type: ignore[assignment]
+
+    def __init__(self) -> None:
+        self.name, self.legacy_name, self.itemsize, self.is_floating_point = "bfloat16", "BFloat16", 2, True
+        self._numpy: Any = None
+
+    @property
+    def numpy(self) -> np.dtype:  # type: ignore[override]
+        if self._numpy is None:
+            try:
+                from ml_dtypes import bfloat16 as number
+            except ImportError:
+                raise NotImplementedError(
+                    "bfloat16 needs the package ml_dtypes, which is not installed: pip install 'tinygrad-edu[bfloat16]'. Or use "
+                    "float16, or run the program on PyTorch."
+                ) from None
+            self._numpy = np.dtype(number)
+            _BY_NUMPY[self._numpy] = self
+            meet("V")
+        return self._numpy  # type: ignore[no-any-return]
+
+
+def on_complex() -> None:
+    """Called before there is a complex tensor."""
+    meet("c")
+
+
+# --- bfloat16 in float32 ---------------------------------------------------------------------------------------------
+
+
+def wide(value: Any) -> Any:
+    """An array, or each in a tuple, in float32 if it holds bfloat16."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.astype(np.float32) if value.dtype.kind == "V" else value
+    return tuple([wide(v) for v in value]) if type(value) is tuple else value
+
+
+def narrow(value: Any) -> Any:
+    """An array of float32 rounded to bfloat16."""
+    if isinstance(value, np.ndarray | np.generic) and value.dtype == np.float32:
+        return np.asarray(value).astype(bfloat16.numpy)
+    return value
+
+
+def rounded(value: Any) -> Any:
+    """An array of float32 whose numbers are rounded to those of bfloat16."""
+    return wide(narrow(value))
+
+
+def addend(p: np.ndarray, number: float) -> float:
+    """The factor or summand `number` of a sum with `p`, which PyTorch rounds if `p` holds bfloat16."""
+    return float(rounded(np.float32(number))) if p.dtype.kind == "V" else number
+
+
+# --- the types -------------------------------------------------------------------------------------------------------
+
+
+float64: Final = dtype("float64", np.float64, "Double")
+float32: Final = dtype("float32", np.float32, "Float")
+float16: Final = dtype("float16", np.float16, "Half")
+int64: Final = dtype("int64", np.int64, "Long")
+int32: Final = dtype("int32", np.int32, "Int")
+int16: Final = dtype("int16", np.int16, "Short")
+int8: Final = dtype("int8", np.int8, "Char")
+uint8: Final = dtype("uint8", np.uint8, "Byte")
+bool_: Final = dtype("bool", np.bool_, "Bool")
+
+complex64: Final = _Complex("complex64", np.complex64, "ComplexFloat")
+complex128: Final = _Complex("complex128", np.complex128, "ComplexDouble")
+
+bfloat16: Final = _BFloat16()
+float8_e4m3fn: Final = _Named("float8_e4m3fn", 1)
+float8_e5m2: Final = _Named("float8_e5m2", 1)
+uint16: Final = _Named("uint16", 2)
+uint32: Final = _Named("uint32", 4)
+uint64: Final = _Named("uint64", 8)
+
+_BY_NUMPY: Final[dict[Any, dtype]] = {
+    t.numpy: t for t in (float64, float32, float16, int64, int32, int16, int8, uint8, bool_)
+}
+_BY_PYTHON: Final = {float: float64, int: int64, bool: bool_}
+_COMPLEX: Final = {t._numpy: t for t in (complex64, complex128)}
+
+_default = float32
+
+
+def get_default_dtype() -> dtype:
+    """The dtype of a tensor made from Python floats: `float32` unless `set_default_dtype` changed it.
+
+    >>> import tinygrad_edu as T
+    >>> T.get_default_dtype()
+    tinygrad_edu.float32
+    """
+    return _default
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Make `d` the dtype of tensors made from Python floats.
+
+    Raises:
+        TypeError: `d` is not a floating-point type.
+
+    >>> import tinygrad_edu as T
+    >>> T.set_default_dtype(T.float64)
+    >>> T.tensor(1.5).dtype
+    tinygrad_edu.float64
+    >>> T.set_default_dtype(T.float32)
+    """
+    global _default
+    if not isinstance(d, dtype) or not d.is_floating_point:
+        raise TypeError(
+            f"only floating-point types are supported as the default type, got {d!r}. Use float64, float32 or float16."
+        )
+    if d is bfloat16:
+        raise NotImplementedError(
+            "bfloat16 as the default dtype is not built here. Pass dtype=bfloat16 where a tensor is made."
+        )
+    _default = d if d.numpy else _default
+
+
+def from_numpy_dtype(d: np.dtype) -> dtype:
+    """The `dtype` of a NumPy array's elements. Raises a TypeError for types that no Tensor can hold."""
+    try:
+        return _BY_NUMPY[d]
+    except KeyError:
+        if d in _COMPLEX:
+            on_complex()
+            return _COMPLEX[d]
+        raise TypeError(
+            f"can't convert np.ndarray of type {d}. The only supported types are: float64, float32, float16, complex64, "
+            "complex128, int64, int32, int16, int8, uint8, and bool."
+        ) from None
+
+
+def complex_of(d: np.dtype) -> np.dtype:
+    """The complex type whose parts have the precision of `d`.
+
+    Raises:
+        NotImplementedError: that is half precision, for which NumPy has no complex type.
+    """
+    if d == np.float16:
+        raise NotImplementedError(absent.sentence("complex32"))
+    on_complex()
+    if d.kind == "V":
+        return complex64.numpy
+    return np.result_type(d if d.kind in "fc" else _default.numpy, np.complex64)
+
+
+def real_of(d: np.dtype) -> np.dtype:
+    """The type of the real part of a number of type `d`: `d` itself unless that is complex."""
+    return np.empty(0, d).real.dtype if d.kind == "c" else d
+
+
+# The dtypes of older names, such as "torch.FloatTensor"; `extra/compat/legacy.py` adds the classes of these names.
+LEGACY: dict[Any, dtype] = {
+    f"torch.{t.legacy_name}Tensor": t for t in (float64, float32, float16, int64, int32, int16, int8, uint8, bool_)
+}
+
+
+def to_numpy_dtype(d: Any) -> np.dtype:
+    """The NumPy dtype behind `d`: a `dtype`, or Python's float, int, bool or complex."""
+    if isinstance(d, dtype):
+        return d.numpy
+    if d in _BY_PYTHON:
+        return _BY_PYTHON[d].numpy
+    if d is complex:
+        return complex128.numpy
+    raise TypeError(
+        f"dtype must be a tinygrad_edu dtype such as tinygrad_edu.float32, got {d!r}"
+        + (f". {why}" if (why := absent.sentence(getattr(d, "__name__", str(d)))) else "")
+    )
+
+
+_CATEGORIES: Final = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3}
+
+
+def is_floating(d: np.dtype) -> bool:
+    """True for the types of real numbers that are not whole."""
+    return d.kind in "fV"
+
+
+def wider(a: np.dtype, b: np.dtype) -> np.dtype:
+    """NumPy's common type of two. NumPy knows none for bfloat16, which is as wide as float16 and holds other numbers."""
+    if a == b or "V" not in (a.kind, b.kind):
+        return np.promote_types(a, b)
+    other = b if a.kind == "V" else a
+    if other.kind not in "fc":
+        return bfloat16.numpy
+    return np.dtype(np.float32) if other == np.float16 else other
+
+
+def category(d: np.dtype) -> int:
+    """0 for booleans, 1 for integers, 2 for floating-point and 3 for complex numbers. A result is never written into a lower
+    category."""
+    return _CATEGORIES[d.kind]
+
+
+def number(x: Any) -> Any:
+    """A NumPy scalar as a Python number: PyTorch treats it as one, so its type does not widen a tensor's."""
+    return x if not isinstance(x, np.generic) else float(x) if isinstance(x, np.bool_) else x.item()
+
+
+def promote(operands: tuple[Any, ...] | list[Any]) -> np.dtype:
+    """The NumPy dtype in which PyTorch computes an op on arrays and Python numbers.
+
+    Arrays with dimensions decide. A 0-d array counts only if its category is higher than theirs, and a Python number only
+    if its category is higher than that of all arrays.
+    """
+    dimensioned: np.dtype | None = None
+    zero_dim: np.dtype | None = None
+    wrapped: np.dtype | None = None
+    for x in operands:
+        if x is None:
+            continue
+        if isinstance(x, np.ndarray | np.generic):
+            if x.ndim:
+                dimensioned = x.dtype if dimensioned is None else wider(dimensioned, x.dtype)
+            else:
+                zero_dim = x.dtype if zero_dim is None else wider(zero_dim, x.dtype)
+        else:
+            if isinstance(x, complex):
+                d = complex_of(_default.numpy)
+            else:
+                d = _BY_PYTHON[bool if isinstance(x, bool) else int if isinstance(x, int) else float].numpy
+            if d.kind == "f":
+                d = _default.numpy
+            wrapped = d if wrapped is None else np.promote_types(wrapped, d)
+    result: np.dtype | None = None
+    for candidate in (dimensioned, zero_dim, wrapped):
+        if candidate is not None and (result is None or category(candidate) > category(result)):
+            result = candidate
+    if result is None:
+        raise TypeError("an op needs at least one tensor or number")
+    # NumPy widens float16 with int32 to float64; PyTorch never lets an integer widen a float.
+    return _float_only(operands, result) if result.kind in "fcV" else result
+
+
+def _float_only(operands: tuple[Any, ...] | list[Any], result: np.dtype) -> np.dtype:
+    """Promote only the floating-point and complex operands of the rank that decides."""
+    for rank in (lambda x: x.ndim > 0, lambda x: x.ndim == 0):
+        floats = [
+            x.dtype for x in operands if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "fcV" and rank(x)
+        ]
+        if floats:
+            widest = functools.reduce(wider, floats)
+            result = complex_of(widest) if result.kind == "c" else widest
+            break
+    if result.kind == "c":
+        on_complex()
+    return result
+
+
+def common(kinds: list[Any]) -> np.dtype:
+    """The dtype of a list whose elements have these Python or NumPy types. The highest category decides."""
+    each = [_BY_PYTHON[kind].numpy if kind in _BY_PYTHON else np.dtype(kind) for kind in kinds]
+    each = [_default.numpy if kind is float else d for kind, d in zip(kinds, each, strict=True)]
+    each = [complex_of(_default.numpy) if kind is complex else d for kind, d in zip(kinds, each, strict=True)]
+    highest = max(map(category, each))
+    if highest == 3:
+        on_complex()
+    return functools.reduce(wider, [d for d in each if category(d) == highest])
+
+
+def result_type(tensor1: Any, tensor2: Any) -> dtype:
+    """The dtype of an op's result on two tensors or numbers, by PyTorch's rules.
+
+    >>> import tinygrad_edu as T
+    >>> T.result_type(T.tensor([1, 2]), 0.5)
+    tinygrad_edu.float32
+    """
+    operands = [getattr(t, "_data", t) for t in (tensor1, tensor2)]
+    if not any(isinstance(x, np.ndarray | np.generic) for x in operands):
+        return from_numpy_dtype(common([type(x) for x in operands]))
+    return from_numpy_dtype(promote(operands))
+
+
+class finfo:
+    """Machine limits of a floating-point type: `bits`, `eps`, `max`, `min`, `tiny`, `smallest_normal`, `resolution`.
+
+    >>> import tinygrad_edu as T
+    >>> T.finfo(T.float32).eps
+    1.1920928955078125e-07
+    """
+
+    def __init__(self, type: dtype | None = None) -> None:
+        self.dtype = (type or _default).name
+        if type is bfloat16:
+            self.bits, self.eps, self.resolution = 16, 0.0078125, 0.01
+            self.max, self.tiny = 3.3895313892515355e38, 1.1754943508222875e-38
+            self.min, self.smallest_normal = -self.max, self.tiny
+            return
+        info = np.finfo((type or _default).numpy)
+        self.bits = int(info.bits)
+        self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
+        self.tiny = self.smallest_normal = float(info.tiny)
+        self.resolution = float(info.resolution)
+
+    def __repr__(self) -> str:
+        names = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+        return f"finfo({', '.join(f'{name}={getattr(self, name):g}' for name in names)}, dtype={self.dtype})"
+
+
+class iinfo:
+    """Limits of an integer type: `bits`, `max`, `min`.
+
+    >>> import tinygrad_edu as T
+    >>> T.iinfo(T.int8).max
+    127
+    """
+
+    def __init__(self, type: dtype) -> None:
+        info = np.iinfo(type.numpy)
+        self.dtype = type.name
+        self.bits, self.max, self.min = int(info.bits), int(info.max), int(info.min)
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

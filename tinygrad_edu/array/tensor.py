@@ -1,0 +1,788 @@
+"""A Tensor as an array and as a leaf: its shape and elements, `data`, `grad`, `requires_grad_`, and copies.
+
+The class itself, and what autograd keeps in it, is in `core/tensor.py`.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+import warnings
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ..core.state import quiet, thread
+from ..core.tensor import NOT_COUNTED, Tensor, bind, tensor_method, wrap
+from ..seam.later import borrowed
+from . import dtypes
+from .absent import met, refuse_tensors_of_pytorch
+from .dtypes import dtype
+
+__all__ = ["Size", "Tensor", "as_array", "bind", "check_device", "device", "tensor_method", "wrap"]
+
+
+class Size(tuple):
+    """The shape of a Tensor: a tuple of ints that knows its number of elements.
+
+    >>> import tinygrad_edu as T
+    >>> shape = T.zeros(2, 3).shape
+    >>> shape, shape.numel()
+    (tinygrad_edu.Size([2, 3]), 6)
+    """
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The product of the sizes."""
+        n = 1
+        for size in self:
+            n *= size
+        return n
+
+    def __getitem__(self, index: Any) -> Any:
+        item = tuple.__getitem__(self, index)
+        return Size(item) if isinstance(index, slice) else item
+
+    def __add__(self, other: Any) -> Size:
+        if not isinstance(other, tuple):
+            raise TypeError(
+                f"can only concatenate tuple (not {type(other).__name__}) to torch.Size: write tuple(…) around it"
+            )
+        return Size(tuple.__add__(self, other))
+
+    def __radd__(self, other: Any) -> Any:
+        return Size((*other, *self)) if isinstance(other, tuple) else NotImplemented
+
+    def __repr__(self) -> str:
+        return f"tinygrad_edu.Size({list(self)})"
+
+
+# The types of devices that PyTorch knows.
+_DEVICES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
+            "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone")  # fmt: skip
+
+
+class device:
+    """Where a Tensor lives: always `device("cpu")`. Others can be named and compared, as in PyTorch, but not used.
+
+    >>> import tinygrad_edu as T
+    >>> T.zeros(1).device, T.zeros(1).device == T.device("cpu")
+    (device(type='cpu'), True)
+    """
+
+    __slots__ = ("index", "type")
+
+    def __init__(self, type: Any, index: int | None = None) -> None:
+        name, _, number = str(type).partition(":")
+        if isinstance(type, int):
+            _refuse(type)
+        if name not in _DEVICES:
+            raise RuntimeError(
+                f"Expected one of {', '.join(_DEVICES)} device type at start of device string: {name}. Use 'cpu'."
+            )
+        self.type = name
+        self.index = int(number) if number else index
+
+    def __repr__(self) -> str:
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type={self.type!r}{index})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __enter__(self) -> device:
+        # New tensors are always made on the CPU, inside `with` and outside.
+        check_device(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+
+CPU = device("cpu")
+
+
+def _refuse(where: Any) -> NoReturn:
+    raise NotImplementedError(
+        f"tinygrad_edu computes only on the CPU, so the device {str(where)!r} is not available. Leave the device out, or run "
+        "the same program on PyTorch."
+    )
+
+
+def check_device(where: Any) -> None:
+    """Refuse every device but the CPU.
+
+    Raises:
+        NotImplementedError: the device is not the CPU.
+    """
+    if where is not None and (where if isinstance(where, device) else device(where)).type != "cpu":
+        _refuse(where)
+
+
+class _Array(Tensor):
+    """The methods of a Tensor as an array and as a leaf of the graph. They are copied to `Tensor` below."""
+
+    def __new__(cls, *data: Any, device: Any = None) -> Any:
+        # The legacy constructor: Tensor([1., 2.]) copies data, Tensor(2, 3) allocates a shape. It is not in __init__,
+        # because a subclass may replace that.
+        if len(data) == 1 and isinstance(data[0], Tensor):
+            # The new tensor shares that tensor's memory and dtype, and stays in its graph.
+            new = data[0][...]
+            new.__class__ = cls
+            return new
+        new = object.__new__(cls)
+        kind = dtypes.get_default_dtype()
+        if len(data) == 1 and isinstance(data[0], float):
+            raise TypeError(
+                "new(): data must be a sequence (got float): Tensor([1.5]) holds the number, and so does tensor(1.5)."
+            )
+        if len(data) == 1 and not isinstance(data[0], int | np.integer | Size):
+            new._data = np.array(as_array(data[0]), dtype=kind.numpy)
+        elif all(isinstance(n, int | np.integer) for n in data) or isinstance(data[0], Size):
+            new._data = np.zeros(
+                data if not data or isinstance(data[0], int | np.integer) else data[0], dtype=kind.numpy
+            )
+            if not data:
+                new._data = new._data.reshape(-1)[:0]
+        else:
+            raise TypeError(
+                f"new() received an invalid combination of arguments - got ({', '.join(type(x).__name__ for x in data)}): a "
+                "Tensor is made from data, or from the sizes of its shape. A subclass with more arguments must define __new__."
+            )
+        if thread.state.inference:
+            new._counter = NOT_COUNTED
+        return new
+
+    def __init__(self, *data: Any, device: Any = None) -> None:
+        pass
+
+    @staticmethod
+    def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
+        """An instance of `cls` that shares the memory of `data`, outside the graph."""
+        new = object.__new__(cls)
+        share_storage(new, data)
+        return new.requires_grad_(require_grad)
+
+    # --- the array -----------------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        """The size of each dimension."""
+        return Size(self._data.shape)
+
+    @property
+    def dtype(self) -> dtype:
+        """The type of the elements."""
+        return dtypes.from_numpy_dtype(self._data.dtype)
+
+    @property
+    def device(self) -> device:
+        """Always `device("cpu")`."""
+        return CPU
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self._data.ndim
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return self._data.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self._data.nbytes
+
+    is_cpu = True
+    is_cuda = False
+    is_sparse = False
+    is_quantized = False
+    is_meta = False
+
+    def get_device(self) -> int:
+        """The number of the device: -1, as for every CPU tensor in PyTorch."""
+        return -1
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self._data.ndim
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the size of one dimension.
+
+        >>> import tinygrad_edu as T
+        >>> T.zeros(2, 3).size(), T.zeros(2, 3).size(1)
+        (tinygrad_edu.Size([2, 3]), 3)
+        """
+        if dim is None:
+            return self.shape
+        try:
+            return self._data.shape[dim]
+        except IndexError:
+            n = max(self._data.ndim, 1)
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})"
+            ) from None
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self._data.size
+
+    nelement = numel
+
+    def element_size(self) -> int:
+        """Bytes per element."""
+        return self._data.itemsize
+
+    def stride(self, dim: int | None = None) -> Any:
+        """How many elements to move in memory to reach the next one along each dimension (or along `dim`).
+
+        >>> import tinygrad_edu as T
+        >>> T.zeros(2, 3).stride(), T.zeros(2, 3).t().stride()
+        ((3, 1), (1, 3))
+        """
+        strides = tuple(s // self._data.itemsize for s in self._data.strides)
+        return strides if dim is None else strides[dim]
+
+    def storage_offset(self) -> int:
+        """The position in the storage, in elements, where this tensor begins."""
+        owner = self._view.base._data if self._view is not None else self._data
+        return (self._data.ctypes.data - owner.ctypes.data) // self._data.itemsize
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return self._data.ctypes.data
+
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        """True if the elements lie in memory in row-major order, or in channels-last order if that format is given.
+
+        >>> import tinygrad_edu as T
+        >>> T.zeros(2, 3).t().is_contiguous()
+        False
+        """
+        array = self._data
+        if memory_format == "channels_last" and array.ndim == 4:
+            array = array.transpose(0, 2, 3, 1)
+        return array.flags.c_contiguous
+
+    def is_floating_point(self) -> bool:
+        """True for float64, float32, float16 and bfloat16."""
+        return self._data.dtype.kind in "fV"
+
+    def is_complex(self) -> bool:
+        """True for complex64 and complex128."""
+        return self._data.dtype.kind == "c"
+
+    def item(self) -> Any:
+        """The tensor's only element, as a Python number.
+
+        Raises:
+            RuntimeError: the tensor does not have exactly one element.
+
+        >>> import tinygrad_edu as T
+        >>> T.tensor([2.0, 3.0]).sum().item()
+        5.0
+        """
+        if self._data.size != 1:
+            raise RuntimeError(
+                f"a Tensor with {self._data.size} elements cannot be converted to Scalar. Reduce it first, for instance "
+                "with .sum() or .mean(), or use .tolist()."
+            )
+        return self._data.item()
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers (a number for a 0-d tensor).
+
+        >>> import tinygrad_edu as T
+        >>> T.tensor([[1, 2], [3, 4]]).tolist()
+        [[1, 2], [3, 4]]
+        """
+        return self._data.tolist()
+
+    def numpy(self, *, force: bool = False) -> np.ndarray:
+        """The data as a NumPy array that shares the tensor's memory.
+
+        Raises:
+            RuntimeError: the tensor requires grad: autograd could not see writes to the array.
+
+        >>> import tinygrad_edu as T
+        >>> w = T.ones(2, requires_grad=True)
+        >>> w.detach().numpy()
+        array([1., 1.], dtype=float32)
+        """
+        if not force and self.requires_grad and thread.state.grad_enabled:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead: the array is "
+                "outside the graph, and detach() says that you mean it."
+            )
+        if self._data.dtype.kind == "V":
+            raise TypeError("Got unsupported ScalarType BFloat16. Convert first, as in t.float().numpy().")
+        return self._data
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def __array_wrap__(self, array: np.ndarray, context: Any = None, return_scalar: bool = False) -> Tensor:
+        # A NumPy function on a Tensor returns a Tensor again.
+        return wrap(np.asarray(array))
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        # PyTorch calls this when one of its own functions receives our tensor. See extra/compat/subclasses.py.
+        raise TypeError(met("tinygrad_edu", "torch"))
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        # A program's own subclass is preserved by functions, and may override them. Ours are not.
+        super(Tensor, cls).__init_subclass__(**settings)
+        if not cls.__module__.startswith("tinygrad_edu."):
+            borrowed("array.tensor", "follow")(cls)
+
+    # A NumPy array on the left of an operator leaves the work to the Tensor on the right.
+    __array_priority__ = 1000
+
+    def __len__(self) -> int:
+        if self._data.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return self._data.shape[0]
+
+    def __bool__(self) -> bool:
+        if self._data.size != 1:
+            what = "no values" if self._data.size == 0 else "more than one value"
+            raise RuntimeError(
+                f"Boolean value of Tensor with {what} is ambiguous. Use .any() or .all(), or compare a single element."
+            )
+        return bool(self._data.item())
+
+    def __float__(self) -> float:
+        if self.requires_grad:
+            warn_of_number()
+        return float(self._real_item("double"))
+
+    def __int__(self) -> int:
+        return int(self._real_item("int64_t"))
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def _real_item(self, kind: str) -> Any:
+        value = self.item()
+        if isinstance(value, complex):
+            if value.imag:
+                raise RuntimeError(
+                    f"value cannot be converted to type {kind} without overflow: it has an imaginary part. Use z.real or z.abs()."
+                )
+            return value.real
+        return value
+
+    def __index__(self) -> int:
+        if self._data.dtype.kind not in "iub" or self._data.size != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self._data.item())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if self._data.ndim == 0 else object.__format__(self, spec)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    # --- autograd ------------------------------------------------------------------------------------------------
+
+    @property
+    def data(self) -> Tensor:
+        """The same storage as a tensor outside the graph, with its own version counter.
+
+        Autograd's checks do not see writes to it. Prefer `detach()`: they do see writes to that.
+        """
+        out: Tensor = wrap(self._data)
+        if self._counter is NOT_COUNTED:
+            out._counter = NOT_COUNTED
+        return out
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        refuse_tensors_of_pytorch((value,))
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if value._data.dtype != self._data.dtype:
+            if self._requires_grad and value._data.dtype.kind not in "fcV":
+                raise RuntimeError(
+                    "data set to a tensor that requires gradients must be floating point or complex dtype, and this would be "
+                    f"{value.dtype}. Gradients need numbers that can change a little."
+                )
+            # From now on this leaf's gradient has another shape or dtype.
+            self._accumulator = None
+        self._data = value._data
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
+
+    @Tensor.requires_grad.setter  # type: ignore[attr-defined]
+    def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
+        self.requires_grad_(value)
+
+    @requires_grad.deleter  # type: ignore[no-redef]
+    def requires_grad(self) -> None:
+        raise RuntimeError("requires_grad must be a bool. Set it to False instead of deleting it.")
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Turn on (or off) gradients for this leaf, in place. Returns the tensor.
+
+        Raises:
+            RuntimeError: the tensor is not a leaf, or holds integers or booleans.
+
+        >>> import tinygrad_edu as T
+        >>> w = T.zeros(2).requires_grad_()
+        >>> w.requires_grad, w.is_leaf
+        (True, True)
+        """
+        if self._grad_fn is not None:
+            if requires_grad:
+                return self
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            )
+        if not isinstance(requires_grad, bool):
+            kind = type(requires_grad).__name__
+            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}")
+        if requires_grad and self._data.dtype.kind not in "fcV":
+            raise RuntimeError(
+                f"only Tensors of floating point dtype can require gradients, and this one holds {self.dtype}. Gradients "
+                "need real numbers: make it float, as in tensor([1., 2.]) or t.float()."
+            )
+        if requires_grad and self.is_inference() and not self._requires_grad and not thread.state.inference:
+            raise RuntimeError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. Clone it first: "
+                "the clone is an ordinary tensor."
+            )
+        self._requires_grad = requires_grad
+        return self
+
+    @property
+    def retains_grad(self) -> bool:
+        """True if `retain_grad()` was called on this intermediate result."""
+        return self._retains_grad
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient accumulated here, or None before the first one arrives."""
+        if self._grad is None and self._grad_fn is not None and not self._retains_grad:
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't "
+                "be populated during autograd.backward(). If you indeed want the .grad field to be populated for a "
+                "non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by "
+                "mistake, make sure you access the leaf Tensor instead.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            refuse_tensors_of_pytorch((value,))
+            if not isinstance(value, Tensor):
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value)}")
+            if value is self:
+                raise RuntimeError("can't assign Variable as its own grad")
+            if value._data.shape != self._data.shape:
+                raise RuntimeError(
+                    f"attempting to assign a gradient of size '{list(value._data.shape)}' to a tensor of size "
+                    f"'{list(self._data.shape)}'. A gradient has the shape of its tensor."
+                )
+            expected = self._dtype_of_gradients()
+            if expected is not None and value._data.dtype != expected:
+                raise RuntimeError(
+                    f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with grad_dtype "
+                    f"'{dtypes.from_numpy_dtype(expected)}'. The gradient must match the tensor's grad_dtype, which is its "
+                    "dtype if it was not set."
+                )
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    def _dtype_of_gradients(self) -> np.dtype | None:
+        return self._data.dtype if self._grad_dtype is ... else self._grad_dtype
+
+    @property
+    def grad_dtype(self) -> Any:
+        """The dtype that gradients of this leaf are converted to: its own by default; None leaves them as they arrive.
+
+        Raises:
+            RuntimeError: the tensor is not a leaf, or already has a `.grad` of another dtype when you set this.
+        """
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+        kind = self._dtype_of_gradients()
+        return None if kind is None else dtypes.from_numpy_dtype(kind)
+
+    @grad_dtype.setter
+    def grad_dtype(self, value: Any) -> None:
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+        if value is not None and not isinstance(value, dtypes.dtype):
+            raise RuntimeError(f"grad_dtype must be a tinygrad_edu.dtype or None, but got {type(value).__name__}")
+        kind = None if value is None else value.numpy
+        if value is not None and self._grad is not None and self._grad._data.dtype != kind:
+            raise RuntimeError(
+                f"Cannot set grad_dtype to '{value.legacy_name}' because there is already a gradient with dtype "
+                f"'{self._grad.dtype}'. Set .grad to None first."
+            )
+        self._grad_dtype = kind
+        # Nodes that already exist convert their gradients to it as well.
+        accumulator = self._accumulator() if self._accumulator is not None else None
+        if accumulator is not None:
+            accumulator.expect(kind)
+
+    @property
+    def _version(self) -> int:
+        """The number of in-place writes to this tensor's storage, through any view."""
+        if self.is_inference():
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return self._counter[0] if self._counter is not None else 0
+
+    @property
+    def _base(self) -> Tensor | None:
+        """The tensor whose storage this view shares; None if it is not a view."""
+        return self._view.base if self._view is not None else None
+
+    def _is_view(self) -> bool:
+        """True if this tensor is a differentiable view of another."""
+        return self._view is not None
+
+    def is_inference(self) -> bool:
+        """True if the tensor was made in inference mode."""
+        return self._counter is NOT_COUNTED
+
+    def is_shared(self) -> bool:
+        """Always False: processes share no tensors here."""
+        return False
+
+    def cpu(self) -> Tensor:
+        """The tensor itself, which is already on the CPU."""
+        return self
+
+    def cuda(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Refused: tinygrad_edu computes only on the CPU."""
+        _refuse("cuda")
+        return self
+
+    # --- copies --------------------------------------------------------------------------------------------------
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
+                "Copy t.detach() instead, or t.clone() to stay in the graph."
+            )
+        if id(self) in memo:
+            return memo[id(self)]
+        new = object.__new__(type(self))
+        memo[id(self)] = new
+        new._data = _copied_storage(self._data, memo)
+        new._requires_grad = self.requires_grad
+        if self._grad is not None:
+            new._grad = self._grad.__deepcopy__(memo)
+        new.__dict__.update(copy.deepcopy(_user_attributes(self), memo))
+        return new
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # The graph cannot be pickled: a computed tensor comes back as a leaf, as in PyTorch.
+        for hook in (self._hooks or {}).values():
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized. Register it again on the tensor that you load.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return _rebuild, (type(self), self._data, self.requires_grad, _user_attributes(self))
+
+
+def share_storage(out: Tensor, source: Tensor) -> None:
+    """Let `out` show the storage of `source`, outside its graph. A write to one is counted by both, so that backward notices."""
+    out._data = source._data
+    if source._counter is None:
+        source._counter = [0]
+    out._counter = source._counter
+
+
+def _user_attributes(t: Tensor) -> dict[str, Any]:
+    return {k: v for k, v in t.__dict__.items() if k not in _OWN_ATTRIBUTES}
+
+
+def _copied_storage(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
+    """A copy of `array`. Within one deepcopy, arrays that share memory become copies that share memory."""
+    owner = array
+    # A complex view of real numbers, or the other way round, is copied by itself.
+    while isinstance(owner.base, np.ndarray) and owner.base.dtype == array.dtype:
+        owner = owner.base
+    if not array.size or not (owner.flags.c_contiguous or owner.flags.f_contiguous):
+        return array.copy()
+    shared: Any = memo
+    key = ("memory of", id(owner))
+    if key not in shared:
+        # Keep a reference to the owner, so that no other object gets its id during the copy.
+        shared[key] = owner, owner.ravel(order="K").copy()
+    flat = shared[key][1]
+    offset = (array.ctypes.data - owner.ctypes.data) // owner.itemsize
+    return np.lib.stride_tricks.as_strided(flat[offset:], array.shape, array.strides)
+
+
+def _rebuild(cls: type, data: np.ndarray, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
+    out: Any = object.__new__(cls)
+    out._data = data
+    out._requires_grad = requires_grad
+    out.__dict__.update(attributes)
+    return out
+
+
+_OWN_ATTRIBUTES = frozenset(Tensor.__annotations__)
+
+for _name, _attribute in vars(_Array).items():
+    if _name not in ("__doc__", "__module__"):
+        if inspect.isfunction(_attribute):
+            _attribute.__qualname__ = f"Tensor.{_name}"
+        bind(_name, _attribute)
+
+
+def as_array(data: Any, dtype: np.dtype | None = None) -> np.ndarray:
+    """The array for `tensor(data)`, in `dtype` if one is given; otherwise Python floats get the default dtype."""
+    if dtype is not None:
+        # Convert the numbers directly: going through the default dtype would round them first.
+        array = _array_of(data)
+        return array if array.dtype == dtype else quiet(array.astype, dtype)
+    if isinstance(data, Tensor):
+        return data._data
+    if isinstance(data, np.ndarray | np.generic):
+        array = np.asarray(data)
+        dtypes.from_numpy_dtype(array.dtype)
+        return array
+    kinds: set[Any] = set()
+    array = _array_of(data, kinds)
+    kind = dtypes.common([*kinds]) if kinds and array.size else array.dtype
+    if not array.size or (kind.kind == "f" and not kinds - {int, float, bool}):
+        kind = dtypes.get_default_dtype().numpy
+    return array if array.dtype == kind else quiet(array.astype, kind)
+
+
+def _array_of(data: Any, kinds: set[Any] | None = None) -> np.ndarray:
+    """An array of numbers or booleans, in the dtype that NumPy chooses; adds the types of its elements to `kinds`."""
+    if isinstance(data, Tensor):
+        return data._data
+    try:
+        array = np.asarray(_unwrapped(data, set() if kinds is None else kinds))
+    except _NotOneElement as error:
+        raise error.reason from None
+    except ValueError as error:
+        raise _ragged(data, error) from None
+    if array.dtype == np.uint64 or (isinstance(_first(data), int) and array.dtype.kind == "O"):
+        raise ValueError("Overflow when unpacking long long: an integer does not fit into int64.")
+    if array.dtype.kind not in "fiubcV" or array.dtype.names:
+        name, hint = type(_first(data)).__name__, "A tensor holds numbers or booleans, in nested lists of equal length."
+        if name == "str":
+            raise TypeError(f"new(): invalid data type {name!r}. {hint}")
+        raise RuntimeError(f"Could not infer dtype of {name}. {hint}")
+    return array
+
+
+class _NotOneElement(Exception):
+    """A tensor of several elements was used as a number."""
+
+    def __init__(self, data: np.ndarray) -> None:
+        whole = data.dtype.kind not in "fV"
+        what = "only integer tensors of a single element can be converted to an index"
+        hint = "a list of longer tensors is made a tensor by stack(…)"
+        self.reason: Exception = (
+            TypeError(f"{what}: {hint}.")
+            if whole
+            else ValueError(f"only one element tensors can be converted to Python scalars: {hint}.")
+        )
+
+
+def _unwrapped(data: Any, kinds: set[Any]) -> Any:
+    """Nested lists, with one-element tensors replaced by numbers. The types of the numbers, and the dtypes of tensors and
+    arrays, are added to `kinds`. The recursion is as deep as the tensor's rank."""
+    if isinstance(data, list | tuple | range):
+        if data and isinstance(data[0], np.ndarray):
+            warnings.warn(
+                "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a "
+                "single numpy.ndarray with numpy.array() before converting to a tensor.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return [_unwrapped(item, kinds) for item in data]
+    if isinstance(data, Tensor):
+        if data._data.size != 1:
+            raise _NotOneElement(data._data)
+        if data.requires_grad:
+            warn_of_number()
+        kinds.add(data._data.dtype)
+        return data._data.item()
+    if isinstance(data, np.ndarray | np.generic):
+        kinds.add(data.dtype)
+    elif isinstance(data, Sequence) and not isinstance(data, str | bytes):
+        # Any other sequence, such as a deque.
+        return _unwrapped(list(data), kinds)
+    else:
+        kinds.add(type(data))
+    return data
+
+
+def _ragged(data: Any, error: Exception) -> Exception:
+    """The error for rows of different lengths: PyTorch's sentence, with the first row that differs."""
+    sizes, row = [], data
+    while isinstance(row, list | tuple | range):
+        sizes.append(len(row))
+        row = row[0] if row else None
+    level, dim = [data], 0
+    while level:
+        for item in level:
+            if isinstance(item, list | tuple | range) != (dim < len(sizes)):
+                if dim < len(sizes):
+                    return TypeError(
+                        f"not a sequence: row {item!r} at dim {dim}. A tensor is rectangular: pad the short rows."
+                    )
+                number = "object cannot be interpreted as an integer" if isinstance(row, int) else "is no real number"
+                return TypeError(
+                    f"'{type(item).__name__}' {number}. A tensor is rectangular: either all rows are lists or none is."
+                )
+            if dim < len(sizes) and len(item) != sizes[dim]:
+                return ValueError(
+                    f"expected sequence of length {sizes[dim]} at dim {dim} (got {len(item)}). A tensor is rectangular: pad "
+                    "the short rows."
+                )
+        level = [inner for item in level if isinstance(item, list | tuple | range) for inner in item]
+        dim += 1
+    return ValueError(f"expected sequence of equal lengths at every level: {error}.")
+
+
+@functools.cache  # once per process, as in PyTorch
+def warn_of_number() -> None:
+    """Warn that a number made from a tensor is outside the graph."""
+    warnings.warn(
+        "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior. Consider using "
+        "tensor.detach() first.",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+def _first(data: Any) -> Any:
+    while isinstance(data, list | tuple | range) and data:
+        data = data[0]
+    return data

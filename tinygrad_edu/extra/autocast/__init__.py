@@ -1,0 +1,1 @@
+"""`autocast` and `GradScaler` (PyTorch: `torch.amp`)."""

@@ -1,0 +1,1 @@
+"""bfloat16: what accepts it, and how ops compute with it."""

@@ -1,0 +1,1 @@
+"""Layers and helpers of `nn` that few programs use."""

@@ -1,0 +1,1 @@
+"""Ops that few programs use, by subject."""

@@ -1,0 +1,184 @@
+"""Functions of each element: signs, powers of two, divisors, comparisons that handle nan."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...array.return_types import named
+from ...array.tensor import Tensor, wrap
+from ...ops.binding import functions, public
+from ...ops.creation.factories import finish
+from ...ops.indexing.masking import where
+from ...ops.op import Op
+from ...ops.operands import need_tensor, promoted, refuse_mismatch
+from ...ops.pointwise.arithmetic import abs, mul
+from ...ops.pointwise.powers import pow
+
+
+class Nextafter(Op):
+    promotes = True
+
+    def forward(self, other):
+        return np.nextafter(self, other)
+
+    # A step function does not change with self; where both are equal, PyTorch returns 0
+    def grad_self(grad, self, other):
+        return where(self != other, grad, 0.0)
+
+    def jvp(self_tangent, other_tangent, self, other):
+        return where(self != other, self_tangent, 0.0)
+
+
+def _operand(value, like):
+    return value if isinstance(value, Tensor) else wrap(np.asarray(value, like._data.dtype))
+
+
+@public(inplace=lambda self, other: self.copy_(copysign(self, other)))
+def copysign(input, other) -> Tensor:
+    """The magnitude of `input` with the sign of `other`.
+
+    >>> import tinygrad_edu as T
+    >>> T.copysign(T.tensor([1.0, 2.0]), T.tensor([-1.0, 1.0]))
+    tensor([-1.,  2.])
+    """
+    _, sign = promoted([input._data, getattr(other, "_data", other)], True)
+    refuse_mismatch([input._data.shape, np.shape(sign)])
+    return abs(input) * wrap(np.asarray(np.copysign(1, sign), sign.dtype))
+
+
+@public()
+def fmax(input, other) -> Tensor:
+    """The elementwise maximum. Where one element is nan, the result is the other.
+
+    >>> import tinygrad_edu as T
+    >>> T.fmax(T.tensor([1.0, T.nan]), T.tensor([0.0, 2.0]))
+    tensor([1., 2.])
+    """
+    return where((input >= other) | (other != other), input, other)
+
+
+@public()
+def fmin(input, other) -> Tensor:
+    """The elementwise minimum. Where one element is nan, the result is the other.
+
+    >>> import tinygrad_edu as T
+    >>> T.fmin(T.tensor([1.0, T.nan]), T.tensor([0.0, 2.0]))
+    tensor([0., 2.])
+    """
+    return where((input <= other) | (other != other), input, other)
+
+
+@public()
+def logaddexp2(input, other) -> Tensor:
+    """log₂(2^input + 2^other).
+
+    >>> import tinygrad_edu as T
+    >>> T.logaddexp2(T.tensor([1.0]), T.tensor([1.0]))
+    tensor([2.])
+    """
+    factor = math.log(2)
+    return functions["logaddexp"](input * factor, other * factor) / factor
+
+
+@public(inplace=lambda self, other: self.copy_(ldexp(self, other)))
+def ldexp(input, other) -> Tensor:
+    """input·2^other.
+
+    >>> import tinygrad_edu as T
+    >>> T.ldexp(T.tensor([1.0, 3.0]), T.tensor([2, 1]))
+    tensor([4., 6.])
+    """
+    return mul(input, pow(2.0, _operand(other, input)))
+
+
+@public()
+def heaviside(input, values) -> Tensor:
+    """The Heaviside step function: 0 for negative elements, 1 for positive ones, `values` at 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.heaviside(T.tensor([-1.0, 0.0, 2.0]), T.tensor(0.5))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    need_tensor("heaviside", values)
+    if input.dtype is not values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    refuse_mismatch([input._data.shape, values._data.shape])
+    given, kind = input._data, input._data.dtype
+    return finish(np.where(given == 0, values._data, (given > 0).astype(kind)).astype(kind))
+
+
+@public(inplace=lambda self, other: self.copy_(gcd(self, other)))
+def gcd(input, other) -> Tensor:
+    """The greatest common divisor, element by element.
+
+    >>> import tinygrad_edu as T
+    >>> T.gcd(T.tensor([12, 18]), T.tensor(8))
+    tensor([4, 2])
+    """
+    return finish(np.gcd(input._data, other._data))
+
+
+@public(inplace=lambda self, other: self.copy_(lcm(self, other)))
+def lcm(input, other) -> Tensor:
+    """The least common multiple, element by element.
+
+    >>> import tinygrad_edu as T
+    >>> T.lcm(T.tensor([4, 6]), T.tensor(10))
+    tensor([20, 30])
+    """
+    return finish(np.lcm(input._data, other._data))
+
+
+@public(inplace=lambda self, other: self.copy_(nextafter(self, other)))
+def nextafter(input, other) -> Tensor:
+    """The next representable number after `input`, in the direction of `other`.
+
+    >>> import tinygrad_edu as T
+    >>> T.nextafter(T.tensor(1.0), T.tensor(2.0)) - 1
+    tensor(1.1921e-07)
+    """
+    return Nextafter.apply(input, other)
+
+
+@public()
+def frexp(input) -> Any:
+    """Split numbers into mantissa and exponent: input = mantissa·2^exponent.
+
+    >>> import tinygrad_edu as T
+    >>> T.frexp(T.tensor([8.0, 3.0]))
+    tinygrad_edu.return_types.frexp(
+    mantissa=tensor([0.5000, 0.7500]),
+    exponent=tensor([4, 2], dtype=tinygrad_edu.int32))
+    """
+    if not input.is_floating_point():
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    exponent = np.frexp(input._data)[1].astype(np.int32)
+    # In two steps, because 2 to the full exponent may overflow.
+    one, half = np.ones((), input._data.dtype), exponent // 2
+    mantissa = input * wrap(np.ldexp(one, -half)) * wrap(np.ldexp(one, half - exponent))
+    return named("frexp", "mantissa", "exponent")((mantissa, finish(exponent)))
+
+
+@public()
+def isneginf(input) -> Tensor:
+    """True where an element is -inf.
+
+    >>> import tinygrad_edu as T
+    >>> T.isneginf(T.tensor([1.0, T.inf, -T.inf]))
+    tensor([False, False,  True])
+    """
+    return input == -math.inf
+
+
+@public()
+def isposinf(input) -> Tensor:
+    """True where an element is inf.
+
+    >>> import tinygrad_edu as T
+    >>> T.isposinf(T.tensor([1.0, T.inf, -T.inf]))
+    tensor([False,  True, False])
+    """
+    return input == math.inf

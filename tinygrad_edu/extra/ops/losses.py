@@ -1,0 +1,282 @@
+"""Losses with margins, and of alignments."""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+import math
+
+import numpy as np
+
+from ...array.tensor import Tensor, wrap
+from ...ops.binding import functions, nn_functions, public
+from ...ops.indexing.gather import put_along, take_along
+from ...ops.indexing.masking import where
+from ...ops.network.loss import checked_reduction, reduce_loss, reduced, spread
+from ...ops.op import Op
+from ...ops.pointwise.clamp import clamp_min, minimum
+from ...ops.pointwise.exponential import exp
+from ...ops.pointwise.powers import pow
+from ...ops.reductions.reduce import mean, sum
+from ...ops.shapes.joining import pad, stack
+from ...ops.shapes.shape import reshape, unsqueeze
+from .distance import pairwise_distance
+
+_NN, _BOTH = (nn_functions,), (functions, nn_functions)
+
+
+class MultiMarginLoss(Op):
+    """For each row the mean over the other classes of weight·max(0, margin - s[target] + s[class])^p."""
+
+    without_gradient = ("target", "weight")
+
+    def forward(self, *, target, p, margin, weight, reduction):
+        x, classes = np.atleast_2d(self), target.reshape(-1, 1)
+        gap = np.maximum(margin - np.take_along_axis(x, classes, 1) + x, 0) ** p
+        loss = (gap * _others(x, classes, weight)).sum(1)
+        return reduced(loss if self.ndim == 2 or target.ndim else loss[0], reduction)
+
+    def grad_self(grad, self, target, p, margin, weight, reduction):
+        target, weight = (getattr(x, "_data", x) for x in (target, weight))
+        x, classes = reshape(self, (target.size, -1)), target.reshape(-1, 1)
+        gap = margin - take_along(x, 1, classes) + x
+        each = spread(grad, tuple(target.shape) or (1,) * (reduction != "none"), reduction)
+        share = _others(getattr(x, "_data", x), classes, weight)
+        slope = reshape(each, (-1, 1)) * where(gap > 0, gap * 2 if p == 2 else 1.0, 0.0) * share
+        return reshape(slope - put_along(sum(slope, 1, True), tuple(x.shape), 1, classes), tuple(self.shape))
+
+
+def _others(x, classes, weight):
+    """How much each class counts in the loss of a row: nothing for its own."""
+    share = np.full(x.shape, 1 / x.shape[1], x.dtype)
+    if weight is not None:
+        share *= weight[classes]
+    np.put_along_axis(share, classes, 0, 1)
+    return share
+
+
+class MultilabelMarginLoss(Op):
+    """For each row the sum of max(0, 1 - s[own] + s[other])/classes, over those in `target` up to its first -1, and the others."""
+
+    without_gradient = ("target",)
+
+    def forward(self, *, target, reduction):
+        gap, share, _ = _pairs(self, target)
+        loss = (np.maximum(gap, 0) * share).sum((1, 2))
+        return reduced(loss if self.ndim == 2 else loss[0], reduction)
+
+    def grad_self(grad, self, target, reduction):
+        array, target = (getattr(x, "_data", x) for x in (self, target))
+        gap, share, own = _pairs(array, target)
+        slope = np.where(gap > 0, share, 0)
+        by_row = slope.sum(1)
+        for row, classes, lost in zip(by_row, own, slope.sum(2), strict=True):
+            np.subtract.at(row, classes, lost)
+        each = spread(grad, (len(by_row),)[: array.ndim - 1] or (1,) * (reduction != "none"), reduction)
+        return reshape(reshape(each, (-1, 1)) * by_row, array.shape)
+
+
+def _pairs(array, target):
+    """1 - s[own] + s[other] for each row, own class and class; how much it counts; and the own classes."""
+    x, target = np.atleast_2d(array), np.atleast_2d(target)
+    named = np.logical_and.accumulate(target >= 0, 1)
+    own = np.where(named, target, 0)[:, : max(1, int(named.sum(1).max(initial=0)))]
+    named = named[:, : own.shape[1]]
+    other = np.ones(x.shape, bool)
+    for row, classes, there in zip(other, own, named, strict=True):
+        row[classes[there]] = False
+    share = (named[:, :, None] & other[:, None]).astype(x.dtype) / x.shape[1]
+    return 1 - np.take_along_axis(x, own, 1)[:, :, None] + x[:, None], share, own
+
+
+@public(where=_NN, method=False)
+def multi_margin_loss(
+    input: Tensor,
+    target,
+    p=1,
+    margin: float = 1.0,
+    weight=None,
+    size_average=None,
+    reduce=None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over the other classes of max(0, margin - x[target] + x[class])^p.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.multi_margin_loss(T.tensor([[0.1, 0.9]]), T.tensor([1]))
+    tensor(0.1000)
+    """
+    reduction = checked_reduction(size_average, reduce, reduction)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight.ndim != 1:
+        raise ValueError("weight must be one-dimensional")
+    _check_multi_margin(input, target, weight)
+    return MultiMarginLoss.apply(input, target=target, p=p, margin=margin, weight=weight, reduction=reduction)
+
+
+def _check_multi_margin(input, target, weight):
+    rows = 1 if input.ndim < 2 else input.shape[0]
+    classes = input.shape[-1] if input.ndim else 1
+    if input.ndim > 2 or not classes:
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
+        )
+    if target.ndim > 1 or target.numel() != rows:
+        raise RuntimeError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
+            f"Expected target size [{rows}], but got {list(target.shape)}. Input has shape {list(input.shape)}."
+        )
+    if weight is not None and weight.numel() != classes:
+        raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
+    labels = target._data
+    if labels.size and not (labels.min() >= 0 and labels.max() < classes):
+        raise RuntimeError(f"target out of range: the classes are 0 to {classes - 1}")
+
+
+@public(where=_NN, method=False)
+def multilabel_margin_loss(input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean") -> Tensor:
+    """The mean of max(0, 1 - (x[own] - x[other])) over the classes in `target` (up to its first -1) and all others.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.multilabel_margin_loss(T.tensor([[0.1, 0.2, 0.8]]), T.tensor([[2, -1, 0]]))
+    tensor(0.2333)
+    """
+    reduction = checked_reduction(size_average, reduce, reduction)
+    if input.shape != target.shape:
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
+    return MultilabelMarginLoss.apply(input, target=target, reduction=reduction)
+
+
+@public(where=_NN, method=False)
+def multilabel_soft_margin_loss(
+    input: Tensor, target, weight=None, size_average=None, reduce=None, reduction: str = "mean"
+) -> Tensor:
+    """The mean over the classes of the binary cross entropy of the logits.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.multilabel_soft_margin_loss(T.tensor([[0.0, 2.0]]), T.tensor([[1.0, 1.0]]))
+    tensor(0.4100)
+    """
+    reduction = checked_reduction(size_average, reduce, reduction)
+    logsigmoid = nn_functions["logsigmoid"]
+    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    return reduce_loss(sum(loss, -1) / input.shape[-1], reduction)
+
+
+@public(where=_NN, method=False)
+def triplet_margin_with_distance_loss(
+    anchor,
+    positive,
+    negative,
+    *,
+    distance_function=None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean of max(0, d(a, p) - d(a, n) + margin), for a custom distance d.
+
+    >>> import tinygrad_edu as T
+    >>> a, p, n = T.zeros(1, 2), T.ones(1, 2), T.tensor([[3.0, 4.0]])
+    >>> T.nn.functional.triplet_margin_with_distance_loss(a, p, n)
+    tensor(0.)
+    """
+    distance = distance_function or pairwise_distance
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = minimum(far, distance(positive, negative))
+    return reduce_loss(clamp_min(near - far + margin, 0), reduction)
+
+
+@public(where=_BOTH, method=False)
+def ctc_loss(
+    log_probs, targets, input_lengths, target_lengths, blank=0, reduction: str = "mean", zero_infinity: bool = False
+) -> Tensor:
+    """The negative log-likelihood of a sequence of labels, over all its alignments in time (Graves et al. 2006).
+
+    log_probs has shape (T, N, C) or (T, C). targets has shape (N, S), or is one vector with all labels.
+
+    >>> import tinygrad_edu as T
+    >>> scores = T.zeros(3, 1, 2).log_softmax(-1)  # three steps, a blank and one label, all equally likely
+    >>> (-T.nn.functional.ctc_loss(scores, T.tensor([[1]]), [3], [1])).exp()  # six of eight paths spell the label
+    tensor(0.7500)
+    """
+    alone = log_probs.ndim == 2
+    if alone:
+        log_probs = unsqueeze(log_probs, 1)
+    lengths, sizes = (
+        np.atleast_1d(np.asarray(getattr(x, "_data", x))).tolist() for x in (input_lengths, target_lengths)
+    )
+    _check_ctc(log_probs, targets, lengths, sizes, blank)
+    labels, start, losses = targets._data, 0, []
+    for n, (length, size) in enumerate(zip(lengths, sizes, strict=True)):
+        if labels.ndim == 2:
+            own = labels[n, :size]
+        else:
+            own, start = labels[start : start + size], start + size
+        scores = log_probs[:length, n]
+        # PyTorch's gradient assumes that the probabilities sum to 1, as after log_softmax, so it contains their sum as well.
+        total = sum(exp(scores))
+        extra = total - total.detach()
+        made = _ctc(scores, own.tolist(), blank)
+        if made._data == math.inf and not zero_infinity:
+            extra = pow(extra * 0, 0.5)  # no alignment is possible: the gradient is nan, as in PyTorch
+        losses.append(made + extra)
+    loss = stack(losses)
+    if zero_infinity:
+        loss = where(loss == math.inf, 0.0, loss)
+    if reduction == "mean":
+        return mean(loss / wrap(np.maximum(sizes, 1).astype(loss._data.dtype)))
+    loss = reduce_loss(loss, reduction)
+    return loss[0] if alone and reduction == "none" else loss
+
+
+def _check_ctc(log_probs, targets, lengths, sizes, blank):
+    steps, batch, classes = log_probs.shape
+    where_from = "(while checking arguments for ctc_loss_allocate_outputs)"
+    if not 0 <= blank < classes:
+        raise RuntimeError(f"blank must be in label range: 0 to {classes - 1}")
+    for name, given in (("input_lengths", lengths), ("target_lengths", sizes)):
+        if any(isinstance(n, float) for n in given):
+            raise RuntimeError(f"{name} must be integral")
+        if len(given) != batch:
+            raise RuntimeError(f"{name} must be of size batch_size, which is {batch}; got {len(given)}")
+    for n in sizes:
+        if n < 0:
+            raise RuntimeError(f"Expected target_lengths to have value at least 0, but got value {n} {where_from}")
+    if targets.ndim == 1:
+        wanted = [(0, builtins.sum(sizes), False)]
+    else:
+        wanted = [(0, batch, False), (1, max(sizes, default=0), True)]
+    for dim, n, at_least in wanted:
+        found = targets.shape[dim]
+        if found < n or (found > n and not at_least):
+            most = "at least " if at_least else ""
+            raise RuntimeError(
+                f"Expected tensor to have size {most}{n} at dimension {dim}, but got size {found} for argument #2 'targets' "
+                f"{where_from}"
+            )
+    for n in lengths:
+        if n < 0 or n > steps:
+            bound = "least 0" if n < 0 else f"most {steps}"
+            raise RuntimeError(f"Expected input_lengths to have value at {bound}, but got value {n} {where_from}")
+
+
+def _ctc(scores, labels, blank):
+    """The loss of one sequence: a running sum, for each position in blank a blank b … blank, over all paths that reach it."""
+    path = [blank, *itertools.chain.from_iterable((label, blank) for label in labels)]
+    never = -1e30 if scores._data.dtype != np.float16 else -1e4
+    skips = wrap(np.array([i >= 2 and s != blank and s != path[i - 2] for i, s in enumerate(path)]))
+    emitted = scores[:, path]
+    first = wrap(np.array([i < 2 for i in range(len(path))]))
+    state = where(first, emitted[0], never)
+    for t in range(1, scores.shape[0]):
+        one = pad(state, (1, 0), value=never)[: len(path)]
+        two = where(skips, pad(state, (2, 0), value=never)[: len(path)], never)
+        state = functions["logsumexp"](stack([state, one, two]), 0) + emitted[t]
+    ends = state[-2:] if len(path) > 1 else state
+    total = functions["logsumexp"](ends, 0)
+    return where(total < never / 2, math.inf, -total)

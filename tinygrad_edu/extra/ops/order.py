@@ -1,0 +1,72 @@
+"""Places in a sorted row, members of a set."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from ...array.tensor import Tensor
+from ...ops.binding import linalg_functions, nn_functions, public
+from ...ops.creation.factories import finish
+
+_NN, _LINALG = (nn_functions,), (linalg_functions,)
+
+
+@public(method=False)
+def searchsorted(
+    sorted_sequence, values, *, out_int32: bool = False, right: bool = False, side=None, sorter=None
+) -> Tensor:
+    """The indices at which to insert `values` so that the sequence stays sorted (`sorter` sorts an unsorted one).
+
+    >>> import tinygrad_edu as T
+    >>> T.searchsorted(T.tensor([1.0, 2.0, 3.0]), T.tensor([0.5, 2.5]))
+    tensor([0, 2])
+    """
+    where_: Literal["left", "right"] = "right" if right or side == "right" else "left"
+    rows, wanted = sorted_sequence._data, np.asarray(getattr(values, "_data", values))
+    if sorter is not None:
+        rows = np.take_along_axis(rows, sorter._data, -1)
+    if rows.ndim == 1:
+        found = np.searchsorted(rows, wanted, where_)
+    else:
+        pairs = zip(rows.reshape(-1, rows.shape[-1]), wanted.reshape(-1, wanted.shape[-1]), strict=True)
+        found = np.stack([np.searchsorted(row, sought, where_) for row, sought in pairs]).reshape(wanted.shape)
+    return finish(np.asarray(found, np.int32 if out_int32 else np.int64))
+
+
+@public(method=False, number_first=True)
+def bucketize(input, boundaries, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """The index of the interval between `boundaries` that each element falls into.
+
+    >>> import tinygrad_edu as T
+    >>> T.bucketize(T.tensor([0.5, 2.5]), T.tensor([1.0, 2.0, 3.0]))
+    tensor([0, 2])
+    """
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+@public(method=False, number_first=True)
+def isin(elements, test_elements, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """True where an element is one of `test_elements`.
+
+    >>> import tinygrad_edu as T
+    >>> T.isin(T.tensor([1, 2, 3]), T.tensor([2, 5]))
+    tensor([False,  True, False])
+    """
+    among = np.asarray(getattr(test_elements, "_data", test_elements))
+    return finish(np.asarray(np.isin(getattr(elements, "_data", elements), among, invert=invert)))
+
+
+@public()
+def argwhere(input) -> Tensor:
+    """The indices of the nonzero elements, one per row.
+
+    >>> import tinygrad_edu as T
+    >>> T.argwhere(T.tensor([[0, 1], [2, 0]]))
+    tensor([[0, 1],
+            [1, 0]])
+    """
+    return input.nonzero()

@@ -1,0 +1,249 @@
+"""Parts of a tensor, read and written: splits, slices, diagonals, places."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from ...array.tensor import Tensor
+from ...ops.arrays import copied
+from ...ops.binding import functions, public
+from ...ops.creation.factories import finish
+from ...ops.indexing.gather import TakeFlat
+from ...ops.indexing.index import narrow, select
+from ...ops.op import Op
+from ...ops.shapes.diagonal import diagonal
+from ...ops.shapes.shape import axis_of, reshape
+
+
+@public()
+def tensor_split(input, indices_or_sections, dim=0) -> Any:
+    """Split along `dim`: into a number of nearly equal parts, or before the given indices.
+
+    >>> import tinygrad_edu as T
+    >>> T.tensor_split(T.arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
+    axis = axis_of(dim, input.ndim)
+    n = input.shape[axis]
+    if isinstance(indices_or_sections, Tensor):
+        indices_or_sections = indices_or_sections.tolist()
+    if isinstance(indices_or_sections, int | np.integer):
+        if indices_or_sections <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {indices_or_sections}")
+        size, more = divmod(n, indices_or_sections)
+        cuts = list(itertools.accumulate([size + 1] * more + [size] * (indices_or_sections - more)))[:-1]
+    else:
+        cuts = [min(max(c + n if c < 0 else c, 0), n) for c in indices_or_sections]
+    edges = [0, *cuts, n]
+    return tuple(narrow(input, axis, a, max(b - a, 0)) for a, b in itertools.pairwise(edges))
+
+
+def _split_along(name, least, dim):
+    def parts(input, indices_or_sections):
+        if input.ndim < least:
+            raise RuntimeError(
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {input.ndim}"
+            )
+        axis = dim if name != "hsplit" or input.ndim > 1 else 0
+        if isinstance(indices_or_sections, int) and input.shape[axis] % indices_or_sections:
+            raise RuntimeError(
+                f"torch.{name} attempted to split along dimension {axis}, but the size of the dimension {input.shape[axis]} is "
+                f"not divisible by the split_size {indices_or_sections}!"
+            )
+        return tensor_split(input, indices_or_sections, axis)
+
+    parts.__name__ = name
+    parts.__doc__ = f"""As `tensor_split`, along dimension {dim}.
+
+    >>> import tinygrad_edu as T
+    >>> T.{name}(T.zeros(2, 2, 2), 2)[0].shape
+    tinygrad_edu.Size({[1 if axis == dim else 2 for axis in range(3)]})
+    """
+    return public()(parts)
+
+
+hsplit, vsplit, dsplit = (_split_along(*row) for row in (("hsplit", 1, 1), ("vsplit", 2, 0), ("dsplit", 3, 2)))
+
+for _name in ("split", "chunk", "split_with_sizes"):
+    if _name in functions:
+        functions[f"unsafe_{_name}"] = functions[_name]
+
+
+@public()
+def narrow_copy(input, dim, start, length) -> Tensor:
+    """As `narrow`, but returns a copy.
+
+    >>> import tinygrad_edu as T
+    >>> T.narrow_copy(T.tensor([1, 2, 3, 4]), 0, 1, 2)
+    tensor([2, 3])
+    """
+    return narrow(input, dim, start, length).clone()
+
+
+@public()
+def slice_scatter(input, src, dim=0, start=None, end=None, step=1) -> Tensor:
+    """A copy of `input` in which `src` replaces a slice.
+
+    >>> import tinygrad_edu as T
+    >>> T.slice_scatter(T.zeros(4), T.ones(2), start=1, end=3)
+    tensor([0., 1., 1., 0.])
+    """
+    out = input.clone()
+    axis = axis_of(dim, input.ndim)
+    sizes = input._data[(slice(None),) * axis + (slice(start, end, step),)].shape
+    if tuple(src.shape) != sizes:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = {list(sizes)}"
+        )
+    out[(slice(None),) * axis + (slice(start, end, step),)] = src
+    return out
+
+
+@public()
+def select_scatter(input, src, dim, index) -> Tensor:
+    """A copy of `input` in which `src` replaces the slice at `index` along `dim`.
+
+    >>> import tinygrad_edu as T
+    >>> T.select_scatter(T.zeros(2, 2), T.ones(2), dim=0, index=1)
+    tensor([[0., 0.],
+            [1., 1.]])
+    """
+    out = input.clone()
+    select(out, dim, index).copy_(src)
+    return out
+
+
+@public()
+def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1) -> Tensor:
+    """A copy of `input` in which `src` replaces a diagonal.
+
+    >>> import tinygrad_edu as T
+    >>> T.diagonal_scatter(T.zeros(2, 2), T.tensor([1.0, 2.0]))
+    tensor([[1., 0.],
+            [0., 2.]])
+    """
+    out = input.clone()
+    diagonal(out, offset, dim1, dim2).copy_(src)
+    return out
+
+
+@public()
+def diagflat(input, offset=0) -> Tensor:
+    """A matrix with the elements of `input` on its diagonal.
+
+    >>> import tinygrad_edu as T
+    >>> T.diagflat(T.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    return functions["diag"](reshape(input, (-1,)), offset)
+
+
+class Put(Op):
+    """A copy with `source` at the numbers `index`, in row-major order."""
+
+    without_gradient = ("index",)
+
+    def forward(self, source, *, index, accumulate):
+        out = copied(self)
+        flat = out.reshape(-1)
+        places = index.reshape(-1)
+        if accumulate:
+            np.add.at(flat, places, source.reshape(-1))
+        else:
+            flat[places] = source.reshape(-1)
+        return out
+
+    def grad_self(grad, index, accumulate):
+        if accumulate:
+            return grad
+        kept = np.ones(grad.shape, grad.dtype if isinstance(grad, np.ndarray) else grad._data.dtype)
+        kept.reshape(-1)[getattr(index, "_data", index).reshape(-1)] = 0
+        return grad * kept
+
+    # Asked for its shape alone, and kept as PyTorch does.
+    def grad_source(grad, source, index):
+        return reshape(TakeFlat.apply(grad, index=index), tuple(source.shape))
+
+    def jvp(tangent, source_tangent, index, accumulate):
+        return Put.apply(tangent, source_tangent, index=index, accumulate=accumulate)
+
+
+@public(inplace=Put)
+def put(input, index, source, accumulate: bool = False) -> Tensor:
+    """A copy of `input` with `source` written at the positions `index`, counted in row-major order.
+
+    >>> import tinygrad_edu as T
+    >>> T.put(T.zeros(2, 2), T.tensor([0, 3]), T.tensor([1.0, 2.0]))
+    tensor([[1., 0.],
+            [0., 2.]])
+    """
+    return Put.apply(input, source, index=index, accumulate=accumulate)
+
+
+class UniqueConsecutive(Op):
+    """The elements (or slices along `dim`) that differ from their predecessor; the group of each element; the group sizes."""
+
+    non_differentiable = (1, 2)
+
+    def forward(self, *, dim):
+        rows = self.reshape(-1, 1) if dim is None else np.moveaxis(self, dim, 0).reshape(self.shape[dim], -1)
+        first = np.ones(len(rows), bool)
+        first[1:] = (rows[1:] != rows[:-1]).any(1)
+        chosen = self.reshape(-1)[first] if dim is None else np.compress(first, self, dim)
+        place = np.cumsum(first) - 1
+        return (
+            chosen,
+            place.reshape(self.shape) if dim is None else place,
+            np.diff(np.append(np.flatnonzero(first), len(rows))),
+        )
+
+    def grad_self(grad):
+        raise NotImplementedError(
+            "the derivative for 'unique_consecutive' is not implemented. Equality has no gradient; select the elements by "
+            "an index instead."
+        )
+
+
+@public()
+def unique_consecutive(input, return_inverse: bool = False, return_counts: bool = False, dim=None) -> Any:
+    """Drop each element (or slice along `dim`) that equals its predecessor.
+
+    >>> import tinygrad_edu as T
+    >>> T.unique_consecutive(T.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
+    found = UniqueConsecutive.apply(input, dim=None if dim is None else axis_of(dim, input.ndim))
+    kept = tuple(x for x, wanted in zip(found, (True, return_inverse, return_counts), strict=True) if wanted)
+    return kept[0] if len(kept) == 1 else kept
+
+
+@public()
+def nonzero_static(input, *, size, fill_value=-1) -> Tensor:
+    """As `nonzero`, but with exactly `size` rows: cut, or padded with `fill_value`.
+
+    >>> import tinygrad_edu as T
+    >>> T.nonzero_static(T.tensor([0, 3, 0]), size=2)
+    tensor([[ 1],
+            [-1]])
+    """
+    found = np.argwhere(input._data)
+    out = np.full((size, input.ndim), fill_value, np.int64)
+    out[: min(size, len(found))] = found[:size]
+    return finish(out)
+
+
+@public(method=False)
+def unravel_index(indices, shape) -> Any:
+    """Convert positions in row-major order to an index along each dimension.
+
+    >>> import tinygrad_edu as T
+    >>> T.unravel_index(T.tensor(5), (2, 3))
+    (tensor(1), tensor(2))
+    """
+    return tuple(
+        finish(i) for i in np.unravel_index(indices._data, tuple(shape) if not isinstance(shape, int) else (shape,))
+    )

@@ -1,0 +1,185 @@
+"""Quantiles, means without nan, differences, covariance, histograms."""
+
+from __future__ import annotations
+
+import builtins
+
+import numpy as np
+
+from ...array import dtypes
+from ...array.tensor import Tensor, wrap
+from ...ops.binding import linalg_functions, nn_functions, public
+from ...ops.creation.factories import finish
+from ...ops.indexing.gather import gather
+from ...ops.indexing.index import narrow
+from ...ops.indexing.masking import masked_fill
+from ...ops.linalg.matmul import matmul
+from ...ops.pointwise.arithmetic import LerpTensor, MulNumber
+from ...ops.pointwise.clamp import clamp_min
+from ...ops.pointwise.powers import sqrt
+from ...ops.pointwise.rounding import ceil, floor, round
+from ...ops.reductions.reduce import nansum, sum
+from ...ops.reductions.sorting import sort
+from ...ops.shapes.joining import cat
+from ...ops.shapes.permute import t, transpose
+from ...ops.shapes.shape import View, axis_of, expand, reshape, unsqueeze
+
+_NN, _LINALG = (nn_functions,), (linalg_functions,)
+
+
+def _quantile(input, q, dim, keepdim, interpolation, without_nan):
+    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        raise RuntimeError(
+            f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+        )
+    shares = q if isinstance(q, Tensor) else wrap(np.asarray(q, input._data.dtype))
+    if ((shares._data < 0) | (shares._data > 1)).any():
+        raise RuntimeError("quantile() q values must be in the range [0, 1]")
+    axis = axis_of(0 if dim is None else dim, input.ndim)
+    if dim is None:
+        ordered, sizes = sort(reshape(input, (-1,)))[0], (1,) * input.ndim if keepdim else ()
+    else:
+        sizes = tuple(n if d != axis else 1 for d, n in enumerate(input.shape) if d != axis or keepdim)
+        last = axis == input.ndim - 1
+        ordered = sort(input if last else transpose(unsqueeze(input, -1), axis, -1))[0]
+    n = ordered.shape[-1]
+    ordered = View.apply(ordered, size=(*sizes, n))
+    # The place of each share among the elements that count: in a row with a nan it is the nan, at the end.
+    is_nan = np.isnan(ordered._data)
+    if without_nan:
+        known = (n - is_nan.sum(-1, keepdims=True)).astype(shares._data.dtype)
+        places = clamp_min(shares * wrap(known - 1), 0)
+    else:
+        places = expand(MulNumber.apply(shares, other=n - 1), (*sizes, shares._data.size))
+        places = masked_fill(places, wrap(np.broadcast_to(is_nan[..., -1:], places.shape)), n - 1)
+    if interpolation in _ROUNDED:
+        places = _ROUNDED[interpolation](places)
+    below = places._data.astype(np.int64)
+    out = gather(ordered, -1, wrap(below))
+    if interpolation in ("linear", "midpoint"):
+        weight = places - wrap(below.astype(places._data.dtype))
+        if interpolation == "midpoint":
+            weight = wrap(np.full_like(weight._data, 0.5))
+        above = gather(ordered, -1, wrap(np.ceil(places._data).astype(np.int64)))
+        out = LerpTensor.apply(out, above, weight)
+    if shares.ndim:
+        out = out.unsqueeze_(0).transpose_(0, -1)
+    return out.squeeze_(-1)
+
+
+_ROUNDED = {"lower": floor, "higher": ceil, "nearest": round}
+
+
+@public()
+def quantile(input, q, dim=None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
+    """The quantiles of the elements along `dim`: a share `q` of them lies below. A vector `q` returns one result for each.
+
+    >>> import tinygrad_edu as T
+    >>> T.quantile(T.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
+    tensor(2.5000)
+    """
+    return _quantile(input, q, dim, keepdim, interpolation, False)
+
+
+@public()
+def nanquantile(input, q, dim=None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
+    """The quantile, ignoring nan.
+
+    >>> import tinygrad_edu as T
+    >>> T.nanquantile(T.tensor([1.0, T.nan, 3.0]), 0.5)
+    tensor(2.)
+    """
+    return _quantile(input, q, dim, keepdim, interpolation, True)
+
+
+@public()
+def nanmean(input, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor:
+    """The mean of the elements that are not nan.
+
+    >>> import tinygrad_edu as T
+    >>> T.nanmean(T.tensor([1.0, T.nan, 3.0]))
+    tensor(2.)
+    """
+    count = sum(wrap((~np.isnan(input._data)).astype(input._data.dtype)), dim, keepdim)
+    return nansum(input, dim, keepdim, dtype=dtype) / count
+
+
+@public()
+def diff(input, n=1, dim=-1, prepend=None, append=None) -> Tensor:
+    """The differences between neighbours along `dim`, taken `n` times.
+
+    >>> import tinygrad_edu as T
+    >>> T.diff(T.tensor([1.0, 4.0, 9.0]))
+    tensor([3., 5.])
+    """
+    axis = axis_of(dim, input.ndim)
+    if not input.ndim:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    if n == 0:
+        return input.clone()
+    parts = [x for x in (prepend, input, append) if x is not None]
+    out = input if len(parts) == 1 else cat(parts, axis)
+    of_booleans = input._data.dtype == np.bool_
+    for _ in range(min(n, out.shape[axis])):
+        size = out.shape[axis] - 1
+        after, before = narrow(out, axis, 1, size), narrow(out, axis, 0, size)
+        out = after ^ before if of_booleans else after - before
+    return out
+
+
+@public()
+def cov(input, *, correction=1, fweights=None, aweights=None) -> Tensor:
+    """The covariance matrix of the variables; each row of `input` is a variable.
+
+    >>> import tinygrad_edu as T
+    >>> T.cov(T.tensor([[1.0, 2.0, 3.0], [1.0, 0.0, -1.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
+    if input.ndim > 2:
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
+        )
+    rows = input if input.ndim == 2 else reshape(input, (1, -1))
+    if rows._data.dtype.kind != "f":
+        rows = rows.to(dtypes.get_default_dtype())
+    given = [w for w in (fweights, aweights) if w is not None]
+    weight = None if not given else given[0] if len(given) == 1 else given[0] * given[1]
+
+    def weighed(columns):
+        return columns if weight is None else columns * weight
+
+    total = rows.shape[1] if weight is None else sum(weight)
+    lost = correction if aweights is None else correction * sum(weight * aweights) / total
+    centred = rows - unsqueeze(sum(weighed(rows), 1) / total, 1)
+    return (matmul(centred, t(weighed(centred))) / builtins.max(total - lost, 0)).squeeze()
+
+
+@public()
+def corrcoef(input) -> Tensor:
+    """The matrix of correlation coefficients of the variables; each row of `input` is a variable.
+
+    >>> import tinygrad_edu as T
+    >>> T.corrcoef(T.tensor([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]]))
+    tensor([[1., 1.],
+            [1., 1.]])
+    """
+    covariance = cov(input)
+    if not covariance.ndim:
+        return covariance / covariance
+    deviation = sqrt(covariance.diagonal())
+    return (covariance / unsqueeze(deviation, 1) / unsqueeze(deviation, 0)).clamp(-1, 1)
+
+
+@public()
+def histc(input, bins=100, min=0, max=0) -> Tensor:
+    """A histogram: how many elements fall into each of `bins` equal parts of [min, max] (by default the elements' range).
+
+    >>> import tinygrad_edu as T
+    >>> T.histc(T.tensor([1.0, 2.0, 1.0]), bins=3, min=0, max=3)
+    tensor([0., 2., 1.])
+    """
+    low, high = (input._data.min(), input._data.max()) if min == max and input._data.size else (min, max)
+    return finish(np.histogram(input._data, bins, (low, high))[0].astype(input._data.dtype))

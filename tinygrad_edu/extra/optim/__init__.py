@@ -1,0 +1,1 @@
+"""Optimizers and averages that few programs use."""

@@ -1,0 +1,105 @@
+"""Imports of PyTorch's modules: find the module here that holds their names, or raise an explanation.
+
+`import tinygrad_edu.nn.modules.conv` finds `nn`, which has all the layers. `import tinygrad_edu.fx` raises an ImportError
+that says what to do instead. Python's own import comes first: this finder only sees what Python has not found.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from ..array import absent
+from .modules import home
+
+__all__ = ["install"]
+
+_PACKAGE = __name__.partition(".")[0]
+
+_OBJECTS = ("cuda", "mps", "xpu", "accelerator", "backends")  # objects that may be imported like modules
+
+# Plain modules (not packages) below which programs import names that do not exist here.
+_FILES = (
+    "nn.functional",
+    "nn.init",
+    "linalg",
+    "optim.lr_scheduler",
+    "jit",
+    "autograd.functional",
+)
+
+
+class _Elsewhere(Loader):
+    """Makes a module that has the contents of another one."""
+
+    def __init__(self, home: str) -> None:
+        self.home = home
+
+    def exec_module(self, module: ModuleType) -> None:
+        found = importlib.import_module(f"{_PACKAGE}.{self.home}" if self.home else _PACKAGE)
+        module.__doc__, module.__path__ = found.__doc__, []  # type: ignore[attr-defined]
+        names = getattr(found, "__all__", None)
+        module.__all__ = names if names is not None else [n for n in vars(found) if not n.startswith("_")]  # type: ignore[attr-defined]
+        below = module.__name__.partition(".")[2]
+
+        def __getattr__(name: str) -> Any:
+            if home(f"{below}.{name}") is not None:
+                return importlib.import_module(f"{_PACKAGE}.{below}.{name}")
+            return getattr(found, name)
+
+        module.__getattr__ = __getattr__  # type: ignore[method-assign]
+        module.__dir__ = lambda: dir(found)  # type: ignore[method-assign]
+
+
+class _Object(Loader):
+    """Allows importing an object such as `cuda` as a module."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def exec_module(self, module: ModuleType) -> None:
+        thing: Any = sys.modules[_PACKAGE]
+        for name in self.path.split("."):
+            thing = getattr(thing, name)
+        module.__path__ = []  # type: ignore[attr-defined]
+        module.__getattr__ = lambda name: getattr(thing, name)  # type: ignore[method-assign]
+
+
+class _Finder(MetaPathFinder):
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        package, _, name = fullname.partition(".")
+        if package != _PACKAGE or not name or (home(name) is None and name.rpartition(".")[2].startswith("__")):
+            return None
+        if (place := home(name)) is not None:
+            return ModuleSpec(fullname, _Elsewhere(place), is_package=True)
+        if name.partition(".")[0] in _OBJECTS and "amp" not in name:
+            return ModuleSpec(fullname, _Object(name), is_package=True)
+        # No name, so that `from tinygrad_edu import …` does not replace this message by Python's own.
+        raise ModuleNotFoundError(_sentence(fullname))
+
+
+def _sentence(fullname: str) -> str:
+    above, _, last = fullname.rpartition(".")
+    place = sys.modules.get(above)
+    why = absent.sentence(last) or absent.sentence(fullname.split(".")[1])
+    if why is None and place is not None:
+        try:
+            getattr(place, last)
+        except AttributeError as error:
+            why = str(error)
+    return f"cannot import name {last!r} from {above!r}: {why or 'it is not built here. Run the program on PyTorch.'}"
+
+
+def install() -> None:
+    """Register the finder, which sees the imports from this package that Python has not found."""
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.append(_Finder())
+    for name in _FILES:
+        sys.modules[f"{_PACKAGE}.{name}"].__path__ = []  # type: ignore[attr-defined]
