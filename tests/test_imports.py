@@ -202,8 +202,8 @@ def test_the_heart_calls_nothing_that_a_layer_around_it_binds() -> None:
 
 
 # Of `viz`, in the order of the data: each may use those before it. `show` binds what is made of the data to it.
-LAYERS = ["engines", "recording", "picture", "frames", "draw static", "telling", "experiments", "diagnosis", "export"]
-LAYERS += ["widgets", "magic", "show"]
+LAYERS = ["engines", "recording", "picture", "frames", "draw static", "telling", "experiments", "diagnosis", "monitor"]
+LAYERS += ["export", "widgets", "magic", "show"]
 
 
 def _layer(module: str) -> int | None:

@@ -8,7 +8,8 @@
 True
 
 `viz.draw(loss)` draws the graph behind a tensor of either engine. `viz.explore(program)` gives every line its switches.
-`viz.train(program)` shows where a training loop goes; `viz.playground()` is a small network to play with.
+`with viz.watch(model):` around a training loop shows its layers as it runs. `viz.train(program)` shows where a loop goes;
+`viz.playground()` is a small network to play with.
 `viz.diagnose(program)` says why a gradient is None, zero or nan, or
 why a model does not learn, with the line. `viz.mistakes()` lists the mistakes that learners make most often;
 `viz.mistake(name)` shows one.
@@ -23,6 +24,7 @@ from viz.draw import Picture, draw
 from viz.experiments.compare import Comparison, compare
 from viz.experiments.mistake import MistakeLesson, mistake, mistakes
 from viz.experiments.train import Training, train
+from viz.monitor.watch import Watch, watch
 from viz.recording.record import record
 from viz.recording.recording import Recording, load
 
@@ -39,6 +41,7 @@ __all__ = [
     "Recording",
     "Report",
     "Training",
+    "Watch",
     "compare",
     "diagnose",
     "draw",
@@ -49,6 +52,7 @@ __all__ = [
     "playground",
     "record",
     "train",
+    "watch",
 ]
 
 

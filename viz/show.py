@@ -17,6 +17,7 @@ from viz.experiments.mistake import MistakeLesson
 from viz.experiments.train import Training
 from viz.export import files
 from viz.frames.scene import scene
+from viz.monitor.watch import Watch
 from viz.recording.recording import Recording
 
 if TYPE_CHECKING:
@@ -109,6 +110,35 @@ def bundle_of_report(report: Report, include: Any = None, exclude: Any = None) -
     return {"text/html": fragment(report, paths.on_the_stage, paths.starter()), "text/plain": repr(report)}
 
 
+def save_watch(watch: Watch, path: str | os.PathLike[str]) -> Path:
+    """Write what was seen as a page (`.html`) that needs no kernel and no network, or as a picture (`.svg`).
+
+    Raises:
+        ValueError: `path` has another suffix.
+    """
+    from viz.monitor.picture import drawn
+
+    target = Path(path)
+    if target.suffix.lower() not in (".html", ".svg"):
+        raise ValueError(f"{target.name!r}: a watched training is saved as .html or .svg")
+    if target.suffix.lower() == ".html":
+        from viz.widgets.watched import as_page
+
+        target.write_text(as_page(watch), encoding="utf-8")
+    else:
+        target.write_text(drawn(watch), encoding="utf-8")
+    return target
+
+
+def view_of_watch(watch: Watch) -> Any:
+    """Show the watch below the cell; returns the widget, which is renewed as the training runs."""
+    from viz.widgets.watched import WatchView
+
+    made = WatchView(watch)
+    made._ipython_display_()
+    return made
+
+
 Recording.play = play
 Recording.picture = picture
 Recording.scene = scene
@@ -120,4 +150,6 @@ Comparison._ipython_display_ = show_comparison
 MistakeLesson._ipython_display_ = show_mistake
 Training._ipython_display_ = show_training
 Report.save = save_report
+Watch.save = save_watch
+Watch._view = view_of_watch  # type: ignore[assignment]
 Report._repr_mimebundle_ = bundle_of_report

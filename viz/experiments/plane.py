@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import math
-import struct
-import zlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,6 +10,7 @@ import numpy as np
 from viz.experiments.curves import STYLE, Panel, stops
 from viz.experiments.playground import GRID, REACH, Learner, Point
 from viz.picture.axis import short, ticks
+from viz.picture.bitmap import link
 from viz.picture.svg import escape
 
 SIDE = 400.0  # the side of the picture of the plane
@@ -246,8 +244,7 @@ def still(learners: Sequence[Learner | None], looked: int, at: int, points: Sequ
             continue
         margins = learner.field(learner.nearest(at))
         if run == looked and (shaded := shades(margins)) is not None:
-            image = base64.b64encode(_png(shaded)).decode()
-            parts.insert(0, f'<image width="{SIDE:g}" height="{SIDE:g}" href="data:image/png;base64,{image}"/>')
+            parts.insert(0, f'<image width="{SIDE:g}" height="{SIDE:g}" href="{_link(shaded)}"/>')
         parts.append(boundary(run, margins))
     plane = f'<svg width="{SIDE:g}" height="{SIDE:g}">{"".join(parts)}{dots(points)}</svg>'
     beside = charts(learners, at).replace("<svg ", f'<svg x="{SIDE + 20:g}" width="{WIDE:g}" height="{HIGH:g}" ', 1)
@@ -257,16 +254,10 @@ def still(learners: Sequence[Learner | None], looked: int, at: int, points: Sequ
     return whole.replace("<svg ", f'<svg width="{SIDE + 20 + WIDE:g}" height="{SIDE:g}" ', 1)
 
 
-def _png(shaded: np.ndarray) -> bytes:
+def _link(shaded: np.ndarray) -> str:
     """The shades as a bitmap: the colour of the likelier class, stronger where the network is surer."""
     sure = np.abs(shaded / 255.0 - 0.5) * 2
     colours = np.array([[int(text[i : i + 2], 16) for i in (1, 3, 5)] for text in CLASSES])
     strength = (FAINT + (STRONG - FAINT) * sure)[..., None]
     pixels = np.round(255 + strength * (colours[(shaded > 127).astype(int)] - 255)).astype(np.uint8)
-    rows = b"".join(b"\0" + row.tobytes() for row in pixels)
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    head = struct.pack(">IIBBBBB", GRID, GRID, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return link(pixels)

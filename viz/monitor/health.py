@@ -1,0 +1,189 @@
+"""Which layers are in trouble, in words: what a row of a map says to somebody who has seen many."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from viz.monitor.history import Column, Number, worst
+from viz.picture.axis import short
+
+if TYPE_CHECKING:
+    from viz.monitor.watch import Watch
+
+LATE = 5  # columns at the end that count: what was at the start may be over
+TINY, APART = (
+    1e-9,
+    1e-3,
+)  # a gradient that moves nothing; the first layer's share of the last one's, below which it vanishes
+SLOW, FAST = 1e-6, 0.1  # updates relative to the weights outside of which little is learned
+MANY = 0.5  # share of units that are dead, or of outputs that are saturated
+NAMED = 4  # layers that are named one by one
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """One kind of trouble, the layers that have it, and a sentence about it."""
+
+    kind: str
+    layers: tuple[str, ...]
+    sentence: str
+
+
+class Health:
+    """The result of `Watch.report`: `troubles`, the worst first. Printed, it is text; `diagnose(step)` looks for the line."""
+
+    def __init__(self, watch: Watch, troubles: list[Trouble]) -> None:
+        self.troubles = troubles
+        self._watch = watch
+
+    def diagnose(self, step: Any, **options: Any) -> Any:
+        """As `Watch.diagnose`: run this training step under `viz.diagnose`, with the model and its optimizer."""
+        return self._watch.diagnose(step, **options)
+
+    @property
+    def sentences(self) -> list[str]:
+        """What there is to say, one sentence or two for each kind of trouble."""
+        watch = self._watch
+        told = [one.sentence for one in self.troubles]
+        if not watch.columns:
+            told.append(_why_nothing(watch))
+        elif not told:
+            told.append(f"No layer is in trouble in the last {_late(watch)} watched steps.")
+        return [*([f"The training ended with {watch.ended}."] if watch.ended else []), *told, *watch.notes]
+
+    def __repr__(self) -> str:
+        hint = ["Which line causes it: .diagnose(step), where step is a function that makes one training step."]
+        return "\n".join([self._watch.sentence(), *self.sentences, *(hint if self.troubles else [])])
+
+
+def _why_nothing(watch: Watch) -> str:
+    if watch.steps:
+        return f"{watch.steps} steps were made, and none was measured."
+    names = ", ".join(watch.models)
+    return (
+        f"No step moved a parameter of {names}: either the loop made none, or it trains another model than this one "
+        "(a copy on another device, for example)."
+    )
+
+
+def _late(watch: Watch) -> int:
+    return min(LATE, len(watch.columns))
+
+
+def health(watch: Watch) -> Health:
+    """Look at the last columns, and at each for numbers that are not finite."""
+    return Health(watch, list(_troubles(watch)) if watch.columns else [])
+
+
+def _troubles(watch: Watch) -> Iterator[Trouble]:
+    late = watch.columns[-LATE:]
+    layers = watch._layers.all
+    names = watch.layers
+    yield from _astray(watch.columns, names)
+
+    def low(row: int, measure: str) -> Number:
+        """The largest number of the last columns: if that is too small, all are."""
+        return worst(column.at(measure, row) for column in late)
+
+    def high(row: int, measure: str) -> Number:
+        """The smallest of them: if that is too large, all are."""
+        known = [one for column in late if (one := column.at(measure, row)) is not None]
+        return min(known, default=None)
+
+    trained = [row for row, layer in enumerate(layers) if not layer.frozen]
+    without = [row for row in trained if low(row, "gradient") is None and _moves(watch, row)]
+    if without:
+        yield _about(
+            "no-gradient",
+            without,
+            names,
+            "no gradient at all. The loss does not depend on it, or a detach() cuts it off.",
+        )
+    nothing = [row for row in trained if low(row, "gradient") == 0]
+    if nothing:
+        yield _about("zero-gradient", nothing, names, "the gradient is 0 everywhere, so nothing is learned here.")
+    yield from _along(trained, low, names)
+    for kind, measure, test, words in _KINDS:
+        ends = {row: (high(row, measure), low(row, measure)) for row in trained}
+        found = [
+            row for row, (least, most) in ends.items() if least is not None and most is not None and test(least, most)
+        ]
+        if found:
+            largest = worst(ends[row][1] for row in found) or 0.0
+            yield _about(kind, found, names, words.format(f"{largest:.0%}" if measure == "dead" else short(largest)))
+
+
+# The kind, the measure, a test of the smallest and the largest of its last numbers, and the words.
+_KINDS: list[tuple[str, str, Callable[[float, float], bool], str]] = [
+    ("fast-updates", "update", lambda low, _: FAST < low < math.inf, "each step moves the weights by up to {} of their size. The rate is too large here."),
+    ("slow-updates", "update", lambda _, high: high < SLOW, "a step moves the weights by {} of their size or less. The rate is too small here, or the gradient is."),
+    ("dead-units", "dead", lambda low, _: low > MANY, "up to {} of the units are 0 for every sample, or at the end of their range. No gradient goes through those."),
+]  # fmt: skip
+
+
+def _moves(watch: Watch, row: int) -> bool:
+    """Whether the layer belongs to an optimizer that made one of the last steps."""
+    return any(
+        row < len(column.values["update"]) and column.values["update"][row] is not None
+        for column in watch.columns[-LATE:]
+    )
+
+
+def _along(trained: list[int], size: Callable[[int, str], Number], names: list[str]) -> Iterator[Trouble]:
+    """How the gradient changes from the last layer to the first."""
+    known = [(row, one) for row in trained if (one := size(row, "gradient")) is not None and 0 < one < math.inf]
+    if len(known) < 3:
+        return
+    (first, small), (last, large) = known[0], known[-1]
+    if small < APART * large:
+        yield Trouble("vanishing-gradient", (names[first],), (
+            f"The gradient vanishes on its way back: {short(large)} in {names[last]}, {short(small)} in {names[first]}, "
+            f"{large / small:,.0f} times smaller."
+        ))  # fmt: skip
+    elif large < APART * small:
+        yield Trouble("exploding-gradient", (names[first],), (
+            f"The gradient explodes on its way back: {short(large)} in {names[last]}, {short(small)} in {names[first]}, "
+            f"{small / large:,.0f} times larger."
+        ))  # fmt: skip
+    elif max(one for _, one in known) < TINY:
+        yield Trouble(
+            "tiny-gradient",
+            (),
+            f"The largest gradient of all layers is {short(large)}: nothing is left to learn, or nothing can be.",
+        )
+
+
+def _astray(columns: Sequence[Column], names: list[str]) -> Iterator[Trouble]:
+    """Where a number first was not finite."""
+    for column in columns:
+        rows = [
+            row
+            for row in range(len(names))
+            if any(
+                (one := column.at(measure, row)) is not None and not math.isfinite(one)
+                for measure in ("gradient", "activation")
+            )
+        ]
+        losses = [one for one in column.losses.values() if not math.isfinite(one)]
+        if rows or losses:
+            where = f"in {_listed(rows, names)}" if rows else f"in the loss, which is {losses[0]}"
+            yield Trouble(
+                "not-finite",
+                tuple(names[row] for row in rows),
+                f"Numbers are no longer finite from the watched step {column.step:,} on, {where}.",
+            )
+            return
+
+
+def _about(kind: str, rows: list[int], names: list[str], words: str) -> Trouble:
+    return Trouble(kind, tuple(names[row] for row in rows), f"{_listed(rows, names)}: {words}")
+
+
+def _listed(rows: list[int], names: list[str]) -> str:
+    """The names of layers, or of the first and last of many."""
+    if len(rows) <= NAMED:
+        return ", ".join(names[row] for row in rows)
+    return f"{len(rows)} layers, {names[rows[0]]} to {names[rows[-1]]}"

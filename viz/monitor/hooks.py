@@ -1,0 +1,112 @@
+"""What a watch hangs on an engine, and takes off again: backward passes, steps of optimizers, calls of modules.
+
+All of it is the engine's own way of being seen, and none of it is attached to a model: copies of the model, its saved file
+and the fast paths of layers that look for hooks stay as they are. Only `backward` is replaced, by a function that calls it.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from viz.engines import Engine, load
+
+
+class Listener(Protocol):
+    """What is told of a training."""
+
+    def pass_begins(self, roots: Any) -> None:
+        """`backward` is called on `roots`."""
+
+    def pass_ended(self) -> None:
+        """It has returned."""
+
+    def step_begins(self, optimizer: Any, closure: bool) -> None:
+        """An optimizer's `step` is called; with a closure, the passes come inside it."""
+
+    def step_ended(self, optimizer: Any, closure: bool) -> None:
+        """It has returned."""
+
+
+class _Passes:
+    """The replacements of one engine's two `backward`, there while somebody listens."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.listeners: list[Listener] = []
+        self._places = [(engine.tensor_type, "backward"), (engine.module.autograd, "backward")]
+        self._before: list[tuple[Any, Any]] = []
+        self._depth = 0  # the one calls the other, and a pass may run inside a pass
+
+    def add(self, listener: Listener) -> None:
+        if not self.listeners:
+            originals = [getattr(owner, name) for owner, name in self._places]
+            ours = [self._around(original) for original in originals]
+            self._before = list(zip(originals, ours, strict=True))
+            for (owner, name), one in zip(self._places, ours, strict=True):
+                setattr(owner, name, one)
+        self.listeners = [*self.listeners, listener]
+
+    def remove(self, listener: Listener) -> None:
+        self.listeners = [one for one in self.listeners if one is not listener]
+        if not self.listeners:
+            for (owner, name), (original, ours) in zip(self._places, self._before, strict=True):
+                if getattr(owner, name) is ours:  # otherwise somebody else has put theirs around it
+                    setattr(owner, name, original)
+
+    def _around(self, backward: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(backward)
+        def told(*args: Any, **kwargs: Any) -> Any:
+            if self._depth or not self.listeners:
+                return backward(*args, **kwargs)
+            listeners = self.listeners
+            for one in listeners:
+                one.pass_begins(args[0] if args else kwargs.get("tensors"))
+            self._depth += 1
+            try:
+                result = backward(*args, **kwargs)
+            finally:
+                self._depth -= 1
+            for one in listeners:
+                one.pass_ended()
+            return result
+
+        return told
+
+
+@functools.cache
+def _passes(name: str) -> _Passes:
+    return _Passes(load(name))
+
+
+@contextmanager
+def listening(engine: Engine, listener: Listener) -> Iterator[None]:
+    """A context in which `listener` is told of every backward pass and of every optimizer's step."""
+    home = importlib.import_module(f"{engine.module.__name__}.optim.optimizer")
+    passes = _passes(engine.name)
+
+    def begins(optimizer: Any, args: Any, kwargs: Any) -> None:
+        listener.step_begins(optimizer, _has_closure(args, kwargs))
+
+    def ended(optimizer: Any, args: Any, kwargs: Any) -> None:
+        listener.step_ended(optimizer, _has_closure(args, kwargs))
+
+    handles = [home.register_optimizer_step_pre_hook(begins), home.register_optimizer_step_post_hook(ended)]
+    passes.add(listener)
+    try:
+        yield
+    finally:
+        passes.remove(listener)
+        for handle in handles:
+            handle.remove()
+
+
+def _has_closure(args: Any, kwargs: dict[str, Any]) -> bool:
+    return callable(args[1] if len(args) > 1 else kwargs.get("closure"))
+
+
+def on_each_call(engine: Engine, hook: Callable[[Any, Any, Any], None]) -> Any:
+    """Call `hook(module, inputs, output)` after each forward of every module; returns the handle that ends it."""
+    return engine.module.nn.modules.module.register_module_forward_hook(hook)

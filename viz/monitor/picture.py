@@ -1,0 +1,282 @@
+"""What a watch has seen as SVG: the loss over the steps, and below it one map for each measure, a row for each layer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from viz.monitor.history import MEASURES, Column, Number, gathered, worst
+from viz.picture.axis import short
+from viz.picture.bitmap import link
+from viz.picture.svg import escape
+
+if TYPE_CHECKING:
+    from viz.monitor.watch import Watch
+
+COLUMNS = 160  # of a map, at most; more steps share a column
+WIDTHS = {"wide": 980.0, "narrow": 430.0}
+LOSS, HEAD, FOOT, GAP = 74.0, 20.0, 17.0, 8.0  # heights: of the loss, above and below each map, between them
+LETTER, LINE = 6.3, 13.0  # pixels of a letter of a name, and from one name to the next
+LONGEST = 22  # letters of a name
+HIGH = {"wide": 138.0, "narrow": 170.0}  # of a map: all of them, and the loss, are on a laptop's screen at once
+MARGIN, SIDE = 14.0, 62.0  # right of everything, and what the numbers beside the loss take
+ZERO, ASTRAY = (60, 190, 220), (210, 30, 45)
+# Dark blue to yellow, even steps of lightness, told apart by people who see no red or no green (cividis, matplotlib, CC0).
+PALETTE = np.array([(0, 34, 78), (35, 62, 108), (87, 93, 109), (124, 123, 120), (165, 156, 116), (211, 193, 100), (254, 232, 56)])  # fmt: skip
+STYLE = """<style>
+.tgw text{font:12px system-ui,sans-serif;fill:var(--tgv-muted,#57606a)}
+.tgw .head{font-weight:600;fill:var(--tgv-text,#1b1f24)}
+.tgw .box{fill:var(--tgv-panel,#f6f7f9);stroke:var(--tgv-line,#d5d9df)}
+.tgw .frame{fill:none;stroke:var(--tgv-line,#d5d9df)}
+.tgw .loss0{fill:none;stroke:var(--tgv-blue,#0072b2);stroke-width:2}
+.tgw .loss1{fill:none;stroke:var(--tgv-flow,#d55e00);stroke-width:2;stroke-dasharray:6 3}
+.tgw .loss2{fill:none;stroke:var(--tgv-good,#1a7f4b);stroke-width:2;stroke-dasharray:2 3}
+.tgw image{image-rendering:pixelated}
+.tgw .cursor{fill:none;stroke:var(--tgv-bad,#b3261e);stroke-width:1.6}
+</style>"""
+ABSENT = {
+    "gradient": "no gradient",
+    "update": "no update",
+    "activation": "no module was called",
+    "dead": "no ReLU, tanh or sigmoid was seen",
+}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How the numbers of a measure become colours."""
+
+    low: float
+    high: float
+    even: bool = False  # a share, from 0 to 1; the others are logarithmic
+
+    def colours(self, numbers: np.ndarray) -> np.ndarray:
+        """RGBA for each number; NaN stands for one that is not there, infinity for one that is not finite."""
+        with np.errstate(all="ignore"):
+            place = numbers if self.even else (np.log10(numbers) - self.low) / (self.high - self.low)
+        place = np.nan_to_num(np.clip(place, 0, 1)) * (len(PALETTE) - 1)
+        lower = np.minimum(place.astype(int), len(PALETTE) - 2)
+        part = (place - lower)[..., None]
+        made = np.empty((*numbers.shape, 4), dtype=np.uint8)
+        made[..., :3] = np.round(PALETTE[lower] * (1 - part) + PALETTE[lower + 1] * part)
+        made[..., 3] = 255
+        if not self.even:
+            made[numbers == 0] = (*ZERO, 255)
+        made[np.isposinf(numbers)] = (*ASTRAY, 255)
+        made[np.isnan(numbers)] = 0
+        return made
+
+
+def scale_of(measure: str, numbers: np.ndarray) -> Scale:
+    """From the smallest to the largest power of ten, two at least, so that noise does not look like a cliff."""
+    if measure == "dead":
+        return Scale(0, 1, even=True)
+    known = numbers[np.isfinite(numbers) & (numbers > 0)]
+    low, high = (math.floor(math.log10(known.min())), math.ceil(math.log10(known.max()))) if known.size else (-3, 0)
+    return Scale(min(low, high - 2), high)
+
+
+def grid(groups: Sequence[Sequence[Column]], measure: str, rows: int) -> np.ndarray:
+    """The numbers of a map, a row for each layer: the worst of each group of steps."""
+    made = np.full((rows, len(groups)), math.nan)
+    for across, group in enumerate(groups):
+        for row in range(rows):
+            one = worst(column.at(measure, row) for column in group)
+            if one is not None:
+                made[row, across] = one if math.isfinite(one) else math.inf
+    return made
+
+
+def drawn(watch: Watch, shape: str = "wide") -> str:
+    """The picture, for a wide place or a narrow one."""
+    width = WIDTHS[shape]
+    columns, names = watch.columns, watch.layers
+    groups = gathered(columns, COLUMNS)
+    labels = [name if len(name) <= LONGEST else f"…{name[1 - LONGEST :]}" for name in names]
+    left = round(max(len(label) for label in labels) * LETTER) + 12.0
+    across = 2 if shape == "wide" else 1
+    wide = (width - left - MARGIN - (across - 1) * 26) / across
+    high = HIGH[shape]
+    parts = [_losses(watch, (SIDE, HEAD, width - SIDE - MARGIN, LOSS - HEAD))]
+    top = LOSS + FOOT + GAP
+    for place, measure in enumerate(MEASURES):
+        x = left + (place % across) * (wide + 26)
+        y = top + HEAD + (place // across) * (high + HEAD + FOOT + 6)
+        box = (x, y, wide, high)
+        parts.append(
+            _map(measure, grid(groups, measure, len(names)), groups, box, labels if place % across == 0 else None)
+        )
+    rows = -(-len(MEASURES) // across)
+    total = top + rows * (high + HEAD + FOOT + 6)
+    told = "The loss over the steps, and for each layer and step: " + "; ".join(MEASURES.values())
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="tgw" viewBox="0 0 {width:g} {total:g}" role="img" '
+        f'aria-label="{escape(told)}">{STYLE}{"".join(parts)}</svg>'
+    )
+
+
+def _map(
+    measure: str,
+    numbers: np.ndarray,
+    groups: Sequence[Sequence[Column]],
+    box: tuple[float, float, float, float],
+    labels: list[str] | None,
+) -> str:
+    x, y, wide, high = box
+    scale = scale_of(measure, numbers)
+    parts = [f'<rect class="box" x="{x:g}" y="{y:g}" width="{wide:g}" height="{high:g}"/>']
+    if numbers.size:
+        parts.append(
+            f'<image x="{x:g}" y="{y:g}" width="{wide:g}" height="{high:g}" preserveAspectRatio="none" '
+            f'style="image-rendering:pixelated" href="{link(_enlarged(scale.colours(numbers)))}"/>'
+        )
+    parts.append(f'<rect class="frame" x="{x:g}" y="{y:g}" width="{wide:g}" height="{high:g}"/>')
+    parts.append(f'<text class="head" x="{x:g}" y="{y - 7:g}">{escape(MEASURES[measure])}</text>')
+    parts += _legend(measure, scale, numbers, x + wide, y - 7)
+    if labels is not None:
+        each = high / len(labels)
+        skip = max(1, math.ceil(LINE / each))
+        for row in range(0, len(labels), skip):
+            parts.append(
+                f'<text x="{x - 6:g}" y="{y + (row + 0.5) * each + 4:.1f}" text-anchor="end">{escape(labels[row])}</text>'
+            )
+    if groups:
+        parts += _steps(groups, box)
+    if np.isnan(numbers).all():
+        why = ABSENT[measure] if groups else "no step yet"
+        parts.append(f'<text x="{x + wide / 2:g}" y="{y + high / 2:g}" text-anchor="middle">{why}</text>')
+    place = " ".join(f"{one:g}" for one in box)
+    return f'<g class="map" data-measure="{measure}" data-box="{place}">{"".join(parts)}</g>'
+
+
+def _enlarged(pixels: np.ndarray) -> np.ndarray:
+    """Every pixel several times: programs that make pictures of SVG blur a small image."""
+    down, across = (max(1, round(most / size)) for most, size in zip((160, 480), pixels.shape, strict=False))
+    return pixels.repeat(down, axis=0).repeat(across, axis=1)
+
+
+def _steps(groups: Sequence[Sequence[Column]], box: tuple[float, float, float, float]) -> list[str]:
+    """The numbers of the first and the last step below a map, and of the one in the middle."""
+    x, y, wide, high = box
+    count = len(groups)
+    found = {0: "start", count - 1: "end", **({count // 2: "middle"} if count > 4 else {})}
+    parts = []
+    for place, anchor in found.items():
+        across = {"start": x, "end": x + wide}.get(anchor, x + (place + 0.5) / count * wide)
+        parts.append(
+            f'<text x="{across:.1f}" y="{y + high + 13:g}" text-anchor="{anchor}">{"step " if not place else ""}{groups[place][0].step:,}</text>'
+        )
+    return parts
+
+
+def _legend(measure: str, scale: Scale, numbers: np.ndarray, right: float, base: float) -> list[str]:
+    """The colours and their ends, and those of zero and of what is not finite, where there are any."""
+    bar = np.linspace(0, 1, 48)[None]
+    pixels = Scale(0, 1, even=True).colours(bar)
+    ends = ("0 %", "100 %") if scale.even else (_power(scale.low), _power(scale.high))
+    parts = [f'<text x="{right:g}" y="{base:g}" text-anchor="end">{ends[1]}</text>']
+    x = right - len(ends[1]) * 6.6 - 6 - 60
+    parts.append(
+        f'<image x="{x:g}" y="{base - 9:g}" width="60" height="9" preserveAspectRatio="none" href="{link(_enlarged(pixels)[:1])}"/>'
+    )
+    x -= 5
+    parts.append(f'<text x="{x:g}" y="{base:g}" text-anchor="end">{ends[0]}</text>')
+    x -= len(ends[0]) * 6.6 + 12
+    for there, colour, text in (
+        (not scale.even and bool((numbers == 0).any()), ZERO, "0"),
+        (bool(np.isposinf(numbers).any()), ASTRAY, "nan, inf"),
+    ):
+        if there:
+            parts.append(f'<text x="{x:g}" y="{base:g}" text-anchor="end">{text}</text>')
+            x -= len(text) * 6 + 14
+            parts.append(f'<rect x="{x:g}" y="{base - 9:g}" width="9" height="9" fill="rgb{colour}"/>')
+            x -= 8
+    return parts
+
+
+def _power(exponent: float) -> str:
+    return "1" if exponent == 0 else "10" + f"{exponent:.0f}".translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def _losses(watch: Watch, box: tuple[float, float, float, float]) -> str:
+    """The loss of each optimizer's steps over the steps; on a log scale if it spans two powers of ten."""
+    x, y, wide, high = box
+    names = watch.optimizers
+    lines = [
+        [
+            (column.step, one)
+            for column in watch.columns
+            if (one := column.losses.get(number)) is not None and math.isfinite(one)
+        ]
+        for number in range(len(names))
+    ]
+    known = [one for line in lines for _, one in line]
+    last = max((column.step for column in watch.columns), default=1)
+    low, high_end = min(known, default=0.0), max(known, default=1.0)
+    steep = low > 0 and high_end / low > 100
+    bend = math.log10 if steep else float
+    bottom, top = bend(low), bend(high_end)
+    parts = [f'<rect class="box" x="{x:g}" y="{y:g}" width="{wide:g}" height="{high:g}"/>']
+    parts.append(f'<text class="head" x="{x:g}" y="{y - 7:g}">loss{" (log scale)" if steep else ""}</text>')
+    for number, line in enumerate(lines):
+        at = [
+            (
+                x + wide * (step - 1) / max(last - 1, 1),
+                y + 4 + (high - 8) * (1 - (bend(one) - bottom) / ((top - bottom) or 1)),
+            )
+            for step, one in _thinned(line)
+        ]
+        if len(at) == 1:
+            at = [(at[0][0] - 3, at[0][1]), (at[0][0] + 3, at[0][1])]
+        path = "L".join(f"{one:.1f} {down:.1f}" for one, down in at)
+        if path:
+            parts.append(f'<path class="loss{number % 3}" d="M{path}"/>')
+    if known:
+        for text, down in ((short(high_end), y + 10), (short(low), y + high)):
+            parts.append(f'<text x="{x - 6:g}" y="{down:g}" text-anchor="end">{text}</text>')
+    else:
+        why = "no backward() was seen" if watch.columns else "no step yet"
+        parts.append(f'<text x="{x + wide / 2:g}" y="{y + high / 2:g}" text-anchor="middle">{why}</text>')
+    right = x + wide
+    for number, name in reversed(list(enumerate(names if len(names) > 1 else []))):
+        parts.append(f'<text x="{right:g}" y="{y - 7:g}" text-anchor="end">{escape(name)}</text>')
+        right -= len(name) * 6.6 + 30
+        parts.append(f'<path class="loss{number % 3}" d="M{right:g} {y - 11:g}h24"/>')
+        right -= 12
+    parts.append(
+        f'<text x="{x + wide:g}" y="{y + high + 13:g}" text-anchor="end">{last:,}</text><text x="{x:g}" y="{y + high + 13:g}">step 1</text>'
+    )
+    return "".join(parts)
+
+
+def _thinned(line: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    """At most 600 points, and the last."""
+    stride = max(1, -(-len(line) // 600))
+    return [*line[::stride], *(line[-1:] if stride > 1 else [])]
+
+
+def numbers_of(watch: Watch) -> dict[str, object]:
+    """The numbers of the maps for a page: by measure, step and layer, three digits each."""
+    groups = gathered(watch.columns, COLUMNS)
+    measures = [*MEASURES, "mean"]
+    return {
+        "steps": [[group[0].step, group[-1].step] for group in groups],
+        "layers": watch.layers,
+        "values": {
+            one: [
+                [_rounded(worst(column.at(one, row) for column in group)) for row in range(len(watch.layers))]
+                for group in groups
+            ]
+            for one in measures
+        },
+    }
+
+
+def _rounded(number: Number) -> float | str | None:
+    if number is None:
+        return None
+    return float(f"{number:.3g}") if math.isfinite(number) else str(number)
