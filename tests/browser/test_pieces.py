@@ -256,3 +256,49 @@ def test_a_listener_that_is_ended_hears_nothing(piece: Piece) -> None:
         listeners.get("change:step")(); deaf();
         return [heard, listeners.size]"""
     assert piece.run("model", body) == [["step"], 0]
+
+
+# --- neurons ---
+
+
+def test_edges_have_the_size_and_sign_of_weights_and_gradients_in_both_themes(piece: Piece) -> None:
+    shown = viz.playground(layers=7, width=9, steps=3)
+    given = {"features": shown._features(), "network": shown._frame()["network"]}
+    body = """
+        host.style.cssText = "width: 640px; height: 420px; --tgv-class0: #0000ff; --tgv-class1: #ff0000";
+        const looked = [], pressed = [];
+        const one = new m.Neurons({ onFeature: (name) => pressed.push(name), onLook: (text) => looked.push(text) });
+        host.append(one.element);
+        one.element.style.height = "420px";
+        one.setFeatures(given.features);
+        one.show(["x1", "x2"], given.network, true);
+        await frame(); await frame();
+        const tiles = [...host.querySelectorAll(".tgv-neurons-tiles > .tgv-neurons-tile")];
+        const boxes = tiles.map((tile) => tile.getBoundingClientRect());
+        const bounds = one.element.getBoundingClientRect();
+        host.querySelector("button[value='x1*x2']").click();
+        tiles[3].dispatchEvent(new Event("pointerenter"));
+        const edge = one.paths[0];
+        edge.forward.dispatchEvent(new Event("pointerenter"));
+        const before = edge.back.getAttribute("stroke-dashoffset");
+        one.show(["x1", "x2"], given.network, true);
+        return {
+            tiles: tiles.length, heads: [...host.querySelectorAll(".tgv-neurons-head")].map((head) => head.textContent),
+            inside: boxes.every((box) => box.left >= bounds.left && box.right <= bounds.right && box.top >= bounds.top && box.bottom <= bounds.bottom),
+            apart: boxes.every((box, i) => boxes.every((other, j) => i === j || box.right <= other.left || other.right <= box.left || box.bottom <= other.top || other.bottom <= box.top)),
+            edges: one.paths.map(({ linear, to, from, forward, back }) => [linear, to, from, forward.getAttribute("class"), Number(forward.getAttribute("stroke-width")), Number(back.getAttribute("stroke-width"))]),
+            pressed, looked, moved: edge.back.getAttribute("stroke-dashoffset") !== before,
+        };
+    """
+    found = piece.run("neurons", body, given)
+    assert found["tiles"] == 5 * 8 and found["inside"] and found["apart"] and found["moved"]
+    assert found["heads"] == ["8 of 9"] * 5 + ["⋯ 2 more"] and found["pressed"] == ["x1*x2"]
+    assert found["looked"][0] == "Neuron 4 of layer 1." and found["looked"][1].startswith("The weight is ")
+    weights, gradients = given["network"]["weights"], given["network"]["gradients"]
+    assert {linear for linear, *_ in found["edges"]} == {0, 1, 2, 6, 7}
+    for linear, to, start, sign, width, back in found["edges"]:
+        weight, gradient = weights[linear][to][start], gradients[linear][to][start]
+        heaviest = max(abs(one) for row in weights[linear] for one in row)
+        assert sign == ("under" if weight < 0 else "over")
+        assert width == pytest.approx(0.4 + 4.2 * abs(weight) / heaviest, abs=0.01)
+        assert (back > 0) == (abs(gradient) > 1e-4 * max(abs(one) for g in gradients for row in g for one in row))

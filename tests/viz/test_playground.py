@@ -27,6 +27,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"layers": 3, "norm": "batch", "activation": "relu", "batch": 32, "optimizer": "Adam", "lr": 0.003},
     {"init": "zeros"},
     {"init": "large", "lr": 0.01},
+    {"features": "x2 x1 x1*x2 sin(x1)", "noise": 0.1, "test": 0.25, "l1": 0.001},
 ]
 
 
@@ -246,3 +247,86 @@ def test_unknown_settings_are_named() -> None:
     with pytest.raises(ValueError, match="data is one of circles"):
         viz.playground("cubes")
     assert "nn.LayerNorm(8)" in program(setting_of({"norm": "layer"}))
+
+
+# --- inside: neurons, weights, gradients ---
+
+
+@pytest.mark.parametrize("engine", NAMES)
+def test_the_neurons_weights_and_gradients_are_those_of_the_program(engine: str) -> None:
+    settings = {
+        "engine": engine,
+        "features": "x1 x1*x2",
+        "layers": 2,
+        "width": 3,
+        "norm": "layer",
+        "optimizer": "Adam",
+        "lr": 0.01,
+    }
+    learner = learned(3, **settings)
+    script = learner.text.replace(f"range({STEPS})", "range(3)")
+    names: dict[str, Any] = {}
+    exec(script, names)
+    inside, T = learner.inside(3), names["T"]
+    across = (np.arange(GRID) + 0.5) / GRID * 2 * 1.25 - 1.25
+    places = np.stack(np.meshgrid(across, -across), axis=-1).reshape(-1, 2)
+    with T.no_grad():
+        given = names["features"](T.tensor(places, dtype=T.float32))
+        second = names["model"][:6](given).numpy()[:, 1].reshape(GRID, GRID)[::2, ::2]
+        scores = names["model"](given).numpy()
+    np.testing.assert_allclose(inside.maps[1][1], second, atol=1e-6)
+    np.testing.assert_allclose(inside.field, (scores[:, 1] - scores[:, 0]).reshape(GRID, GRID), atol=1e-5)
+    linear = [one for one in names["model"] if type(one).__name__ == "Linear"]
+    np.testing.assert_allclose(inside.weights[1], linear[1].weight.detach().numpy(), atol=1e-7)
+    np.testing.assert_allclose(inside.gradients[0], linear[0].weight.grad.numpy(), atol=1e-7)
+    last = linear[2].weight.grad.numpy()
+    np.testing.assert_allclose(inside.gradients[2], (last[1:] - last[:1]) / 2, atol=1e-7)
+
+
+def test_a_residual_network_shows_what_leaves_each_block() -> None:
+    inside = learned(1, layers=4, width=5, residual=True).inside(1)
+    assert [one.shape for one in inside.maps] == [(5, GRID // 2, GRID // 2)] * 4 and len(inside.weights) == 5
+
+
+def test_the_test_loss_is_that_of_the_points_that_were_kept() -> None:
+    learner = learned(4, "moons", test=0.3, features="x1 x2 x2^2")
+    tested, trained = learner.everything(test=True), learner.everything()
+    assert (len(tested), len(trained)) == (60, 140) and not set(tested) & set(trained)
+    assert set(tested) | set(trained) == set(learned(0, "moons").everything())
+    margins = learner.margins(4, np.array([point[:2] for point in tested]))
+    labels = np.array([point[2] for point in tested])
+    assert learner.test_losses[-1] == pytest.approx(
+        float(np.mean(np.log1p(np.exp(-margins * (2 * labels - 1))))), rel=1e-4
+    )
+
+
+def test_numbers_are_learned_by_regression() -> None:
+    learner = learned(1, "slope")
+    assert learner.numbers and learner.losses[0] != learned(1, "line").losses[0] and "MSELoss" in learner.text
+    assert 0 <= learner.right(0) < learned(100, "slope", optimizer="Adam", lr=0.03).right(100)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"features": "x3"}, "at least one of x1, x2, x1\\^2"),
+        ({"features": ""}, "at least one of"),
+        ({"noise": 2}, "from 0 to 0.5"),
+        ({"test": -0.1}, "from 0 to 0.8"),
+        ({"l1": "much"}, "must be a number"),
+    ],
+)
+def test_the_newer_settings_are_checked(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        setting_of(given)
+
+
+def test_the_call_makes_the_same_playground_again() -> None:
+    made = viz.playground(
+        "own", points=[(0.5, 0.5, 1), (-0.5, 0.1, 0)], layers=1, features="x1 x1*x2", beside={"lr": 0.5}, steps=3
+    )
+    again = eval(made.call(), {"viz": viz})
+    assert again.call() == made.call() and [one.losses for one in again.learners] == [
+        one.losses for one in made.learners
+    ]
+    assert viz.playground().call() == "viz.playground('circles')"

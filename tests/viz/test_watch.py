@@ -16,8 +16,8 @@ from support.training_loops import LOOPS, STEPS
 
 import tinygrad_edu
 import viz
-from viz.monitor.history import worst
-from viz.monitor.picture import COLUMNS, drawn, numbers_of
+from viz.monitor.history import gathered
+from viz.monitor.picture import COLUMNS, drawn, maps_of, numbers_of
 
 ENGINES = {"torch": torch, "tinygrad_edu": tinygrad_edu}
 KINDS = {"plain": 3, "lightning": 3, "transformers": 4, "gan": 4, "recurrent": 3, "by hand": 2}  # rows with a gradient
@@ -267,7 +267,7 @@ def test_a_frozen_layer_shows_no_gradient_and_is_no_trouble() -> None:
             optimizer.zero_grad()
             model(torch.ones(4, 2)).square().mean().backward()
             optimizer.step()
-    assert w.columns[-1].at("gradient", 0) is None and w.columns[-1].at("gradient", 1) > 0
+    assert w.columns[-1].values["gradient"][0] is None and w.columns[-1].values["gradient"][1] > 0
     assert not any("0" in one.layers for one in w.report().troubles)
 
 
@@ -326,14 +326,17 @@ def test_many_steps_share_columns_and_keep_their_worst_number() -> None:
             optimizer.zero_grad()
             (model(torch.ones(1, 1)) * (50.0 if step == 70 else 1.0)).sum().backward()
             optimizer.step()
-    told: Any = numbers_of(w)
+    told: Any = numbers_of(w, maps_of(w))
     assert len(told["steps"]) <= COLUMNS
     place = next(at for at, (first, last) in enumerate(told["steps"]) if first <= 71 <= last)
     assert told["values"]["gradient"][place][0] == pytest.approx(50 * math.sqrt(2), rel=1e-2)
 
 
-def test_the_worst_of_several_numbers() -> None:
-    assert worst([None, None]) is None and worst([1.0, None, 3.0]) == 3.0 and math.isnan(worst([1.0, math.nan]) or 0.0)
+def test_a_group_of_steps_shows_its_largest_number_and_infinity_before_all() -> None:
+    numbers = np.array([[1.0, 3.0, 2.0, math.nan, math.nan], [math.nan, 1.0, math.inf, 5.0, 4.0]])
+    expected = [[3.0, 2.0, math.nan], [1.0, math.inf, 4.0]]
+    np.testing.assert_array_equal(gathered(numbers, 3), expected)
+    assert gathered(np.empty((2, 0)), 3).shape == (2, 0)
 
 
 def test_a_terminal_gets_one_line_that_is_written_anew(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from viz.experiments.curves import STYLE, Panel, stops
-from viz.experiments.playground import GRID, REACH, Learner, Point
+from viz.experiments.playground import GRID, REACH, Learner
 from viz.picture.axis import short, ticks
 from viz.picture.bitmap import link
 from viz.picture.svg import escape
@@ -28,9 +28,21 @@ LOOK = """<style>
 .tgp .rung{stroke:var(--tgv-line,#d5d9df);stroke-width:.7}
 .tgp .cursor{stroke:var(--tgv-muted,#57606a);stroke-width:1;stroke-dasharray:2 3}
 .tgp .point{stroke:var(--tgv-bg,#fff);stroke-width:1.1}
+.tgp .tested{stroke-width:1.8;fill-opacity:.1}
+.tgp .tested.class0{stroke:var(--tgv-class0,#0072B2)}
+.tgp .tested.class1{stroke:var(--tgv-class1,#D55E00)}
+.tgp .test{stroke-width:1.4;stroke-opacity:.75;stroke-dasharray:2 2}
 .tgp .class0{fill:var(--tgv-class0,#0072B2)}
 .tgp .class1{fill:var(--tgv-class1,#D55E00)}
 </style>"""
+
+
+def pictures(maps: np.ndarray) -> np.ndarray:
+    """What neurons compute over the plane, from 0 to 255; 0 is in the middle, and each neuron has its own scale."""
+    with np.errstate(all="ignore"):
+        most = np.abs(maps).max(axis=(1, 2), keepdims=True)
+        scaled = np.where(most > 0, maps / most, 0.0)
+    return np.round(127.5 + 127.5 * np.nan_to_num(scaled)).astype(np.uint8)
 
 
 def shades(margins: np.ndarray) -> np.ndarray | None:
@@ -40,17 +52,19 @@ def shades(margins: np.ndarray) -> np.ndarray | None:
     return np.round(255 / (1 + np.exp(-np.clip(margins, -40, 40)))).astype(np.uint8)
 
 
-def dots(points: Sequence[Point]) -> str:
-    """The points: circles for class 0, squares for class 1."""
+def dots(points: Sequence[tuple[float, float, float]], numbers: bool = False, test: bool = False) -> str:
+    """The points: circles for class 0 (or numbers below 0), squares for class 1; those of the test are hollow."""
     parts = []
     for x, y, label in points:
         left, top = _place(x, y)
-        if label:
-            parts.append(
-                f'<rect class="point class1" x="{left - 3.6:.1f}" y="{top - 3.6:.1f}" width="7.2" height="7.2"/>'
-            )
+        high = label > (0 if numbers else 0.5)
+        look = f"{'tested' if test else 'point'} class{int(high)}"
+        if numbers:  # the farther from 0, the stronger
+            look += f'" opacity="{0.25 + 0.75 * min(1.0, abs(label)):.2f}'
+        if high:
+            parts.append(f'<rect class="{look}" x="{left - 3.6:.1f}" y="{top - 3.6:.1f}" width="7.2" height="7.2"/>')
         else:
-            parts.append(f'<circle class="point class0" cx="{left:.1f}" cy="{top:.1f}" r="4.1"/>')
+            parts.append(f'<circle class="{look}" cx="{left:.1f}" cy="{top:.1f}" r="4.1"/>')
     return "".join(parts)
 
 
@@ -122,6 +136,12 @@ def _svg(wide: float, high: float, inside: str, told: str) -> str:
     )
 
 
+def _tests(learners: Sequence[Learner | None], index: int) -> list[float]:
+    """The losses of a run's test points."""
+    found = learners[index]
+    return found.test_losses if found is not None else []
+
+
 def _losses(box: tuple[float, float, float, float], learners: Sequence[Learner | None], at: int) -> str:
     """The loss over the steps, on a logarithmic scale once it has fallen below a hundredth of its start."""
     runs = [(index, learner.losses) for index, learner in enumerate(learners) if learner is not None]
@@ -137,7 +157,11 @@ def _losses(box: tuple[float, float, float, float], learners: Sequence[Learner |
     panel = Panel(box, (0.0, 1.02 * max(20, longest), low - (room if scaled else 0), top + room))
     heights = [height for height in ticks(low, top) if not scaled or height == int(height)]
     heights = heights[:: math.ceil(len(heights) / 5)]
-    panel.axes("loss", "step", [(height, _power(height) if scaled else short(height)) for height in heights])
+    panel.axes(
+        "loss (dotted: test)" if any(one and one.test_losses for one in learners) else "loss",
+        "step",
+        [(height, _power(height) if scaled else short(height)) for height in heights],
+    )
 
     def up(loss: float) -> float:
         return (math.log10(loss) if loss > 0 else low) if scaled and math.isfinite(loss) else loss
@@ -149,6 +173,10 @@ def _losses(box: tuple[float, float, float, float], learners: Sequence[Learner |
     for index, losses in reversed(runs):
         shown = [(float(step + 1), up(losses[step])) for step in stops(len(losses))]
         drawn.append(panel.line(index, shown))
+        tested = _tests(learners, index)
+        if tested:
+            line = panel.line(index, [(float(step + 1), up(tested[step])) for step in stops(len(tested))])
+            drawn.append(line.replace('class="path ', 'class="path test '))
         if losses and not math.isfinite(losses[-1]):  # where the run ended
             x, _ = panel.at(len(losses), 0)
             drawn.append(
@@ -236,7 +264,7 @@ def _place(x: float, y: float) -> tuple[float, float]:
 # --- where no kernel runs ---
 
 
-def still(learners: Sequence[Learner | None], looked: int, at: int, points: Sequence[Point]) -> str:
+def still(learners: Sequence[Learner | None], looked: int, at: int, points: str) -> str:
     """Everything as one SVG: the plane, the boundaries, the charts."""
     parts: list[str] = []
     for run, learner in enumerate(learners):
@@ -246,7 +274,7 @@ def still(learners: Sequence[Learner | None], looked: int, at: int, points: Sequ
         if run == looked and (shaded := shades(margins)) is not None:
             parts.insert(0, f'<image width="{SIDE:g}" height="{SIDE:g}" href="{_link(shaded)}"/>')
         parts.append(boundary(run, margins))
-    plane = f'<svg width="{SIDE:g}" height="{SIDE:g}">{"".join(parts)}{dots(points)}</svg>'
+    plane = f'<svg width="{SIDE:g}" height="{SIDE:g}">{"".join(parts)}{points}</svg>'
     beside = charts(learners, at).replace("<svg ", f'<svg x="{SIDE + 20:g}" width="{WIDE:g}" height="{HIGH:g}" ', 1)
     whole = _svg(
         SIDE + 20 + WIDE, SIDE, plane + beside, "The plane with its points and the boundary, the loss, the gradients."

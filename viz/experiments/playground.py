@@ -22,6 +22,7 @@ from viz.recording.recording import Recording
 
 STEPS = 5000  # the number of steps in the program
 DEEPEST, WIDEST, OWN = 20, 64, 300  # limits: hidden layers, units per layer, custom points
+SHOWN = 8  # neurons of a layer that are drawn
 GRID = 48  # grid positions per side at which the network is evaluated
 REACH = 1.25  # the plane reaches from -REACH to REACH in both directions
 KEPT = 200  # the number of past states of the network that are stored
@@ -54,8 +55,27 @@ DATA = {
         X = rng.uniform(-1, 1, (200, 2))
         y = (X[:, 0] + 0.5 * X[:, 1] > 0.1).astype(int)
         X = X + rng.normal(0, 0.05, (200, 2))""",
+    "slope": """
+        X = rng.uniform(-1, 1, (200, 2))
+        y = (X[:, 0] + X[:, 1]) / 2""",
+    "hills": """
+        X = rng.uniform(-1, 1, (200, 2))
+        tops = [(-0.5, 0.5, 1), (0.5, -0.5, 1), (0.6, 0.6, -1), (-0.6, -0.6, -1), (0, 0, -0.6)]
+        y = sum(high * np.exp(-((X - (a, b)) ** 2).sum(1) / 0.15) for a, b, high in tops)""",
     "own": "",
 }
+NUMBERS = ("slope", "hills")  # data whose labels are numbers: regression
+# Inputs of the network, and how the program computes them from x1, x2.
+FEATURES = {
+    "x1": "x1",
+    "x2": "x2",
+    "x1^2": "x1**2",
+    "x2^2": "x2**2",
+    "x1*x2": "x1 * x2",
+    "sin(x1)": "T.sin(np.pi * x1)",
+    "sin(x2)": "T.sin(np.pi * x2)",
+}
+PLAIN = "x1 x2"
 FIRST_OWN: tuple[Point, ...] = ((-0.7, -0.4, 0), (-0.4, 0.5, 0), (0.1, -0.8, 0), (0.3, 0.7, 1), (0.8, 0.1, 1), (0.5, -0.3, 1))  # fmt: skip
 ACTIVATIONS = {"tanh": "nn.Tanh()", "relu": "nn.ReLU()", "sigmoid": "nn.Sigmoid()", "none": ""}
 NORMS = {"none": "", "layer": "nn.LayerNorm({})", "batch": "nn.BatchNorm1d({})"}
@@ -72,7 +92,10 @@ OPTIMIZERS = {"SGD": "SGD", "momentum": "SGD", "Adam": "Adam"}
 
 @dataclass(frozen=True)
 class Setting:
-    """The settings of a network and of its training; a `batch` of 0 means all points at once."""
+    """The settings of a network and of its training; a `batch` of 0 means all points at once.
+
+    `noise` is the standard deviation of what is added to the points; `test` the share of them that is kept for the test loss.
+    """
 
     engine: str = CORE
     layers: int = 2
@@ -85,7 +108,11 @@ class Setting:
     lr: float = 1.0
     batch: int = 0
     weight_decay: float = 0.0
+    l1: float = 0.0
     zero_grad: bool = True
+    features: str = PLAIN
+    noise: float = 0.0
+    test: float = 0.0
     seed: int = 0
 
 
@@ -96,6 +123,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "norm": tuple(NORMS),
     "optimizer": tuple(OPTIMIZERS),
 }
+LIMITS = {"noise": 0.5, "test": 0.8}  # the most; the least is 0
 RANGES = {"layers": (0, DEEPEST), "width": (1, WIDEST), "batch": (0, 200), "seed": (0, 2**31 - 1)}
 
 
@@ -122,6 +150,8 @@ def _checked(name: str, value: Any) -> Any:
         return value
     if name in ("residual", "zero_grad"):
         return bool(value)
+    if name == "features":
+        return _features_of(value)
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -131,9 +161,13 @@ def _checked(name: str, value: Any) -> Any:
             why = " With a rate of 0 no parameter moves." if number == 0 else ""
             raise ValueError(f"the rate (lr) must be larger than 0 and finite, not {_written(number)}.{why}")
         return number
-    if name == "weight_decay":
+    if name in ("weight_decay", "l1"):
         if not 0 <= number < math.inf:
-            raise ValueError(f"the weight decay must be 0 or larger and finite, not {_written(number)}")
+            raise ValueError(f"{_SPOKEN[name]} must be 0 or larger and finite, not {_written(number)}")
+        return number
+    if name in LIMITS:
+        if not 0 <= number <= LIMITS[name]:
+            raise ValueError(f"{_SPOKEN[name]} must be from 0 to {LIMITS[name]}, not {_written(number)}")
         return number
     low, high = RANGES[name]
     if not (low <= number <= high and number == int(number)):
@@ -143,7 +177,20 @@ def _checked(name: str, value: Any) -> Any:
     return int(number)
 
 
+def _features_of(value: Any) -> str:
+    """Names of features, in their order, separated by spaces."""
+    names = value.split() if isinstance(value, str) else [str(one) for one in value]
+    unknown = [one for one in names if one not in FEATURES]
+    if unknown or not names:
+        known = ", ".join(FEATURES)
+        raise ValueError(f"features is at least one of {known}, separated by spaces, not {value!r}")
+    return " ".join(one for one in FEATURES if one in names)
+
+
 _SPOKEN = {
+    "l1": "the L1 penalty",
+    "noise": "the noise",
+    "test": "the share of test points",
     "lr": "the rate (lr)",
     "layers": "the number of hidden layers",
     "width": "the width",
@@ -190,7 +237,8 @@ def program(setting: Setting, data: str = "circles", points: Iterable[Point] = F
         made += "X, y = points[:, :2], points[:, 2].astype(int)"
     else:
         made = textwrap.dedent(DATA[data]).strip()
-    drawn = data != "own" or setting.batch > 0
+    drawn = data != "own" or setting.batch > 0 or setting.noise > 0
+    numbers = data in NUMBERS
     head = [
         "import numpy as np",
         f"import {engine} as T",
@@ -198,18 +246,46 @@ def program(setting: Setting, data: str = "circles", points: Iterable[Point] = F
         "",
         *(["rng = np.random.default_rng(0)"] if drawn else []),
         made,
-        "X, y = T.tensor(X, dtype=T.float32), T.tensor(y, dtype=T.int64)",  # in a browser NumPy's whole numbers have 32 bits
+        *([f"X = X + rng.normal(0, {setting.noise:g}, X.shape)"] if setting.noise else []),
+        # In a browser NumPy's whole numbers have 32 bits.
+        f"X, y = T.tensor(X, dtype=T.float32), T.tensor(y, dtype=T.{'float32' if numbers else 'int64'})",
+        *_features(setting),
+        *_split(setting),
         "",
         *(_RESIDUAL if _is_residual(setting) else []),
         f"T.manual_seed({setting.seed})",
-        *_network(setting),
+        *_network(setting, 1 if numbers else 2),
         *_start(setting),
         f"optimizer = T.optim.{OPTIMIZERS[setting.optimizer]}(model.parameters(), {_options(setting)})",
-        "loss_function = nn.CrossEntropyLoss()",
+        f"loss_function = nn.{'MSELoss' if numbers else 'CrossEntropyLoss'}()",
         "",
         f"for step in range({STEPS}):",
     ]
-    return "\n".join(head) + "\n" + textwrap.indent(_loop(setting), "    ")
+    return "\n".join(head) + "\n" + textwrap.indent(_loop(setting, numbers), "    ")
+
+
+def _features(setting: Setting) -> list[str]:
+    if setting.features == PLAIN:
+        return []
+    listed = ", ".join(FEATURES[name] for name in setting.features.split())
+    return [
+        "",
+        "def features(X):",
+        "    x1, x2 = X[:, 0], X[:, 1]",
+        f"    return T.stack([{listed}], dim=1)",
+        "",
+        "places, X = X, features(X)",
+    ]
+
+
+def _split(setting: Setting) -> list[str]:
+    if not setting.test:
+        return []
+    return [
+        f"kept = round(len(X) * {setting.test:g})",
+        "X, X_test = X[kept:], X[:kept]",
+        "y, y_test = y[kept:], y[:kept]",
+    ]
 
 
 _RESIDUAL = [
@@ -228,8 +304,8 @@ def _is_residual(setting: Setting) -> bool:
     return setting.residual and setting.layers > 1  # the first layer changes the width
 
 
-def _network(setting: Setting) -> list[str]:
-    width = setting.width
+def _network(setting: Setting, outputs: int = 2) -> list[str]:
+    width, first = setting.width, len(setting.features.split())
     extra = [part for part in (NORMS[setting.norm].format(width), ACTIVATIONS[setting.activation]) if part]
 
     def block(inputs: int) -> str:
@@ -237,14 +313,15 @@ def _network(setting: Setting) -> list[str]:
 
     again = f"Residual({block(width)})" if _is_residual(setting) else block(width)
     if setting.layers <= 3:
-        hidden = [block(2), *[again] * (setting.layers - 1)][: setting.layers]
-        inputs = width if setting.layers else 2
-        return ["model = nn.Sequential(", *(f"    {line}," for line in hidden), f"    nn.Linear({inputs}, 2),", ")"]
+        hidden = [block(first), *[again] * (setting.layers - 1)][: setting.layers]
+        inputs = width if setting.layers else first
+        last = f"    nn.Linear({inputs}, {outputs}),"
+        return ["model = nn.Sequential(", *(f"    {line}," for line in hidden), last, ")"]
     return [
-        f"layers = [{block(2)}]",
+        f"layers = [{block(first)}]",
         f"for _ in range({setting.layers - 1}):",
         f"    layers += [{again}]",
-        f"model = nn.Sequential(*layers, nn.Linear({width}, 2))",
+        f"model = nn.Sequential(*layers, nn.Linear({width}, {outputs}))",
     ]
 
 
@@ -265,26 +342,50 @@ def _options(setting: Setting) -> str:
     return f"lr={setting.lr:g}{momentum}{decay}"
 
 
-def _loop(setting: Setting) -> str:
-    batch = setting.batch
+def _loop(setting: Setting, numbers: bool = False) -> str:
+    batch, last = setting.batch, "[:, 0]" if numbers else ""
+    chosen = "[batch]" if batch else ""
     lines = [
         *([f"batch = rng.permutation(len(X))[:{batch}]"] if batch else []),
         *(["optimizer.zero_grad()"] if setting.zero_grad else []),
-        "loss = loss_function(model(X[batch]), y[batch])" if batch else "loss = loss_function(model(X), y)",
-        "loss.backward()",
-        "optimizer.step()",
+        f"loss = loss_function(model(X{chosen}){last}, y{chosen})",
     ]
+    if setting.l1:
+        lines.append(f"penalty = {setting.l1:g} * sum(p.abs().sum() for p in model.parameters())")
+    lines += ["(loss + penalty).backward()" if setting.l1 else "loss.backward()", "optimizer.step()"]
+    if setting.test:
+        modes = setting.norm == "batch"
+        lines += [
+            *(["model.eval()"] if modes else []),
+            "with T.no_grad():",
+            f"    test_loss = loss_function(model(X_test){last}, y_test)",
+            *(["model.train()"] if modes else []),
+        ]
     return "\n".join(lines) + "\n"
 
 
 # --- a run of it ---
 
 
+@dataclass(frozen=True)
+class Inside:
+    """What goes on inside a network: at most `SHOWN` neurons of each layer.
+
+    `field` is the output over the plane; `maps` have, for each hidden layer, a picture of each neuron; `weights` and
+    `gradients`, for each linear layer, a matrix with a row for each neuron that it leads to (None where there is no gradient).
+    """
+
+    field: np.ndarray
+    maps: list[np.ndarray]
+    weights: list[np.ndarray]
+    gradients: list[np.ndarray | None]
+
+
 @dataclass
 class Learner:
     """A network in training: a run of `program(setting, data, points)`, one pass at a time.
 
-    `losses` has the loss of each pass. `sizes` has the root mean square of the gradient of each layer's weight (None if there
+    `losses` has the loss of each pass, `test_losses` that of the test points, if some are kept for it. `sizes` has the root mean square of the gradient of each layer's weight (None if there
     is none). `ended` says why the run cannot continue.
 
     Raises:
@@ -296,6 +397,7 @@ class Learner:
     data: str = "circles"
     points: tuple[Point, ...] = FIRST_OWN
     losses: list[float] = field(default_factory=list)
+    test_losses: list[float] = field(default_factory=list)
     sizes: list[list[float | None]] = field(default_factory=list)
     ended: str = ""
 
@@ -311,10 +413,11 @@ class Learner:
         self._names = self._begun()
         nn = self.engine.module.nn
         self.layers = [one for one in self._names["model"].modules() if isinstance(one, nn.Linear)]
-        self._inputs = np.asarray(self.engine.array(self._names["X"]))
-        self._labels = np.asarray(self.engine.array(self._names["y"]))
+        self._inputs, self._labels = self._points("X", "y")
+        self._tested = self._points("X_test", "y_test") if self.setting.test else (self._inputs[:0], self._labels[:0])
         self._asked = self._begun()["model"].eval()  # a network of the same shape, to evaluate any of its states
         self._states: dict[int, Any] = {}
+        self._gradients: dict[int, list[np.ndarray | None]] = {}
         self._stride = 1
         self._keep()
 
@@ -324,6 +427,16 @@ class Learner:
         with self.engine.same_randomness(), self.engine.default_dtype("float32"), np.errstate(all="ignore"):
             exec(self._head, names)
         return names
+
+    def _points(self, inputs: str, labels: str) -> tuple[np.ndarray, np.ndarray]:
+        """What the network is given, and the labels."""
+        array = self.engine.array
+        return np.asarray(array(self._names[inputs])), np.asarray(array(self._names[labels]))
+
+    @property
+    def numbers(self) -> bool:
+        """Whether the labels are numbers, and the network's output is one number: regression."""
+        return self.data in NUMBERS
 
     @property
     def taken(self) -> int:
@@ -350,6 +463,8 @@ class Learner:
             return
         array = self.engine.array
         self.losses.append(float(array(self._names["loss"])))
+        if self.setting.test:
+            self.test_losses.append(float(array(self._names["test_loss"])))
         self.sizes.append([None if one.weight.grad is None else _rms(array(one.weight.grad)) for one in self.layers])
         self._keep()
         if not math.isfinite(self.losses[-1]):
@@ -375,33 +490,93 @@ class Learner:
         """Store the network's state, and drop some earlier ones if there are too many."""
         state = self._names["model"].state_dict()
         self._states[self.taken] = {name: each.detach().clone() for name, each in state.items()}
+        self._gradients[self.taken] = [
+            None if one.weight.grad is None else self.engine.array(one.weight.grad)[:SHOWN, :SHOWN].copy()
+            for one in self.layers
+        ]
         while len(self._states) > KEPT:
             self._stride *= 2
             self._states = {at: kept for at, kept in self._states.items() if at % self._stride == 0 or at == self.taken}
         if (self.taken - 1) % self._stride and self.taken:
             self._states.pop(self.taken - 1, None)
+        self._gradients = {at: kept for at, kept in self._gradients.items() if at in self._states}
 
     # --- what the network predicts ---
 
-    def margins(self, at: int, places: np.ndarray) -> np.ndarray:
-        """The score of class 1 minus that of class 0 after `at` passes (one of `kept`), at each of `places`."""
+    def _asks(self, at: int, inputs: Any) -> tuple[np.ndarray, list[np.ndarray]]:
+        """The outputs after `at` passes (one of `kept`) for these inputs, and those of each hidden layer on the way."""
         self._asked.load_state_dict(self._states[at])
-        module = self.engine.module
+        module, nn = self.engine.module, self.engine.module.nn
+        hidden = []
         with module.no_grad(), self.engine.on_one_thread(), np.errstate(all="ignore"):
-            outputs = self.engine.array(self._asked(module.tensor(places, dtype=module.float32))).astype(np.float64)
-            return np.asarray(outputs[:, 1] - outputs[:, 0])
+            x = module.tensor(inputs, dtype=module.float32)
+            for number, part in enumerate(self._asked.children()):
+                if number and (isinstance(part, nn.Linear) or type(part).__name__ == "Residual"):
+                    hidden.append(self.engine.array(x).astype(np.float64))
+                x = part(x)
+            return self.engine.array(x).astype(np.float64), hidden
+
+    def _given(self, places: np.ndarray) -> Any:
+        """Places of the plane as inputs of the network: the program's features of them."""
+        if "features" not in self._names:
+            return places
+        module = self.engine.module
+        return self.engine.array(self._names["features"](module.tensor(places, dtype=module.float32)))
+
+    def places_features(self) -> np.ndarray:
+        """What the network is given, over the plane: a picture for each input."""
+        given = np.asarray(self._given(_PLACES))
+        return given.T.reshape(-1, GRID, GRID)[:, ::2, ::2]
+
+    def margins(self, at: int, places: np.ndarray) -> np.ndarray:
+        """The score of class 1 minus that of class 0 after `at` passes (one of `kept`), at each of `places`; or the number."""
+        return self._margin(self._asks(at, self._given(places))[0])
+
+    def _margin(self, outputs: np.ndarray) -> np.ndarray:
+        return np.asarray(outputs[:, 0] if self.numbers else outputs[:, 1] - outputs[:, 0])
 
     def field(self, at: int) -> np.ndarray:
         """As `margins`, over the whole plane: row 0 is the upper edge; NaN if the network gives no number."""
         return self.margins(at, _PLACES).reshape(GRID, GRID)
 
-    def right(self, at: int) -> float:
-        """The fraction of all points that were classified correctly after `at` passes."""
-        return float(np.mean((self.margins(at, self._inputs) > 0) == self._labels))
+    def inside(self, at: int) -> Inside:
+        """What each neuron computes over the plane after `at` passes (one of `kept`), and the weights between them."""
+        outputs, hidden = self._asks(at, self._given(_PLACES))
+        shown = [layer[:, :SHOWN].T.reshape(-1, GRID, GRID)[:, ::2, ::2] for layer in hidden]
+        state = self._states[at]
+        names = [name for name, one in self._asked.named_parameters() if name.endswith("weight") and one.ndim == 2]
+        weights = [self.engine.array(state[name])[:SHOWN, :SHOWN].astype(np.float64) for name in names]
+        gradients = list(self._gradients.get(at, [None] * len(weights)))
+        if not self.numbers:  # two scores, of which the difference counts
+            weights[-1] = weights[-1][1:] - weights[-1][:1]
+            last = gradients[-1]
+            gradients[-1] = None if last is None else (last[1:] - last[:1]) / 2
+        return Inside(self._margin(outputs).reshape(GRID, GRID), shown, weights, gradients)
 
-    def everything(self) -> list[Point]:
-        """The training points."""
-        return [(float(x), float(y), int(label)) for (x, y), label in zip(self._inputs, self._labels, strict=True)]
+    def right(self, at: int) -> float:
+        """The fraction of all points that were classified correctly after `at` passes.
+
+        For numbers it is the share of their variance that is explained (R squared), 0 at least.
+        """
+        found = self._margin(self._asks(at, self._inputs)[0])
+        if self.numbers:
+            with np.errstate(all="ignore"):
+                left = np.mean((found - self._labels) ** 2) / np.var(self._labels)
+            return max(0.0, float(1 - left)) if np.isfinite(left) else 0.0
+        return float(np.mean((found > 0) == self._labels))
+
+    def everything(self, test: bool = False) -> list[tuple[float, float, float]]:
+        """The training points, or the test points: x, y, and the label."""
+        inputs, labels = self._tested if test else (self._inputs, self._labels)
+        places = self._places(inputs)
+        return [(float(x), float(y), float(label)) for (x, y), label in zip(places, labels, strict=True)]
+
+    def _places(self, inputs: np.ndarray) -> np.ndarray:
+        """Where the points of these inputs are in the plane: the test points come first."""
+        if "places" not in self._names:
+            return inputs
+        whole = np.asarray(self.engine.array(self._names["places"]))
+        return whole[: len(inputs)] if inputs is self._tested[0] else whole[len(whole) - len(inputs) :]
 
     def recording(self, number: int) -> Recording:
         """Record pass `number` of the loop (from 1), with all that autograd did in it.
@@ -416,9 +591,9 @@ class Learner:
         names = self._begun()
         for each in range(number - 1):
             self._run_pass(names, each)
-        used = ("model", "optimizer", "loss_function", "X", "y", "rng")
+        used = ("model", "optimizer", "loss_function", "X", "y", "X_test", "y_test", "rng")
         given = {name: names[name] for name in used if name in names}
-        return record(_loop(self.setting), self.setting.engine, inputs={**given, "step": number - 1})
+        return record(_loop(self.setting, self.numbers), self.setting.engine, inputs={**given, "step": number - 1})
 
 
 _ACROSS = (np.arange(GRID) + 0.5) / GRID * 2 * REACH - REACH

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from viz.monitor.history import Column, Number, worst
+import numpy as np
+
+from viz.monitor.history import MEASURES, Column, Number, table
 from viz.picture.axis import short
 
 if TYPE_CHECKING:
@@ -82,16 +84,18 @@ def _troubles(watch: Watch) -> Iterator[Trouble]:
     late = watch.columns[-LATE:]
     layers = watch._layers.all
     names = watch.layers
+    tables = {measure: table(late, measure, len(names)) for measure in MEASURES}
+    least = {measure: np.fmin.reduce(one, axis=1) for measure, one in tables.items()}
+    most = {measure: np.fmax.reduce(one, axis=1) for measure, one in tables.items()}
     yield from _astray(watch.columns, names)
 
     def low(row: int, measure: str) -> Number:
         """The largest number of the last columns: if that is too small, all are."""
-        return worst(column.at(measure, row) for column in late)
+        return _known(most[measure][row])
 
     def high(row: int, measure: str) -> Number:
         """The smallest of them: if that is too large, all are."""
-        known = [one for column in late if (one := column.at(measure, row)) is not None]
-        return min(known, default=None)
+        return _known(least[measure][row])
 
     trained = [row for row, layer in enumerate(layers) if not layer.frozen]
     without = [row for row in trained if low(row, "gradient") is None and _moves(watch, row)]
@@ -112,7 +116,7 @@ def _troubles(watch: Watch) -> Iterator[Trouble]:
             row for row, (least, most) in ends.items() if least is not None and most is not None and test(least, most)
         ]
         if found:
-            largest = worst(ends[row][1] for row in found) or 0.0
+            largest = max(ends[row][1] or 0.0 for row in found)
             yield _about(kind, found, names, words.format(f"{largest:.0%}" if measure == "dead" else short(largest)))
 
 
@@ -122,6 +126,10 @@ _KINDS: list[tuple[str, str, Callable[[float, float], bool], str]] = [
     ("slow-updates", "update", lambda _, high: high < SLOW, "a step moves the weights by {} of their size or less. The rate is too small here, or the gradient is."),
     ("dead-units", "dead", lambda low, _: low > MANY, "up to {} of the units are 0 for every sample, or at the end of their range. No gradient goes through those."),
 ]  # fmt: skip
+
+
+def _known(number: float) -> Number:
+    return None if math.isnan(number) else float(number)
 
 
 def _moves(watch: Watch, row: int) -> bool:
@@ -158,24 +166,18 @@ def _along(trained: list[int], size: Callable[[int, str], Number], names: list[s
 
 def _astray(columns: Sequence[Column], names: list[str]) -> Iterator[Trouble]:
     """Where a number first was not finite."""
-    for column in columns:
-        rows = [
-            row
-            for row in range(len(names))
-            if any(
-                (one := column.at(measure, row)) is not None and not math.isfinite(one)
-                for measure in ("gradient", "activation")
-            )
-        ]
-        losses = [one for one in column.losses.values() if not math.isfinite(one)]
-        if rows or losses:
-            where = f"in {_listed(rows, names)}" if rows else f"in the loss, which is {losses[0]}"
-            yield Trouble(
-                "not-finite",
-                tuple(names[row] for row in rows),
-                f"Numbers are no longer finite from the watched step {column.step:,} on, {where}.",
-            )
-            return
+    inside = np.isinf(table(columns, "gradient", len(names))) | np.isinf(table(columns, "activation", len(names)))
+    outside = [not all(map(math.isfinite, column.losses.values())) for column in columns]
+    first = next((at for at, column in enumerate(columns) if outside[at] or inside[:, at].any()), None)
+    if first is None:
+        return
+    rows = [int(row) for row in np.nonzero(inside[:, first])[0]]
+    where = f"in {_listed(rows, names)}" if rows else "in the loss"
+    yield Trouble(
+        "not-finite",
+        tuple(names[row] for row in rows),
+        f"Numbers are no longer finite from the watched step {columns[first].step:,} on, {where}.",
+    )
 
 
 def _about(kind: str, rows: list[int], names: list[str], words: str) -> Trouble:

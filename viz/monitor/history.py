@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
 
 # What is measured of a layer at a step, and in which words it is told.
 MEASURES = {
@@ -26,31 +28,35 @@ class Column:
     values: dict[str, list[Number]] = field(default_factory=lambda: {name: [] for name in ALL})
 
     def put(self, measure: str, layer: int, number: Number) -> None:
-        """Set one number; the list grows as far as it must."""
+        """Set one number; the list grows as far as it must. One that is not finite is kept as infinity."""
         row = self.values[measure]
         row += [None] * (layer + 1 - len(row))
-        row[layer] = number
-
-    def at(self, measure: str, layer: int) -> Number:
-        """One number; `dead` is the larger of both shares that its map shows."""
-        found = [self._one(measure, layer)]
-        if measure == "dead":
-            found.append(self._one("saturated", layer))
-        return worst(found)
-
-    def _one(self, measure: str, layer: int) -> Number:
-        row = self.values[measure]
-        return row[layer] if layer < len(row) else None
+        row[layer] = number if number is None or math.isfinite(number) else math.inf
 
 
-def worst(numbers: Iterable[Number]) -> Number:
-    """The largest of several numbers; one that is not finite comes first, and None counts only alone."""
-    known = [one for one in numbers if one is not None]
-    astray = [one for one in known if not math.isfinite(one)]
-    return astray[0] if astray else max(known, default=None)
+def table(columns: Sequence[Column], measure: str, rows: int) -> np.ndarray:
+    """The numbers of a measure, a row for each layer; NaN where there is none. `dead` is the larger of the two shares."""
+    made = np.full((rows, len(columns)), math.nan)
+    for across, column in enumerate(columns):
+        row = column.values[measure]
+        made[: len(row), across] = row  # None becomes NaN
+    return np.fmax(made, table(columns, "saturated", rows)) if measure == "dead" else made
 
 
-def gathered(columns: Sequence[Column], most: int) -> list[list[Column]]:
-    """The columns in at most so many groups, each of the same number but the last."""
-    each = max(1, -(-len(columns) // most))
-    return [list(columns[start : start + each]) for start in range(0, len(columns), each)]
+def spans(columns: Sequence[Column], most: int) -> list[tuple[int, int]]:
+    """The steps in at most so many groups, each of the same number but the last: its first and its last step."""
+    each = _each(columns, most)
+    groups = [columns[start : start + each] for start in range(0, len(columns), each)]
+    return [(group[0].step, group[-1].step) for group in groups]
+
+
+def gathered(numbers: np.ndarray, most: int) -> np.ndarray:
+    """The columns of a table in at most so many groups: the largest number of each, and infinity before all others."""
+    each = _each(numbers[0] if len(numbers) else (), most)
+    missing = -numbers.shape[1] % each
+    whole = np.pad(numbers, ((0, 0), (0, missing)), constant_values=math.nan)
+    return np.fmax.reduce(whole.reshape(len(numbers), -1, each), axis=2) if whole.size else whole
+
+
+def _each(columns: Sequence[object] | np.ndarray, most: int) -> int:
+    return max(1, -(-len(columns) // most))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from viz.monitor.history import MEASURES, Column, Number, gathered, worst
+from viz.monitor.history import MEASURES, gathered, spans, table
 from viz.picture.axis import short
 from viz.picture.bitmap import link
 from viz.picture.svg import escape
@@ -80,22 +80,26 @@ def scale_of(measure: str, numbers: np.ndarray) -> Scale:
     return Scale(min(low, high - 2), high)
 
 
-def grid(groups: Sequence[Sequence[Column]], measure: str, rows: int) -> np.ndarray:
-    """The numbers of a map, a row for each layer: the worst of each group of steps."""
-    made = np.full((rows, len(groups)), math.nan)
-    for across, group in enumerate(groups):
-        for row in range(rows):
-            one = worst(column.at(measure, row) for column in group)
-            if one is not None:
-                made[row, across] = one if math.isfinite(one) else math.inf
-    return made
+@dataclass(frozen=True)
+class Maps:
+    """The numbers that are drawn: for each measure a table, and the first and the last step of each column."""
+
+    numbers: dict[str, np.ndarray]
+    steps: list[tuple[int, int]]
 
 
-def drawn(watch: Watch, shape: str = "wide") -> str:
+def maps_of(watch: Watch) -> Maps:
+    """The numbers of a watch, at most `COLUMNS` columns of them."""
+    rows = len(watch.layers)
+    numbers = {one: gathered(table(watch.columns, one, rows), COLUMNS) for one in (*MEASURES, "mean")}
+    return Maps(numbers, spans(watch.columns, COLUMNS))
+
+
+def drawn(watch: Watch, shape: str = "wide", maps: Maps | None = None) -> str:
     """The picture, for a wide place or a narrow one."""
+    maps = maps or maps_of(watch)
     width = WIDTHS[shape]
-    columns, names = watch.columns, watch.layers
-    groups = gathered(columns, COLUMNS)
+    names = watch.layers
     labels = [name if len(name) <= LONGEST else f"…{name[1 - LONGEST :]}" for name in names]
     left = round(max(len(label) for label in labels) * LETTER) + 12.0
     across = 2 if shape == "wide" else 1
@@ -107,9 +111,7 @@ def drawn(watch: Watch, shape: str = "wide") -> str:
         x = left + (place % across) * (wide + 26)
         y = top + HEAD + (place // across) * (high + HEAD + FOOT + 6)
         box = (x, y, wide, high)
-        parts.append(
-            _map(measure, grid(groups, measure, len(names)), groups, box, labels if place % across == 0 else None)
-        )
+        parts.append(_map(measure, maps, box, labels if place % across == 0 else None))
     rows = -(-len(MEASURES) // across)
     total = top + rows * (high + HEAD + FOOT + 6)
     told = "The loss over the steps, and for each layer and step: " + "; ".join(MEASURES.values())
@@ -119,20 +121,15 @@ def drawn(watch: Watch, shape: str = "wide") -> str:
     )
 
 
-def _map(
-    measure: str,
-    numbers: np.ndarray,
-    groups: Sequence[Sequence[Column]],
-    box: tuple[float, float, float, float],
-    labels: list[str] | None,
-) -> str:
+def _map(measure: str, maps: Maps, box: tuple[float, float, float, float], labels: list[str] | None) -> str:
     x, y, wide, high = box
+    numbers = maps.numbers[measure]
     scale = scale_of(measure, numbers)
     parts = [f'<rect class="box" x="{x:g}" y="{y:g}" width="{wide:g}" height="{high:g}"/>']
     if numbers.size:
         parts.append(
             f'<image x="{x:g}" y="{y:g}" width="{wide:g}" height="{high:g}" preserveAspectRatio="none" '
-            f'style="image-rendering:pixelated" href="{link(_enlarged(scale.colours(numbers)))}"/>'
+            f'style="image-rendering:pixelated" href="{link(scale.colours(numbers))}"/>'
         )
     parts.append(f'<rect class="frame" x="{x:g}" y="{y:g}" width="{wide:g}" height="{high:g}"/>')
     parts.append(f'<text class="head" x="{x:g}" y="{y - 7:g}">{escape(MEASURES[measure])}</text>')
@@ -144,31 +141,25 @@ def _map(
             parts.append(
                 f'<text x="{x - 6:g}" y="{y + (row + 0.5) * each + 4:.1f}" text-anchor="end">{escape(labels[row])}</text>'
             )
-    if groups:
-        parts += _steps(groups, box)
+    if maps.steps:
+        parts += _steps(maps.steps, box)
     if np.isnan(numbers).all():
-        why = ABSENT[measure] if groups else "no step yet"
+        why = ABSENT[measure] if maps.steps else "no step yet"
         parts.append(f'<text x="{x + wide / 2:g}" y="{y + high / 2:g}" text-anchor="middle">{why}</text>')
     place = " ".join(f"{one:g}" for one in box)
     return f'<g class="map" data-measure="{measure}" data-box="{place}">{"".join(parts)}</g>'
 
 
-def _enlarged(pixels: np.ndarray) -> np.ndarray:
-    """Every pixel several times: programs that make pictures of SVG blur a small image."""
-    down, across = (max(1, round(most / size)) for most, size in zip((160, 480), pixels.shape, strict=False))
-    return pixels.repeat(down, axis=0).repeat(across, axis=1)
-
-
-def _steps(groups: Sequence[Sequence[Column]], box: tuple[float, float, float, float]) -> list[str]:
+def _steps(steps: Sequence[tuple[int, int]], box: tuple[float, float, float, float]) -> list[str]:
     """The numbers of the first and the last step below a map, and of the one in the middle."""
     x, y, wide, high = box
-    count = len(groups)
+    count = len(steps)
     found = {0: "start", count - 1: "end", **({count // 2: "middle"} if count > 4 else {})}
     parts = []
     for place, anchor in found.items():
         across = {"start": x, "end": x + wide}.get(anchor, x + (place + 0.5) / count * wide)
         parts.append(
-            f'<text x="{across:.1f}" y="{y + high + 13:g}" text-anchor="{anchor}">{"step " if not place else ""}{groups[place][0].step:,}</text>'
+            f'<text x="{across:.1f}" y="{y + high + 13:g}" text-anchor="{anchor}">{"step " if not place else ""}{steps[place][0]:,}</text>'
         )
     return parts
 
@@ -181,7 +172,7 @@ def _legend(measure: str, scale: Scale, numbers: np.ndarray, right: float, base:
     parts = [f'<text x="{right:g}" y="{base:g}" text-anchor="end">{ends[1]}</text>']
     x = right - len(ends[1]) * 6.6 - 6 - 60
     parts.append(
-        f'<image x="{x:g}" y="{base - 9:g}" width="60" height="9" preserveAspectRatio="none" href="{link(_enlarged(pixels)[:1])}"/>'
+        f'<image x="{x:g}" y="{base - 9:g}" width="60" height="9" preserveAspectRatio="none" href="{link(pixels)}"/>'
     )
     x -= 5
     parts.append(f'<text x="{x:g}" y="{base:g}" text-anchor="end">{ends[0]}</text>')
@@ -259,24 +250,16 @@ def _thinned(line: list[tuple[int, float]]) -> list[tuple[int, float]]:
     return [*line[::stride], *(line[-1:] if stride > 1 else [])]
 
 
-def numbers_of(watch: Watch) -> dict[str, object]:
+def numbers_of(watch: Watch, maps: Maps) -> dict[str, object]:
     """The numbers of the maps for a page: by measure, step and layer, three digits each."""
-    groups = gathered(watch.columns, COLUMNS)
-    measures = [*MEASURES, "mean"]
-    return {
-        "steps": [[group[0].step, group[-1].step] for group in groups],
-        "layers": watch.layers,
-        "values": {
-            one: [
-                [_rounded(worst(column.at(one, row) for column in group)) for row in range(len(watch.layers))]
-                for group in groups
-            ]
-            for one in measures
-        },
+    values = {
+        one: [[_rounded(number) for number in column] for column in table.T.tolist()]
+        for one, table in maps.numbers.items()
     }
+    return {"steps": [list(span) for span in maps.steps], "layers": watch.layers, "values": values}
 
 
-def _rounded(number: Number) -> float | str | None:
-    if number is None:
+def _rounded(number: float) -> float | str | None:
+    if math.isnan(number):
         return None
-    return float(f"{number:.3g}") if math.isfinite(number) else str(number)
+    return float(f"{number:.3g}") if math.isfinite(number) else "not finite"

@@ -25,7 +25,7 @@ ACCEPTED = (
     "viz.watch takes the model that is trained, or several: viz.watch(model), viz.watch({'G': generator, 'D': critic})"
 )
 EVERY_OTHER = 0.25  # seconds from one picture to the next, at least
-SHARE = 0.02  # of the time, at most, goes into pictures
+SHARE = 0.05  # of the time, at most, goes into pictures
 
 
 @dataclass(eq=False)
@@ -298,8 +298,9 @@ class Watch:
         now = time.monotonic()
         if now - last < max(EVERY_OTHER, cost / SHARE):
             return
+        began = time.thread_time()
         self._shown.show()
-        self._picture = now, time.monotonic() - now
+        self._picture = now, time.thread_time() - began
 
     # --- what it says ---
 

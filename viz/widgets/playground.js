@@ -5,12 +5,15 @@
 import { CodeList, copy } from "./js/code.js";
 import { button, h, icon, ownTheKeys } from "./js/dom.js";
 import { listen, widget } from "./js/model.js";
+import { Neurons } from "./js/neurons.js";
 import { Plane } from "./js/plane.js";
 import { mountPlayer } from "./player.js";
 
 const PAUSE = 40; // milliseconds from one picture to the next
 const CALM = 400; // where nothing is to move fast
 const SLOW = 1200; // after which somebody wonders
+const NARROW = 5; // layers of a network that is shown as such at first
+const ALIVE = 300; // steps that it takes by itself, when it is first seen
 const LOST = 5000; // after which a question is asked again
 const LETTERS = ["A", "B"];
 const WAITING = "Waiting for Python. If a cell runs, this continues after it. If no kernel runs: run this cell again.";
@@ -32,6 +35,9 @@ const ROWS = [
   ["lr", "rate (lr)", "count", RATES],
   ["batch", "batch", "choice", [[0, "all points"], [1, "1"], [8, "8"], [32, "32"]]],
   ["weight_decay", "weight decay", "choice", [[0, "0"], [0.0001, "0.0001"], [0.001, "0.001"], [0.01, "0.01"], [0.1, "0.1"]]],
+  ["l1", "L1 penalty", "choice", [[0, "0"], [0.0001, "0.0001"], [0.001, "0.001"], [0.01, "0.01"], [0.1, "0.1"]]],
+  ["noise", "noise", "choice", [[0, "0"], [0.05, "0.05"], [0.1, "0.1"], [0.2, "0.2"], [0.4, "0.4"]]],
+  ["test", "test points", "choice", [[0, "none"], [0.2, "20 %"], [0.5, "50 %"], [0.8, "80 %"]]],
   ["zero_grad", "zero_grad()", "switch", []],
   ["seed", "seed", "count", Array.from({ length: 100 }, (_, index) => index)],
 ];
@@ -41,7 +47,11 @@ function renderPlayground({ model, el }) {
   let looked = 0; // the run whose settings, colours and step are shown
   let at = -1; // the step that is looked at; -1 is the present
   let playing = false;
-  let view = "training";
+  let alive = false; // whether it plays by itself, until somebody touches it
+  const plain = !settings[1] && settings[0].layers <= NARROW; // of many layers, and of two settings, the charts say more
+  let resting = plain ? "network" : "training"; // what is shown again after the stage
+  let view = resting;
+  let pointed = false; // whether the plane shows what one neuron computes
   let label = 0; // the class of the points that are put
   let sequence = 0;
   let sent = null; // the question under way: {seq, time}
@@ -51,6 +61,8 @@ function renderPlayground({ model, el }) {
   let player = null;
   let wide = 0; // pixels that the charts have
   let asked = 0; // when the last question went
+  let touched = false;
+  let shown = -1; // the step of the last frame
   let drawn = null; // the answer that is on the page
   let told = ""; // what was said last: it is not said again at each picture
   const own = Math.random().toString(36).slice(2, 8);
@@ -68,7 +80,7 @@ function renderPlayground({ model, el }) {
     model.set("asked", { data, points, settings, looked, at, playing, wide, ...what, seq: sent.seq });
     model.save_changes();
     clearTimeout(slow);
-    slow = setTimeout(() => say(WAITING), SLOW);
+    if (!alive) slow = setTimeout(() => say(WAITING), SLOW);
   }
 
   /** Request the next picture while it plays. */
@@ -180,6 +192,7 @@ function renderPlayground({ model, el }) {
       mark.textContent = other ? " ≠" : "";
       mark.title = other ? `A: ${settings[0][name]}, B: ${settings[1][name]}` : "";
     }
+    root.dataset.points = data;
     for (const choice of dataButtons) choice.setAttribute("aria-pressed", String(choice.value === data));
     for (const [each, one] of classButtons.entries()) one.setAttribute("aria-pressed", String(each === label));
     clear.setAttribute("aria-disabled", String(data !== "own"));
@@ -210,13 +223,29 @@ function renderPlayground({ model, el }) {
 
   // --- frame ---
 
-  const views = ["training", "code"].map((name) => h("button", { type: "button", class: "tgv-choice", onclick: () => show(name) }, name));
-  const back = h("button", { type: "button", class: "tgv-text-button", onclick: () => show("training") }, "← back");
+  const neurons = new Neurons({
+    onFeature: (name) => {
+      const now = settings[looked].features.split(" ");
+      const wanted = now.includes(name) ? now.filter((one) => one !== name) : [...now, name];
+      if (!wanted.length) return say("The network needs one feature at least.");
+      set("features", wanted.join(" "));
+    },
+    onLook: (text, picture) => {
+      const frame = model.get("frame");
+      if (picture) plane.show(picture, "");
+      else if (pointed) plane.show(frame.heat, frame.lines);
+      pointed = picture !== null;
+      say(text ?? frame.said);
+    },
+  });
+  const views = ["network", "training", "code"].map((name) => h("button", { type: "button", class: "tgv-choice", onclick: () => show(name) }, name));
+  const back = h("button", { type: "button", class: "tgv-text-button", onclick: () => show(resting) }, "← back");
   const charts = h("div", { class: "tgv-ground-charts" });
   const copyButton = h("button", { type: "button", class: "tgv-text-button", onclick: () => copy(text(), listing, copyButton) }, "copy");
+  const callButton = h("button", { type: "button", class: "tgv-text-button", title: "The line that makes this playground again", onclick: () => copy(model.get("frame").call, listing, callButton) }, "copy the call");
   const listing = h("div", { class: "tgv-ground-listing" });
   const sheet = h("div", { class: "tgv-ground-sheet", hidden: true },
-    h("div", { class: "tgv-ground-sheet-bar" }, h("span", { class: "tgv-label" }, "This is what runs here, to the letter; it runs in any notebook."), h("span", { class: "tgv-spring" }), copyButton), listing);
+    h("div", { class: "tgv-ground-sheet-bar" }, h("span", { class: "tgv-label" }, "This is what runs here, to the letter; it runs in any notebook."), h("span", { class: "tgv-spring" }), callButton, copyButton), listing);
   const reset = button("first", "Begin anew", "Home", begin);
   const playButton = button("play", "Play", "Space", () => play(!playing));
   const stepButton = button("step", "One step", "→", step);
@@ -240,7 +269,7 @@ function renderPlayground({ model, el }) {
   const dataChoices = h("div", { class: "tgv-choices", role: "group", "aria-label": "Data" }, ...dataButtons);
   const viewChoices = h("div", { class: "tgv-choices", role: "group", "aria-label": "View" }, ...views);
   const right = h("div", { class: "tgv-ground-right" },
-    h("div", { class: "tgv-ground-scene" }, h("div", { class: "tgv-ground-field" }, plane.element, h("div", { class: "tgv-ground-hand", role: "group", "aria-label": "Points" }, ...classButtons, h("span", { class: "tgv-spring" }), clear)), charts), sheet);
+    h("div", { class: "tgv-ground-scene" }, neurons.element, h("div", { class: "tgv-ground-field" }, plane.element, h("div", { class: "tgv-ground-hand", role: "group", "aria-label": "Points" }, ...classButtons, h("span", { class: "tgv-spring" }), clear)), charts), sheet);
   const body = h("div", { class: "tgv-ground" },
     h("div", { class: "tgv-ground-settings-column", role: "group", "aria-label": "Settings" },
       h("div", { class: "tgv-ground-tabs", role: "group", "aria-label": "Setting" }, ...tabs, drop), ...rows.map(({ element }) => element)), right);
@@ -255,7 +284,7 @@ function renderPlayground({ model, el }) {
 
   const text = () => model.get("task").code[looked] ?? "";
 
-  /** Show "training", its "code", or a step on the "stage". */
+  /** Show the "network", the "training", its "code", or a step on the "stage". */
   function show(name) {
     const before = view;
     view = name;
@@ -265,6 +294,7 @@ function renderPlayground({ model, el }) {
     const staged = name === "stage";
     for (const part of [head, body, foot, foot.nextElementSibling]) part.hidden = staged;
     stage.hidden = !staged;
+    if (name === "network" || name === "training") resting = name;
     views.forEach((choice) => choice.setAttribute("aria-pressed", String(choice.textContent === name)));
     if (name === "code") drawCode();
     if (!staged && player) {
@@ -321,7 +351,9 @@ function renderPlayground({ model, el }) {
       clearTimeout(slow);
       sent = null;
     }
-    plane.show(frame.heat, frame.lines);
+    if (!pointed) plane.show(frame.heat, frame.lines);
+    if (frame.network) neurons.show(settings[frame.looked].features.split(" "), frame.network, frame.at !== shown);
+    shown = frame.at;
     charts.innerHTML = frame.charts; // made by viz, every text in it escaped
     slider.max = String(frame.stops.length - 1);
     const place = frame.present ? frame.stops.length - 1 : frame.stops.findLastIndex((stop) => stop <= frame.at);
@@ -337,7 +369,10 @@ function renderPlayground({ model, el }) {
     root.classList.toggle("tgv-ground-over", frame.over);
     if (mine || frame.said) say(frame.said);
     note.classList.toggle("tgv-ground-refusal", Boolean(frame.said));
-    if (playing && (frame.over || frame.said)) play(false);
+    if (playing && (frame.over || frame.said || (alive && frame.taken >= ALIVE))) {
+      alive = false;
+      play(false);
+    }
     // On a live page, the request that found no Python is sent to this widget instead of the one that made it.
     if (frame.playing && !sequence && !frame.over) play(true);
     if (next) ask(next);
@@ -346,7 +381,7 @@ function renderPlayground({ model, el }) {
 
   root.addEventListener("keydown", (event) => {
     if (view === "stage" && event.key === "Escape") {
-      show("training");
+      show(resting);
       event.preventDefault();
       return;
     }
@@ -360,6 +395,28 @@ function renderPlayground({ model, el }) {
     event.stopPropagation();
   });
 
+  /** Begin to play by itself, where Python runs, nothing was learned yet, and motion is welcome. */
+  async function wake() {
+    const real = await model.widget_manager?.get_model?.(model.get("own_id"));
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    if (!plain || !real?.comm || calm || sequence || touched || !root.isConnected || model.get("frame").taken) return;
+    alive = true;
+    play(true);
+  }
+  function touch(event) {
+    touched = true;
+    if (!alive) return;
+    alive = false;
+    if (!playButton.contains(event.target)) play(false);
+  }
+  root.addEventListener("pointerdown", touch, true);
+  root.addEventListener("keydown", touch, true);
+  const sight = new IntersectionObserver(([seen]) => {
+    if (!seen.isIntersecting) return;
+    sight.disconnect();
+    wake();
+  }, { threshold: 0.5 });
+  sight.observe(root);
   const deaf = listen(model, {
     "change:task": () => {
       if (!sent) ({ data, points, settings } = model.get("task"));
@@ -377,7 +434,8 @@ function renderPlayground({ model, el }) {
   });
   measure.observe(charts);
   looked = model.get("frame").looked;
-  show("training");
+  neurons.setFeatures(model.get("task").features);
+  show(resting);
   drawTask();
   drawControls();
   drawFrame();
@@ -386,6 +444,7 @@ function renderPlayground({ model, el }) {
     clearTimeout(timer);
     clearTimeout(slow);
     measure.disconnect();
+    sight.disconnect();
     deaf();
     releaseKeys();
     player?.destroy();

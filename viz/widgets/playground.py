@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+import math
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 import traitlets
 
 from viz.experiments import plane
@@ -15,11 +17,13 @@ from viz.experiments.playground import (
     CHOICES,
     DATA,
     DEEPEST,
+    FEATURES,
     FIRST_OWN,
     OWN,
     REACH,
     STEPS,
     WIDEST,
+    Inside,
     Learner,
     Point,
     Setting,
@@ -83,6 +87,19 @@ class Playground(Live):
     def code(self, run: int = 0) -> str:
         """The program of a run (0 is A, 1 is B). It is exactly what runs here, and it runs anywhere."""
         return self._learner(run).text
+
+    def call(self) -> str:
+        """The call that makes this playground again, up to the step of now: to keep, or to send to somebody."""
+        first, second = self._settings
+        assert first is not None
+        given = [repr(self._data), *(f"{name}={value!r}" for name, value in _changed(Setting(), first).items())]
+        if second is not None:
+            given.append(f"beside={_changed(first, second)!r}")
+        if self._data == "own" and self._points != FIRST_OWN:
+            given.append(f"points={list(self._points)!r}")
+        if self._taken:
+            given.append(f"steps={self._taken}")
+        return f"viz.playground({', '.join(given)})"
 
     def _learner(self, run: int) -> Learner:
         found = self.learners[run] if 0 <= run < len(self.learners) else None
@@ -174,19 +191,39 @@ class Playground(Live):
             "points": [list(one) for one in self._points],
             "settings": [None if one is None else asdict(one) for one in self._settings],
             "code": [learner.text if learner else None for learner in self.learners],
-            "dots": plane.dots(shown.everything()),
+            "dots": _dots(shown),
+            "features": self._features(),
             "look": plane.STYLE + plane.LOOK,
             "choices": {"data": list(DATA), **{name: list(known) for name, known in CHOICES.items()}},
             "limits": {"layers": DEEPEST, "width": WIDEST, "points": OWN, "steps": STEPS, "reach": REACH},
         }
 
+    def _features(self) -> list[list[str]]:
+        """The name and the picture of each feature that there is."""
+        chosen = Learner(Setting(layers=0, features=" ".join(FEATURES)), "line")
+        across = chosen.places_features()
+        return [[name, _packed(plane.pictures(across[each : each + 1]))] for each, name in enumerate(FEATURES)]
+
+    def _network(self, inside: Inside, learner: Learner) -> dict[str, Any]:
+        """What the neurons of a run compute, its weights, and the gradients on them."""
+        return {
+            "widths": [learner.setting.width] * len(inside.maps),
+            "maps": [_packed(plane.pictures(layer)) for layer in inside.maps],
+            "weights": [_rows(one) for one in inside.weights],
+            "gradients": [None if one is None else _rows(one) for one in inside.gradients],
+        }
+
     def _frame(self, seq: Any = None, said: str = "") -> dict[str, Any]:
         at = self._looked_at()
-        heat, lines = None, ["", ""]
+        heat, lines, network = None, ["", ""], None
         for run, learner in enumerate(self.learners):
             if learner is None:
                 continue
-            margins = learner.field(learner.nearest(at))
+            if run == self._looked:
+                inside = learner.inside(learner.nearest(min(at, learner.taken)))
+                margins, network = inside.field, self._network(inside, learner)
+            else:
+                margins = learner.field(learner.nearest(at))
             lines[run] = plane.boundary(run, margins)
             if run == self._looked and (shaded := plane.shades(margins)) is not None:
                 heat = base64.b64encode(shaded.tobytes()).decode()
@@ -199,6 +236,8 @@ class Playground(Live):
             "stops": max((learner.kept for learner in self.learners if learner), key=len),
             "looked": self._looked,
             "heat": heat,
+            "network": network,
+            "call": self.call(),
             "lines": "".join(lines),
             "charts": plane.charts(self.learners, at, self._wide),
             "sentences": [self._sentence(run, at) for run, learner in enumerate(self.learners) if learner],
@@ -215,7 +254,9 @@ class Playground(Live):
         if not at:
             return "Nothing is learned yet: these are the first weights."
         right = learner.right(learner.nearest(at))
-        parts = [f"loss {short(learner.losses[at - 1])}, {right:.0%} of the points on the right side."]
+        tested = f" (test {short(learner.test_losses[at - 1])})" if learner.test_losses else ""
+        what = "of the variance explained" if learner.numbers else "of the points on the right side"
+        parts = [f"loss {short(learner.losses[at - 1])}{tested}, {right:.0%} {what}."]
         if at == learner.taken and learner.ended:
             parts = [f"{learner.ended}"]
         else:
@@ -224,8 +265,8 @@ class Playground(Live):
 
     def _still(self) -> dict[str, str]:
         at = self._looked_at()
-        everything = next(learner for learner in self.learners if learner).everything()
-        svg = plane.still(self.learners, self._looked, at, everything)
+        points = _dots(next(learner for learner in self.learners if learner))
+        svg = plane.still(self.learners, self._looked, at, points)
         title = f"Playground, {self._data}, after {at:,} steps."
         return {"text/html": fallback.picture([svg], title, self._words()), "text/plain": f"{title} {self._words()}"}
 
@@ -235,6 +276,26 @@ class Playground(Live):
 
     def _text(self) -> str:
         return f"viz.playground({self._data!r}): {self._words()}"
+
+
+def _dots(learner: Learner) -> str:
+    tested, trained = learner.everything(test=True), learner.everything()
+    return plane.dots(tested, learner.numbers, test=True) + plane.dots(trained, learner.numbers)
+
+
+def _packed(pixels: np.ndarray) -> str:
+    return base64.b64encode(pixels.tobytes()).decode()
+
+
+def _rows(matrix: np.ndarray) -> list[list[float | None]]:
+    """A matrix with three digits; None for a number that is not finite."""
+    return [[float(f"{one:.3g}") if math.isfinite(one) else None for one in row] for row in matrix.tolist()]
+
+
+def _changed(base: Setting, setting: Setting) -> dict[str, Any]:
+    """The settings that differ."""
+    before = asdict(base)
+    return {name: value for name, value in asdict(setting).items() if value != before[name]}
 
 
 def _flow(sizes: list[float | None]) -> str:
@@ -275,12 +336,15 @@ def playground(
     """A small network that learns points of the plane: the boundary, the loss and the gradients move as it trains.
 
     Args:
-        data: `"circles"`, `"moons"`, `"spiral"`, `"xor"`, `"line"`, or `"own"` for your own points.
+        data: `"circles"`, `"moons"`, `"spiral"`, `"xor"`, `"line"`, or `"own"` for your own points; `"slope"` and `"hills"` have
+            numbers instead of classes (regression).
         beside: the differences of a second setting, trained beside the first: `{"activation": "relu"}`.
         points: the points for `"own"`, each `(x, y, class)` with class 0 or 1.
         steps: how many steps to take before it is shown.
         settings: `engine`, `layers` (hidden ones), `width`, `activation`, `init`, `norm`, `residual`, `optimizer`, `lr`,
-            `batch` (0 for all points at once), `weight_decay`, `zero_grad`, `seed`.
+            `batch` (0 for all points at once), `weight_decay`, `l1`, `zero_grad`, `seed`; `noise` (added to the points), `test`
+            (the share of the points that is kept for a test loss), and `features`, a choice of
+            `"x1 x2 x1^2 x2^2 x1*x2 sin(x1) sin(x2)"`.
 
     Raises:
         TypeError: there is no such setting; the message lists the settings.

@@ -9,25 +9,25 @@ import traitlets
 from viz.export import bundle
 from viz.export.files import embedded, inlined, page
 from viz.monitor.history import MEASURES
-from viz.monitor.picture import COLUMNS, drawn, numbers_of
+from viz.monitor.picture import COLUMNS, drawn, maps_of, numbers_of
 from viz.monitor.watch import Watch
 from viz.picture.svg import escape
 from viz.widgets import fallback
 from viz.widgets.live import Live
 
-LIGHT = 12_000  # numbers that go to the page with each picture; more of them go when the training rests
+LIGHT = 6_000  # numbers that go to the page with each picture; more of them go when the training rests
 TROUBLES = 3  # sentences that are shown
 
 
 def state_of(watch: Watch, numbers: bool = True) -> dict[str, Any]:
     """Everything that the page shows."""
-    told = watch.report()
+    told, maps = watch.report(), maps_of(watch)
     sentences = [one.sentence for one in told.troubles] or [
         one for one in told.sentences if watch.columns or watch.ended
     ]
     return {
-        "wide": drawn(watch, "wide"),
-        "narrow": drawn(watch, "narrow"),
+        "wide": drawn(watch, "wide", maps),
+        "narrow": drawn(watch, "narrow", maps),
         "sentence": watch.sentence(),
         "troubles": sentences[:TROUBLES],
         "more": max(0, len(sentences) - TROUBLES),
@@ -35,7 +35,7 @@ def state_of(watch: Watch, numbers: bool = True) -> dict[str, Any]:
         "good": not told.troubles,
         "running": watch.running,
         "measures": MEASURES,
-        "numbers": numbers_of(watch) if numbers else None,
+        "numbers": numbers_of(watch, maps) if numbers else None,
     }
 
 
