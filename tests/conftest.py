@@ -31,6 +31,7 @@ OUTER = [
     "exercises/test_nbgrader.py",
     "browser",
     "course/test_notebooks.py",
+    "course/test_without_extra.py",
     "exercises/test_sandbox.py",
     "exercises/test_grade.py",
     "course/test_cli.py",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-import tinygrad_edu
+from tinygrad_edu._version import VERSION
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -58,7 +58,7 @@ def test_the_wheel_has_the_version_of_the_package_its_addresses_and_a_readme_who
     archive = zipfile.ZipFile(wheel)
     (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
     metadata = email.message_from_bytes(archive.read(name))
-    assert metadata["Version"] == tinygrad_edu.__version__
+    assert metadata["Version"] == VERSION
     assert "Homepage, https://example.org/course" in metadata.get_all("Project-URL")
     links = re.findall(r"\]\(([^)]+)\)", metadata.get_payload())
     assert len(links) > 30

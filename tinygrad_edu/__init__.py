@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from . import autograd, ops, overrides, utils
+from . import autograd, ops, overrides
 from .array import absent, dtypes, printing
 from .array.dtypes import (
     bfloat16,
@@ -53,7 +53,7 @@ from .autograd.grad_mode import (
 from .seam import imports
 from .seam.later import bind_later, later
 
-# It begins with the version of PyTorch that is followed: programs and libraries compare `torch.__version__`.
+# The version of PyTorch that is followed: programs and libraries compare `torch.__version__`. Ours is in `_version.py`.
 __version__ = "2.13.0"
 
 double, float, half = float64, float32, float16
@@ -61,7 +61,6 @@ long, int, short = int64, int32, int16
 cfloat, cdouble = complex64, complex128
 bool = dtypes.bool_
 
-from . import jit, library, linalg, nn, optim, testing  # noqa: E402 - they add to the functions
 from .array.generator import Generator  # noqa: E402
 from .ops.creation import random  # noqa: E402
 
@@ -162,7 +161,12 @@ __getattr__ = later(
     "If PyTorch has a function of this name, it is not built here. Compute it with NumPy on t.numpy() where no gradient is needed, write it "
     "as a Function, or run the program on PyTorch.",
     ops.functions,
-    {"default_generator": "ops.creation.random", "func": "func", "return_types": "array.return_types", "vmap": "func"},
+    {
+        **{name: name for name in ("func", "jit", "library", "linalg", "nn", "optim", "testing", "utils")},
+        "default_generator": "ops.creation.random",
+        "return_types": "array.return_types",
+        "vmap": "func",
+    },
 )
 
 bind_later()

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..array.tensor import Tensor, wrap
+from ..seam.later import later
 from . import engine, forward_ad, grad_mode
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -484,3 +485,6 @@ def _stacked(rows: list[Tensor]) -> Tensor:
             "stack expects a non-empty TensorList: an output without elements has no row of derivatives."
         )
     return rows[0]._stacked(rows[1:])
+
+
+__getattr__ = later(__name__, "It has jacobian, hessian, jvp, vjp, hvp and vhp.")

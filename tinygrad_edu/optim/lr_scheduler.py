@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from ..seam.later import later
 from .optimizer import Optimizer
 
 __all__ = [
@@ -825,8 +826,4 @@ class ReduceLROnPlateau(LRScheduler):
         self._last_lr = self._rates()
 
 
-def __getattr__(name: str) -> Any:
-    raise AttributeError(
-        f"tinygrad_edu.optim.lr_scheduler has no {name!r}. Write it as a custom LRScheduler: its get_lr() returns the "
-        "rate of each group."
-    )
+__getattr__ = later(__name__, "Write it as a custom LRScheduler: its get_lr() returns the rate of each group.")

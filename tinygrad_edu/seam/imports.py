@@ -23,16 +23,6 @@ _PACKAGE = __name__.partition(".")[0]
 
 _OBJECTS = ("cuda", "mps", "xpu", "accelerator", "backends")  # objects that may be imported like modules
 
-# Plain modules (not packages) below which programs import names that do not exist here.
-_FILES = (
-    "nn.functional",
-    "nn.init",
-    "linalg",
-    "optim.lr_scheduler",
-    "jit",
-    "autograd.functional",
-)
-
 
 class _Elsewhere(Loader):
     """Makes a module that has the contents of another one."""
@@ -101,5 +91,3 @@ def install() -> None:
     """Register the finder, which sees the imports from this package that Python has not found."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.append(_Finder())
-    for name in _FILES:
-        sys.modules[f"{_PACKAGE}.{name}"].__path__ = []  # type: ignore[attr-defined]

@@ -44,6 +44,9 @@ def later(
     name is that of its home, or of a PyTorch submodule, the result is the module itself.
     """
     host = module.partition(".")[2]
+    here: Any = sys.modules[module]
+    if not hasattr(here, "__path__"):
+        here.__path__ = []  # so that an import from below it is refused by a sentence
     places = {**{name: f"{host}.{home}".strip(".") for name, home in (homes or {}).items()}, **names_of(host)}
 
     def __getattr__(name: str) -> Any:
