@@ -273,10 +273,10 @@ def engines_are_left_as_they_were_found() -> Iterator[None]:
             f"left behind in PyTorch: modes, default dtype, gradients, inference, anomaly mode, threads: {left}"
         )
     if ours := sys.modules.get("tinygrad_edu"):
-        state = ours.core.state.thread.state
+        state = ours.modes.thread.state
         left = state.modes, ours.get_default_dtype(), state.grad_enabled, state.inference, state.anomaly
-        left += state.multithreading, state.check_nan, state.saved_hooks, state.depth
+        left += state.multithreading, state.check_nan, state.saved_hooks, state.task
         # What follows subclasses stands for good, once there is one.
-        assert left == (ours.core.state.standing_modes, ours.float32, True, False, False, True, True, (), 0), (
-            f"left behind: modes, default dtype, gradients, inference, anomaly mode, threads, NaN, hooks, depth: {left}"
+        assert left == (tuple(ours.modes.standing_modes), ours.float32, True, False, False, True, True, (), None), (
+            f"left behind: modes, default dtype, gradients, inference, anomaly mode, threads, NaN, hooks, pass: {left}"
         )

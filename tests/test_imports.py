@@ -125,9 +125,11 @@ def test_no_two_modules_need_each_other_to_be_imported() -> None:
 STOREYS = [
     "array.absent array.companions array.dtypes array.promotion array.refusals array.return_types",
     "core",
+    "modes",
     "seam array.tensor array.generator overrides",
     "autograd",
     "ops array.printing",
+    "fast",
 ]
 
 
@@ -173,15 +175,25 @@ def test_the_heart_reads_in_one_evening() -> None:
     assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in HEART) < 1000
 
 
-def test_only_the_heart_reads_what_may_be_a_number_in_the_place_of_an_array() -> None:
-    """`Tensor._value` may be either. The property `_data` is an array, so nobody can forget that it was a number."""
-    outside = [path for path in MODULES if path not in HEART]
-    read = [path.name for path in outside for node in ast.walk(ast.parse(path.read_bytes())) if _is_value(node)]
+def test_nothing_but_the_package_itself_knows_of_fast() -> None:
+    def knows(own: str, one: Import) -> bool:
+        return (
+            one.module.startswith("tinygrad_edu.fast")
+            and own != "tinygrad_edu"
+            and not own.startswith("tinygrad_edu.fast")
+        )
+
+    assert _found(MODULES, knows) == {}
+    fast = ROOT / "tinygrad_edu" / "fast"
+    outside = [path for path in MODULES if fast not in path.parents]
+    read = [path.name for path in outside for node in ast.walk(ast.parse(path.read_bytes())) if _is_number(node)]
     assert read == []
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in fast.glob("*.py")) <= 500
 
 
-def _is_value(node: ast.AST) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == "_value"
+def _is_number(node: ast.AST) -> bool:
+    """True for `t._as_number`: only `fast` reads a number in the place of an array."""
+    return isinstance(node, ast.Attribute) and node.attr == "_as_number"
 
 
 def test_the_heart_calls_nothing_that_a_layer_around_it_binds() -> None:

@@ -11,6 +11,7 @@ tensor(6.)
 from __future__ import annotations
 
 import math
+import os
 from typing import Any
 
 from . import autograd, ops, overrides
@@ -171,6 +172,12 @@ __getattr__ = later(
 
 bind_later()
 imports.install()
+
+if os.environ.get("TINYGRAD_EDU_PLAIN", "0") in ("", "0"):
+    from .fast import install
+
+    install()
+    del install
 
 # As in PyTorch, `print(type(x))` says where users find the class, and not the file that defines it.
 for _kind in (Tensor, Size, device, dtype, finfo, iinfo, Generator):

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from .array.tensor import Tensor
 from .autograd.function import Function
-from .core.state import thread
+from .modes import thread
 from .nn.module import Module
 from .overrides import FunctionMode
 from .seam.later import later

@@ -26,7 +26,7 @@ from . import ops
 from .array.tensor import Tensor
 from .autograd.function import Function
 from .autograd.grad_mode import no_grad
-from .core.node import bump_version
+from .modes import bump_version
 from .overrides import overridable
 
 __all__ = ["CustomOpDef", "custom_op", "register_autograd", "register_fake"]

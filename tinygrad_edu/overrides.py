@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .array.absent import refuse_tensors_of_pytorch
-from .array.companions import GO_ON, asked
+from .array.companions import GO_ON, asked, companions
 from .array.promotion import refuse_misfit
 from .array.tensor import Tensor
-from .core.state import everywhere, thread
-from .core.state import standing_modes as standing
+from .modes import standing_modes as standing
+from .modes import thread
 
 __all__ = [
     "FunctionMode", "TorchFunctionMode", "handle_torch_function", "has_torch_function", "has_torch_function_unary",
@@ -39,15 +39,16 @@ class FunctionMode:
         return func(*args, **(kwargs or {}))
 
     def __enter__(self) -> Any:
-        everywhere.modes_seen = True
-        thread.state.modes.append(self)
+        thread.state.modes = (*thread.state.modes, self)
         return self
 
     def __exit__(self, *exception: object) -> None:
         # An interrupt between two lines of `dispatch` may already have removed it.
-        place = next((at for at, mode in enumerate(reversed(thread.state.modes), start=1) if mode is self), None)
+        modes = list(thread.state.modes)
+        place = next((at for at, mode in enumerate(reversed(modes), start=1) if mode is self), None)
         if place is not None:
-            del thread.state.modes[-place]
+            del modes[-place]
+            thread.state.modes = modes
 
 
 # PyTorch's name, so that a program written for PyTorch runs when only the import changes.
@@ -56,13 +57,30 @@ TorchFunctionMode = FunctionMode
 
 def dispatch(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Pass a call to the innermost mode. If that calls `func`, the next outer mode sees it."""
-    stack = thread.state.modes
-    mode = stack.pop()
+    state = thread.state
+    *outer, mode = state.modes
+    state.modes = outer
     try:
         types = tuple({type(a) for a in args if isinstance(a, Tensor)})
         return mode.__torch_function__(function, types, args, kwargs)
     finally:
-        stack.append(mode)
+        state.modes = (*state.modes, mode)
+
+
+def seen(call: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a function mode gives for a public call, or a companion whose operands or mode these are; else `GO_ON`."""
+    state = thread.state
+    if state.modes:
+        return dispatch(call, args, kwargs)
+    ordinary = not state.watched and all(map(_is_ordinary, args)) and all(map(_is_ordinary, kwargs.values()))
+    return GO_ON if ordinary else asked(call, name, args, kwargs)
+
+
+def _is_ordinary(value: Any) -> bool:
+    """True for a tensor of NumPy's own real types, and for a number or a name: no companion has to be asked about it."""
+    if isinstance(value, Tensor):
+        return not value.is_sparse and value._data.dtype.kind not in "cV"
+    return value is None or type(value) in (int, float, bool, str)
 
 
 def overridable(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
@@ -70,11 +88,8 @@ def overridable(function: Callable[..., Any], name: str | None = None) -> Callab
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if everywhere.modes_seen:
-            if thread.state.modes:
-                return dispatch(call, args, kwargs)
-            if (result := asked(call, call.__name__, args, kwargs)) is not GO_ON:
-                return result
+        if (companions or thread.state.modes) and (result := seen(call, call.__name__, args, kwargs)) is not GO_ON:
+            return result
         try:
             return function(*args, **kwargs)
         except Exception as error:

@@ -289,7 +289,7 @@ class Core(Engine):
 
     @contextmanager
     def quietly(self) -> Iterator[None]:
-        state = self.module.core.state.thread.state
+        state = self.module.modes.thread.state
         modes, state.modes = state.modes, []
         try:
             yield
@@ -297,14 +297,14 @@ class Core(Engine):
             state.modes = modes
 
     def take_off(self, mode: Any) -> None:
-        modes = self.module.core.state.thread.state.modes
-        modes[:] = [active for active in modes if active is not mode]
+        state = self.module.modes.thread.state
+        state.modes = [active for active in state.modes if active is not mode]
 
     def _run_backward(self) -> Callable[..., Any]:
         return self.module.autograd.engine.run  # type: ignore[no-any-return]
 
     def packs_saved_tensors(self) -> bool:
-        return bool(self.module.core.state.thread.state.saved_hooks)
+        return bool(self.module.modes.thread.state.saved_hooks)
 
     def _random_sources(self, device: str) -> dict[str, _Random]:
         own = self.module.random.default_generator

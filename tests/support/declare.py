@@ -21,7 +21,7 @@ from tinygrad_edu.seam.names import NAMES
 
 STUB = Path(tinygrad_edu.__file__).with_name("declared.pyi")
 START = "    # Bound, in the order of the alphabet. Written by tests/support/declare.py.\n"
-END = "\nclass DeclaredOfNode:"
+END = "\nclass DeclaredOfView:"
 
 # A type in PyTorch's stub, and how ours says it.
 TYPES = {
@@ -47,7 +47,6 @@ NOT_BOUND = {
     "__module__",
     "__annotations__",
     "__abstractmethods__",
-    "_volatile",
     "__orig_bases__",
 }
 
@@ -110,7 +109,7 @@ def parameters(name: str, function: Any) -> list[str]:
 def line(name: str, gives: str) -> str:
     """The declaration of one name."""
     value = inspect.getattr_static(tinygrad_edu.Tensor, name)
-    if isinstance(value, property) or not callable(getattr(tinygrad_edu.Tensor, name)):
+    if isinstance(value, property | type) or not callable(getattr(tinygrad_edu.Tensor, name)):
         return f"    {name}: {gives}\n"
     if isinstance(value, staticmethod):
         return f"    @staticmethod\n    def {name}(*args: Any, **kwargs: Any) -> {gives}: ...\n"

@@ -543,5 +543,5 @@ Twice.apply(T.tensor(2.0, requires_grad=True)).backward()
         with pytest.raises(KeyboardInterrupt):
             viz.record(program, engine)
         assert [type(mode).__name__ for mode in torch.overrides._get_current_function_mode_stack()] == ["DeviceContext"]
-    state = tinygrad_edu.core.state
-    assert state.thread.state.modes == state.standing_modes  # what follows subclasses stays, once there is one
+    state = tinygrad_edu.modes
+    assert state.thread.state.modes == tuple(state.standing_modes)  # what follows subclasses stays, once there is one

@@ -8,13 +8,11 @@ from . import dtypes
 
 __all__ = [
     "BACKWARD_TWICE",
-    "MOVED_INTO_THE_GRAPH",
     "REFUSED_IN_GRAPH",
     "REFUSED_UPDATE",
     "modified",
     "refuse_detached",
     "refuse_misfit",
-    "refuse_other_shape",
 ]
 
 BACKWARD_TWICE = (
@@ -24,11 +22,6 @@ BACKWARD_TWICE = (
     "after calling backward."
 )
 
-
-MOVED_INTO_THE_GRAPH = (
-    "leaf variable has been moved into the graph interior: after it was used it was changed in place by an op "
-    "that was recorded, so no .grad can be its. Change a clone() instead."
-)
 
 REFUSED_UPDATE = (
     "Inplace update to inference tensor outside InferenceMode is not allowed. The .grad of this leaf was made "
@@ -61,15 +54,6 @@ def modified(t: Any, node: Any, expected: int) -> str:
         "instead. The backward rule needs the value as it was in the forward pass. Hint: replace the in-place "
         "operation (a name that ends in _, +=, or an assignment to a slice) by one that makes a new tensor, or "
         "change a clone(); detect_anomaly() shows the forward line whose gradient failed."
-    )
-
-
-def refuse_other_shape(expected: tuple[int, ...], found: tuple[int, ...]) -> None:
-    a, b = (", ".join(map(str, shape)) for shape in (expected, found))
-    raise RuntimeError(
-        f"The size of tensor a ({a}) must match the size of tensor b ({b}): the .data of a leaf was "
-        "replaced by a tensor of another shape, and this gradient, or the existing .grad, still has the old shape. Set "
-        ".grad to None and run the forward pass again."
     )
 
 

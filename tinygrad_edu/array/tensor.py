@@ -9,19 +9,58 @@ import copy
 import functools
 import inspect
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
-from ..core.state import quiet, thread
-from ..core.tensor import NOT_COUNTED, Tensor, bind, tensor_method, wrap
+from ..core.tensor import AccumulateGrad, Tensor, wrap
+from ..modes import NOT_COUNTED, quiet, thread
 from ..seam.later import borrowed
 from . import dtypes
 from .absent import met, refuse_tensors_of_pytorch
 from .dtypes import dtype
 
-__all__ = ["Size", "Tensor", "as_array", "bind", "check_device", "device", "tensor_method", "wrap"]
+__all__ = [
+    "Size", "Tensor", "as_array", "bind", "check_device", "device", "leave_the_road", "own_attributes", "tensor_method", "wrap",
+]  # fmt: skip
+
+
+def bind(name: str, attribute: Any) -> None:
+    """Make `attribute` (a function, a property) part of Tensor under `name`: how the layers around the core extend it."""
+    setattr(Tensor, name, attribute)
+
+
+def tensor_method(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make `function` a method of Tensor under its own name."""
+    bind(function.__name__, function)
+    return function
+
+
+class _Ending(AccumulateGrad):
+    """The end of a path at a leaf which has hooks, or a dtype of its own for gradients: the engine visits it."""
+
+    _around = ()
+
+    def __init__(self, variable: Tensor) -> None:
+        super().__init__(variable)
+        self.expect(variable._dtype_of_gradients())
+
+    def expect(self, dtype: np.dtype | None) -> None:
+        """Gradients must arrive in `dtype`; None: in any dtype."""
+        self._outputs = ((self.variable._data.shape, dtype),)
+
+
+# As in PyTorch, the class of every end has one name.
+_Ending.__name__ = _Ending.__qualname__ = "AccumulateGrad"
+
+
+def leave_the_road(leaf: Tensor) -> None:
+    """Tell the engine to visit the end of each path to `leaf`, also one that exists already."""
+    leaf._ends_in = _Ending
+    node = leaf._accumulator() if leaf._accumulator is not None else None
+    if node is not None and node._around is None:
+        node._around = ()
 
 
 class Size(tuple):
@@ -203,6 +242,18 @@ class _Array(Tensor):
     def nbytes(self) -> int:
         """Bytes of all elements."""
         return self._data.nbytes
+
+    # What differs from these defaults is set when somebody asks for it. Hooks of a leaf; those of a result live on its node.
+    _hooks: Any = None
+    _post_accumulate_hooks = None
+    _retains_grad = False
+    # What `grad_dtype` was set to; `...`: nothing, so that gradients have the dtype of the tensor.
+    _grad_dtype: Any = ...
+    # The tangent of forward-mode differentiation, and the level it belongs to.
+    _tangent = None
+    # The historical flag, see autograd/variable.py.
+    _volatile = False
+    name = None
 
     is_cpu = True
     is_cuda = False
@@ -473,6 +524,11 @@ class _Array(Tensor):
         return self
 
     @property
+    def is_leaf(self) -> bool:
+        """True if no recorded op computed this tensor: it requires no grad, or its gradient accumulates in `.grad`."""
+        return self.grad_fn is None
+
+    @property
     def retains_grad(self) -> bool:
         """True if `retain_grad()` was called on this intermediate result."""
         return self._retains_grad
@@ -511,6 +567,8 @@ class _Array(Tensor):
                     f"'{dtypes.from_numpy_dtype(expected)}'. The gradient must match the tensor's grad_dtype, which is its "
                     "dtype if it was not set."
                 )
+            if value._counter is NOT_COUNTED:
+                leave_the_road(self)  # no gradient can be added to it outside inference mode
         self._grad = value
 
     @grad.deleter
@@ -545,10 +603,11 @@ class _Array(Tensor):
                 f"'{self._grad.dtype}'. Set .grad to None first."
             )
         self._grad_dtype = kind
+        leave_the_road(self)
         # Nodes that already exist convert their gradients to it as well.
         accumulator = self._accumulator() if self._accumulator is not None else None
         if accumulator is not None:
-            accumulator.expect(kind)
+            accumulator._outputs = ((self._data.shape, kind),)
 
     @property
     def _version(self) -> int:
@@ -622,7 +681,7 @@ def share_storage(out: Tensor, source: Tensor) -> None:
 
 
 def _user_attributes(t: Tensor) -> dict[str, Any]:
-    return {k: v for k, v in t.__dict__.items() if k not in _OWN_ATTRIBUTES}
+    return {k: v for k, v in t.__dict__.items() if k not in own_attributes}
 
 
 def _copied_storage(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
@@ -651,10 +710,13 @@ def _rebuild(cls: type, data: np.ndarray, requires_grad: bool, attributes: dict[
     return out
 
 
-_OWN_ATTRIBUTES = frozenset(Tensor.__annotations__)
+# What is no attribute of the user's.
+own_attributes = {
+    *Tensor.__annotations__, "_grad_dtype", "_hooks", "_post_accumulate_hooks", "_retains_grad", "_tangent", "name",
+}  # fmt: skip
 
 for _name, _attribute in vars(_Array).items():
-    if _name not in ("__doc__", "__module__"):
+    if _name not in ("__doc__", "__module__", "__annotations__"):
         if inspect.isfunction(_attribute):
             _attribute.__qualname__ = f"Tensor.{_name}"
         bind(_name, _attribute)

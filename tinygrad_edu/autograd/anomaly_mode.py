@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.node import Node
-from ..core.state import thread
-from ..core.tensor import Tensor
+from ..core.tensor import Node, Tensor
+from ..modes import thread
 from .graph_task import current_node
 
 __all__ = [

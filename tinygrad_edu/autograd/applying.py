@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..array.absent import refuse_tensors_of_pytorch
-from ..core.node import bump_version, gradient_edge, sequence
-from ..core.state import thread
-from ..core.tensor import Tensor, wrap
+from ..core.tensor import Tensor, gradient_edge, sequence, wrap
+from ..modes import bump_version, thread
 from . import forward_ad, inplace
 from .anomaly_mode import remember_forward
 from .inplace import make_view
@@ -29,7 +28,7 @@ __all__ = ["apply"]
 
 def apply(cls: type[Function], split: bool, args: tuple[Any, ...]) -> Any:
     """Run `forward` of `cls` on `args`, and `setup_context` where it is `split` off; record it where that is asked for."""
-    if volatile.seen and volatile.reaches(args):
+    if volatile.alive and volatile.reaches(args):
         return volatile.compute(apply, cls, split, args)
     node = cls._backward_cls()
     tensors = [a for a in args if isinstance(a, Tensor)]

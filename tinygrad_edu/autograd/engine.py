@@ -10,19 +10,19 @@ from __future__ import annotations
 import functools
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from ..array.dtypes import from_numpy_dtype
-from ..array.refusals import refuse_misfit
-from ..array.tensor import Size
-from ..core.engine import Pass, backward_method
-from ..core.node import AccumulateGrad, Node, gradient_edge
-from ..core.state import quiet, thread
-from ..core.tensor import Tensor, bind, wrap
+from ..array.promotion import sum_to_shape
+from ..array.refusals import REFUSED_UPDATE, refuse_misfit
+from ..array.tensor import Size, bind
+from ..core.engine import Pass
+from ..core.tensor import AccumulateGrad, Node, Tensor, gradient_edge, wrap
+from ..modes import NOT_COUNTED, quiet, thread
 from ..overrides import overridable
 from . import forward_ad
 from .anomaly_mode import refuse_nan, tell_forward_line
@@ -43,8 +43,13 @@ class GraphPass(Pass):
         and gradients that reach a leaf are added to its `.grad`.
     """
 
-    is_partial = False
+    # Gradients are Tensors, and what is done to them is recorded.
+    create_graph = is_partial = False
     captured: list[Any]
+    # The node that `visit` runs now.
+    node: Node | None = None
+    # How many passes it is inside of in this thread, itself included.
+    depth = 1
     # Grad mode inside: on if the pass itself is recorded.
     grad_enabled = False
 
@@ -74,7 +79,10 @@ class GraphPass(Pass):
             # A real tensor met a complex one: its gradient is the real part of what comes back.
             grad = grad.real
         if not self.create_graph:
-            return super().fitted(node, grad, shape, dtype)
+            if grad.shape != shape:
+                refuse_misfit(node, grad.shape, shape)
+                grad = sum_to_shape(grad, shape)
+            return grad if dtype is None or grad.dtype == dtype else grad.astype(dtype)
         if grad._data.shape != shape:
             refuse_misfit(node, grad._data.shape, shape)
             grad = grad.sum_to_size(shape)
@@ -94,15 +102,21 @@ class GraphPass(Pass):
             if state.saved_hooks is not hooks:
                 state.saved_hooks = hooks
 
-    def finish(self) -> None:
+    def call_back(self, callback: Callable[[], Any]) -> None:
+        """Call what was queued for the end of the pass."""
         with _recording(self.grad_enabled):
-            # One may queue another, which the same loop then reaches.
-            for callback in self.callbacks:
-                callback()
+            callback()
+
+    def send(self, node: Node, grads: Sequence[Any], results: Sequence[Any]) -> None:
+        """`deliver`, outside a stretch. Tensors add and fit themselves, quietly, and may be seen doing so."""
+        if self.create_graph:
+            self.deliver(node, grads, results)
+        else:
+            quiet(self.deliver, node, grads, results)
 
     def _serve(self, node: Node, box: list[Any]) -> None:
         self.node = node
-        if type(node) is AccumulateGrad:
+        if isinstance(node, AccumulateGrad):
             self._serve_leaf(node, box)
             return
         wanted = None
@@ -174,7 +188,8 @@ class GraphPass(Pass):
     def _serve_leaf(self, node: AccumulateGrad, box: list[Any]) -> None:
         """An AccumulateGrad with hooks around it, or one whose gradient is captured instead of accumulated."""
         leaf = node.variable
-        owned = node in self.unshared and not (node.is_hooked() or node._around or self.is_partial)
+        hooked = leaf._hooks or leaf._post_accumulate_hooks
+        owned = node in self.unshared and not (hooked or node._around or self.is_partial)
         if leaf._hooks:
             box[0] = call_hooks(leaf._hooks, box[0], self.create_graph)
         self._capture(node, box)
@@ -206,6 +221,9 @@ class GraphPass(Pass):
                 return
             # The pass computed with Tensors for the sake of their tangents alone; these end here.
             grad = grad._data
+        total = leaf._grad
+        if grad is not None and total is not None and total._counter is NOT_COUNTED and not thread.state.inference:
+            raise RuntimeError(REFUSED_UPDATE)
         quiet(node.accumulate, grad, owned)
 
 
@@ -218,9 +236,12 @@ def run(
     targets: Sequence[Node] = (),
 ) -> list[Any]:
     """Send `grads` into the graph at `roots`; return the gradients that arrived at the edges in `captures`."""
-    if thread.state.depth == LEVELS:
-        return in_another_thread(run, roots, grads, retain_graph, create_graph, captures, targets)
+    outer = thread.state.task
+    depth = outer.depth if outer is not None else 0
+    if depth == LEVELS:
+        return in_another_thread(depth, run, roots, grads, retain_graph, create_graph, captures, targets)
     task = GraphPass(tuple([node for node, _ in roots]), tuple([nr for _, nr in roots]), retain_graph)
+    task.depth = depth + 1
     task.create_graph, task.grad_enabled = create_graph, thread.state.grad_enabled
     task.visits_all = create_graph or thread.state.anomaly
     if not (captures or targets):
@@ -531,4 +552,5 @@ def _backward_method(
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
-bind("backward", backward_method(GraphPass, overridable(_backward_method, "backward")))
+bind("_backward", overridable(_backward_method, "backward"))
+bind("_kind_of_pass", GraphPass)

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..array.companions import companions
-from ..core.state import everywhere, thread
 from ..core.tensor import Tensor, wrap
+from ..modes import everywhere, thread
 from . import grad_mode
 from .inplace import make_view
 

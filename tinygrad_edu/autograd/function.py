@@ -12,9 +12,9 @@ import numpy as np
 
 from ..array.absent import refuse_tensors_of_pytorch
 from ..array.refusals import BACKWARD_TWICE
-from ..core.node import Node, gradient_edge, sequence
-from ..core.state import thread
-from ..core.tensor import Tensor, wrap
+from ..core import function as core
+from ..core.tensor import Node, Tensor, gradient_edge, sequence, wrap
+from ..modes import thread
 from . import grad_mode
 from .applying import apply
 from .saved_tensor import SavedTensor
@@ -80,10 +80,11 @@ class FunctionCtx:
         self.materialize_grads = bool(value)
 
 
-class BackwardCFunction(FunctionCtx, Node):
+class BackwardCFunction(FunctionCtx, core.FunctionCtx):
     """The node of a custom Function. Every Function class has its own subclass, `<its name>Backward`."""
 
     _forward_cls: type[Function]
+    _around: object = ()
     _kept: tuple[SavedTensor | None, ...] = ()
     _was_freed = False
     _was_cleared = False
@@ -152,7 +153,7 @@ class BackwardCFunction(FunctionCtx, Node):
         if grad is not None:
             return grad if isinstance(grad, Tensor) else wrap(np.asarray(grad))
         shape, dtype = self._outputs[i]
-        if not self.materialize_grads or dtype.kind == "O":
+        if not self.materialize_grads or dtype is None or dtype.kind == "O":
             return None
         return wrap(np.zeros(shape, dtype))
 
@@ -215,7 +216,7 @@ class FunctionMeta(type):
         cls._backward_cls = type(name + "Backward", (BackwardCFunction,), node)
 
 
-class Function(metaclass=FunctionMeta):
+class Function(core.Function, metaclass=FunctionMeta):
     """A differentiable op of your own: subclass it, write `forward` and `backward` as static methods, call `apply`.
 
     There are two forms. `forward(ctx, *args)` computes, and keeps what backward needs. Or `forward(*args)` only
@@ -260,11 +261,6 @@ class Function(metaclass=FunctionMeta):
             f"function with static forward method: write @staticmethod above forward and backward, keep what backward "
             f"needs on ctx instead of self, and call {type(self).__name__}.apply(…)."
         )
-
-    @staticmethod
-    def forward(*args: Any, **kwargs: Any) -> Any:
-        """Compute the outputs from the arguments: `forward(ctx, …)`, or `forward(…)` beside `setup_context`."""
-        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -349,6 +345,8 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 class Error(Node):
     """Replaces a graph that does not exist: it raises when a backward pass reaches it."""
+
+    _around = ()
 
     @classmethod
     def behind(cls, tensors: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..core.state import thread
+from ..modes import thread
 
 __all__ = [
     "enable_grad",

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..array.companions import companions
 from ..array.tensor import Tensor, wrap
-from ..core.state import quiet
+from ..modes import quiet
 from . import engine, forward_ad
 from .function import Function
 

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..array import dtypes
-from ..core.node import AccumulateGrad, Node, bump_version, gradient_edge
-from ..core.state import thread
-from ..core.tensor import NOT_COUNTED, Tensor, wrap
+from ..core.tensor import AccumulateGrad, Node, Tensor, gradient_edge, wrap
+from ..modes import NOT_COUNTED, bump_version, thread
 from .graph_task import current_graph_task_id, will_execute
 from .hooks import RemovableHandle
 from .saved_tensor import (
@@ -142,6 +141,12 @@ class _Face(Node):
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
 
+def _run_leaf(self: AccumulateGrad, grads: list[Any], create_graph: bool, wanted: Any = None) -> Sequence[Any]:
+    self.accumulate(grads[0]._data if create_graph and grads[0] is not None else grads[0], owned=False)
+    return ()
+
+
+AccumulateGrad._run = _run_leaf  # type: ignore[method-assign]
 for _name in ("metadata", "requires_grad", "_input_metadata", "_sequence_nr", "_set_sequence_nr", "__repr__"):
     setattr(Node, _name, vars(_Face)[_name])
 Node.__call__ = _call  # type: ignore[method-assign]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..core.node import Node
-from ..core.state import thread
+from ..core.tensor import Node
+from ..modes import thread
 
 __all__ = [
     "current_graph_task_id",
@@ -52,4 +53,4 @@ def queue_callback(callback: Callable[[], Any]) -> None:
         )
     if not task.callbacks:
         task.callbacks = []
-    task.callbacks.append(callback)
+    task.callbacks.append(functools.partial(task.call_back, callback))  # type: ignore[attr-defined]

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.node import Node
-from ..core.tensor import Tensor, tensor_method, wrap
+from ..array.tensor import leave_the_road, tensor_method
+from ..core.tensor import Node, Tensor, wrap
 from ..overrides import overridable
 
 __all__ = ["Around", "RemovableHandle", "add_hook", "around", "surround"]
@@ -63,21 +63,14 @@ _NOTHING = Around()
 
 def around(node: Node) -> Around:
     """The hooks around `node`, to read."""
-    return node._around or _NOTHING
+    return node._around if isinstance(node._around, Around) else _NOTHING
 
 
 def surround(node: Node) -> Around:
     """The hooks around `node`, to add to."""
-    if not node._around:
+    if not isinstance(node._around, Around):
         node._around = Around()
     return node._around
-
-
-def leave_the_road(leaf: Tensor) -> None:
-    """Tell the engine to call a hook of `leaf`, if its AccumulateGrad already exists."""
-    node = leaf._accumulator and leaf._accumulator()
-    if node is not None and node._around is None:
-        node._around = ()
 
 
 def _register_node_hook(self: Node, fn: Callable[[tuple, tuple], Any]) -> RemovableHandle:
@@ -90,6 +83,17 @@ def _register_node_prehook(self: Node, fn: Callable[[tuple], Any]) -> RemovableH
     return add_hook(surround(self).pre, fn)
 
 
+def _set_edges(self: Node, edges: Sequence[tuple[Node | None, int]]) -> None:
+    self._next, self._next_output = tuple([node for node, _ in edges]), tuple([number for _, number in edges])
+
+
+def _release(self: Node) -> None:
+    """Free what was saved: this node has run and will not run again."""
+
+
+Node._set_edges, Node._release = _set_edges, _release
+# What a user keeps with a node; and, in forward mode, the tangents of the outputs that the node saves.
+Node._metadata = Node._tangents_of_outputs = None
 Node.register_hook = _register_node_hook
 Node.register_prehook = _register_node_prehook
 for _function, _name in ((_register_node_hook, "register_hook"), (_register_node_prehook, "register_prehook")):

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..array.refusals import BACKWARD_TWICE
-from ..core.node import Node, gradient_edge, sequence
-from ..core.state import thread
-from ..core.tensor import NOT_COUNTED, Tensor, View
+from ..core.layers import View
+from ..core.tensor import Node, Tensor, gradient_edge, sequence
+from ..modes import NOT_COUNTED, thread
 from .hooks import around, surround
 
 __all__ = ["CopySlices", "ViewInfo", "check_inplace", "make_view", "rebase_history", "view_index"]
@@ -239,7 +239,7 @@ class CopySlices(Node):
     gradient of the base as it was.
     """
 
-    makes_new_arrays = False
+    _around = ()  # it runs another node, which may be a user's
 
     def __init__(self, base: Tensor, view: Tensor, node: Node) -> None:
         self._node: Node | None = node

@@ -10,8 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from ..core.state import State
-from ..core.state import thread as this_thread
+from ..modes import thread as this_thread
 
 __all__ = ["LEVELS", "in_another_thread"]
 
@@ -21,14 +20,15 @@ LEVELS = 20
 MOST = 10_000
 
 
-def in_another_thread(function: Callable[..., Any], *args: Any) -> Any:
-    """The result of `function(*args)`, or what it raises, computed in a new thread with the modes of this one.
+def in_another_thread(depth: int, function: Callable[..., Any], *args: Any) -> Any:
+    """The result of `function(*args)`, or what it raises, computed in a new thread with the modes of this one, in which passes are
+    `depth` deep.
 
     Raises:
         RecursionError: there are thousands of passes inside one another.
     """
     state = this_thread.state
-    below = state.below + state.depth
+    below = state.below + depth
     if below >= MOST:
         raise RecursionError(
             f"maximum recursion depth exceeded: {below} backward passes inside one another. Does a backward, or a "
@@ -38,9 +38,8 @@ def in_another_thread(function: Callable[..., Any], *args: Any) -> Any:
     errors: list[BaseException] = []
 
     def work() -> None:
-        for name in State.__slots__:
-            if name not in ("is_quiet", "running", "task", "depth", "below"):
-                setattr(this_thread.state, name, getattr(state, name))
+        kept = ("is_quiet", "running", "task", "below")
+        vars(this_thread.state).update({name: value for name, value in vars(state).items() if name not in kept})
         this_thread.state.below = below
         try:
             results.append(function(*args))

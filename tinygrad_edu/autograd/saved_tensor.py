@@ -8,11 +8,9 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from ..array.refusals import BACKWARD_TWICE, modified, refuse_detached
-from ..core.node import AccumulateGrad, Node, grad_accumulator, gradient_edge, version_of
-from ..core.op import Op
-from ..core.plan import shadow
-from ..core.state import thread
-from ..core.tensor import NOT_COUNTED, Tensor, wrap
+from ..core.op import Op, shadow
+from ..core.tensor import AccumulateGrad, Node, Tensor, gradient_edge, version_of, wrap
+from ..modes import NOT_COUNTED, thread
 from . import grad_mode
 from .hooks import surround
 
@@ -85,7 +83,7 @@ class SavedTensor:
         self._version = version if version is not None else 0
         if output_nr is None:
             made_by = None if position is None else node._next[position]
-            self._leaf = made_by is None or type(made_by) is AccumulateGrad
+            self._leaf = made_by is None or isinstance(made_by, AccumulateGrad)
             self._tensor, self._array, self._node = t, None, None
         else:
             self._leaf = False
@@ -366,7 +364,7 @@ class _MutationGuard:
             copy._grad_fn, copy._accumulator = original._grad_fn, original._accumulator
             if saved._node is None:
                 if copy._requires_grad and copy._grad_fn is None:
-                    copy._accumulator = weakref.ref(grad_accumulator(original))
+                    copy._accumulator = weakref.ref(gradient_edge(original)[0])  # type: ignore[arg-type]
                 saved._tensor, saved._version = copy, 0
             else:
                 saved._array, saved._counter, saved._version = copy._data, [0], 0

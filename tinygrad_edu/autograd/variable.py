@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import threading
 import warnings
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..array.absent import refuse_tensors_of_pytorch
-from ..core.state import everywhere
-from ..core.tensor import Tensor, bind
+from ..array.tensor import bind
+from ..core.tensor import Tensor
+from ..modes import everywhere
 from . import grad_mode
 from .graph_task import queue_callback
 
@@ -27,18 +29,23 @@ __all__ = ["Variable", "VariableMeta"]
 
 
 class _Volatile:
-    """The mark of volatile tensors, and what it means to the ops. They check it only once a volatile tensor exists."""
+    """The mark of volatile tensors, and what it means to the ops. They check it only while a volatile tensor is alive."""
 
     def __init__(self) -> None:
-        self.seen = False
+        self.alive: dict[int, weakref.ref[Tensor]] = {}
         self._inside = threading.local()
 
     def mark(self, t: Tensor) -> None:
         """Make `t` volatile."""
-        if not self.seen:
-            self.seen = True
-            everywhere.now("volatile tensors", True)
         t._volatile = True
+        key = id(t)
+        self.alive[key] = weakref.ref(t, lambda _: self._gone(key))
+        everywhere.now("volatile tensors", True)
+
+    def _gone(self, key: int) -> None:
+        del self.alive[key]
+        if not self.alive:
+            everywhere.now("volatile tensors", False)
 
     def reaches(self, inputs: Iterable[Any]) -> bool:
         """True if one of `inputs` is volatile."""

@@ -172,13 +172,11 @@ class SparseTensor(Tensor):
         self.places, self.elements, self.sizes, self.coalesced = indices, values, tuple(size), coalesced
 
     @property
-    def _value(self) -> Any:
+    def _data(self) -> Any:  # type: ignore[override]
         raise NotImplementedError(
             "this op is not built for sparse tensors: they can be multiplied by a dense matrix (A @ x), transposed, scaled, "
             "added and summed. Use A.to_dense()."
         )
-
-    _data = _value
 
     @property
     def grad_fn(self) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from ..array import companions, dtypes
 from ..array.tensor import Tensor
 from ..autograd.grad_mode import no_grad
-from ..core.node import bump_version
+from ..modes import bump_version
 from ..ops.creation.random import even_like, normal_like, source
 from ..seam.later import later
 

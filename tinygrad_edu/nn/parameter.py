@@ -8,8 +8,7 @@ import numpy as np
 
 from ..array import dtypes
 from ..array.tensor import Tensor, share_storage, wrap
-from ..core.state import thread
-from ..core.tensor import NOT_COUNTED
+from ..modes import NOT_COUNTED, thread
 from ..seam.later import later
 
 __all__ = ["Buffer", "Parameter", "clear_gradient"]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..array.tensor import Size, Tensor, wrap
-from ..core.node import bump_version
+from ..modes import bump_version
 from .parameter import Parameter
 
 __all__ = ["IncompatibleKeys", "load", "load_part"]

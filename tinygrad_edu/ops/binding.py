@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, overrides
+from .. import core
 from ..array import absent, dtypes
-from ..array.companions import GO_ON, asked
+from ..array.companions import GO_ON, companions
 from ..array.promotion import refuse_misfit
 from ..array.tensor import Tensor, wrap
 from ..array.tensor import bind as bind_to_tensor
-from ..core.state import everywhere, thread
-from ..overrides import overridable
+from ..modes import thread
+from ..overrides import overridable, seen
 from ..seam.later import bring
 from . import number_first as older
 from .creation.factories import write_out
@@ -39,6 +39,9 @@ class _Functions(dict[str, Callable[..., Any]]):
 
 
 functions, linalg_functions, fft_functions, nn_functions = map(_Functions, ("", "linalg", "fft", "nn.functional"))
+
+# The operators that are an op of two tensors: the op, its function, and what answers to anything but two tensors.
+between_two: dict[str, tuple[Any, Callable[..., Any], Callable[..., Any]]] = {}
 
 # The module in which pickle finds the functions of each table: it stores a function by its name.
 _HOMES = {
@@ -114,18 +117,20 @@ def operator(symbol: str, name: str | None = None) -> Callable[[Callable[..., An
 
 def _bind_operator(symbol: str, function: Callable[..., Any], name: str, op: type[core.op.Op] | None = None) -> None:
     if op is not None:
-        bound = core.op.operator(op, function, _unusual_operands)
+        otherwise = functools.partial(_unusual_operands, function)
+        between_two[symbol] = op, function, otherwise
+        bound = core.op.operator(op, otherwise)
     else:
 
         def bound(self: Tensor, other: Any) -> Any:
-            return _unusual_operands(call, function, self, other)
+            return _unusual_operands(function, call, self, other)
 
     call = functools.wraps(function)(bound)
     call.__name__ = call.__qualname__ = name
     bind_to_tensor(symbol, call)
 
 
-def _unusual_operands(call: Callable[..., Any], function: Callable[..., Any], self: Tensor, other: Any) -> Any:
+def _unusual_operands(function: Callable[..., Any], call: Callable[..., Any], self: Tensor, other: Any) -> Any:
     """An operator with a number or an array on its other side, or under a function mode, which sees it as `call`."""
     modes = thread.state.modes
     if not isinstance(other, Tensor):
@@ -138,9 +143,7 @@ def _unusual_operands(call: Callable[..., Any], function: Callable[..., Any], se
             other = dtypes.number(other)
         if isinstance(other, complex):
             dtypes.on_complex()
-    if modes:
-        return overrides.dispatch(call, (self, other), {})
-    if (result := asked(call, call.__name__, (self, other), {})) is not GO_ON:
+    if (companions or modes) and (result := seen(call, call.__name__, (self, other), {})) is not GO_ON:
         return result
     return function(self, other)
 
@@ -162,11 +165,8 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if everywhere.modes_seen:
-            if thread.state.modes:
-                return overrides.dispatch(call, args, kwargs)
-            if (result := asked(call, name, args, kwargs)) is not GO_ON:
-                return result
+        if (companions or thread.state.modes) and (result := seen(call, name, args, kwargs)) is not GO_ON:
+            return result
         if kwargs and "out" in kwargs:
             out = kwargs.pop("out")
             result = call(*args, **kwargs)

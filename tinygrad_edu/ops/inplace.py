@@ -12,9 +12,8 @@ from ..autograd.anomaly_mode import remember_forward
 from ..autograd.inplace import check_inplace, rebase_history, refuse_shared_memory
 from ..autograd.saved_tensor import keep_outputs, pack_all
 from ..autograd.variable import volatile
-from ..core.node import bump_version, gradient_edge
-from ..core.state import quiet, thread
-from ..core.tensor import Tensor, wrap
+from ..core.tensor import Tensor, gradient_edge, wrap
+from ..modes import bump_version, quiet, thread
 from .operands import as_arrays, check_fits, promoted, refuse_mismatch
 from .tangents import push_tangents
 
@@ -26,7 +25,7 @@ def write(op: Any, target: Tensor, others: tuple, settings: dict[str, Any]) -> T
     if not isinstance(target, Tensor):
         raise TypeError(f"an in-place op changes a Tensor, got {type(target).__name__}")
     inputs = (target, *others)
-    if volatile.seen and volatile.reaches(inputs):
+    if volatile.alive and volatile.reaches(inputs):
         check_inplace(target, target.requires_grad)
         return volatile.write(lambda t, *rest, **given: write(op, t, rest, given), *inputs, **settings)
     state = thread.state

@@ -40,34 +40,33 @@ from ..autograd.hooks import surround
 from ..autograd.inplace import make_view
 from ..autograd.saved_tensor import SavedTensor, pack, pack_all
 from ..autograd.variable import volatile
-from ..core.node import gradient_edge
-from ..core.plan import ASIDE, FREED, INPUT, LEAF, NAMED, NUMBER, OUTPUT, SETTING, SIZES, TENSOR, WANTED, Plan
-from ..core.state import State, everywhere, quiet, thread
-from ..core.tensor import NOT_COUNTED, Tensor, wrap
+from ..core.op import ASIDE, INPUT, NAMED, OUTPUT, SETTING
+from ..core.tensor import AccumulateGrad, Tensor, wrap
+from ..modes import NOT_COUNTED, quiet, thread
 from .inplace import write
-from .operands import as_arrays
+from .operands import as_arrays, promoted, refuse_mismatch
 from .tangents import elementwise, linear, push_tangents
 
 __all__ = ["Op", "elementwise", "linear"]
 
 
-# The kinds of arguments that are saved as tensors; and settings that are not.
+# The kinds of what is kept that are tensors; one more kind, an input's shape; and settings that are no tensors.
 _TENSORS = (INPUT, OUTPUT, ASIDE)
+SIZES = SETTING + 1
 _PLAIN = (int, float, complex, bool, str, type(None))
+# Marks a kept value that was freed.
+FREED: Any = object()
 
 
-class Rule:
-    """One `grad_…` function, and the names of what it needs besides the incoming gradient."""
+class Plan(core.op.Plan):
+    """To the core's Plan it adds one rule for all inputs, and what is kept in forms that the core does not read."""
 
-    __slots__ = ("function", "needs")
+    op: type[Op]
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
-        # Read off the code: `inspect.signature` takes long, and the import reads the rules of all ops.
-        if "__signature__" in vars(function) or "__wrapped__" in vars(function):
-            self.needs = tuple(inspect.signature(function).parameters)[1:]
-        else:
-            self.needs = function.__code__.co_varnames[1 : function.__code__.co_argcount]
+    def __init__(self, op: type[Op], kinds: Sequence[int]) -> None:
+        super().__init__(op, kinds)
+        self.joint = op._joint.function if op._joint is not None else None
+        self.is_plain = not (op._joint or op.without_gradient or op._variadic)
 
 
 class Op(core.op.Op):
@@ -76,6 +75,17 @@ class Op(core.op.Op):
 
     # Declared by a companion: the op with its rules for complex numbers; how it computes with bfloat16. And, of a node, which
     # companion runs its rules.
+    promotes = False  # operands of different dtypes are brought to a common one first
+    makes_float = False  # integers become the default float type first
+    idempotent = False  # writes one value everywhere: in place, elements may share memory
+    non_differentiable: tuple[int, ...] = ()  # outputs without a gradient, such as indices
+    without_gradient: tuple[str, ...] = ()  # settings that may be tensors, or tuples of these: masks, indices
+    results: tuple[str, ...] = ()  # the names of several outputs, where rules know them by other names than result0, …
+    _settings: tuple[str, ...] = ()
+    _variadic = False
+    _joint: Any = None  # one rule for all inputs
+    _kind_of_plan: type[core.op.Plan] = Plan
+    _plan: Plan
     of_complex: Any = None
     of_bfloat16: Any = None
     _companion: Companion | None = None
@@ -83,33 +93,16 @@ class Op(core.op.Op):
     jvp: Any = None  # elementwise, linear, or a function of the tangents, followed by what it needs, by name
 
     def __init_subclass__(cls, name: str | None = None, **settings: Any) -> None:
-        super().__init_subclass__(**settings)
-        cls._read(name)
+        super().__init_subclass__(name=name, **settings)
+        if "forward" in cls.__dict__:
+            parameters = inspect.signature(cls.forward).parameters.values()
+            cls._settings = tuple([p.name for p in parameters if p.kind is p.KEYWORD_ONLY])
+            cls._variadic = any([p.kind is p.VAR_POSITIONAL for p in parameters])
+            cls._joint = core.op.Rule.of(cls.gradients) if hasattr(cls, "gradients") else None
+            cls._differentiable = cls._joint is not None or any(cls._rules)
         for need in cls._all_needs():
             setattr(cls, f"_saved_{need}", _property(cls._saved, need))
             setattr(cls, f"_raw_saved_{need}", _property(cls._raw_saved, need))
-
-    @classmethod
-    def _read(cls, name: str | None) -> None:
-        """Read once what the core needs to know about the class."""
-        cls._name = name or f"{cls.__name__}Backward0"
-        # A node prints under its PyTorch name, as in `grad_fn=<MulBackward0>`.
-        cls.__name__ = cls.__qualname__ = cls._name.rpartition("::")[2]
-        for key, value in list(cls.__dict__.items()):
-            if inspect.isfunction(value) and not key.startswith("_"):
-                setattr(cls, key, staticmethod(value))
-        if "forward" not in cls.__dict__:
-            return
-        parameters = inspect.signature(cls.forward).parameters.values()
-        cls._defaults = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is not p.empty}
-        cls._inputs = tuple(p.name for p in parameters if p.kind is not p.KEYWORD_ONLY)
-        cls._settings = tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
-        cls._variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-        rules = [getattr(cls, f"grad_{i}", None) for i in cls._inputs]
-        cls._rules = tuple(Rule(r) if r else None for r in rules)
-        cls._joint = Rule(cls.gradients) if hasattr(cls, "gradients") else None
-        cls._differentiable = cls._joint is not None or any(cls._rules)
-        cls._plans = {}
 
     @classmethod
     def apply_(cls, target: Tensor, *others: Any, **settings: Any) -> Tensor:
@@ -154,40 +147,25 @@ class Op(core.op.Op):
     # --- extension points of the core ---------------------------------------------------------------------------------
 
     @classmethod
-    def _planned(cls, pattern: int) -> Plan:
-        plan = super()._planned(pattern)
+    def _adapted(
+        cls, arrays: list[Any], settings: dict[str, Any], are_alike: bool
+    ) -> tuple[Any, list[Any], dict[str, Any]]:
+        forward = cls.forward
+        for array in arrays:
+            if type(array) is not np.ndarray and hasattr(array, "refuse"):
+                array.refuse()  # it has no numbers
+        if settings and cls.without_gradient:
+            settings = as_arrays(settings, cls.without_gradient)
+        if not are_alike and (cls.promotes or cls.makes_float):
+            arrays = promoted(arrays, cls.makes_float)
         for companion in companions:
-            plan.forward = companion.forward_of(cls, plan.forward)
-        if plan.forward is not cls.forward:
-            plan.is_plain = False
-        return plan
+            forward = companion.forward_of(cls, forward)
+        return forward, arrays, settings
 
     @classmethod
-    def _several(cls, plan: Plan, inputs: tuple, settings: dict[str, Any], results: tuple) -> tuple[Tensor, ...]:
-        """The last part of `apply`, for an op with several outputs."""
-        now = thread.state
-        outs = tuple([wrap(np.asarray(result)) for result in results])
-        if plan.view:
-            for out in outs:
-                cls._show(out, inputs[0], several=True)
-        node = None
-        if plan.records and now.recording:
-            node = plan.record(inputs, settings, outs)
-            for number, out in enumerate(outs[: cls.visible_outputs]):
-                if number not in cls.non_differentiable and out._data.dtype.kind == "f":
-                    out._grad_fn, out.output_nr, out._requires_grad = node, number, True
-        if now.unusual or everywhere.unusual:
-            cls._beside(now, inputs, settings, outs, node)
-        return outs[: cls.visible_outputs]
-
-    @classmethod
-    def _record(cls, inputs: Sequence[Any], settings: dict[str, Any], outs: Sequence[Tensor]) -> core.op.Op:
-        """The node of a run whose plan follows from its edges: a rule is needed where a gradient can be sent."""
-        pattern = 1
-        for x in inputs:
-            kind = NUMBER if not isinstance(x, Tensor) else TENSOR if gradient_edge(x)[0] is None else WANTED
-            pattern = pattern << 2 | kind
-        return (cls._plans.get(pattern) or cls._planned(pattern)).record(inputs, settings, outs)
+    def _refuse(cls, arrays: Sequence[Any]) -> None:
+        if cls.promotes:
+            refuse_mismatch([np.shape(a) for a in arrays])
 
     @classmethod
     def _source(cls, name: str) -> tuple[int, Any]:
@@ -203,10 +181,6 @@ class Op(core.op.Op):
         return ASIDE if number in cls.non_differentiable or cls._is_hidden(number) else OUTPUT, number
 
     @classmethod
-    def _as_arrays(cls, settings: dict[str, Any]) -> dict[str, Any]:
-        return as_arrays(settings, cls.without_gradient)
-
-    @classmethod
     def _show(cls, out: Tensor, source: Tensor, several: bool) -> None:
         state = thread.state
         # Why a view made now cannot be written to later; None if it can.
@@ -214,19 +188,36 @@ class Op(core.op.Op):
         make_view(out, source, mode or ("multi-output" if several else None))
 
     @classmethod
-    def _beside(
-        cls,
-        now: State,
-        inputs: Sequence[Any],
-        settings: dict[str, Any],
-        outs: Sequence[Tensor],
-        node: core.op.Op | None,
+    def _beside(cls, now: Any, inputs: tuple, settings: dict[str, Any], result: Any, out: Any, wanted: bool) -> Any:
+        if out is not None:
+            if cls.view:
+                cls._show(out, inputs[0], several=False)
+            cls._meet(now, inputs, settings, (out,), out._grad_fn)
+            return out
+        node, outs = None, tuple([wrap(one) for one in result])
+        if cls.view:
+            for out in outs:
+                cls._show(out, inputs[0], several=True)
+        if wanted and now.recording and cls._differentiable:
+            node = cls._record(inputs, settings, outs)
+            for number, out in enumerate(outs[: cls.visible_outputs]):
+                if number not in cls.non_differentiable and out._data.dtype.kind == "f":
+                    out._grad_fn, out.output_nr, out._requires_grad = node, number, True
+        cls._meet(now, inputs, settings, outs, node)
+        return outs[: cls.visible_outputs]
+
+    @classmethod
+    def _meet(
+        cls, now: Any, inputs: Sequence[Any], settings: dict[str, Any], outs: Sequence[Tensor], node: Any
     ) -> None:
+        """What modes and companions do to a run of the op, which was computed, and recorded as `node`."""
         op: Any = cls
         for companion in companions:
             op = companion.rules_for(op, inputs, outs)
             node = companion.recorded(op, now, inputs, settings, outs, node)
-        if volatile.seen and volatile.reaches(inputs):
+        if not now.unusual:
+            return
+        if volatile.alive and volatile.reaches(inputs):
             for out in outs:
                 out._grad_fn, out.output_nr, out._requires_grad = None, 0, False
                 volatile.mark(out)
@@ -241,6 +232,10 @@ class Op(core.op.Op):
                 remember_forward(node)
         if forward_ad.any_tangent(inputs):
             push_tangents(op.tangents_by or op, inputs, settings, tuple(outs))
+
+    @classmethod
+    def _kept_as(cls, name: str, inputs: Any, settings: dict[str, Any], outs: Any, mask: tuple[bool, ...]) -> Any:
+        return cls._packed(cls._named(name, inputs, settings, outs, mask))
 
     @classmethod
     def _packed(cls, value: Any) -> Any:
@@ -283,7 +278,18 @@ class Op(core.op.Op):
 
     # --- reading what was saved, and running the rules, in the unusual cases ------------------------------------------------
 
+    def _in_its_own_way(self, grads: list[Any], frees: bool) -> Sequence[Any]:
+        results = self._run(grads, False)
+        if frees:
+            self._release()
+        return results
+
     def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
+        """The gradients of the inputs, given those of the outputs (None where nothing arrived).
+
+        They are arrays, or Tensors under `create_graph`, where everything done to them is recorded anew. `wanted` says
+        for each edge whether this pass needs its gradient (None: all).
+        """
         if self._companion is not None and not create_graph:
             return self._companion.run(self, grads, wanted)
         return self._run_rules(grads, create_graph, wanted)
@@ -331,7 +337,11 @@ class Op(core.op.Op):
         for n, (slot, _, position) in enumerate(self._plan.tensors):
             if versions[n] is not None:
                 t = values[slot] = self._tensor(n)
-                if t._grad_fn is None and position is not None and type(self._next[position]) not in LEAF:
+                if (
+                    t._grad_fn is None
+                    and position is not None
+                    and not isinstance(self._next[position], AccumulateGrad | None)
+                ):
                     refuse_detached()
         return values
 
@@ -354,10 +364,16 @@ class Op(core.op.Op):
             out._tangent = self._tangents_of_outputs.get(output_nr)
         return out
 
+    def _release(self) -> None:
+        if self._plan.frees_all and self._around is None:
+            self._kept, self._versions = (), None
+        elif self._plan.frees:
+            self._release_some()
+
     def _release_some(self) -> None:
         kept = list(self._kept)
         freed = False
-        for slot, (name, kind, _) in enumerate(self._plan.sources):
+        for slot, (name, (kind, _)) in enumerate(zip(self._plan.names, self._plan.sources, strict=True)):
             value = kept[slot]
             if kind in _TENSORS and (value is None or isinstance(value, Tensor)):
                 goes = True

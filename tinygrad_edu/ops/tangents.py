@@ -8,7 +8,6 @@ from typing import Any
 
 from ..array.tensor import Tensor
 from ..autograd import forward_ad
-from ..core.op import Op
 
 __all__ = ["elementwise", "linear", "push_tangents"]
 
@@ -19,7 +18,7 @@ elementwise = (
 linear = "linear"  # the op is linear in all its inputs: it maps tangents like values
 
 
-def push_tangents(op: type[Op], inputs: Sequence[Any], settings: dict[str, Any], outs: tuple[Tensor, ...]) -> None:
+def push_tangents(op: Any, inputs: Sequence[Any], settings: dict[str, Any], outs: tuple[Tensor, ...]) -> None:
     """Compute the outputs' tangents with Tensors, so that reverse mode works on top of forward mode."""
     if all(out._data.dtype.kind not in "fc" for out in outs):
         return
@@ -40,7 +39,7 @@ def push_tangents(op: type[Op], inputs: Sequence[Any], settings: dict[str, Any],
 
 
 def _tangents(
-    op: type[Op],
+    op: Any,
     inputs: Sequence[Any],
     tangents: list[Tensor | None],
     settings: dict[str, Any],

@@ -17,7 +17,7 @@ from ..array.dtypes import addend, rounded, wide
 from ..array.tensor import Tensor, wrap
 from ..autograd import grad_mode
 from ..autograd.hooks import RemovableHandle, add_hook
-from ..core.node import bump_version
+from ..modes import bump_version
 from ..nn.parameter import clear_gradient
 from ..seam.later import later
 from .together import Together

@@ -14,8 +14,8 @@ from typing import Any
 
 from ...array import dtypes
 from ...array.companions import GO_ON, Companion, companions
-from ...core.state import everywhere, thread
 from ...core.tensor import Tensor
+from ...modes import thread
 
 __all__ = ["Region", "applies", "local", "run", "seen", "switch"]
 
@@ -56,10 +56,17 @@ class _Local(threading.local):
     """The state of a thread: whether autocast is on, in which dtype, and the casts of leaves that are kept until it ends."""
 
     def __init__(self) -> None:
-        self.enabled = False
         self.dtype: Any = dtypes.bfloat16
         self.keeps_casts, self.depth = True, 0
         self.casts: dict[int, tuple[Tensor, Tensor]] = {}
+
+    @property
+    def enabled(self) -> bool:
+        return thread.state.autocast  # type: ignore[no-any-return]
+
+    @enabled.setter
+    def enabled(self, value: bool) -> None:
+        thread.state.autocast = value
 
 
 seen, local = _Seen(), _Local()
@@ -89,7 +96,7 @@ class Region:
 def switch(enabled: bool) -> None:
     """Turn autocast on or off in this thread."""
     if enabled and not seen.one:
-        seen.one = everywhere.modes_seen = True
+        seen.one = True
         companions.insert(0, _Autocast())
     local.enabled = enabled
 

@@ -22,10 +22,8 @@ import numpy as np
 from ...array import dtypes
 from ...array.companions import GO_ON, Companion, companions
 from ...array.dtypes import narrow, rounded, wide
-from ...core.op import Op
-from ...core.plan import NUMBER, TENSOR, WANTED
-from ...core.state import everywhere, thread
 from ...core.tensor import Tensor, wrap
+from ...modes import thread
 
 __all__ = ["accept", "computed", "holds", "narrow", "refuse", "wide"]
 
@@ -152,24 +150,21 @@ class _BFloat16(Companion):
             return node
         if any(isinstance(x, Tensor) and x._tangent is not None for x in inputs):
             self.pushed(op, inputs)
-        if node is None and state.recording and holds(outs):
-            pattern = 1
-            for x in inputs:
-                pattern = pattern << 2 | (
-                    NUMBER if not isinstance(x, Tensor) else WANTED if x.requires_grad else TENSOR
-                )
-            plan = op._plans.get(pattern) or op._planned(pattern)
-            node = plan.record(inputs, settings, outs) if plan.records else None
+        wanted = op._differentiable and any([isinstance(x, Tensor) and x.requires_grad for x in inputs])
+        if node is None and state.recording and wanted and holds(outs):
+            node = op._record(inputs, settings, outs)
         for number, out in enumerate(outs[: op.visible_outputs]):
             if node is not None and number not in op.non_differentiable and out._data.dtype.kind == "V":
                 out._grad_fn, out.output_nr, out._requires_grad = node, number, True
         if node is not None:
             node._companion = self
+            node._around = node._around or ()  # its rules run in a way of their own
         return node
 
     def written(self, node: Any, inputs: Sequence[Any]) -> None:
         if holds(inputs):
             node._companion = self
+            node._around = node._around or ()  # its rules run in a way of their own
 
     def pushed(self, op: Any, inputs: Sequence[Any]) -> None:
         if holds(inputs):
@@ -214,10 +209,3 @@ def meet() -> None:
     """From now on ops and public functions look for bfloat16."""
     if _companion not in companions:
         companions.append(_companion)
-        everywhere.modes_seen = True
-        everywhere.now("bfloat16 tensors", True)
-        kinds: list[type[Op]] = [Op]
-        for kind in kinds:  # which grows on the way
-            kinds += kind.__subclasses__()
-            if "_plans" in vars(kind):
-                kind._plans.clear()

@@ -18,6 +18,17 @@ __all__ = ["to_meta"]
 META = device("meta")
 
 
+class _Form(np.ndarray):
+    """The array of a tensor of the device "meta": it has a shape and a dtype, and no op computes with it."""
+
+    def refuse(self) -> None:
+        """Say so."""
+        raise NotImplementedError(
+            "Cannot copy out of meta tensor; no data! A tensor of the device 'meta' has only a shape and a dtype. Use "
+            "module.to_empty(device='cpu') and load_state_dict to give a module numbers, or call it by func.functional_call."
+        )
+
+
 class _WithoutNumbers:
     """What a tensor of the device "meta" has in place of an array."""
 
@@ -27,18 +38,11 @@ class _WithoutNumbers:
     form: Any
 
     @property
-    def _value(self) -> Any:
-        return self._refuse()
-
-    @property
     def _data(self) -> Any:
         return self.form
 
     def _refuse(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(
-            "Cannot copy out of meta tensor; no data! A tensor of the device 'meta' has only a shape and a dtype. Use "
-            "module.to_empty(device='cpu') and load_state_dict to give a module numbers, or call it by func.functional_call."
-        )
+        return self.form.refuse()
 
     cpu = item = tolist = numpy = __array__ = __bool__ = __float__ = __int__ = __getitem__ = clone = to_dense = _refuse
 
@@ -69,7 +73,7 @@ class MetaParameter(_WithoutNumbers, Parameter):  # type: ignore[misc, override]
 
 def _made(kind: Any, like: np.ndarray, requires_grad: bool) -> Any:
     made = object.__new__(kind)
-    made.form = np.broadcast_to(np.zeros((), like.dtype), like.shape)  # one number, however large the shape
+    made.form = np.broadcast_to(np.zeros((), like.dtype), like.shape).view(_Form)  # one number, however large the shape
     made._requires_grad = requires_grad
     return made
 

@@ -11,8 +11,7 @@ import numpy as np
 from ...array.dtypes import dtype, from_numpy_dtype
 from ...array.tensor import Tensor, bind, wrap
 from ...autograd.inplace import check_inplace
-from ...core.node import bump_version
-from ...core.state import thread
+from ...modes import bump_version, thread
 from ...ops.creation.factories import shape_of
 from ...overrides import overridable
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...array.absent import met
 from ...array.tensor import Tensor, bind
-from ...core.state import everywhere, thread
+from ...modes import thread
 from ...overrides import FunctionMode, overridable, standing
 
 __all__ = ["as_subclass", "follow"]
@@ -65,11 +65,12 @@ class _Following(FunctionMode):
             return func(*args, **kwargs)
         # The most derived class decides.
         first = next((c for c in met if all(issubclass(c, other) for other in met)), met[0])
-        thread.state.modes.append(self)
+        state = thread.state
+        state.modes = (*state.modes, self)
         try:
             return first.__torch_function__(func, tuple(met), args, kwargs)  # type: ignore[attr-defined]
         finally:
-            thread.state.modes.pop()
+            state.modes = state.modes[:-1]
 
 
 _mode = _Following()
@@ -79,14 +80,16 @@ def __torch_function__(cls: type, func: Callable[..., Any], types: Any, args: An
     """Run a function on tensors of this class, and convert its results to the class."""
     if not str(getattr(func, "__module__", "")).startswith("tinygrad_edu"):
         raise TypeError(met("tinygrad_edu", "torch"))
-    held = _mode in thread.state.modes
+    state = thread.state
+    held = _mode in state.modes
     if held:
-        thread.state.modes.remove(_mode)
+        place = state.modes.index(_mode)
+        state.modes = (*state.modes[:place], *state.modes[place + 1 :])
     try:
         out = func(*args, **(kwargs or {}))
     finally:
         if held:
-            thread.state.modes.append(_mode)
+            state.modes = (*state.modes, _mode)
     return out if func.__name__ in _PLAIN else _turned(out, cls)
 
 
@@ -97,8 +100,7 @@ def follow(cls: type) -> None:
     cls._follows = True  # type: ignore[attr-defined]
     if _mode not in standing:
         standing.append(_mode)
-        everywhere.modes_seen = True
-        thread.state.modes.insert(0, _mode)
+        thread.state.modes = (_mode, *thread.state.modes)
 
 
 bind("__torch_function__", classmethod(__torch_function__))

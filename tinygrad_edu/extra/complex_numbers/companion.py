@@ -18,8 +18,6 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...array.companions import GO_ON, Companion, companions
-from ...core.plan import NUMBER, TENSOR, WANTED
-from ...core.state import everywhere
 from ...core.tensor import Tensor
 
 __all__ = ["accept", "holds", "refuse"]
@@ -87,11 +85,10 @@ class _Complex(Companion):
         """Record the run by the rules for complex numbers, in place of what `apply` has recorded."""
         if not _takes_part(inputs, outs):
             return node
-        pattern = 1
-        for x in inputs:
-            pattern = pattern << 2 | (NUMBER if not isinstance(x, Tensor) else WANTED if x.requires_grad else TENSOR)
-        plan = op._plans.get(pattern) or op._planned(pattern)
-        node = plan.record(inputs, settings, outs) if plan.records and state.recording else None
+        wanted = (
+            state.recording and op._differentiable and any([isinstance(x, Tensor) and x.requires_grad for x in inputs])
+        )
+        node = op._record(inputs, settings, outs) if wanted else None
         for number, out in enumerate(outs[: op.visible_outputs]):
             takes_part = node is not None and number not in op.non_differentiable and out._data.dtype.kind in "fc"
             out._grad_fn, out.output_nr, out._requires_grad = (node, number, True) if takes_part else (None, 0, False)
@@ -109,5 +106,3 @@ def meet() -> None:
     """From now on ops and public functions check whether a tensor is complex."""
     if _companion not in companions:
         companions.insert(0, _companion)
-        everywhere.modes_seen = True
-        everywhere.now("complex tensors", True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...array.tensor import Tensor, wrap
 from ...autograd import grad_mode
-from ...core.node import bump_version
+from ...modes import bump_version
 from ...optim.optimizer import Optimizer, checked
 
 __all__ = ["LBFGS"]

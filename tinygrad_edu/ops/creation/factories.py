@@ -15,8 +15,7 @@ import numpy as np
 from ...array import absent, dtypes
 from ...array.tensor import Tensor, as_array, bind, check_device, wrap
 from ...autograd import forward_ad
-from ...core.state import everywhere, thread
-from ...core.tensor import NOT_COUNTED
+from ...modes import NOT_COUNTED, everywhere, thread
 
 __all__ = [
     "arange",
@@ -97,7 +96,7 @@ def write_out(result: Any, out: Any, name: str) -> Any:
         return type(result)([write_out(r, o, name) for r, o in zip(result, out, strict=True)])
     if not isinstance(out, Tensor):
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
-    if everywhere.unusual and any(forward_ad.tangent_of(t) is not None for t in (result, out)):
+    if everywhere.in_force and any(forward_ad.tangent_of(t) is not None for t in (result, out)):
         raise NotImplementedError(
             f"Trying to use forward AD with {name}_out that does not support it because it is an out= function. Assign the result "
             "to a name instead."

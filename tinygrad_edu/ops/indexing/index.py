@@ -12,7 +12,7 @@ import numpy as np
 from ...array import dtypes
 from ...array.tensor import Tensor, bind, tensor_method, wrap
 from ...autograd.inplace import check_inplace
-from ...core.state import quiet, thread
+from ...modes import quiet, thread
 from ...overrides import overridable
 from ..arrays import copied, sum_at
 from ..binding import public

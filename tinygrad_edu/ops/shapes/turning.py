@@ -14,8 +14,7 @@ from ...autograd import forward_ad
 from ...autograd.anomaly_mode import remember_forward
 from ...autograd.inplace import check_inplace
 from ...autograd.variable import volatile
-from ...core.node import bump_version
-from ...core.state import thread
+from ...modes import bump_version, thread
 from ...overrides import overridable
 from ..op import Op
 from ..tangents import push_tangents
@@ -58,7 +57,7 @@ def turn(op: type[Op], target: Tensor, **settings: Any) -> Tensor:
     Raises:
         RuntimeError: autograd does not allow an in-place op on `target`.
     """
-    if volatile.seen and volatile.reaches((target,)):
+    if volatile.alive and volatile.reaches((target,)):
         check_inplace(target, target.requires_grad)
         return volatile.write(functools.partial(turn, op), target, **settings)
     state = thread.state

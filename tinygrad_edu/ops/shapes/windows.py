@@ -8,7 +8,7 @@ import numpy as np
 
 from ...array.tensor import Tensor, tensor_method
 from ...autograd.inplace import view_index
-from ...core.node import Node
+from ...core.tensor import Node
 from ..binding import public
 from ..indexing.index import accumulate_at
 from ..op import Op, linear

@@ -1,0 +1,131 @@
+"""The modes of a thread, in one object: grad mode, and what the layers around the core add to it.
+
+An op, a public call and a backward pass look at `unusual`, and at the details only where it is set.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from .array.refusals import REFUSED_IN_GRAPH
+from .core import layers
+from .core import tensor as core
+
+__all__ = ["NOT_COUNTED", "State", "bump_version", "everywhere", "quiet", "standing_modes", "thread"]
+
+# The function modes that every thread starts with.
+standing_modes: list[Any] = []
+
+
+def _mode(name: str) -> Any:
+    """A mode from which `recording` and `unusual` follow."""
+
+    def read(self: State) -> Any:
+        return getattr(self, name)
+
+    def write(self: State, value: Any) -> None:
+        setattr(self, name, value)
+        self.follow()
+
+    return property(read, write)
+
+
+class State(layers.State):
+    """What one thread has switched on. Every thread starts with recording on, and nothing else but the standing modes."""
+
+    grad_enabled = _mode("_grad_enabled")
+    inference = _mode("_inference")
+    anomaly = _mode("_anomaly")
+    saved_hooks = _mode("_saved_hooks")  # pairs of pack and unpack, the innermost last
+    keep_versions = _mode("_keep_versions")  # who copies saved tensors that are about to be changed
+    autocast = _mode("_autocast")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._grad_enabled = self.multithreading = self.check_nan = True
+        self._inference = self._anomaly = self._autocast = False
+        self._saved_hooks: tuple[Any, ...] = ()
+        self._keep_versions: Any = None
+        self.hooks_refused: str | None = None  # why saved-tensor hooks may not be entered now
+        self.below = 0  # backward passes inside one another, in the threads that wait for this one
+        self.modes = standing_modes
+        everywhere.states.add(self)
+
+    @property
+    def modes(self) -> tuple[Any, ...]:
+        """The function modes, the innermost last."""
+        return self._modes
+
+    @modes.setter
+    def modes(self, modes: Iterable[Any]) -> None:
+        self._modes = tuple(modes)
+        self.follow()
+
+    def quietly(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """The result of `function`, without NumPy's warnings: NaN and infinity flow silently, as in PyTorch."""
+        if self.is_quiet:
+            return function(*args, **kwargs)
+        self.is_quiet = True
+        try:
+            return self.running(function, *args, **kwargs)
+        finally:
+            self.is_quiet = False
+
+    def follow(self) -> None:
+        """Set what follows from the modes."""
+        self.recording = self._grad_enabled and not self._inference
+        # Whether a public call has to ask before it computes.
+        self.watched = bool(self._modes or self._autocast)
+        records = self._inference or self._anomaly or self._saved_hooks or self._keep_versions is not None
+        self.unusual = bool(self.watched or records or everywhere.in_force)
+
+
+class _Everywhere:
+    """What is in force in all threads now: an open level of forward mode, volatile tensors that are alive."""
+
+    def __init__(self) -> None:
+        self.in_force: frozenset[str] = frozenset()
+        self.states: weakref.WeakSet[State] = weakref.WeakSet()
+
+    def now(self, what: str, is_so: bool) -> None:
+        """Say that `what` is in force from now on, or no longer is."""
+        self.in_force = self.in_force | {what} if is_so else self.in_force - {what}
+        for state in list(self.states):
+            state.follow()
+
+
+everywhere = _Everywhere()
+
+if TYPE_CHECKING:
+
+    class _Thread(layers.Thread):
+        state: State  # type: ignore[assignment]
+
+    thread = _Thread()
+else:
+    thread = layers.thread
+    layers.Thread.kind = State
+    thread.state = State()
+
+
+class _NotCounted(list):
+    """The counter of an inference tensor, which counts nothing: a node that wants to keep such a tensor is refused here."""
+
+    def __getitem__(self, index: Any) -> Any:
+        raise RuntimeError(REFUSED_IN_GRAPH)
+
+
+NOT_COUNTED = _NotCounted()
+
+
+def bump_version(t: core.Tensor) -> None:
+    """Count one in-place write to the storage of `t`, if it counts them."""
+    if t._counter is not NOT_COUNTED:
+        core.bump_version(t)
+
+
+def quiet(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """`State.quietly` of the thread that runs."""
+    return thread.state.quietly(function, *args, **kwargs)
