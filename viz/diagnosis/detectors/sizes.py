@@ -12,7 +12,6 @@ from viz.diagnosis.detectors.weights import sized
 from viz.diagnosis.detectors.zero import layer_line
 from viz.diagnosis.families import ADDITIVE, NORMALIZES, PRODUCTS, SQUASHES
 from viz.diagnosis.finding import Finding, gets, listed, number
-from viz.diagnosis.layers import layers
 from viz.diagnosis.observation import Leaf, Observation, Ran, Seen, Through
 
 EXPLODES = 1e5  # the factor, among leaves or along one path, that is called an explosion; by as much it vanishes
@@ -20,7 +19,6 @@ AT_FIRST = 1e3  # that a factor must have been before the steps, where the loss 
 BY_HAND = 1e3  # growth along one path that is called an explosion where somebody chose the weights' size by a number of his own
 HUGE = 1e8  # a loss, or what an exponential makes, that no program wants before its first step
 LARGE = 30.0  # data that nobody scaled
-LOST = 1e-2  # of the largest gradient of a layer: above it another layer's has not vanished
 TINY = 0.3  # of a gradient: what a layer of weights lets pass when they are too small
 RECURRENT = ("rnn", "lstm", "gru")  # classes of layers, in lower case
 CANCELS = 1e-3  # of what arrives at the places where a bias was added: gradients that add up to less cancel
@@ -73,17 +71,7 @@ def find(seen: Observation) -> Iterator[Finding]:
     if found and first is not last and _grew(first, last):  # the loss grows: is that due to the steps alone?
         before = {finding.kind for finding in _of_pass(seen, first, AT_FIRST)}
         found = [finding for finding in found if finding.kind in before]
-    apart = _apart_in_the_table(seen)
-    for finding in found:
-        if (outgrown is None or finding.kind != "exploding") and (apart or finding.kind != "vanishing"):
-            yield finding
-
-
-def _apart_in_the_table(seen: Observation) -> bool:
-    """Whether the gradients of the layers, as the report shows them, differ by so much that the smallest is lost."""
-    last = [row.gradients[-1] for row in layers(seen).rows if row.gradients]
-    sizes = [size for size in last if size is not None and math.isfinite(size)]
-    return len(sizes) < 2 or min(sizes) < LOST * max(sizes)
+    yield from (finding for finding in found if outgrown is None or finding.kind != "exploding")
 
 
 def _grew(first: Through, last: Through) -> bool:
