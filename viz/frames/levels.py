@@ -114,6 +114,7 @@ def pictures(
         title = f"{level.fold.title(level.graph)} {level.fold.place}".strip()
         picture = {
             "svg": svg.write(drawing, layout, identity, stage.first, f"Inside {title}", title, styled=False),
+            "least": drawing.detail.least,
             "own": sorted(own),
             "patches": {str(step): translated(patches[step], drawing) for step in sorted(patches)},
         }

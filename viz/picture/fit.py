@@ -97,11 +97,7 @@ class Fitter:
         if not self._foldings:
             self._foldings = [fold(self.graph)]
             if not self._foldings[0].folds:
-                known = [self._foldings[0].folds.keys()]
-                for coarser in parts.foldings(self.graph):
-                    if coarser.folds.keys() not in known:
-                        known.append(coarser.folds.keys())
-                        self._foldings.append(coarser)
+                self._foldings += parts.foldings(self.graph)
         return self._foldings
 
     def _drawing(self, level: int, detail: Detail) -> Drawing:

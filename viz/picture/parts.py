@@ -23,6 +23,7 @@ def foldings(graph: Graph) -> Iterator[Folding]:
     middles, loops = _steps(ops, whole=False), _steps(ops, whole=True)
     steps = _steps(ops, whole=None)
     modules = depths[-1] if depths else []
+    known = [Folding().folds.keys()]
     for stretches in (
         calls,
         _over(steps, calls),
@@ -33,7 +34,8 @@ def foldings(graph: Graph) -> Iterator[Folding]:
         _over(loops, depths[0] if depths else [], _lines(ops)),
     ):
         made = _folding(graph, stretches)
-        if made.folds:
+        if made.folds.keys() not in known:
+            known.append(made.folds.keys())
             yield made
 
 
@@ -68,7 +70,7 @@ def _steps(ops: list[Op], whole: bool | None) -> list[Stretch]:
         elif len(steps) > 3:
             between = [op for _, one in steps[1:-1] for op in one]
             found.append((steps[0][1], f"step {steps[0][0]} of {count}", True))
-            found.append((between, f"steps {steps[1][0]} to {steps[-2][0]} of {count}", True))
+            found.append((between, f"steps {steps[1][0]}–{steps[-2][0]}", True))
             found.append((steps[-1][1], f"step {steps[-1][0]} of {count}", True))
     return [one for one in found if len(one[0]) > 1]
 

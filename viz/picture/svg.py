@@ -127,7 +127,7 @@ def _box(box: Box, spot: Spot, identity: str, state: dict[str, State]) -> str:
     for position, (key, label) in reversed(list(enumerate(box.tabs))):  # each overlaps the one below it
         y = top + box.body + position * box.tab
         parts.append(
-            f"{_open(identity, key, 'tab', state)}"
+            f"{_open(identity, key, 'tab' if box.told else 'tab slim', state)}"
             f'<rect x="{_n(left + 6)}" y="{_n(y - 4)}" width="{_n(box.width - 12)}" height="{_n(box.tab + 3)}" rx="3"/>'
             f"{_label(identity, key, spot.x, y, label, left, box) if box.told else ''}</g>"
         )

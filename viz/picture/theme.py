@@ -222,6 +222,7 @@ _RULES = (
     "& .tab.freed rect{fill:none;stroke-dasharray:2 2}",
     "& .tab.freed .strike{display:inline}",
     "& .tab.freed text{fill:var(--soft)}",
+    "& .slim.freed{display:none}",
     "& .forward path{fill:none;stroke:var(--line);stroke-width:1.4}",
     "& .forward .head{fill:var(--line);stroke:none}",
     "& .share path{fill:none;stroke:var(--soft);stroke-width:1.2;stroke-dasharray:1.5 3.5;stroke-linecap:round}",

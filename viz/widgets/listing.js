@@ -4,7 +4,7 @@
 // Each statement has its own area, whose height is fixed when the program is first shown. It has room for the lines that a
 // switch writes, so no switch ever moves another.
 import { inputControls } from "./inputs.js";
-import { highlight } from "./js/code.js";
+import { hanging, highlight, indentOf } from "./js/code.js";
 import { h } from "./js/dom.js";
 
 const PASSES = [
@@ -50,6 +50,11 @@ export function numbersOf(line, isNumber) {
     found.push({ start: match.index - (sign ? 1 : 0), end: match.index + match[0].length, text: (sign ? "-" : "") + match[0] });
   }
   return found;
+}
+
+/** How many lines a line of code takes where `letters` fit beside each other. */
+function linesOf(text, letters) {
+  return 1 + Math.ceil(Math.max(0, text.length - letters) / Math.max(8, letters - indentOf(text)));
 }
 
 export class Listing {
@@ -120,7 +125,7 @@ export class Listing {
     this.width = width;
     const letters = Math.max(10, Math.floor((width - 6) / LETTER));
     for (const { item, kind, source } of this.rows.values()) {
-      const lines = source.reduce((sum, text) => sum + Math.max(1, Math.ceil(text.length / letters)), 0);
+      const lines = source.reduce((sum, text) => sum + linesOf(text, letters), 0);
       const room = { input: Math.max(2, lines), compute: lines + 2, backward: lines + 2, other: lines }[kind];
       item.style.height = `${room * ROW + 2}px`;
     }
@@ -383,7 +388,7 @@ export class Listing {
     const focused = slot.contains(document.activeElement) ? document.activeElement.parentElement.dataset.number : null;
     slot.replaceChildren(...lines.map(({ text, index, added }) => {
       const edited = !added && !row.source.includes(text);
-      return this.#markNumbers(h("code", { class: added ? "tgv-added" : edited ? "tgv-edited" : "", "data-index": String(index) },
+      return this.#markNumbers(h("code", { class: added ? "tgv-added" : edited ? "tgv-edited" : "", "data-index": String(index), style: hanging(text) },
         highlight(text)), text, index, row);
     }));
     if (focused) slot.querySelector(`[data-number="${focused}"] input`)?.focus({ preventScroll: true });

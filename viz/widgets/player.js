@@ -6,6 +6,7 @@
 import { Bench } from "./js/bench.js";
 import { CodeList } from "./js/code.js";
 import { h, newId, ownTheKeys } from "./js/dom.js";
+import { legendOf, limitLegend } from "./js/legend.js";
 import { listen, widget } from "./js/model.js";
 import { Stage } from "./js/stage.js";
 import { Stepper } from "./js/stepper.js";
@@ -72,9 +73,7 @@ export function mountPlayer(el, scene, options = {}) {
     new Panel("Saved", "saved", "Saved for backward: tensors that nodes keep until they have run", steps,
       ([name, fate]) => h("span", { class: `tgv-row tgv-${fate.split(" ")[0]}` }, h("b", {}, name), ` ${fate}`)),
   ];
-  const legend = h("ul", { class: "tgv-legend", "aria-label": "Legend" },
-    ...(scene.legend ?? []).map(({ kind, label, view }) =>
-      h("li", { "data-view": view, "data-kind": kind }, h("span", { class: `tgv-key tgv-key-${kind}`, "aria-hidden": "true" }), label)));
+  const legend = legendOf(scene);
   const longest = ["title", "sentence"].map((name) => Math.max(...steps.map((step) => step[name].length)));
   const bench = new Bench({
     code: code.element, now, more: h("div", { class: "tgv-panels", tabindex: "0", role: "group", "aria-label": "The engine's bookkeeping" }, ...panels.map(({ element }) => element)), stage: stageHost,
@@ -93,16 +92,8 @@ export function mountPlayer(el, scene, options = {}) {
   });
   bench.onArrange = (height) => {
     stage.setHeight(height);
-    if (stage.svg) drawLegend();
+    if (stage.svg) limitLegend(legend, state.view, stage.svg);
   };
-
-  /** The legend: only what this picture uses. */
-  function drawLegend() {
-    const folds = stage.svg.querySelector(".fold") !== null;
-    for (const entry of legend.children) {
-      entry.hidden = (entry.dataset.view ?? state.view) !== state.view || (entry.dataset.kind === "fold" && !folds);
-    }
-  }
 
   function draw() {
     const step = steps[state.step];
@@ -130,7 +121,7 @@ export function mountPlayer(el, scene, options = {}) {
     state.view = view;
     stage.show(scene, view, state.step);
     viewButtons.forEach((choice, index) => choice.setAttribute("aria-pressed", String(views[index] === view)));
-    drawLegend();
+    limitLegend(legend, view, stage.svg);
     draw();
     if (before !== view) changed();
   }

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 from support.harness import complaints, eventually, rest
-from support.stage_programs import PROGRAMS
+from support.stage_programs import HELD_OUT, PROGRAMS
 
 SIZES = {"laptop": (1366, 768), "desktop": (1920, 1080)}
 WIDGETS = {
@@ -16,6 +16,7 @@ WIDGETS = {
     "explorer": "viz.explore({!r})",
     "comparison": "viz.compare({!r})",
 }
+UNFOLDED = {"laptop": 16, "desktop": 19}  # of the twenty programs
 HIGHEST = 620  # pixels of a widget on a laptop's screen
 LEAST = 9.95  # pixels of a letter: 10, as the browser rounds it
 
@@ -38,6 +39,7 @@ SEEN = """root => {
         outside: outside.map(one => one.textContent),
         least: Math.min(...texts.map(size)),
         height: root.getBoundingClientRect().height,
+        folds: shown.querySelectorAll("svg .fold").length,
         sideways: wide.map(one => one.className),
     };
 }"""
@@ -97,6 +99,24 @@ def test_the_whole_graph_is_on_the_stage_and_can_be_read(bench: Any, widget: str
         assert seen["sideways"] == []
         if size == "laptop":
             assert seen["height"] <= HIGHEST
+
+
+def test_the_explorer_shows_twenty_programs_whole_and_hardly_folds_one(bench: Any) -> None:
+    shown, size = bench
+    folded, seen = [], {}
+    for name, program in {**PROGRAMS, **HELD_OUT}.items():
+        root = shown.show("explorer", program)
+        eventually(lambda: root.evaluate(SEEN)["outside"], [])  # noqa: B023
+        seen[name] = root.evaluate(SEEN)
+        values = root.get_by_role("button", name="values", exact=True)
+        if values.get_attribute("aria-pressed") == "false":  # it opens with its modules
+            values.click()
+            rest(shown.page, ".tgv-explorer")
+        if root.evaluate(SEEN)["folds"]:
+            folded.append(name)
+    assert [name for name, one in seen.items() if one["least"] < LEAST] == []
+    assert [name for name, one in seen.items() if one["height"] > HIGHEST and size == "laptop"] == []
+    assert len(seen) - len(folded) >= UNFOLDED[size], folded
 
 
 @pytest.mark.parametrize("widget", WIDGETS)

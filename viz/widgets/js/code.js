@@ -18,6 +18,16 @@ export function highlight(line) {
   return fragment;
 }
 
+/** How far in the rest of a wrapped line stands, in letters: a little further than its beginning. */
+export function indentOf(line) {
+  return line.length - line.trimStart().length + 2;
+}
+
+/** The style of a line of code that may wrap. */
+export function hanging(line) {
+  return `--tgv-indent: ${indentOf(line)}ch`;
+}
+
 /** Copy `text` to the clipboard; if there is none, select it in `element`. `button` shows the result. */
 export async function copy(text, element, button) {
   try {
@@ -42,7 +52,7 @@ export class CodeList {
       const pressed = onLine !== null && occurs(number);
       return h(pressed ? "button" : "div", { class: "tgv-line", type: pressed ? "button" : null,
         "aria-label": pressed ? `Line ${number}: ${text}` : null, onclick: pressed ? () => onLine(number) : null },
-        h("span", { class: "tgv-lineno", "aria-hidden": "true" }, String(number)), h("code", {}, highlight(text)));
+        h("span", { class: "tgv-lineno", "aria-hidden": "true" }, String(number)), h("code", { style: hanging(text) }, highlight(text)));
     });
     this.element = h("ol", { class: "tgv-code", "aria-label": label, tabindex: onLine === null ? "0" : null },
       ...this.lines.map((line) => h("li", {}, line)));

@@ -1,6 +1,7 @@
 // One stage for the results of two engines: the graph, PyTorch's agreement as a badge, and behind the badge PyTorch's own graph
 // beside ours, the table of every `.grad`, and whatever else a widget adds.
 import { h } from "./dom.js";
+import { legendOf, limitLegend } from "./legend.js";
 import { Stage } from "./stage.js";
 import { Stepper } from "./stepper.js";
 import { drawTable } from "./table.js";
@@ -44,7 +45,9 @@ export class Engines {
     this.element = h("div", { class: "tgv-engines" }, this.bar, h("div", { class: "tgv-theatre" }, this.panes, this.drawer));
     this.stepper = new Stepper({ label: "Step through the program", scrubberLabel: "Step", onGo: (to) => this.goTo(to) });
     this.caption = h("p", { class: "tgv-step-line", "aria-live": "polite" });
-    this.controls = h("div", { class: "tgv-steps" }, this.stepper.element, this.caption);
+    this.legendSheet = h("div", { class: "tgv-legend-sheet" });
+    this.legend = h("details", { class: "tgv-legend-box", ontoggle: () => this.#showLegend() }, h("summary", {}, "legend"), this.legendSheet);
+    this.controls = h("div", { class: "tgv-steps" }, this.stepper.element, this.caption, this.legend);
     this.observer = new ResizeObserver(() => this.#arrange());
     this.observer.observe(this.panes);
     this.setSplit(split);
@@ -105,6 +108,16 @@ export class Engines {
     if (!view) return;
     side.stage.setHeight(this.#heightOf(side));
     side.stage.show(data.scene, view, this.#stepOf(data.scene));
+    if (side === this.sides[0]) this.#showLegend();
+  }
+
+  /** The legend is made when it is open: it has what the shown picture uses. */
+  #showLegend() {
+    const [{ data, stage }] = this.sides;
+    if (!this.legend.open || !data?.scene || !stage.svg) return;
+    const list = legendOf(data.scene);
+    limitLegend(list, stage.shown, stage.svg);
+    this.legendSheet.replaceChildren(list);
   }
 
   // --- the badge and what is behind it ---

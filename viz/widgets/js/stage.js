@@ -10,6 +10,7 @@ import { NetworkStage } from "./network.js";
 const READABLE = 10; // pixels: no letter is smaller on the screen
 const LARGEST = 1.4; // times its own size is the most that a picture is enlarged
 const FAST = 350; // milliseconds: steps that come sooner after each other are not animated
+const EDGE = 6; // pixels between the zoom's buttons and the edges of the stage
 const MAP = { width: 150, height: 84 };
 
 /** The size of the smallest letters of a picture when all of it is shown in a space of this size. */
@@ -123,7 +124,7 @@ export class Stage {
     this.scene = scene;
     this.picture = picture;
     this.shown = view;
-    this.#put(null, this.picture.svg, this.picture.patches);
+    this.#put(null, this.picture.svg, this.picture.patches, this.picture.least);
     this.go(step, false);
     if (glide) this.motion.glide(glide, this.#places());
     if (focused) this.#focus(focused);
@@ -183,17 +184,18 @@ export class Stage {
     if (key !== null) {
       const fold = picture.folds[key];
       fold.opened ??= unpack(fold.packed);
-      const { svg, patches, own } = await fold.opened;
+      const { svg, patches, own, least } = await fold.opened;
       if (this.picture !== picture) return; // another picture has come meanwhile
       inside = {
         svg,
+        least,
         // What the whole picture shows too is patched by the whole picture's patches.
         patches: picture.patches.map((patch, step) => (patches[step] ? { ...patch, ...patches[step] } : patch)),
       };
       this.inside = new Set(own);
     }
     const { step } = this;
-    this.#put(key, inside.svg, inside.patches);
+    this.#put(key, inside.svg, inside.patches, inside.least);
     this.go(step, false);
     this.onPicture();
     if (!focus) return;
@@ -217,9 +219,10 @@ export class Stage {
     this.nodes.find((node) => node.dataset.key === key)?.focus({ preventScroll: true });
   }
 
-  #put(open, svg, patches) {
+  #put(open, svg, patches, least = READABLE) {
     this.motion.stop();
     this.open = open;
+    this.least = least; // the size of its smallest letters
     this.patches = patches;
     this.hideTip();
     const [whole, style] = svg.match(/<style>([\s\S]*?)<\/style>/) ?? ["", this.style.textContent];
@@ -228,9 +231,9 @@ export class Stage {
     this.svg = this.frame.querySelector("svg");
     this.#index();
     this.#diff();
+    this.#showPath();
     this.#prepareSize();
     this.step = -1;
-    this.#showPath();
   }
 
   /** The path of open folds, each a button that leads back to it. */
@@ -398,11 +401,11 @@ export class Stage {
     this.userView = false;
     const width = this.width || this.host.clientWidth;
     if (!this.svg || !width) return;
-    const { height } = this;
+    const height = this.height - (this.open === null ? 0 : this.path.offsetHeight);
     this.frame.style.height = `${height}px`;
     const natural = { w: this.box.w / this.unit, h: this.box.h / this.unit };
     const whole = Math.min(LARGEST, width / natural.w, height / natural.h);
-    const scale = Math.max(READABLE / ((this.open === null && this.picture.least) || READABLE), whole);
+    const scale = Math.max(READABLE / this.least, whole);
     this.#home(whole < scale - 0.01 ? { w: (width / scale) * this.unit, h: (height / scale) * this.unit }
       : { w: (width / whole) * this.unit, h: (height / whole) * this.unit });
     if (this.step >= 0) this.#follow();
@@ -478,6 +481,22 @@ export class Stage {
   pan(dx, dy) {
     this.userView = true;
     this.#setView({ ...this.view, x: this.view.x + dx * this.view.w, y: this.view.y + dy * this.view.h });
+  }
+
+  /** Put the zoom's buttons, which come when the pointer does, into a corner where they cover no node. */
+  #placeTools() {
+    const shown = this.network ? this.networkHost : this.frame;
+    const stage = shown.getBoundingClientRect();
+    const { width, height } = this.tools.getBoundingClientRect();
+    const nodes = [...shown.querySelectorAll(".node")].map((node) => node.getBoundingClientRect());
+    const free = (corner) => {
+      const left = corner.includes("right") ? stage.right - width - EDGE : stage.left + EDGE;
+      const top = corner.includes("bottom") ? stage.bottom - height - EDGE : stage.top + EDGE;
+      return !nodes.some((node) => node.left < left + width && node.right > left && node.top < top + height && node.bottom > top);
+    };
+    const corners = ["top left", "top right", "bottom left", ...(this.map.hidden ? ["bottom right"] : [])];
+    this.tools.dataset.corner = corners.find(free) ?? corners[0];
+    this.tools.style.setProperty("--tgv-above", `${stage.top - this.host.getBoundingClientRect().top + EDGE}px`);
   }
 
   #toUser(event) {
@@ -556,6 +575,8 @@ export class Stage {
       if (node && !drag) this.showTip(node);
     });
     this.host.addEventListener("pointerleave", () => this.hideTip());
+    this.host.addEventListener("pointerenter", () => this.#placeTools());
+    this.host.addEventListener("focusin", () => this.#placeTools());
     this.frame.addEventListener("pointerout", (event) => {
       if (event.target.closest("[data-key]") && !event.relatedTarget?.closest?.(".tgv-tip, [data-key]")) this.hideTip();
     });
