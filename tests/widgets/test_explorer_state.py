@@ -76,11 +76,11 @@ def test_a_toggle_gives_the_same_gradient_on_both_engines(state, name, expected)
     ("state", "sentence"),
     [
         ({"no_grad": [5]}, "Line 5 now runs under no_grad: line 7 now raises RuntimeError; no op is recorded any more"),
-        ({"retain_grad": ["d"]}, "d.grad is now kept: d.grad was None, is −0.6."),
+        ({"retain_grad": ["d"]}, "d.grad is now kept: d.grad = −0.6 × 1 = −0.6 (was None)."),
         ({"backwards": 2}, "backward() is called twice: line 7 now raises RuntimeError"),
         (
             {"requires_grad": {"w": False}},
-            "w requires no grad: MulBackward0 is no longer recorded; w.grad was −1.2, is None.",
+            "w requires no grad: MulBackward0 is no longer recorded; w.grad is None: requires no grad (was −1.2).",
         ),
         ({"retain_graph": True}, "The graph is kept after the first pass: the gradients stay the same"),
         ({"dtypes": {"w": "float64"}}, "w is of float64: "),
@@ -93,7 +93,10 @@ def test_a_toggle_gives_the_same_gradient_on_both_engines(state, name, expected)
             "PyTorch makes tensors of float64: the same graph, and the same gradients; tensors of float64.",
         ),
         ({"create_graph": True}, "The backward pass is itself recorded: the pass has left 6 new nodes"),
-        ({"values": {"w": 1.0}}, "w is 1: w.grad was −1.2, is 4.4; b.grad was −0.6, is 2.2."),
+        (
+            {"values": {"w": 1.0}},
+            "w is 1: L = 1.1² = 1.21 (was 0.09); w.grad = 2.2 × 2 = 4.4 (was −1.2); b.grad = 2.2 × 1 = 2.2 (was −0.6).",
+        ),
     ],
 )
 def test_one_sentence_says_what_changed_and_why(state, sentence):
@@ -114,7 +117,7 @@ name, k = "net", len([w])"""
 def test_a_toggle_stands_for_the_value_of_its_own_line():
     explorer = viz.explore(LOOP)
     explorer.state = {"retain_grad": ["h@5"]}
-    assert explorer.result["account"] == "h.grad of line 5 is now kept: h.grad was None, is 2."
+    assert explorer.result["account"] == "h.grad of line 5 is now kept: h.grad = 2 (was None)."
     explorer.state = {"detach": ["h@2"]}
     assert explorer.result["account"].startswith(
         "h.grad of line 5 is no longer kept, h of line 2 is now cut off from its history"

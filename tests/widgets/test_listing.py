@@ -111,7 +111,9 @@ def test_a_line_written_by_hand_is_a_change_that_both_engines_answer():
     explorer = viz.explore(PROGRAM)
     explorer.state = {"text": text_of(explorer, ("d = w * x", "d = w * x * x")), "seq": 1}
     assert explorer.result["code"][3] == "d = w * x * x"
-    assert explorer.result["account"].startswith("Line 4 is rewritten: MulBackward0 is recorded; w.grad was ")
+    assert explorer.result["account"].startswith(
+        "Line 4 is rewritten: MulBackward0 is recorded; L = 0.64 + 316.8 = 317.5 (was 89)"
+    )
     assert explorer.result["verdict"]["agree"]
     assert explorer.program["source"][3] == "d = w * x * x"
     assert explorer.state == {"source": "\n".join(explorer.program["source"]), "seq": 1}
@@ -159,9 +161,9 @@ def test_the_sentence_about_a_dragged_number_compares_with_where_the_drag_began(
     explorer = viz.explore("w = T.tensor(1.0, requires_grad=True)\nL = w * w\nL.backward()")
     for seq, value in enumerate((1.5, 2.0, 3.0), 1):
         explorer.state = {"values": {"w": value}, "drag": "a", "seq": seq}
-    assert explorer.result["account"] == "w is 3: w.grad was 2, is 6."
+    assert explorer.result["account"] == "w is 3: L = 3 × 3 = 9 (was 1); w.grad = 3 + 3 = 6 (was 2)."
     explorer.state = {"values": {"w": 4.0}, "drag": "b", "seq": 4}
-    assert explorer.result["account"] == "w is 4: w.grad was 6, is 8."
+    assert explorer.result["account"] == "w is 4: L = 4 × 4 = 16 (was 9); w.grad = 4 + 4 = 8 (was 6)."
     assert "drag" not in explorer.result["state"]
 
 
@@ -169,7 +171,9 @@ def test_a_number_dragged_in_any_line_is_named():
     explorer = viz.explore(PROGRAM)
     for seq, number in enumerate(("2", "3"), 1):
         explorer.state = {"text": PROGRAM.replace("- 1.0", f"- {number}.0"), "drag": "a", "seq": seq}
-    assert explorer.result["account"].startswith("Line 9 has 3.0 instead of 1.0: w.grad was")
+    assert explorer.result["account"].startswith(
+        "Line 9 has 3.0 instead of 1.0: L = 1.44 + 130 = 131.4 (was 89); w.grad[1] = −136.8 × 2"
+    )
 
 
 def test_after_a_reset_the_sentence_is_about_the_reset():

@@ -54,6 +54,30 @@ def distance(ours: Array, theirs: Array, rounded: float) -> tuple[float | None, 
     return largest, tolerance, same
 
 
+NEAR = 1e-6  # relative: between two runs of one engine, more is another number
+
+
+def different(one: Array | None, other: Array | None) -> bool:
+    """Whether two recorded arrays are not the same numbers."""
+    if one is None or other is None:
+        return one is not other
+    if one.shape != other.shape:
+        return True
+    pairs: list[tuple[Any, Any]] = (
+        [(one.data, other.data)] if one.data is not None else [(one.heat, other.heat), (one.norm, other.norm)]
+    )
+    while pairs:
+        left, right = pairs.pop()
+        if isinstance(left, list) and isinstance(right, list):
+            pairs.extend(zip(left, right, strict=True))
+        elif isinstance(left, (int, float)) and isinstance(right, (int, float)):
+            if not math.isclose(left, right, rel_tol=NEAR) and not (math.isnan(left) and math.isnan(right)):
+                return True
+        elif left != right:
+            return True
+    return False
+
+
 def apart(ours: dict[str, Any], theirs: dict[str, Any], rounded: float) -> list[str]:
     """The properties of a tensor that make two recordings differ: entries of `DECIDING`, `value`, `grad`."""
     found = [name for name in DECIDING if ours[name] != theirs[name]]

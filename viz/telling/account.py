@@ -7,14 +7,18 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from viz import engines
 from viz.engines import CORE, TORCH
 from viz.frames.scene import scene
 from viz.picture.fit import BESIDE, Room
 from viz.picture.kept import Kept
-from viz.recording.distance import apart, coarsest
+from viz.recording.distance import apart, coarsest, different
+from viz.recording.graph import Array, array_of
 from viz.recording.notation import number
 from viz.recording.recording import Recording
+from viz.telling.arithmetic import Arithmetic, numbers_of, place, signed
 from viz.telling.common_mistakes import recognise
 from viz.telling.explain import explain
 
@@ -366,8 +370,8 @@ def _effects(before: Recording, after: Recording) -> list[str]:
     if after.error is not None and before.error is None:
         return told  # that already says that no gradient came
     told += _pass_effects(before, after)
-    told += _gradient_effects(before, after)
-    return told
+    of_value = _value_effects(before, after)
+    return told + of_value + _gradient_effects(before, after, 2 if of_value else 3)
 
 
 def _recorded(recording: Recording, during: str = "forward") -> list[str]:
@@ -395,22 +399,94 @@ def _graph_effects(before: Recording, after: Recording) -> list[str]:
     return told
 
 
-def _gradient_effects(before: Recording, after: Recording) -> list[str]:
-    told = []
+def _value_effects(before: Recording, after: Recording) -> list[str]:
+    """What became of the value that the program ends with: its loss, or else the last result with a name."""
+    root = next(
+        (event.values[0] for event in reversed(after.events) if event.kind == "backward" and event.values), None
+    )
+    named = [name for name, tensor in after.tensors.items() if tensor["key"] == root]
+    last = [name for name, tensor in after.tensors.items() if after.graph.values[tensor["key"]].op is not None]
+    name = (named or last or [""])[-1]
+    if name not in before.tensors:
+        return []
+    old, new = array_of(before.tensors[name]["value"]), array_of(after.tensors[name]["value"])
+    if not different(old, new):
+        return []
+    arithmetic, key = Arithmetic(after), after.tensors[name]["key"]
+    index = _most_changed(old, new)
+    if index is None:
+        return [f"{name} is {array(after.tensors[name]['value'])} (was {array(before.tensors[name]['value'])})"]
+    made = arithmetic.value(key, index)
+    return [_changed(name, index, made.written(3) if made is not None else "", old, new)]
+
+
+def _gradient_effects(before: Recording, after: Recording, most: int = 3) -> list[str]:
+    told: list[str] = []
+    count = 0
+    arithmetic = Arithmetic(after)
     for name in after.tensors:
         if name not in before.tensors:
             continue
-        old, new = gradient(before.tensors[name]), gradient(after.tensors[name])
-        if old == new:
+        old, new = (array_of(one.tensors[name]["grad"]) for one in (before, after))
+        if not different(old, new):
             continue
-        if old.startswith("None") and new.startswith("None"):
+        count += 1
+        if count > most:
             continue
-        old, new = old.partition(":")[0], new.partition(":")[0]
-        told.append(f"{name}.grad was {old}, is {new}")
-    shown = told[:3]
-    if len(told) > 3:
-        shown.append(f"{len(told) - 3} more gradient{'s' if len(told) > 4 else ''} changed")
-    return shown
+        if new is None:
+            told.append(f"{name}.grad is {gradient(after.tensors[name])} (was {array(before.tensors[name]['grad'])})")
+            continue
+        index = _most_changed(old, new)
+        if index is None:
+            was = array(before.tensors[name]["grad"]) or "None"
+            told.append(f"{name}.grad is {array(after.tensors[name]['grad'])} (was {was})")
+            continue
+        told.append(
+            _changed(f"{name}.grad", index, _reason(arithmetic, after.tensors[name]["key"], index, new), old, new)
+        )
+    if count > most:
+        told.append(f"{count - most} more gradient{'s' if count > most + 1 else ''} changed")
+    return told
+
+
+def _most_changed(old: Array | None, new: Array | None) -> tuple[int, ...] | None:
+    """The entry that changed most; None where the numbers are not all recorded."""
+    now, was = numbers_of(new), numbers_of(old)
+    if now is None or not now.size or (old is not None and was is None):
+        return None
+    gap = np.abs(now - was) if was is not None and was.shape == now.shape else np.abs(now)
+    gap = np.where(np.isnan(gap), np.inf, gap)
+    return tuple(int(i) for i in np.unravel_index(int(gap.argmax()), now.shape))
+
+
+def _changed(title: str, index: tuple[int, ...], why: str, old: Array | None, new: Array | None) -> str:
+    """An entry as arithmetic, and what it was: `w.grad = 3 × 11.2 = 33.6 (was 12)`."""
+    now, was = numbers_of(new), numbers_of(old)
+    assert now is not None
+    result = number(now[index])
+    there = was is not None and was.shape == now.shape
+    before = number(was[index]) if there and was is not None else "None" if was is None else f"of shape {was.shape}"
+    shown = (
+        f"{place(title, index)} = {why} = {result}" if why and why != result else f"{place(title, index)} = {result}"
+    )
+    return f"{shown} (was {before})"
+
+
+def _reason(arithmetic: Arithmetic, key: str, index: tuple[int, ...], total: Array) -> str:
+    """How an entry of a `.grad` came to be, as arithmetic: a product, what met in its inbox, or what was there before."""
+    parts, inbox = arithmetic.gradient(key, index), arithmetic.arrived(key)
+    whole = numbers_of(total)
+    if inbox is None or whole is None or inbox.shape != whole.shape or not parts:
+        return ""
+    came, now = float(inbox[index]), float(whole[index])
+    if not math.isclose(came, now, rel_tol=1e-4, abs_tol=1e-12):
+        return f"{number(now - came)} + {signed(came)}"
+    met = sum(part.result for part in parts)
+    if not math.isclose(met, came, rel_tol=1e-3, abs_tol=1e-9):
+        return f"hook({number(met)})"
+    if len(parts) == 1:
+        return parts[0].written(3) if parts[0].terms else ""
+    return " + ".join(signed(part.result) if at else number(part.result) for at, part in enumerate(parts))
 
 
 def _why_nothing(was: dict[str, Any], now: dict[str, Any], recording: Recording) -> str:

@@ -14,7 +14,7 @@ const ABOVE = 128; // pixels of the code above the stage, as in the style sheet
 const MUCH = 0.1; // of a stage's width or height: it is worth another picture
 const SLOW = 700; // milliseconds after which somebody wonders
 const BEGIN = "Press a switch beside a line, drag a number, or edit the code: both engines run again, and the graph changes.";
-const RUNNING = "Running… It waits for a cell that runs. If it never ends: Kernel > Interrupt. If no kernel runs: run this cell again.";
+const RUNNING = "Running… It waits for a cell that runs. If it never ends: press stop, or Kernel > Interrupt. If no kernel runs: run this cell again.";
 const AS_WRITTEN = "The program is as it was written";
 
 function renderExplorer({ model, el }) {
@@ -26,6 +26,7 @@ function renderExplorer({ model, el }) {
   let answering = null; // the question under way
   const postponed = []; // changes asked for while a text is under way: they hold for what comes of it
   let slow = null;
+  let overdue = false; // an answer that somebody wonders about
   let listed = null; // the history that the undo list shows
   let seen; // the number of the answer whose pictures are drawn
   let other = {}; // their other view: {seq, scenes}
@@ -163,7 +164,17 @@ function renderExplorer({ model, el }) {
     model.set("state", { ...state, ...asked, seq: sequence });
     model.save_changes();
     clearTimeout(slow);
-    slow = setTimeout(() => { account.textContent = RUNNING; }, SLOW);
+    slow = setTimeout(() => {
+      overdue = true;
+      account.textContent = RUNNING;
+      errors.replaceChildren();
+      ways.replaceChildren(command("stop", stop, { title: "Stop the program that runs" }));
+    }, SLOW);
+  }
+
+  /** Interrupt the kernel: the program that runs may never end. */
+  function stop() {
+    model.widget_manager?.kernel?.interrupt?.();
   }
 
   /** Undo the last `count` changes. */
@@ -208,6 +219,7 @@ function renderExplorer({ model, el }) {
   }
 
   function reset() {
+    if (overdue) stop(); // what runs now may never answer
     if (!isBare()) become("reset", {}, AS_WRITTEN);
   }
 
@@ -255,6 +267,7 @@ function renderExplorer({ model, el }) {
     if (waiting && result.seq !== sequence) return drawResult(result); // what Python has set; our answer is to come
     clearTimeout(slow);
     waiting = false;
+    overdue = false;
     const asked = answering;
     answering = null;
     if (asked?.text !== undefined && result.state) state = result.state;
@@ -277,16 +290,18 @@ function renderExplorer({ model, el }) {
     account.classList.toggle("tgv-refused", Boolean(result.refused));
     const told = result.refused ? [] : result.errors ?? [];
     errors.replaceChildren(...told.map((error) => errorBox(error, told.length > 1)));
+    const mistake = model.widget_manager && told.find((error) => error.mistake)?.mistake;
     const stood = [...ways.children].map((button) => button.textContent); // a way that is there already keeps its place
     const placeOf = ({ label }) => (stood.includes(label) ? stood.indexOf(label) : stood.length);
     ways.replaceChildren(...[...(result.fixes ?? [])].sort((one, other) => placeOf(one) - placeOf(other))
-      .map(({ label, why, state: fixed }) => command(label, () => fix(label, fixed), { title: why })));
+      .map(({ label, why, state: fixed }) => command(label, () => fix(label, fixed), { title: why })),
+    ...(mistake ? [command("see this mistake", () => askForLesson(mistake), { title: "The mistake, and its fixes, step by step" })] : []));
     failed = told.length ? listingLine(result, told[0].line) : null;
     listing.drawCode(result);
     if (asked?.text !== undefined) editor.markError(result.refused ? result.line ?? null : null);
     if (!result.refused) editor.show(result.code ?? []);
     drawSwitches();
-    engines.show((result.sides ?? []).map(withPictures), result.table ?? [], result.verdict);
+    engines.show((result.sides ?? []).map((side) => withPictures(side, result, asked)), result.table ?? [], result.verdict);
     addOther();
     codeBox.show(result, model.get("program").source);
     if (!waiting) root.removeAttribute("aria-busy");
@@ -299,21 +314,20 @@ function renderExplorer({ model, el }) {
     return Math.max(at, last) + 1 || null;
   }
 
-  function errorBox({ type, message, explanation, line, mistake, engines: raised, pytorch }, several) {
+  function errorBox({ type, message, explanation, line, engines: raised, pytorch }, several) {
     const who = several || raised.length === 1 ? `, ${raised.map((name) => (name === "torch" ? "PyTorch" : name)).join(" and ")}` : "";
-    const see = mistake && model.widget_manager
-      ? command("see this mistake, and ways to fix it", () => askForLesson(mistake)) : null;
     return h("div", { class: "tgv-error", role: "alert" },
-      see, // first: the words below it are of any length, and it is to stay where it is
-      h("b", {}, `${type}${line ? `, line ${line}` : ""}${who}`),
-      h("p", {}, explanation),
+      h("p", {}, h("b", {}, `${type}${line ? `, line ${line}` : ""}${who}`), explanation ? `. ${explanation}` : ""),
       h("p", { class: "tgv-message", tabindex: "0" }, message),
       pytorch ? h("p", { class: "tgv-message", tabindex: "0" }, `PyTorch: ${pytorch}`) : null);
   }
 
   /** A side with its pictures: they are sent separately, and only when they change. */
-  function withPictures(side) {
-    return side.scene ? { ...side, scene: { ...side.scene, views: drawn(side.engine, side.scene.views) } } : side;
+  function withPictures(side, { lit, refused }, asked) {
+    if (!side.scene) return side;
+    const { nodes = {} } = (refused ? null : lit?.[side.engine]) ?? {};
+    const change = { nodes, runs: asked !== null && asked.drag === undefined };
+    return { ...side, scene: { ...side.scene, views: drawn(side.engine, side.scene.views), change } };
   }
 
   function drawn(engine, views) {

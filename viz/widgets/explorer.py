@@ -30,6 +30,7 @@ from viz.picture.network import has_modules
 from viz.recording.record import record
 from viz.recording.recording import Recording
 from viz.telling.account import account, beside, errors_of, missing, rewritten, shown, table, title, verdict
+from viz.telling.differing import lit
 from viz.telling.explain import explain
 from viz.widgets import fallback
 from viz.widgets.code import codes
@@ -315,6 +316,8 @@ class Explorer(Live):
         result["errors"] = errors_of(sides)
         result["verdict"] = found
         result["account"] = self._told(before, ran, asked["why"] or "") if before.recordings else ""
+        both = [engine for engine in recordings if engine in before.recordings]
+        result["lit"] = {engine: lit(before.recordings[engine], recordings[engine]) for engine in both}
         first = next(iter(recordings.values()), None)
         result["fixes"] = fixes(self._parsed, state, first.error if first else None)
         result["state"] = state

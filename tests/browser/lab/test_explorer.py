@@ -263,7 +263,7 @@ def test_any_number_of_the_code_is_dragged_and_the_sentence_looks_back_to_where_
     hands.page.mouse.up()
     hands.settled()
     expect(hands.code(6)).to_have_text("L = (d - y) ** 4")
-    expect(hands.account).to_contain_text("Line 6 has 4 instead of 2: w.grad was −1.2, is −0.216")
+    expect(hands.account).to_contain_text("w.grad = −0.108 × 2 = −0.216 (was −1.2)")
     expect(hands.undo_list.locator("option"), "a drag is one change").to_have_count(changes + 1)
     slider = hands.root.get_by_label("Number 1 in line 6", exact=True)
     slider.press("ArrowLeft")
@@ -312,6 +312,31 @@ def test_a_program_that_never_ends_is_interrupted_and_the_toggles_go_on(desk: An
     expect(hands.account).to_contain_text("stopped")
     hands.write("Value of a", "1.2")
     expect(hands.root.locator(".tgv-table tbody td").first).to_have_text("1.2")
+
+
+def test_a_program_that_never_ends_is_stopped_from_the_explorer_and_reset_works(desk: Any) -> None:
+    cell = "import viz\nviz.explore('a = T.tensor(1.0)\\nwhile a.item() > 1.5: pass\\nc = a * a')"
+    notebook = desk.open(desk.write("stopped.ipynb", cell))
+    notebook.run_all()
+    hands = Hands(notebook)
+    hands.root.locator("svg .node").first.wait_for()
+    hands.root.get_by_role("slider", name="Value of a", exact=True).fill("2")
+    stop = hands.root.get_by_role("button", name="stop", exact=True)
+    eventually(lambda: stopped(hands, stop), True)
+    expect(hands.account).to_contain_text("stopped")
+    hands.button("reset")
+    expect(hands.root.locator(".tgv-table tbody td").first).to_have_text("1")
+
+
+def stopped(hands: Hands, stop: Any) -> bool:
+    """Press stop; whether the explorer was answered within some seconds."""
+    if stop.count():
+        stop.click()
+    try:
+        hands.settled(timeout=10_000)
+    except TimeoutError:
+        return False
+    return True
 
 
 def interrupted(hands: Hands) -> bool:

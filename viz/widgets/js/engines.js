@@ -232,7 +232,8 @@ export class Engines {
     const { title, sentence, phase, line } = lead.steps[this.at()];
     this.stepper.setSteps(lead.steps);
     this.stepper.show(this.at());
-    this.caption.replaceChildren(h("b", {}, title), " ", phase === "error" ? "" : sentence); // its text stands elsewhere
+    // What an error says stands elsewhere, once.
+    this.caption.replaceChildren(...(phase === "error" ? ["Here it stops."] : [h("b", {}, title), " ", sentence]));
     this.onHere?.(line);
   }
 

@@ -4,6 +4,7 @@
 //     const stage = new Stage(host, { label: "graph", onPick: (key) => …, height: 400 });
 //     stage.show(scene, "values", 0); stage.go(3); stage.setHeight(300); stage.destroy();
 import { button, h, newId } from "./dom.js";
+import { light } from "./lit.js";
 import { Motion, mayMove } from "./motion.js";
 import { NetworkStage } from "./network.js";
 
@@ -127,6 +128,7 @@ export class Stage {
     this.#put(null, this.picture.svg, this.picture.patches, this.picture.least);
     this.go(step, false);
     if (glide) this.motion.glide(glide, this.#places());
+    this.#light();
     if (focused) this.#focus(focused);
     if (open && this.picture.folds?.[open]) this.openFold(open, onPath);
   }
@@ -168,6 +170,15 @@ export class Stage {
     for (const node of this.nodes) this.#describe(node, scene.details[node.dataset.key] ?? []);
     this.#diff();
     this.go(step, false);
+    this.#light();
+  }
+
+  /** Light what a change made different; it runs through the graph once. */
+  #light() {
+    const { change } = this.scene;
+    if (!change || !this.svg) return;
+    light(this.svg, this.elements, change.nodes, this.box, Boolean(change.runs));
+    change.runs = false;
   }
 
   /** The position of each node on the screen. */
@@ -197,6 +208,7 @@ export class Stage {
     const { step } = this;
     this.#put(key, inside.svg, inside.patches, inside.least);
     this.go(step, false);
+    this.#light();
     this.onPicture();
     if (!focus) return;
     if (key !== null && (left === null || left === picture.folds[key].parent)) this.path.querySelector("button").focus();
@@ -330,6 +342,7 @@ export class Stage {
     const now = performance.now();
     const moving = moves && step === this.step + 1 && this.step >= 0 && now - this.last > FAST && mayMove();
     this.last = now;
+    this.host.classList.toggle("tgv-midway", step < this.patches.length - 1); // what comes later is not told yet
     const merged = new Map();
     const collect = (patch) => {
       for (const [key, change] of Object.entries(patch)) {
@@ -621,7 +634,9 @@ export class Stage {
 
   showTip(node) {
     const rows = this.scene.details[node.dataset.key];
-    this.tip.replaceChildren(...rows.flatMap(([label, text]) => [h("span", {}, label), h("span", {}, text)]));
+    const { value, grad } = this.scene.change?.nodes[node.dataset.key] ?? {};
+    const changes = [["value before", value?.[0]], ["gradient before", grad?.[0]]].filter(([, text]) => text);
+    this.tip.replaceChildren(...[...rows, ...changes].flatMap(([label, text]) => [h("span", {}, label), h("span", {}, text)]));
     this.tip.hidden = false;
     const host = this.host.getBoundingClientRect();
     const place = node.getBoundingClientRect();

@@ -1,0 +1,111 @@
+"""What is told of an entry comes out: each sum of products is the number that was recorded, and names the entries it took."""
+
+import re
+
+import numpy as np
+import pytest
+from support.stage_programs import PROGRAMS
+
+import viz
+from viz.recording.recording import Recording
+from viz.telling.arithmetic import Arithmetic, numbers_of
+from viz.telling.differing import lit
+from viz.telling.numbers import key_of, numbers_sheet
+
+OPS = """
+T.manual_seed(0)
+x = T.randn(1, 1, 4, 4)
+k = T.randn(1, 1, 2, 2, requires_grad=True)
+y = T.nn.functional.conv2d(x, k, stride=2)
+e = T.randn(5, 2, requires_grad=True)
+g = e[T.tensor([1, 3, 1])]
+h = e.gather(0, T.tensor([[0, 1], [2, 0]]))
+m = e.mean(dim=0, keepdim=True) + g * 2
+s = T.softmax(m, -1)
+c = T.nn.functional.cross_entropy(m, T.tensor([0, 1, 1]))
+L = y.sum() + h.sum() + m.max() + (m / (2 + s)).mean() + c
+L.backward()"""
+TOLD = {"conv", "mean", "softmax", "ln softmax", "NLL", "gather", "[…]", "+", "Σ"}
+WITHOUT = {"function", "double backward", "no graph"}  # a rule of the program's own is not done again
+
+
+def entries(recording: Recording):
+    arithmetic = Arithmetic(recording)
+    for key, value in recording.graph.values.items():
+        array = numbers_of(value.array)
+        if array is None or not array.size:
+            continue
+        for index in (tuple(int(i) for i in np.unravel_index(at, array.shape)) for at in {0, array.size - 1}):
+            yield arithmetic, key, index, array
+
+
+@pytest.mark.parametrize("name", [*PROGRAMS, "ops"])
+def test_every_sum_comes_out_as_recorded(name, engine):
+    recording = viz.record(OPS if name == "ops" else PROGRAMS[name], engine=engine)
+    told = set()
+    for arithmetic, key, index, array in entries(recording):
+        made = arithmetic.value(key, index)
+        if made is not None and made.terms:
+            told.add(made.source)
+            assert np.isclose(sum(term.product for term in made.terms), array[index], rtol=3e-3, atol=1e-5)
+        came = arithmetic.arrived(key)
+        parts = arithmetic.gradient(key, index)
+        for part in parts:
+            told |= {part.source.partition(",")[0]} if part.terms else set()
+            assert (
+                np.isclose(sum(term.product for term in part.terms), part.result, rtol=3e-3, atol=1e-5)
+                or not part.terms
+            )
+        if parts and came is not None:
+            assert np.isclose(sum(part.result for part in parts), came[index], rtol=1e-3, atol=1e-6)
+    assert told or name in WITHOUT
+    if name == "ops":
+        assert told >= TOLD
+
+
+def test_the_factors_of_a_matrix_product_are_the_entries_that_met(engine):
+    recording = viz.record(
+        "a = T.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)\nb = T.tensor([[5.0], [6.0]])\nc = a @ b\nc.sum().backward()",
+        engine=engine,
+    )
+    keys = {value.name: key for key, value in recording.graph.values.items()}
+    arithmetic = Arithmetic(recording)
+    made = arithmetic.value(keys["c"], (1, 0))
+    assert made is not None
+    assert made.written() == "3 × 5 + 4 × 6"
+    assert [term.labels for term in made.terms] == [("a[1, 0]", "b[0, 0]"), ("a[1, 1]", "b[1, 0]")]
+    (part,) = arithmetic.gradient(keys["a"], (1, 1))
+    assert part.written() == "1 × 6"
+    assert part.terms[0].labels == ("∂/∂c[1, 0]", "b[1, 0]")
+
+
+def test_a_sheet_has_both_tables_and_the_sum_behind_the_entry_that_is_asked_for(engine):
+    recording = viz.record(
+        "w = T.tensor([1.0, -2.0], requires_grad=True)\nL = (w * 3).sum()\nL.backward()", engine=engine
+    )
+    key = key_of(recording, "v0")
+    assert key == "v0"
+    sheet = numbers_sheet(recording, key, "grad", (1,))
+    assert sheet["tables"]["value"]["rows"] == [["1", "−2"]]
+    assert sheet["tables"]["grad"]["rows"] == [["3", "3"]]
+    assert sheet["sentence"] == "∂/∂w[1] = 1 × 3 = 3"
+
+
+def test_what_a_change_made_different_is_lit_and_nothing_else(engine):
+    program = "x = T.tensor(2.0)\nw = T.tensor({w}, requires_grad=True)\nd = w * x\ns = x + 1\nL = d * d\nL.backward()"
+    before, after = (viz.record(program.format(w=w), engine=engine) for w in (1.0, 3.0))
+    titles = {after.graph.values[key].title: one for key, one in lit(before, after)["nodes"].items()}
+    assert set(titles) == {"w", "d", "L"}
+    assert titles["w"]["value"] == ["1", "3"]
+    assert titles["w"]["grad"] == ["8", "24"]
+    assert titles["L"]["value"] == ["4", "36"]
+    assert lit(before, before) == {"nodes": {}, "gone": []}
+
+
+def test_a_new_op_and_one_that_is_gone_are_told(engine):
+    program = "w = T.tensor(1.0, requires_grad=True)\nd = w * 2\n{}L = d.exp()\nL.backward()"
+    plain, cut = (
+        viz.record(program.format(line), engine=engine) for line in ("", "d = d.detach()\nd.requires_grad_()\n")
+    )
+    assert any(one["kind"] == "new" for one in lit(plain, cut)["nodes"].values())
+    assert re.search("detach", str(lit(cut, plain)["gone"]), re.IGNORECASE)

@@ -1,0 +1,93 @@
+// What a change made different, lit on a picture: a halo around each node that is new or has other numbers, and "before → after"
+// beside it where there is room. Python says what differs (`experiments/differing.py`); this file finds the room.
+import { mayMove } from "./motion.js";
+
+const SPACE = 5; // between a node and its halo
+const LINE = 15; // the height of a plate
+const APART = 90; // milliseconds between one node of the run and the next
+const WHOLE = 1400; // milliseconds that the run takes at most
+
+/** @typedef {{kind: string, order: number, value?: string[], grad?: string[]}} Lit */
+
+const make = (name, attributes, text = "") => {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
+  element.textContent = text;
+  return element;
+};
+
+const meet = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+const within = (a, box) => a.x >= box.x && a.y >= box.y && a.x + a.width <= box.x + box.w && a.y + a.height <= box.y + box.h;
+
+/** @typedef {{x: number, y: number, width: number, height: number}} Place */
+
+/**
+ * What is written beside a node: {text, of} for its value and for its gradient.
+ *
+ * @param {Lit} lit
+ */
+export function platesOf({ kind, value, grad }) {
+  if (kind === "new") return [{ text: "new", of: "new" }];
+  const change = (/** @type {string[]} */ pair) => pair.join(" → ");
+  return [value ? { text: change(value), of: "value" } : null, grad ? { text: `grad ${change(grad)}`, of: "grad" } : null].filter(Boolean);
+}
+
+/**
+ * The first of the places above and below a node at which a plate meets nothing, or null.
+ *
+ * @param {Place} node
+ * @param {number} width
+ * @param {Place[]} taken
+ */
+export function roomFor(node, width, taken, box) {
+  const x = node.x + node.width / 2 - width / 2;
+  const places = [node.y - SPACE - LINE, node.y + node.height + SPACE].map((y) => ({ x, y, width, height: LINE }));
+  return places.find((place) => within(place, box) && !taken.some((other) => meet(place, other))) ?? null;
+}
+
+/**
+ * Light the parts of a picture that differ. `elements` finds an element by its key; `runs` lets the change run through the
+ * graph, values forward and then gradients back.
+ *
+ * @param {SVGSVGElement} svg
+ * @param {Map<string, SVGGraphicsElement>} elements
+ * @param {Record<string, Lit>} lit
+ * @param {{x: number, y: number, w: number, h: number}} box
+ * @param {boolean} runs
+ */
+export function light(svg, elements, lit, box, runs) {
+  svg.querySelector(".tgv-lit")?.remove();
+  const found = Object.entries(lit).filter(([key]) => elements.has(key)).sort(([, a], [, b]) => a.order - b.order);
+  if (!found.length) return;
+  const all = [...elements.values()].filter((one) => one.classList.contains("node") && !one.classList.contains("tab"));
+  /** @type {Place[]} */
+  const taken = all.map((one) => one.getBBox());
+  const home = /** @type {SVGGraphicsElement} */ (all[0]?.parentNode ?? svg); // what is drawn in it is moved by its margin
+  const { e = 0, f = 0 } = home.transform?.baseVal.consolidate()?.matrix ?? {};
+  const inner = { ...box, x: box.x - e, y: box.y - f };
+  const layer = make("g", { class: "tgv-lit", "aria-hidden": "true" });
+  const moves = runs && mayMove();
+  const step = Math.min(APART, WHOLE / found.length);
+  const forward = found.filter(([, one]) => one.kind !== "grad").length;
+  found.forEach(([key, one], index) => {
+    const node = elements.get(key).getBBox();
+    const group = make("g", { class: `tgv-lit-${one.kind}` });
+    group.append(make("rect", { class: "tgv-halo", x: node.x - SPACE, y: node.y - SPACE, rx: 9,
+      width: node.width + 2 * SPACE, height: node.height + 2 * SPACE }));
+    if (moves) {
+      const turn = one.kind === "grad" ? forward + found.length - index : index; // gradients run back
+      group.classList.add("tgv-runs");
+      group.style.animationDelay = `${Math.round(Math.min(turn, 2 * found.length) * step)}ms`;
+    }
+    for (const { text, of } of platesOf(one)) {
+      const width = text.length * 6.6 + 10;
+      const place = roomFor(node, width, taken, inner);
+      if (!place) continue; // the tip says it
+      taken.push(place);
+      group.append(make("rect", { class: "tgv-plate", x: place.x, y: place.y, width, height: LINE, rx: 4 }),
+        make("text", { class: `tgv-change tgv-change-${of}`, style: "font-size:11px;font-weight:600", x: place.x + width / 2, y: place.y + 11.5 }, text));
+    }
+    layer.append(group);
+  });
+  home.append(layer);
+}
