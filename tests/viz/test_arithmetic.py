@@ -109,3 +109,17 @@ def test_a_new_op_and_one_that_is_gone_are_told(engine):
     )
     assert any(one["kind"] == "new" for one in lit(plain, cut)["nodes"].values())
     assert re.search("detach", str(lit(cut, plain)["gone"]), re.IGNORECASE)
+
+
+def test_an_explorer_counts_what_a_page_asks_for_and_records_a_large_array_in_full():
+    explorer = viz.explore("a = T.ones(4, 30, requires_grad=True)\nb = a * 2\nL = b.mean()\nL.backward()")
+    graph = explorer._recordings["torch"].graph
+    key = next(key for key, value in graph.values.items() if value.name == "b")
+    assert graph.values[key].array.data is None
+    explorer.asked = {"engine": "torch", "key": graph.values[key].op, "of": "value", "index": [3, 29], "n": 1}
+    assert explorer.numbers["n"] == 1
+    assert explorer.numbers["sentence"] == "b[3, 29] = 1 × 2 = 2"
+    explorer.asked = {"engine": "torch", "key": key, "of": "grad", "index": [0, 0], "n": 2}
+    assert explorer.numbers["sentence"] == "∂/∂b[0, 0] = 1 × 0.008333 = 0.008333"
+    explorer.asked = {"engine": "torch", "key": "nothing", "n": 3}
+    assert "tables" not in explorer.numbers

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
 from viz.recording.graph import MAP_SIDE, SUMMARY_PAST, Array
 
+_most = SUMMARY_PAST  # elements that are copied completely
+
+
+@contextmanager
+def keeping(most: int) -> Iterator[None]:
+    """A context in which arrays of up to `most` elements are copied completely."""
+    global _most
+    before, _most = _most, most
+    try:
+        yield
+    finally:
+        _most = before
+
 
 def summarise(numbers: np.ndarray, dtype: str) -> Array:
-    """Copy an array as plain data: all of it up to 64 elements, else shape, norm, extremes and a small heat-map."""
+    """Copy an array as plain data: all of it up to 64 elements (or as `keeping` says), else shape, norm, extremes and a small heat-map."""
     array = Array(list(numbers.shape), dtype)
-    if numbers.size <= SUMMARY_PAST:
+    if numbers.size <= _most:
         array.data = _written(numbers).tolist()
     if numbers.dtype.kind == "c":
         numbers = np.abs(numbers)  # what a summary tells of complex numbers
@@ -24,7 +39,7 @@ def summarise(numbers: np.ndarray, dtype: str) -> Array:
             wide = numbers.astype(np.float64)
             array.norm = float(np.sqrt(np.sum(wide * wide)))
             array.low, array.high = float(wide.min()), float(wide.max())
-            if numbers.size > SUMMARY_PAST:
+            if numbers.size > _most:
                 array.heat = _heat_map(wide)
     return array
 

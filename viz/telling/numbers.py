@@ -44,17 +44,16 @@ def summarised(recording: Recording, key: str) -> bool:
     return any(array is not None and array.data is None and array.size <= KEPT for array in arrays)
 
 
-def numbers_sheet(
-    recording: Recording, key: str, of: str = VALUE, index: tuple[int, ...] | None = None
-) -> dict[str, Any]:
+def numbers_sheet(recording: Recording, key: str, of: str = "", index: tuple[int, ...] | None = None) -> dict[str, Any]:
     """What a page shows of a value's numbers: the tables of its value and its gradient, and how entry `index` was made.
 
-    `index` is by default the entry with the largest number.
+    `of` is by default the value; of a leaf, which no op made, the gradient. `index` is by default the largest entry.
     """
     arithmetic = Arithmetic(recording)
     value = recording.graph.values[key]
     arrays = {VALUE: arithmetic.numbers(key), GRAD: arithmetic.arrived(key)}
-    if arrays[of] is None and arrays[VALUE] is not None:
+    of = of or (GRAD if value.op is None else VALUE)
+    if arrays[of] is None:
         of = VALUE
     numbers = arrays[of]
     shown: dict[str, Any] = {

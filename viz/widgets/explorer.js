@@ -6,6 +6,7 @@ import { Editor } from "./editor.js";
 import { h, ownTheKeys } from "./js/dom.js";
 import { Engines } from "./js/engines.js";
 import { listen, widget } from "./js/model.js";
+import { Numbers } from "./js/numbers.js";
 import { Listing } from "./listing.js";
 
 const REMEMBERED = 50; // changes that can be undone
@@ -30,6 +31,7 @@ function renderExplorer({ model, el }) {
   let listed = null; // the history that the undo list shows
   let seen; // the number of the answer whose pictures are drawn
   let other = {}; // their other view: {seq, scenes}
+  let counted = {}; // the numbers that were asked for last: {engine, key, of, index, n}
   let frame = null; // in which an answer is about to be drawn
   let failed = null; // the line of the listing that raised
   let measured = null; // a report of the stage's room, about to be made
@@ -57,7 +59,7 @@ function renderExplorer({ model, el }) {
     model.save_changes();
   };
   const engines = new Engines({ view: model.get("view"), step: model.get("step"), split: model.get("split"),
-    onView: (view) => set("view", view), onSplit: (split) => set("split", split), onRoom: reportRoom,
+    onView: (view) => set("view", view), onSplit: (split) => set("split", split), onRoom: reportRoom, onPick: openNumbers,
     onStep: (step) => {
       model.set("step", step);
       if (!waiting) model.save_changes();
@@ -65,6 +67,9 @@ function renderExplorer({ model, el }) {
     tools: [h("span", { class: "tgv-label" }, "PyTorch on"),
       h("div", { class: "tgv-choices", role: "group", "aria-label": "Device of PyTorch" }, ...deviceButtons),
       h("label", { class: "tgv-labelled" }, "in", defaultDtype)] });
+  const numbers = new Numbers({ onAsk: askForNumbers, onStep: (key) => engines.goToElement(counted.engine, key),
+    onClose: () => engines.element.querySelector(".tgv-node[tabindex='0']")?.focus({ preventScroll: true }) });
+  engines.theatre.append(numbers.element);
   const listing = new Listing({ change, write: (label, text, drag) => write(label, text, drag), open: openEditor });
   const editor = new Editor({ onWrite: (text) => write("edit by hand", text), onClose: () => {
     editButton.setAttribute("aria-pressed", "false");
@@ -295,7 +300,7 @@ function renderExplorer({ model, el }) {
     const placeOf = ({ label }) => (stood.includes(label) ? stood.indexOf(label) : stood.length);
     ways.replaceChildren(...[...(result.fixes ?? [])].sort((one, other) => placeOf(one) - placeOf(other))
       .map(({ label, why, state: fixed }) => command(label, () => fix(label, fixed), { title: why })),
-    ...(mistake ? [command("see this mistake", () => askForLesson(mistake), { title: "The mistake, and its fixes, step by step" })] : []));
+    ...(mistake ? [command("why?", () => askForLesson(mistake), { title: "This mistake and its fixes, step by step", "aria-label": "see this mistake" })] : []));
     failed = told.length ? listingLine(result, told[0].line) : null;
     listing.drawCode(result);
     if (asked?.text !== undefined) editor.markError(result.refused ? result.line ?? null : null);
@@ -304,6 +309,7 @@ function renderExplorer({ model, el }) {
     engines.show((result.sides ?? []).map((side) => withPictures(side, result, asked)), result.table ?? [], result.verdict);
     addOther();
     codeBox.show(result, model.get("program").source);
+    if (numbers.isOpen && !result.refused) askForNumbers({ key: counted.key, of: counted.of, index: counted.index }); // they follow a change
     if (!waiting) root.removeAttribute("aria-busy");
   }
 
@@ -345,6 +351,25 @@ function renderExplorer({ model, el }) {
     if (!other.scenes || other.seq !== seen) return;
     engines.addViews(Object.fromEntries(Object.entries(other.scenes).map(([engine, made]) =>
       [engine, { ...made, views: drawn(engine, made.views) }])));
+  }
+
+  // --- the numbers behind a node ---
+  function openNumbers(engine, key) {
+    if (!model.widget_manager) return false; // nobody there who could count
+    counted = { engine };
+    numbers.open(key);
+    return true;
+  }
+
+  function askForNumbers(what) {
+    counted = { engine: counted.engine, ...what, n: (counted.n ?? 0) + 1 };
+    set("asked", counted);
+  }
+
+  function takeNumbers() {
+    const sheet = JSON.parse(model.get("numbers"));
+    if (numbers.key === null || sheet.n !== counted.n) return;
+    numbers.show(sheet.tables ? sheet : null);
   }
 
   // --- the lesson on a mistake ---
@@ -408,6 +433,7 @@ function renderExplorer({ model, el }) {
     "change:history": drawHistory,
     "change:future": drawHistory,
     "change:lesson": showLesson,
+    "change:numbers": takeNumbers,
   });
   return () => {
     release();

@@ -8,7 +8,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import traitlets
@@ -29,9 +29,11 @@ from viz.picture.kept import Kept
 from viz.picture.network import has_modules
 from viz.recording.record import record
 from viz.recording.recording import Recording
+from viz.recording.summary import keeping
 from viz.telling.account import account, beside, errors_of, missing, rewritten, shown, table, title, verdict
 from viz.telling.differing import lit
 from viz.telling.explain import explain
+from viz.telling.numbers import GRAD, KEPT, VALUE, key_of, numbers_sheet, summarised
 from viz.widgets import fallback
 from viz.widgets.code import codes
 from viz.widgets.live import Live, interruptible
@@ -58,6 +60,9 @@ class _Run:
     program: Program
     listing: tuple[str, ...]
     owner: tuple[int, ...]
+    whole: dict[str, Recording] = field(
+        default_factory=dict
+    )  # the same once more, with every number, if it was asked for
 
     def switches(self) -> dict[str, Any]:
         """Where every switch stands, also those that are as the program has them."""
@@ -119,6 +124,8 @@ class Explorer(Live):
     values_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
     grad_fn_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
     modules_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
+    asked = traitlets.Dict().tag(sync=True)  # the element whose numbers a page asks for, and which entry of it
+    numbers = traitlets.Dict().tag(**_TEXT)  # the answer
     mistake = traitlets.Unicode("").tag(sync=True)  # the mistake whose lesson is shown below
     lesson = traitlets.Unicode("").tag(sync=True)  # the id of this lesson's widget
     view = traitlets.Unicode("").tag(sync=True)
@@ -146,10 +153,31 @@ class Explorer(Live):
         self.observe(lambda change: self._at_home(self._opened), "sizes")
         self.observe(lambda change: self._at_home(self._fit), "room")
         self.observe(lambda change: self._at_home(self._teach), "mistake")
+        self.observe(lambda change: self._at_home(self._tell_numbers), "asked")
 
     def _asked(self, change: Any) -> None:
         if not self._settling:
             self._at_home(self._answer)
+
+    def _tell_numbers(self) -> None:
+        """The tables and the arithmetic of the element that was asked for; a large array is recorded once more, in full."""
+        engine, element = str(self.asked.get("engine")), str(self.asked.get("key"))
+        recording = self._recordings.get(engine)
+        key = key_of(recording, element) if recording is not None else None
+        if recording is None or key is None:
+            self.numbers = {"n": self.asked.get("n")}
+            return
+        if summarised(recording, key):
+            if engine not in self._last.whole:
+                with keeping(KEPT), interruptible():
+                    self._last.whole[engine] = self._recorded(engine, "\n".join(self._last.listing), self._last.state)[
+                        0
+                    ]
+            recording = self._last.whole[engine]
+        index, of = self.asked.get("index"), self.asked.get("of")
+        chosen = tuple(int(i) for i in index) if isinstance(index, list) else None
+        sheet = numbers_sheet(recording, key, of if of in (VALUE, GRAD) else "", chosen)
+        self.numbers = {**sheet, "n": self.asked.get("n")}
 
     def _teach(self) -> None:
         """Create the lesson on the requested mistake, and close the previous one."""
@@ -403,6 +431,14 @@ class Explorer(Live):
             made["scene"]["offers"] = list(offers)
         return made
 
+    def _recorded(self, engine: str, source: str, state: dict[str, Any]) -> tuple[Recording, list[str]]:
+        """A run of a listing on one engine, and the sources of random numbers that it used."""
+        chosen, device = engines.load(engine), _device(engine, state)
+        dtype = None if engine == CORE else state.get("default_dtype")
+        given = {"input": _asks, **self._parsed.namespace}
+        with chosen.default_dtype(dtype) if dtype else contextlib.nullcontext(), chosen.seeded(SEED, device) as asked:
+            return record(source, engine, device, inputs=given), asked()
+
     def _side(
         self, engine: str, edited: Edited, state: dict[str, Any], drawn: list[str]
     ) -> tuple[dict[str, Any], Recording | None]:
@@ -410,19 +446,12 @@ class Explorer(Live):
 
         `drawn` receives the sources of random numbers that the program used.
         """
-        device, dtype = ("cpu", None) if engine == CORE else (state.get("device", "cpu"), state.get("default_dtype"))
+        device = _device(engine, state)
         side: dict[str, Any] = {"engine": engine, "title": title(engine, device)}
         try:
             with warnings.catch_warnings(record=True) as warned:
                 warnings.simplefilter("always")
-                chosen = engines.load(engine)
-                given = {"input": _asks, **self._parsed.namespace}
-                with (
-                    chosen.default_dtype(dtype) if dtype else contextlib.nullcontext(),
-                    chosen.seeded(SEED, device) as asked,
-                ):
-                    recording = record(edited.source, engine, device, inputs=given)
-                    random = asked()
+                recording, random = self._recorded(engine, edited.source, state)
         except (ModuleNotFoundError, ValueError, RuntimeError, MemoryError) as error:
             # An error outside the program, such as a missing PyTorch or device. The other engine continues.
             return {**side, "missing": missing(str(error) or type(error).__name__)}, None
@@ -452,6 +481,10 @@ class Explorer(Live):
 
     def _text(self) -> str:
         return "An explorer of this program"
+
+
+def _device(engine: str, state: dict[str, Any]) -> str:
+    return "cpu" if engine == CORE else state.get("device", "cpu")
 
 
 def _asks(prompt: object = "") -> str:

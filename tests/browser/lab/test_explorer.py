@@ -314,6 +314,20 @@ def test_a_program_that_never_ends_is_interrupted_and_the_toggles_go_on(desk: An
     expect(hands.root.locator(".tgv-table tbody td").first).to_have_text("1.2")
 
 
+def test_a_click_on_a_node_opens_its_numbers_and_they_follow_a_change(hands: Hands) -> None:
+    hands.split(False)
+    hands.root.locator("svg .node.leaf", has_text="w").first.click()
+    sheet = hands.root.get_by_role("group", name="Numbers", exact=True)
+    expect(sheet).to_contain_text("∂/∂w = −0.6 × 2 = −1.2")
+    hands.write("Value of w", "0.6")
+    expect(sheet).to_contain_text("∂/∂w = 0.6 × 2 = 1.2")
+    expect(hands.root.locator(".tgv-lit .tgv-plate").first).to_be_visible()
+    sheet.get_by_role("button", name="0.6").click()
+    expect(sheet).to_contain_text("no op made it")
+    sheet.press("Escape")
+    expect(sheet).to_be_hidden()
+
+
 def test_a_program_that_never_ends_is_stopped_from_the_explorer_and_reset_works(desk: Any) -> None:
     cell = "import viz\nviz.explore('a = T.tensor(1.0)\\nwhile a.item() > 1.5: pass\\nc = a * a')"
     notebook = desk.open(desk.write("stopped.ipynb", cell))

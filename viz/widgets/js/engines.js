@@ -19,11 +19,13 @@ export class Engines {
    * pressed; `tools` are shown in the bar above the split stage.
    *
    * @param {{view?: string, step?: number, split?: boolean, onStep?: (step: number) => void, onView?: (view: string) => void,
-   *   onSplit?: (split: boolean) => void, onRoom?: (width: number, height: number) => void, tools?: HTMLElement[]}} options
+   *   onSplit?: (split: boolean) => void, onRoom?: (width: number, height: number) => void,
+   *   onPick?: (engine: string, key: string) => boolean, tools?: HTMLElement[]}} options
    */
-  constructor({ view = "values", step = -1, split = false, onStep = () => {}, onView = () => {}, onSplit = () => {}, onRoom = () => {}, tools = [] } = {}) {
+  constructor({ view = "values", step = -1, split = false, onStep = () => {}, onView = () => {}, onSplit = () => {}, onRoom = () => {}, onPick = () => false, tools = [] } = {}) {
     this.view = view;
     this.onRoom = onRoom; // told how large the place of one graph is
+    this.onPick = onPick; // asked what a click on an element does: true if it has done it
     this.step = step;
     this.onStep = onStep;
     /** @type {((line: number | null) => void) | null} */
@@ -42,7 +44,8 @@ export class Engines {
     this.table = h("table", { class: "tgv-table" });
     this.drawer = h("div", { class: "tgv-drawer tgv-table-box", tabindex: "0", role: "group", "aria-label": "Gradients", hidden: true },
       this.differs, this.table);
-    this.element = h("div", { class: "tgv-engines" }, this.bar, h("div", { class: "tgv-theatre" }, this.panes, this.drawer));
+    this.theatre = h("div", { class: "tgv-theatre" }, this.panes, this.drawer);
+    this.element = h("div", { class: "tgv-engines" }, this.bar, this.theatre);
     this.stepper = new Stepper({ label: "Step through the program", scrubberLabel: "Step", onGo: (to) => this.goTo(to) });
     this.caption = h("p", { class: "tgv-step-line", "aria-live": "polite" });
     this.legendSheet = h("div", { class: "tgv-legend-sheet" });
@@ -59,7 +62,10 @@ export class Engines {
     const host = h("div", {});
     const note = h("div", { class: "tgv-side-note", hidden: true });
     const side = { title, host, note, box: h("div", { class: "tgv-side", role: "group" }, title, host, note), data: null };
-    side.stage = new Stage(host, { label, onPick: (key) => this.#pick(side, key) });
+    side.stage = new Stage(host, { label, onPick: (key) => {
+      if (this.onPick(side.data.engine, key)) side.stage.hideTip(); // it would cover what opens
+      else this.#pick(side, key);
+    } });
     return side;
   }
 
@@ -235,6 +241,12 @@ export class Engines {
     // What an error says stands elsewhere, once.
     this.caption.replaceChildren(...(phase === "error" ? ["Here it stops."] : [h("b", {}, title), " ", sentence]));
     this.onHere?.(line);
+  }
+
+  /** Go to the next step in which an element of an engine's graph runs. */
+  goToElement(engine, key) {
+    const side = this.sides.find(({ data }) => data?.engine === engine);
+    if (side) this.#pick(side, key);
   }
 
   #pick(side, key) {
