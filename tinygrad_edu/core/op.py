@@ -155,10 +155,10 @@ class Op(AroundOp, Node):
                 kept.append(inputs[where])
             elif kind == SETTING:
                 kept.append(settings.get(name, where))
-            elif kind == NAMED:
-                kept.append(cls._kept_as(name, inputs, settings, outs, plan.mask))
-            else:
+            elif kind in (OUTPUT, ASIDE):
                 kept.append(shadow(outs[where], where) if kind == OUTPUT else outs[where])
+            else:
+                kept.append(cls._kept_as(name, inputs, settings, outs, plan.mask))
         node._kept, node._versions = tuple(kept), ()
         for slot, _, _ in plan.tensors:
             node._versions += (0 if kept[slot]._counter is None else kept[slot]._counter[0],)
