@@ -260,7 +260,6 @@ out = T.ones(2, 3).gather(1, T.tensor([[5]]))
 out = T.ones(2, 3).scatter(1, T.tensor([[5]]), 1.)
 out = T.optim.SGD(T.ones(2), lr=.1)
 f = lambda x: x; out = T.jit.ignore()(f) is f, T.jit.ignore(f) is f, T.jit.unused(f) is f, T.jit.export(f) is f
-from {T}.jit.annotations import List, Optional; from {T}.hub import HASH_REGEX, get_dir; out = str(List[int]), HASH_REGEX.pattern, get_dir()[-9:]
 out = str(T.uint16), T.uint16.is_signed, T.uint32.itemsize, T.float8_e5m2.is_floating_point, T.uint64.is_floating_point, T.__version__[:4]
 f = T.futures.Future(); g = f.then(lambda f: f.value() * 2); out = [f.done()]; f.set_result(3); out += [g.wait(), T.futures.wait_all([f, g])]
 a = T.ones(3); b = T.tensor([1., 2., 3.]); out = a.clone().add_(.5, b), a.add(.5, b), T.add(a, .5, b), a.sub(.5, b), a.clone().sub_(.5, b), T.sub(a, 2, b)
@@ -785,27 +784,6 @@ i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T
 i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); out = T.ones(2).to_dense()
 """
 
-TREES = r"""
-from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = P.tree_flatten(d)[0]
-from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = repr(P.tree_flatten(d)[1])
-from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = P.tree_map(lambda x: (x,), d)
-from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = P.tree_unflatten([1, 2, 3], P.tree_structure(d))
-from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = P.tree_map(lambda a, b: a + b, [1, 2], [1, 2, 3])
-from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = P.tree_map(lambda a, b: a + b, [1, 2], (1, 2))
-from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = P.tree_map(lambda a, b: a + b, dict(a=1), dict(b=1))
-from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = P.tree_map(lambda a, b: (a, b), dict(a=1, b=2), dict(b=[3], a=4))
-from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = P.tree_map_only(int, lambda x: x * 2, d)
-from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = P.tree_leaves(d, is_leaf=lambda x: isinstance(x, tuple))
-from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = [(P.keystr(path), leaf) for path, leaf in P.tree_flatten_with_path(d)[0]]
-from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = P.tree_any(lambda x: x == 4, d), P.tree_all_only(int, lambda x: x > 0, d)
-from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = P.tree_structure(d) == P.tree_structure({**d}), P.tree_structure([1]).num_leaves, P.tree_structure([]).num_nodes
-from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = [type(x).__name__ for x in (P.tree_map(str, collections.deque([1], 3)), P.tree_map(str, collections.defaultdict(list, a=1)))]
-from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = P.tree_map(lambda t: t * 2, T.max(T.tensor([[1., 3.]]), 1)).values
-from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = repr(P.tree_structure(T.max(T.tensor([[1., 3.]]), 1)))
-from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = P.tree_map_(lambda t: t.zero_(), [T.ones(2)])
-from {T}.utils import _pytree as P\nclass Pair:\n    def __init__(self, a, b): self.a, self.b = a, b\nP.register_pytree_node(Pair, lambda p: ([p.a, p.b], 'kept'), lambda values, context: Pair(*values)); out = P.tree_leaves([Pair(1, 2), 3]), P.tree_map(lambda x: -x, Pair(1, [2])).b, P.tree_structure(Pair(1, 2)).context
-"""
-
 RARER_MODULES = r"""
 D, C = T.distributions, T.distributions.constraints; x = T.tensor([[.3, -1.], [2., .5]]); out = [(str(c), type(c).__name__, str(D.transform_to(c)), D.transform_to(c)(x), D.transform_to(c).inv(D.transform_to(c)(x))) for c in (C.positive, C.nonnegative, C.greater_than(2.), C.less_than(1.), C.unit_interval, C.interval(-1., 3.), C.real_vector, C.lower_cholesky, C.positive_definite, C.real)]
 D, C = T.distributions, T.distributions.constraints; x = T.tensor([[.3, -1.], [2., .5]]); out = [(D.biject_to(c)(x), D.biject_to(c).log_abs_det_jacobian(x, D.biject_to(c)(x))) for c in (C.positive, C.interval(-1., 3.), C.simplex, C.real_vector)], D.transform_to(C.simplex)(x)
@@ -878,18 +856,6 @@ d = T.nn.ParameterDict({'a': T.ones(2), 'b': T.nn.ParameterDict({'c': T.zeros(1)
 T.nn.ParameterList(T.ones(2))
 T.nn.ParameterList(3)
 opt = T.optim.SGD([T.ones(2, requires_grad=True)], lr=0.1); out = opt._patch_step_function()
-L = lambda *n: [T.tensor([float(v), v + 1.]) for v in n]; out = T._foreach_add(L(1, 2), 1), T._foreach_add(L(1, 2), [1, 2.]), T._foreach_add(L(1, 2), L(3, 4), alpha=.5), T._foreach_add(L(1), T.tensor(2.), alpha=2.), T._foreach_mul(L(1, 2), T.tensor(2.)), T._foreach_sub(L(1), .5), T._foreach_div(L(1, 2), L(3, 4)), T._foreach_pow(L(1, 2), 2), T._foreach_pow(2., L(1, 2)), T._foreach_pow(L(1, 2), [2, 3]), T._foreach_maximum(L(1, 2), 1.5), T._foreach_minimum(L(1, 2), L(2, 1)), T._foreach_clamp_max(L(1, 2), [1.5, 2.5]), T._foreach_clamp_min(L(1), L(2))
-L = lambda *n: [T.tensor([float(v), v + 1.]) for v in n]; out = T._foreach_addcmul(L(1, 2), L(1, 2), L(3, 4)), T._foreach_addcmul(L(1, 2), L(1, 2), L(3, 4), value=.5), T._foreach_addcdiv(L(1, 2), L(1, 2), L(3, 4), [1., 2.]), T._foreach_addcmul(L(1, 2), L(1, 2), L(3, 4), T.tensor([1., 2.])), T._foreach_lerp(L(1, 2), L(3, 4), .3), T._foreach_lerp(L(1, 2), L(3, 4), [.1, .2]), T._foreach_lerp(L(1), L(3), L(2)), T._foreach_norm(L(1, 2)), T._foreach_norm(L(1, 2), 1, dtype=T.float64), T._foreach_norm(L(1), float('inf')), T._foreach_max(L(1, 2)), T._foreach_clone(L(1)), T._foreach_sqrt(L(1, 4)), T._foreach_sign(L(-1, 2)), T._foreach_reciprocal(L(1, 2)), T._foreach_powsum(L(1, 2), 2)
-L = lambda *n: [T.tensor([float(v), v + 1.]) for v in n]; a = L(1, 2); r = (T._foreach_add_(a, L(3, 4), alpha=.1) is a, T._foreach_mul_(a, [.5, 2.]), T._foreach_addcdiv_(a, L(1, 1), L(2, 3), value=-.1), T._foreach_lerp_(a, L(1, 1), .2), T._foreach_sqrt_(a), T._foreach_neg_(a), T._foreach_maximum_(a, -1.), T._foreach_minimum_(a, L(-2, 0)), T._foreach_div_(a, 2), T._foreach_sub_(a, L(1, 1)), T._foreach_pow_(a, 2)); b = L(0, 0); T._foreach_copy_(b, a); T._foreach_zero_(a); out = a, b, [t._version for t in a]
-p = [T.ones(2, requires_grad=True), T.full((3,), 2., requires_grad=True)]; sum(t.sum() for t in T._foreach_mul(T._foreach_add(p, [1., 2.]), T._foreach_sqrt(p))).backward(); out = [t.grad for t in p]
-T._foreach_add([], 1)
-T._foreach_add([T.ones(1)], [T.ones(1), T.ones(2)])
-T._foreach_mul([T.ones(1)], [1., 2.])
-T._foreach_mul([T.ones(2)] * 2, T.tensor([1., 2.]))
-T._foreach_add(T.ones(2, 2), 1)
-T._foreach_add([1], 1)
-T._foreach_mul_([T.ones(2, requires_grad=True)], 2)
-p = [T.ones(2), T.ones(2).double()]; U = T.utils._foreach_utils; g = U._group_tensors_by_device_and_dtype([p, p], with_indices=True); out = sorted((str(k[1]).split(".")[1], str(k[0]), v[1], len(v[0])) for k, v in g.items())
 x = T.tensor([1., -2., 3., 4.]); y = x.view(T.int32); y[0] = 0; out = x, y, x._version, y._version, y._is_view(), x.view(T.float64).shape, x.view(T.uint8), x.view(dtype=T.int16).shape, T.ones(4, 6).view(T.int16).stride(), T.tensor([True, False]).view(T.uint8), T.tensor(5.).view(T.int32), T.ones(4, 4).t().view(T.int32).shape, T.ones(2).view(T.complex64), T.tensor([1 + 2j]).view(T.float64 if T.tensor([1 + 2j]).dtype == T.complex128 else T.float32)
 x = T.ones(4, requires_grad=True); out = x.view(T.int32).requires_grad, (x * 2).view(T.float32).grad_fn, (x * 2).view(T.float64).requires_grad
 T.ones(3).view(T.float64)
@@ -897,18 +863,12 @@ T.tensor(1.).view(T.int16)
 T.ones(4, 4).t().view(T.float64)
 x = T.ones(2, requires_grad=True); y = x * x; T.no_grad()(lambda: x.view(T.int32).add_(1))(); y.sum().backward()
 F = T.nn.functional; out = F.interpolate(T.arange(16.).reshape(1, 1, 4, 4), size=[T.tensor(3), T.tensor([5])[0]], mode='bilinear'), F.interpolate(T.arange(4.).reshape(1, 1, 4), size=np.int64(6)), T.ones(6).view(np.int64(3), 2)
-C = T._C; R = T.nn._reduction; out = C._log_api_usage_once('x'), C._get_tracing_state(), C._nn._parse_to('cpu', T.float64, non_blocking=True)[2:], R.get_enum('mean'), R.legacy_get_string(None, False, emit_warning=False), T._dynamo.disable(len)([1, 2]), T._dynamo.disable()(len)([1]), T.compiler.is_exporting(), isinstance(T.strided, T.layout), isinstance(T.channels_last, T.memory_format), isinstance(T.ones(1).layout, T.layout), T.sym_max(1, 2.), T.sym_int(2.5), T._assert(True, ''), T._shape_as_tensor(T.ones(2, 3)), isinstance(3, T.SymInt)
-T._check(False, lambda: 'a reason')
-T._assert(False, 'a reason')
-V = T.torch_version.TorchVersion if hasattr(T, 'torch_version') else __import__('importlib').import_module(T.__name__ + '.torch_version').TorchVersion; v = V('2.13.0+cpu'); out = v > '2.9', v >= (2, 13), v < '3', v == '2.13.0+cpu', str(v), v.split('.')[0]
 t = T.distributions.transforms; i = t.ExpTransform().inv; out = repr(i), type(i).__name__, isinstance(i, t._InverseTransform), repr(i._inv), i.inv is i._inv
-from_ = __import__('importlib').import_module; O = from_(T.__name__ + '.optim.optimizer'); S = type('S', (O.Optimizer,), {'step': O._use_grad_for_differentiable(lambda self, closure=None: [p.add_(p.grad, alpha=-self.defaults['lr']) for g in self.param_groups for p in g['params']] and None)}); w = T.ones(2, requires_grad=True); (w * w).sum().backward(); S([w], {'lr': .1, 'differentiable': False}).step(); out = w, O._get_value(T.tensor(2.)), O._default_to_fused_or_foreach([w], False)[0], O._stack_if_compiling(3)
 K = type('K', (T.nn.Module,), {'__init__': lambda self: (T.nn.Module.__init__(self), setattr(self, 'w', T.nn.Parameter(T.ones(2))), self.__dict__.update(f=lambda: self.w))[0], '__getstate__': lambda self: {k: v for k, v in self.__dict__.items() if k != 'f'}, '__setstate__': lambda self, s: self.__dict__.update(s, f=lambda: self.w)}); a = K(); b = __import__('copy').deepcopy(a); b.w.data.add_(1); out = a.f(), b.f(), b.f() is b.w
 m = T.nn.Module(); m.v = T.nn.Parameter(T.ones(2)); m.register_parameter('v', T.nn.Parameter(T.zeros(2))); out = m.v; m.register_parameter('zero_grad', None)
 D = T.distributions; N = type('N', (D.Independent,), {'__init__': lambda self, loc: (setattr(self, 'loc', loc), D.Independent.__init__(self, D.Normal(loc, 1.), 1))[0], 'expand': lambda self, shape, new=None: D.Independent.expand(self, shape, self._get_checked_instance(N, new))}); e = N(T.zeros(3)).expand((2,)); out = type(e).__name__, e.batch_shape, e.event_shape, e.log_prob(T.ones(3)), D.Normal(0., 1.)._get_checked_instance(D.Normal) is not None
 D = T.distributions; M = type('M', (D.Distribution,), {'arg_constraints': {}, 'batch_shape': property(lambda self: T.Size([4])), '__init__': lambda self: D.Distribution.__init__(self, (), ())}); out = M().batch_shape, M()._batch_shape, M().event_shape
 D = T.distributions; N = type('N', (D.Normal,), {'__init__': lambda self, loc: D.Normal.__init__(self, loc, 1.)}); N(T.zeros(2)).expand((3, 2))
-V = __import__('importlib').import_module(T.__name__ + '._vmap_internals'); out = V._vmap(lambda x: x.sum())(T.arange(6.).reshape(2, 3)), T.cuda.random.manual_seed(0)
 P = __import__('importlib').import_module(T.__name__ + '.nn.parameter'); m = T.nn.LazyLinear(2); out = isinstance(m.weight, P.UninitializedParameter), P.UninitializedParameter is T.nn.UninitializedParameter if hasattr(T.nn, 'UninitializedParameter') else True
 """
 
@@ -938,7 +898,6 @@ FORMS = {
     "operands": OPERANDS,
     "distributions": DISTRIBUTIONS,
     "sparse": SPARSE,
-    "trees": TREES,
     "rarer modules": RARER_MODULES,
     "optimizers": OPTIMISERS,
     "memory order": MEMORY_ORDER,

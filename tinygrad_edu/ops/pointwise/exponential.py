@@ -214,8 +214,8 @@ def log10(input: Tensor) -> Tensor:
     """The logarithm to base 10.
 
     >>> import tinygrad_edu as T
-    >>> T.log10(T.tensor([1.0, 1000.0]))
-    tensor([0.0000, 3.0000])
+    >>> T.log10(T.tensor([1.0, 50.0]))
+    tensor([0.0000, 1.6990])
     """
     return Log10.apply(input)
 
