@@ -38,6 +38,8 @@ POCKET = Room(320, 256)  # the stage of an explorer on a phone
 ROOMS = (LAPTOP, STRIP, DESKTOP, PHONE)
 
 
+FOLDED = 1
+
 Choice = tuple[int, Detail, str]  # which folding (0: only what must be folded), detail, direction
 
 
@@ -150,12 +152,12 @@ def fullest(
     return smallest
 
 
-def is_complete(picture: dict[str, Any], room: Room) -> bool:
-    """Whether a picture of a scene shows the whole graph in a room, readable and without folds."""
-    if picture.get("rank", 0) >= len(DETAILS):
-        return False
+def left_out(picture: dict[str, Any], room: Room) -> int:
+    """What a picture of a scene leaves out in a room: 0 nothing, 1 the inside of folds (`FOLDED`), 2 what does not fit."""
     fitting = min(LARGEST, room.width / picture["width"], room.height / picture["height"])
-    return fitting * picture["least"] >= READABLE - 0.05
+    if fitting * picture["least"] < READABLE - 0.05:
+        return FOLDED + 1
+    return FOLDED if picture.get("rank", 0) >= len(DETAILS) else 0
 
 
 def scale(placed: Placed, room: Room) -> float:

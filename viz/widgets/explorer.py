@@ -24,7 +24,7 @@ from viz.export import bundle
 from viz.frames import scene
 from viz.frames.director import VIEWS
 from viz.frames.scene import MODULES
-from viz.picture.fit import BELOW, BESIDE, Room, is_complete
+from viz.picture.fit import BELOW, BESIDE, FOLDED, Room, left_out
 from viz.picture.kept import Kept
 from viz.picture.network import has_modules
 from viz.recording.record import record
@@ -214,19 +214,23 @@ class Explorer(Live):
             self._choose_place(self._recordings)
 
     def _choose_place(self, recordings: dict[str, Recording]) -> None:
-        """Beside the code, unless only the place below it shows more of the views complete."""
+        """Beside the code, unless the place below it leaves out less; by modules, unless only the values are whole there."""
         recording = next(iter(recordings.values()))
 
-        def incomplete(place: str) -> int:
+        def missing(place: str) -> dict[str, int]:
             room = Room(*self.sizes[place])
             views = scene.scene(recording, views=(MODULES, VIEWS[0]), kept=self._kept, rooms=(room,))["views"]
-            return sum(not is_complete(picture, room) for picture in views.values())
+            return {view: left_out(picture, room) for view, picture in views.items()}
 
-        missing = incomplete("beside")
-        place = "below" if missing and incomplete("below") < missing else "beside"
+        found = {"beside": missing("beside")}
+        if any(found["beside"].values()):
+            found["below"] = missing("below")
+        place = min(found, key=lambda place: sum(found[place].values()))
         with self.hold_sync():
             self.place = place
             self.room = self.sizes[place]
+            if not self.view:
+                self.view = min(found[place], key=lambda view: found[place][view] > FOLDED)
 
     def _fit(self) -> None:
         """The stage has another size: draw the last run for it."""
