@@ -160,7 +160,7 @@ class Put(Op):
     def grad_self(grad, index, accumulate):
         if accumulate:
             return grad
-        kept = np.ones(grad.shape, grad.dtype if isinstance(grad, np.ndarray) else grad._data.dtype)
+        kept = np.ones(grad.shape, getattr(grad, "_data", grad).dtype)
         kept.reshape(-1)[getattr(index, "_data", index).reshape(-1)] = 0
         return grad * kept
 
