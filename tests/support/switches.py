@@ -51,7 +51,13 @@ def switches(program: dict[str, Any]) -> Iterator[tuple[str, Callable[[State], S
                 yield f"{what} of {item}", _with(what, item), _without(what, item)
             for hook in HOOKS:
                 yield f"hook that {hook}s {item}", _put("hooks", item, hook), _dropped("hooks", item)
-    if any(line["kind"] == "backward" for line in lines):
+    calls = [line for line in lines if line["kind"] == "backward"]
+    for line in calls if len(calls) > 1 else []:
+        for name in OF_PASSES[:2]:
+            key = str(line["first"])
+            on = _put("passes", key, {name: name not in line["passes"]})
+            yield f"{name} of line {key}", on, _dropped("passes", key)
+    if calls:
         for name in OF_PASSES:
             own = program["passes"].get(name, False)
             on = lambda state, name=name, own=own: {**state, name: not own}  # noqa: E731

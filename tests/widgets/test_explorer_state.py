@@ -124,6 +124,23 @@ def test_a_toggle_stands_for_the_value_of_its_own_line():
     )
 
 
+def test_each_of_several_calls_of_backward_has_its_own_switches():
+    explorer = viz.explore(LOOP)
+    assert [line["passes"] for line in explorer.program["lines"] if line["kind"] == "backward"] == [
+        ["retain_graph"],
+        [],
+    ]
+    explorer.state = {"passes": {"7": {"retain_graph": True}}}
+    assert explorer.result["code"][5:7] == ["h.backward(retain_graph=True)", "h.backward(retain_graph=True)"]
+    assert explorer.result["account"].startswith("Line 7 keeps the graph after its pass: ")
+    explorer.state = {"passes": {"6": {"retain_graph": False}}}
+    assert explorer.result["code"][5] == "h.backward(retain_graph=False)"
+    assert "Line 6 frees the graph as it runs" in explorer.result["account"]
+    assert "line 7 now raises RuntimeError" in explorer.result["account"]
+    explorer.state = {}
+    assert explorer.result["account"].startswith("Line 6 keeps the graph after its pass: the error is gone")
+
+
 def test_a_non_tensor_has_no_gradient_to_keep():
     assert viz.explore(LOOP).program["values"] == ["h"]
     unknown = viz.explore("a = T.ones(2)\nn = 3 + 4\nb = T.ones(3) @ a\nc = a * 2\nd = 'd' * 2")

@@ -34,7 +34,7 @@ HOOKS = {"double": "lambda grad: 2 * grad", "print": "print"}
 DTYPES = ("float64", "float32", "float16", "int64", "bool")
 MOST = 64  # the most numbers in a tensor whose shape is changed
 _SETS = ("no_grad", "inference_mode", "retain_grad", "detach", "volatile")
-_MAPS = ("requires_grad", "values", "shapes", "dtypes", "hooks")
+_MAPS = ("requires_grad", "values", "shapes", "dtypes", "hooks", "passes")
 _PASS = ("backwards", "retain_graph", "create_graph", "zero_grad", "anomaly")
 
 
@@ -58,6 +58,7 @@ class Edits:
     retain_grad: frozenset[str] = frozenset()
     detach: frozenset[str] = frozenset()
     hooks: dict[str, str] = field(default_factory=dict)
+    passes: dict[str, dict[str, bool]] = field(default_factory=dict)  # of one call of several, by its line
     backwards: int | None = None
     retain_graph: bool | None = None
     create_graph: bool | None = None
@@ -241,7 +242,9 @@ class _Editor:
             call = backward_call(statement)
             assert call is not None
             extra = []
-            for name, wanted in (("retain_graph", edits.retain_graph), ("create_graph", edits.create_graph)):
+            own = edits.passes.get(str(statement.lineno), {})
+            for name, of_all in (("retain_graph", edits.retain_graph), ("create_graph", edits.create_graph)):
+                wanted = own.get(name, of_all)
                 keyword = keyword_of(call, name)
                 if wanted is None or (keyword is None and not wanted):
                     continue

@@ -1,20 +1,31 @@
-"""Fixes for an error that toggles can show: each is a state of the toggles, with a short description of what it changes."""
+"""Fixes for an error: each is a state of the toggles, or one line of the program written otherwise, and what that changes.
+
+A line is rewritten only on trial: what is offered has run, and the error did not occur.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from difflib import get_close_matches
 from typing import Any
 
 from viz.experiments.program import Program
 from viz.telling.common_mistakes import recognise
 
+TRIALS, SHOWN = 8, 3  # fixes that are tried at most, and offered
 _Way = tuple[str, str, dict[str, Any]]  # what is done, what that changes, the toggles that it sets
 
 
-def fixes(program: Program, state: dict[str, Any], error: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """Two or three states of the toggles in which `error` would not occur; empty if no toggle helps.
+def fixes(
+    program: Program,
+    state: dict[str, Any],
+    error: dict[str, Any] | None,
+    works: Callable[[dict[str, Any]], bool] = lambda state: False,
+) -> list[dict[str, Any]]:
+    """Up to three states in which `error` would not occur; empty if none is known.
 
-    Each is `{"label": what is done, "why": what that changes, "state": the toggles}`.
+    Each is `{"label": what is done, "why": what that changes, "state": the toggles}`. `works` tries a state out.
     """
     if error is None:
         return []
@@ -25,7 +36,63 @@ def fixes(program: Program, state: dict[str, Any], error: dict[str, Any] | None)
                 {"label": label, "why": why, "state": {**state, **changed}}
                 for label, why, changed in ways(program, state)
             ]
-    return []
+    found: list[dict[str, Any]] = []
+    for label, why, changed in list(_tried(program, state, error))[:TRIALS]:
+        wanted = {**state, **changed}
+        if len(found) < SHOWN and works(wanted):
+            found.append({"label": label, "why": why, "state": wanted})
+    return found
+
+
+def _tried(program: Program, state: dict[str, Any], error: dict[str, Any]) -> Iterator[_Way]:
+    """What might help, to be tried: other lines, and toggles that are not tied to one mistake."""
+    rows, message = program.source.splitlines(), error["message"]
+    at = (error["line"] or 0) - 1
+    for pattern, wheres, changes in _LINES:
+        if not re.search(pattern, message):
+            continue
+        for number in [at] if wheres == "here" else range(min(at, len(rows))):
+            for find, replacement, why in changes if 0 <= number < len(rows) else ():
+                fixed = re.sub(find, replacement.replace("{T}", program.engine_name), rows[number], count=1)
+                if fixed != rows[number]:
+                    yield _line(rows, number, fixed, why)
+    if 0 <= at < len(rows):
+        yield from _spelt(rows, at, message)
+    if re.search(r"[Ll]eaf .*in-place", message) and at >= 0:
+        yield (
+            f"no_grad for line {at + 1}",
+            "the write is not recorded",
+            {"no_grad": [*(state.get("no_grad") or []), at + 1]},
+        )
+    if re.search(r"floating point|same dtype|scalar type", message):
+        whole = {known.name: "float32" for known in program.inputs if known.dtype is None and known.kind != "float"}
+        for name in whole:
+            yield (
+                f"{name} as float32",
+                f"{name} holds numbers that have derivatives",
+                {"dtypes": {**(state.get("dtypes") or {}), name: "float32"}},
+            )
+        if len(whole) > 1:
+            yield (
+                "all as float32",
+                "they hold numbers that have derivatives",
+                {"dtypes": {**(state.get("dtypes") or {}), **whole}},
+            )
+
+
+def _line(rows: list[str], number: int, fixed: str, why: str) -> _Way:
+    source = "\n".join([*rows[:number], fixed, *rows[number + 1 :]])
+    return fixed.strip(), f"line {number + 1}: {why}", {"source": source}
+
+
+def _spelt(rows: list[str], at: int, message: str) -> Iterator[_Way]:
+    """The line with a name that exists in place of one that does not."""
+    if found := re.search(r"has no '?(?:attribute )?'?(\w+)'.*Did you mean (\w+)\?", message):
+        yield _line(rows, at, re.sub(rf"\b{found[1]}\b", found[2], rows[at]), "the name is spelt otherwise")
+    elif found := re.search(r"name '(\w+)' is not defined", message):
+        known = {name for row in rows[:at] for name in re.findall(r"[A-Za-z_]\w*", row)} - {found[1]}
+        for name in get_close_matches(found[1], sorted(known), 2, 0.6):
+            yield _line(rows, at, re.sub(rf"\b{found[1]}\b", name, rows[at]), f"{name} is a name that the program has")
 
 
 def _second_backward(program: Program, state: dict[str, Any]) -> list[_Way]:
@@ -90,4 +157,52 @@ _WAYS = [
     ("", r"can't retain_grad on Tensor that has requires_grad=False", _not_kept),
     ("", r"cannot register a hook on a tensor that doesn't require grad", _no_hook),
     ("", r"[Ii]nference tensor", _inference),
+]
+
+# (a pattern of the message; the line that raised, or the lines before it; what is found in a line, what it becomes, why)
+_LINES: list[tuple[str, str, list[tuple[str, str, str]]]] = [
+    (
+        r"implicitly created only for scalar",
+        "here",
+        [
+            (r"(\w+)\.backward\(\)", r"\1.sum().backward()", "the sum is one number, and every entry gets the slope 1"),
+            (r"(\w+)\.backward\(\)", r"\1.mean().backward()", "the mean is one number"),
+        ],
+    ),
+    (
+        r"modified by an inplace operation",
+        "before",
+        [
+            (r"^(\s*)(\w+)\.(\w+[a-z0-9])_\(", r"\1\2 = \2.\3(", "a new tensor, and the old one stays as it was saved"),
+            (
+                r"^(\s*)(\w+) ([-+*/])= ([\w.]+)$",
+                r"\1\2 = \2 \3 \4",
+                "a new tensor, and the old one stays as it was saved",
+            ),
+            (
+                r"^(\s*)(\w+) ([-+*/])= (.*[^\w.].*)$",
+                r"\1\2 = \2 \3 (\4)",
+                "a new tensor, and the old one stays as it was saved",
+            ),
+        ],
+    ),
+    (
+        r"call numpy\(\) on Tensor that requires grad",
+        "here",
+        [(r"\.numpy\(\)", ".detach().numpy()", "the numbers without the graph")],
+    ),
+    (
+        r"mat1 and mat2|size mismatch|must match the size|cannot be multiplied|not broadcastable",
+        "here",
+        [
+            (r"(\w+) @ (\w+)", r"\1 @ \2.T", "the second factor transposed"),
+            (r"(\w+) @ (\w+)", r"\1.T @ \2", "the first factor transposed"),
+            (r"(\w+) @ (\w+)", r"\2 @ \1", "the factors in the other order"),
+        ],
+    ),
+    (
+        r"not have been used in the graph|was not used|unused",
+        "here",
+        [(r"autograd\.grad\((.+)\)$", r"autograd.grad(\1, allow_unused=True)", "an input without a path gets None")],
+    ),
 ]

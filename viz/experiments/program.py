@@ -72,6 +72,7 @@ class Line:
     last: int
     kind: str  # input | compute | backward | other
     names: tuple[str, ...]
+    passes: tuple[str, ...] = ()  # of a call of backward: retain_graph and create_graph, if it asks for them
 
 
 @dataclass(frozen=True)
@@ -216,6 +217,7 @@ def _parse(source: str, engine_name: str | None, namespace: dict[str, Any]) -> P
     lines = []
     passes = {"retain_graph": False, "create_graph": False}
     for statement in statements(tree):
+        asked: tuple[str, ...] = ()
         found = [
             (name, call) for name, call in assigned(statement) if call is not None and factory_of(call) is not None
         ]
@@ -228,10 +230,8 @@ def _parse(source: str, engine_name: str | None, namespace: dict[str, Any]) -> P
                 )
         elif is_backward(statement):
             kind = "backward"
-            started = backward_call(statement)
-            for name in passes:
-                keyword = None if started is None else keyword_of(started, name)
-                passes[name] |= keyword is not None and getattr(keyword.value, "value", None) is True
+            asked = tuple(name for name in passes if _asks_for(statement, name))
+            passes.update(dict.fromkeys(asked, True))
         elif names and not _is_plain_number(statement):
             kind = "compute"
             values.update(dict.fromkeys(names))
@@ -239,7 +239,7 @@ def _parse(source: str, engine_name: str | None, namespace: dict[str, Any]) -> P
             kind = "other"
             _note_requires_grad(statement, inputs)
         if not isinstance(statement, BLOCKS):
-            lines.append(Line(statement.lineno, statement.end_lineno or statement.lineno, kind, names))
+            lines.append(Line(statement.lineno, statement.end_lineno or statement.lineno, kind, names, asked))
     if engine_name is None:
         used = {n.value.id for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)}
         engine_name = "torch" if "torch" in used and "T" not in used else "T"
@@ -378,6 +378,13 @@ def _requires_grad_of(call: ast.Call) -> bool:
 
 def is_backward(statement: ast.stmt) -> bool:
     return backward_call(statement) is not None
+
+
+def _asks_for(statement: ast.stmt, name: str) -> bool:
+    """Whether a call of backward has `name=True`."""
+    call = backward_call(statement)
+    keyword = None if call is None else keyword_of(call, name)
+    return keyword is not None and getattr(keyword.value, "value", None) is True
 
 
 def backward_call(statement: ast.stmt) -> ast.Call | None:

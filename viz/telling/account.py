@@ -317,6 +317,14 @@ def _cause(was: dict[str, Any], now: dict[str, Any], after: Recording | None) ->
     ):
         if bool(was.get(name)) != bool(now.get(name)):
             told.append(on if now.get(name) else off)
+    for line, new in _differences(was, now, "passes"):
+        old = (was.get("passes") or {}).get(line, {})
+        for name, on, off in (
+            ("retain_graph", "keeps the graph after its pass", "frees the graph as it runs"),
+            ("create_graph", "records its own pass", "does not record its pass"),
+        ):
+            if bool((new or {}).get(name)) != bool(old.get(name)):
+                told.append(f"Line {line} {on if (new or {}).get(name) else off}")
     passes = (was.get("backwards") or 1, now.get("backwards") or 1)
     if passes[0] != passes[1]:
         told.append("backward() is called " + ({1: "once", 2: "twice"}.get(passes[1], f"{passes[1]} times")))

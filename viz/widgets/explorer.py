@@ -69,7 +69,10 @@ class _Run:
         own = {known.name: known.requires_grad for known in self.program.inputs}
         wanted = {**own, **(self.state.get("requires_grad") or {})}
         made = {name: line.first for line in self.program.lines for name in line.names}
-        return {**self.program.passes, **self.state, "requires_grad": wanted, "lines": made}
+        calls = {str(line.first): line.passes for line in self.program.lines if line.kind == "backward"}
+        asked = self.state.get("passes") or {}
+        passes = {line: {**dict.fromkeys(own, True), **asked.get(line, {})} for line, own in calls.items()}
+        return {**self.program.passes, **self.state, "requires_grad": wanted, "lines": made, "passes": passes}
 
 
 def _as_text(value: dict[str, Any], widget: Any) -> str:
@@ -351,7 +354,7 @@ class Explorer(Live):
         both = [engine for engine in recordings if engine in before.recordings]
         result["lit"] = {engine: lit(before.recordings[engine], recordings[engine]) for engine in both}
         first = next(iter(recordings.values()), None)
-        result["fixes"] = fixes(self._parsed, state, first.error if first else None)
+        result["fixes"] = fixes(self._parsed, state, first.error if first else None, self._works)
         result["state"] = state
         result["took"] = round((time.perf_counter() - began) * 1000, 1)
         with self.hold_sync():
@@ -434,6 +437,16 @@ class Explorer(Live):
         if "scene" in made:
             made["scene"]["offers"] = list(offers)
         return made
+
+    def _works(self, state: dict[str, Any]) -> bool:
+        """Whether the program in another state runs to its end on our engine."""
+        try:
+            program, state = self._wanted(state, None)
+            with interruptible(), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return self._recorded(CORE, edit(program, Edits.of(state)).source, state)[0].error is None
+        except (ProgramError, ValueError, RuntimeError, KeyboardInterrupt):
+            return False
 
     def _recorded(self, engine: str, source: str, state: dict[str, Any]) -> tuple[Recording, list[str]]:
         """A run of a listing on one engine, and the sources of random numbers that it used."""
@@ -530,7 +543,13 @@ def _description(program: Program) -> dict[str, Any]:
             for i in program.inputs
         ],
         "lines": [
-            {"first": line.first, "last": line.last, "kind": line.kind, "names": list(line.names)}
+            {
+                "first": line.first,
+                "last": line.last,
+                "kind": line.kind,
+                "names": list(line.names),
+                "passes": list(line.passes),
+            }
             for line in program.lines
         ],
         "values": list(program.values),

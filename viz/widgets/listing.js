@@ -14,6 +14,7 @@ const PASSES = [
   { name: "zero_grad", label: "clear .grad between", title: "Set .grad to None between the passes", rare: true },
   { name: "anomaly", label: "anomaly mode", title: "Name the forward line behind a bad gradient", rare: true },
 ];
+const OF_A_CALL = ["retain_graph", "create_graph"]; // the switches that each of several calls of backward has
 const MOST_PASSES = 5;
 const ROW = 16; // pixels of a line of code
 const LETTER = 7.25; // pixels of a letter of code
@@ -162,7 +163,9 @@ export class Listing {
       controls.push(...this.#ofInput(input, line.names.length > 1 ? ` ${input.name}` : ""));
     }
     if (line.kind === "compute") controls.push(...this.#ofLine(line));
-    if (isLastBackward) controls.push(...this.#ofPasses());
+    const several = this.program.lines.filter(({ kind }) => kind === "backward").length > 1;
+    if (line.kind === "backward" && several) controls.push(...this.#ofCall(line));
+    if (isLastBackward) controls.push(...this.#ofPasses().filter(({ of }) => !several || !OF_A_CALL.includes(of)));
     return controls;
   }
 
@@ -205,6 +208,20 @@ export class Listing {
     return controls;
   }
 
+  /** The switches of one call of backward, of several. */
+  #ofCall(line) {
+    return PASSES.filter(({ name }) => OF_A_CALL.includes(name)).map(({ name, label, title, rare }) => {
+      const own = line.passes.includes(name);
+      const on = () => this.state.passes?.[line.first]?.[name] ?? own;
+      return pill(label, title, on, () => this.change(`${label}, line ${line.first}`, (next) => {
+        const wanted = { ...next.passes?.[line.first], [name]: !on() };
+        if (wanted[name] === own) delete wanted[name];
+        next.passes = { ...next.passes, [line.first]: wanted };
+        if (!Object.keys(wanted).length) delete next.passes[line.first];
+      }), rare);
+    });
+  }
+
   #ofPasses() {
     const count = () => this.state.backwards ?? 1;
     const set = (wanted) => this.change("number of backwards", (next) => { next.backwards = wanted; });
@@ -220,11 +237,11 @@ export class Listing {
     const controls = PASSES.map(({ name, label, title, rare }) => {
       const own = Boolean(this.program.passes[name]); // what the program itself asks for
       const on = () => this.state[name] ?? own;
-      return pill(label, title, on, () => this.change(label, (next) => { next[name] = !on() === own ? undefined : !on(); }), rare);
+      return { of: name, ...pill(label, title, on, () => this.change(label, (next) => { next[name] = !on() === own ? undefined : !on(); }), rare) };
     });
     controls.splice(1, 0,
-      pill("call it twice", "A second backward() after the first", () => count() > 1, () => set(count() > 1 ? 1 : 2)),
-      { rare: true, isOn: () => count() > 2, make: times });
+      { of: "backwards", ...pill("call it twice", "A second backward() after the first", () => count() > 1, () => set(count() > 1 ? 1 : 2)) },
+      { of: "backwards", rare: true, isOn: () => count() > 2, make: times });
     return controls;
   }
 
