@@ -108,7 +108,8 @@ def backward(
 ) -> None:
     """Compute the gradient of this tensor with respect to the leaves of its graph, and add it to their `.grad`."""
     state, node, more = thread.state, self._grad_fn, gradient is not None or create_graph or inputs is not None
-    if more or node is None or self._view is not None or state.unusual or state.task is not None or self._data.ndim:
+    more = more or self._data.ndim > 0 or self._data.dtype.kind != "f"  # else 1 of the loss's own type begins the pass
+    if more or node is None or self._view is not None or state.unusual or state.task is not None:
         self._backward(gradient=gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs)
     else:
         self._kind_of_pass((node,), (self.output_nr,), bool(retain_graph)).run((self._data.dtype.type(1),))
