@@ -74,7 +74,7 @@ class MaskedScatter(Op):
     without_gradient = ("mask",)
 
     def forward(self, source, *, mask):
-        out = np.array(np.broadcast_to(self, np.broadcast_shapes(self.shape, mask.shape)))
+        out = np.array(np.broadcast_to(self, np.broadcast_shapes(self.shape, mask.shape)), order="C")
         where = np.broadcast_to(mask, out.shape)
         out[where] = source.reshape(-1)[: np.count_nonzero(where)]
         return out

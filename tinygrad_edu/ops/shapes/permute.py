@@ -63,7 +63,7 @@ class Rot90(Op):
     """Turned `k` times in the plane of two dimensions."""
 
     def forward(self, *, k, dims):
-        return np.ascontiguousarray(np.rot90(self, k, dims))
+        return np.array(np.rot90(self, k, dims), order="C")
 
     def grad_self(grad, k, dims):
         return Rot90.apply(grad, k=-k, dims=dims)
