@@ -7,7 +7,8 @@
 >>> viz.compare(program).agree  # the teaching core and PyTorch, side by side
 True
 
-`viz.draw(loss)` draws the graph behind a tensor of either engine. `viz.explore(program)` gives every line its switches.
+`viz.draw(model, x)` draws a model as it was called, `viz.draw(loss)` the graph behind a tensor, and `viz.play(step)` plays
+a training step, of either engine. `viz.explore(program)` gives every line its switches.
 `with viz.watch(model):` around a training loop shows its layers as it runs. `viz.train(program)` shows where a loop goes;
 `viz.playground()` is a small network to play with.
 `viz.diagnose(program)` says why a gradient is None, zero or nan, or
@@ -27,6 +28,7 @@ from viz.experiments.train import Training, train
 from viz.monitor.watch import Watch, watch
 from viz.recording.record import record
 from viz.recording.recording import Recording, load
+from viz.show import play_anything as play
 
 if TYPE_CHECKING:
     from viz.diagnosis.diagnose import diagnose
@@ -49,6 +51,7 @@ __all__ = [
     "load",
     "mistake",
     "mistakes",
+    "play",
     "playground",
     "record",
     "train",

@@ -114,13 +114,17 @@ class Picture:
         return f"{op.name}: {inputs or 'no known input'} to {outputs or 'nothing'}."
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/html": as_html(self.svg, self.description), "text/plain": repr(self)}
+        return {"text/html": as_html(self.svg, self.description), "text/plain": f"{self.title}: {self.description}"}
 
     def __repr__(self) -> str:
-        return f"{self.title}: {self.description}"
+        return f"<{type(self).__name__}: {self.title}, {self._counted}>"
+
+    @property
+    def _counted(self) -> str:
+        return f"{len(self.graph.values):,} values, {len(self.graph.ops):,} ops"
 
 
-@dataclass
+@dataclass(repr=False)
 class NetworkPicture(Picture):
     """A network drawn by its modules, as nested boxes; in a notebook a click opens a box in place.
 
@@ -132,6 +136,11 @@ class NetworkPicture(Picture):
     depth: int | None = None
     direction: str | None = None
     heading: str = ""  # the title, if one was asked for: it is drawn above the picture
+
+    @property
+    def _counted(self) -> str:
+        ops = f"{len(self.graph.ops):,} ops"
+        return f"{len(self.calls):,} calls of modules, {ops}" if self.calls else ops
 
     @cached_property
     def _network(self) -> tuple[dict[str, Any], dict[str, tuple[str, str]], list[list[str]] | None, Network]:

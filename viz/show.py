@@ -7,9 +7,11 @@ Widgets and files build on the data, and this module binds them to it as methods
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from viz import engines
 from viz.diagnosis.report import Report
 from viz.draw import NetworkPicture, Picture
 from viz.experiments.compare import Comparison
@@ -18,6 +20,7 @@ from viz.experiments.train import Training
 from viz.export import files
 from viz.frames.scene import scene
 from viz.monitor.watch import Watch
+from viz.recording.record import record, record_backward
 from viz.recording.recording import Recording
 
 if TYPE_CHECKING:
@@ -27,10 +30,53 @@ if TYPE_CHECKING:
 
 
 def play(recording: Recording, **options: Any) -> Player:
-    """A player for this recording; shows itself in Jupyter."""
+    """A player for this recording; shows itself in Jupyter. A program that stopped at an error is shown at the error."""
     from viz.widgets.player import Player
 
-    return Player(scene(recording, **options))
+    made = Player(scene(recording, **options))
+    if recording.error is not None:
+        made.step = len(made.scene["steps"]) - 1
+    return made
+
+
+def play_anything(thing: Any, **options: Any) -> Player:
+    """Play a program, forward and backward; or the backward pass behind a tensor; or a recording.
+
+    Args:
+        thing: a program as `viz.record` takes it, a tensor with a graph behind it, or a `Recording`. For a tensor nothing
+        is computed again, and `.grad` stays as it is.
+        options: those of `viz.record`.
+
+    Raises:
+        TypeError: it is none of these.
+        ValueError: the tensor has no graph behind it.
+
+    >>> import torch, viz
+    >>> w = torch.tensor(2.0, requires_grad=True)
+    >>> [step["title"] for step in viz.play(w * 3).scene["steps"]][-1]
+    'The backward pass is over'
+    """
+    engine = engines.of(thing)
+    if isinstance(thing, Recording):
+        return play(thing)
+    if engine is None or not engine.is_tensor(thing):
+        return play(record(thing, **options))
+    if not thing.requires_grad:
+        raise ValueError(
+            "this tensor requires no grad, so there is no backward pass behind it: play the loss of your model"
+        )
+    frame = sys._getframe(1)
+    return play(record_backward(thing, {**frame.f_globals, **frame.f_locals}))
+
+
+def show_recording(recording: Recording) -> None:
+    """Show the player below the cell, and why nothing was recorded if nothing was."""
+    from IPython.display import display
+
+    if recording.graph.note:
+        display({"text/plain": repr(recording), "text/markdown": recording.graph.note}, raw=True)
+    if recording.graph.ops or recording.error is not None:
+        play(recording)._ipython_display_()
 
 
 def picture(recording: Recording, step: int | None = None, view: str = "values", theme: str = "auto") -> Picture:
@@ -44,7 +90,7 @@ def picture(recording: Recording, step: int | None = None, view: str = "values",
 
 def bundle_of_network(picture: NetworkPicture, include: Any = None, exclude: Any = None) -> dict[str, str]:
     """The network as a live widget: a click opens a box in place."""
-    return {"text/html": files.figure(picture), "text/plain": repr(picture)}
+    return {"text/html": files.figure(picture), "text/plain": f"{picture.title}: {picture.description}"}
 
 
 def save_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> Path:
@@ -140,6 +186,7 @@ def view_of_watch(watch: Watch) -> Any:
 
 
 Recording.play = play
+Recording._ipython_display_ = show_recording  # type: ignore[attr-defined]
 Recording.picture = picture
 Recording.scene = scene
 Recording.save = files.save_recording

@@ -545,3 +545,122 @@ Twice.apply(T.tensor(2.0, requires_grad=True)).backward()
         assert [type(mode).__name__ for mode in torch.overrides._get_current_function_mode_stack()] == ["DeviceContext"]
     state = tinygrad_edu.modes
     assert state.thread.state.modes == tuple(state.standing_modes)  # what follows subclasses stays, once there is one
+
+
+# the engine of a program that does not name one
+
+
+def test_a_step_on_tensors_of_an_engine_is_recorded_on_that_engine(T, engine):
+    model = T.nn.Linear(3, 1)
+    optimizer = T.optim.SGD(model.parameters(), lr=0.1)
+    x = T.ones(2, 3)
+
+    def helper():
+        return model(x).pow(2).mean()
+
+    def step():
+        optimizer.zero_grad()
+        loss = helper()
+        loss.backward()
+        optimizer.step()
+
+    for program in (step, lambda: helper().backward()):
+        recording = viz.record(program)
+        assert (recording.engine, recording.error) == (engine, None)
+        assert [event.kind for event in recording.events].count("accumulate") == 2
+        named = {value.title for value in recording.graph.values.values()}
+        assert {"model.weight", "model.bias"} <= named
+
+
+@pytest.mark.parametrize(
+    ("program", "engine"),
+    [
+        ("import torch\nx = torch.tensor(2.0, requires_grad=True)\n(x * x).backward()", "torch"),
+        ("import tinygrad_edu as T\nx = T.tensor(2.0, requires_grad=True)\n(x * x).backward()", "tinygrad_edu"),
+        ("x = T.tensor(2.0, requires_grad=True)\n(x * x).backward()", "tinygrad_edu"),
+        (lambda T: (T.tensor(2.0, requires_grad=True) ** 2).backward(), "tinygrad_edu"),
+    ],
+)
+def test_an_import_and_a_parameter_tell_the_engine(program, engine):
+    recording = viz.record(program)
+    assert recording.engine == engine
+    assert recording.graph.ops
+
+
+def test_a_recording_of_nothing_says_so_and_an_error_is_shown():
+    import torch
+
+    model = torch.nn.Linear(2, 1)
+    empty = viz.record(lambda: model(torch.ones(1, 2)), engine="tinygrad_edu")
+    assert "Nothing was recorded" in empty.graph.note
+    assert "pass engine='torch'" in empty.graph.note
+    assert "Nothing was recorded" in repr(empty)
+    failed = viz.record("x = T.ones(2)\nx @ T.ones(3)")
+    assert "stopped in line 2: RuntimeError" in repr(failed)
+    assert failed.play().step == len(failed.play().scene["steps"]) - 1
+
+
+@pytest.mark.parametrize("call", [viz.record, viz.compare, viz.explore])
+def test_what_is_no_program_is_refused_with_what_to_do(call):
+    import torch
+
+    model = torch.nn.Linear(2, 1)
+    with pytest.raises(TypeError, match=r"a model alone runs nothing.*viz\.draw\(model, x\)"):
+        call(model)
+    with pytest.raises(TypeError, match="a tensor is no program"):
+        call(torch.ones(2))
+    with pytest.raises(ValueError, match=r"name of a file"):
+        call("train.py")
+
+
+def test_a_function_of_several_arguments_says_how_to_pass_them():
+    with pytest.raises(TypeError, match=r"needs batch as well: pass viz\.record\(…, inputs=\{'batch': …\}\)"):
+        viz.record(lambda T, batch: None)
+    with pytest.raises(TypeError, match="it must take the engine"):
+        viz.compare(lambda: None)
+    with pytest.raises(TypeError, match="yields once a step"):
+        viz.train(lambda: None)
+
+
+def test_the_backward_pass_behind_a_tensor_is_played_and_changes_nothing(T):
+    w = T.tensor(2.0, requires_grad=True)
+    loss = w * w
+    player = viz.play(loss)
+    assert [step["title"] for step in player.scene["steps"]][-1]
+    assert w.grad is None
+    loss.backward()
+    assert float(w.grad) == 4.0
+    with pytest.raises(ValueError, match="requires no grad"):
+        viz.play(T.tensor(1.0))
+
+
+def test_a_forward_that_does_not_say_self_has_its_name(engine):
+    program = """
+class Net(T.nn.Module):
+    def __init__(this):
+        super().__init__()
+        this.low, this.high = T.nn.Linear(2, 3), T.nn.Linear(3, 1)
+
+    def forward(this, x):
+        return this.high(this.low(x)).sigmoid()
+
+net = Net()
+loss = net(T.ones(1, 2)).sum()
+"""
+    modules = [op.module for op in viz.record(program, engine=engine).graph.ops.values()]
+    assert {"net", "net.low", "net.high"} <= {*modules}
+
+
+@pytest.mark.parametrize("shape", [(4,), (2, 4), (2, 3, 4)])
+def test_the_data_that_a_linear_is_given_is_drawn(engine, shape):
+    graph = viz.record(f"y = T.nn.Linear(4, 8)(T.ones(*{shape}))", engine=engine).graph
+    given = [key for op in graph.ops.values() for key in op.inputs if key and graph.values[key].kind == "input"]
+    assert [graph.values[key].shape for key in given] == [list(shape)]
+
+
+def test_texts_of_recordings_and_pictures_are_one_line(T):
+    model = T.nn.Sequential(*(T.nn.Linear(4, 4) for _ in range(20)))
+    x = T.ones(2, 4)
+    for thing in (viz.record(lambda: model(x)), viz.draw(model, x), viz.draw(model(x).sum()), viz.draw(model)):
+        assert len(repr(thing)) < 200
+        assert "\n" not in repr(thing)

@@ -15,6 +15,7 @@ from viz import engines
 from viz.engines import CORE, TORCH
 from viz.experiments.timing import Timing, time_both
 from viz.interrupts import put_back_first
+from viz.recording import own
 from viz.recording.distance import DECIDING, DETAILS, coarsest, distance, same_text
 from viz.recording.graph import Array, Graph, Saved, array_of
 from viz.recording.notation import brief
@@ -133,12 +134,19 @@ def compare(program: str | Callable[..., Any], device: str = "cpu", inputs: dict
         as for `record`; each engine gets copies, and a tensor of either engine becomes a new leaf.
 
     Raises:
+        TypeError: `program` is no program, or a function that does not take the engine: it can run on one engine only.
         ValueError: PyTorch cannot use the device; the message says why.
 
     >>> import viz
     >>> viz.compare("x = T.tensor(3.0, requires_grad=True); (x * x).backward()").agree
     True
     """
+    own.check(program, "viz.compare")
+    if callable(program) and not inputs and not own.wanted(program, {}, "viz.compare"):
+        raise TypeError(
+            "viz.compare runs a program on both engines, so it must take the engine, as in `def program(T): …`, and make "
+            "its model and data with it; viz.play(step) plays a step of one engine"
+        )
     ours, missing = _recorded_on(CORE, program, "cpu", inputs), ""
     try:
         theirs = _recorded_on(TORCH, program, device, inputs)

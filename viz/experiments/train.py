@@ -19,6 +19,7 @@ from viz import engines
 from viz.engines import CORE, Engine
 from viz.experiments.surface import Point, Surface, surface
 from viz.picture.axis import short
+from viz.recording import own
 from viz.telling.explain import explain
 
 CONTRACT = (
@@ -298,6 +299,12 @@ def train(
 
     >>> viz.train(program, beside=[{"zero_grad": False}])  # doctest: +SKIP
     """
+    if engines.of(program) is not None or not own.wanted(program, {}, "viz.train"):
+        raise TypeError(
+            f"viz.train takes a function that takes the engine and yields once a step, as in `def program(T, lr=0.1): …; "
+            f"yield loss, model`; got {getattr(program, '__name__', type(program).__name__)}. A step that is already "
+            "written is played by viz.play(step)"
+        )
     training = Training(program, engine, progress)
     training.add()
     for settings in beside:

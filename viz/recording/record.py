@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import importlib
 import io
+import re
 import sys
 import traceback
 from collections.abc import Callable
@@ -19,11 +20,12 @@ from typing import Any
 import numpy as np
 
 from viz import engines
-from viz.engines import CORE, TORCH, Engine
+from viz.engines import CORE, NAMES, TORCH, Engine
 from viz.interrupts import interruptible, put_back_first
+from viz.recording import own
 from viz.recording.graph import Graph
 from viz.recording.notation import name_values
-from viz.recording.reader import legible
+from viz.recording.reader import Reader, legible, tensors_in
 from viz.recording.recording import Event, Recording
 from viz.recording.source import Source
 from viz.recording.watch import Watch
@@ -46,22 +48,25 @@ class Printed(io.StringIO):
 
 def record(
     program: str | Callable[..., Any],
-    engine: str = CORE,
+    engine: str | None = None,
     device: str = "cpu",
     inputs: dict[str, Any] | None = None,
 ) -> Recording:
     """Run `program` on an engine and record every op, every gradient and every accumulation, in true order.
 
     Args:
-        program: source text in which `T` (and `torch`) is the engine, or a function that takes the engine first.
-        engine: `"tinygrad_edu"` or `"torch"`.
+        program: source text in which `T` (and `torch`) is the engine; a function that takes the engine first; or a
+        function without arguments, such as a training step.
+        engine: `"tinygrad_edu"` or `"torch"`; None: the program's own. That is PyTorch if it imports torch, or if a
+        function without arguments uses its tensors, modules or optimizers; ours if it takes the engine as `T`.
         device: where tensors are made when the program does not say; `"cuda"` for PyTorch on a GPU.
         inputs: further names for the program (arrays become tensors); for a function, its keyword arguments.
 
-    An exception in the program is not raised here: the recording ends with it, and `recording.error` has it.
+    An exception in the program is not raised here: the recording ends with it, `recording.error` has it, and each view
+    of the recording shows it. If nothing was recorded, `recording.graph.note` says why.
 
     Raises:
-        TypeError: `program` is neither text nor callable.
+        TypeError: `program` is neither text nor a function that can be called like that.
         ValueError: no such engine, or the device cannot be used here (the message says why).
 
     >>> import viz
@@ -69,15 +74,42 @@ def record(
     >>> rec.tensors["x"]["grad"]["data"]
     6.0
     """
-    if not (isinstance(program, str) or callable(program)):
-        raise TypeError(
-            f"program must be source text or a function that takes the engine, not {type(program).__name__}"
-        )
-    chosen = engines.load(engine)
-    reason = chosen.devices().get(device.partition(":")[0], f"{device!r} is not a device that {engine} can use here.")
+    own.check(program, "viz.record")
+    chosen = own.engine_of(program, inputs or {}) if engine is None else engines.load(engine)
+    reason = chosen.devices().get(
+        device.partition(":")[0], f"{device!r} is not a device that {chosen.name} can use here."
+    )
     if reason:
         raise ValueError(f"device={device!r}: {reason}")
     return Recorder(chosen, Source(program), device).run(inputs or {})
+
+
+def record_backward(tensor: Any, names: dict[str, Any]) -> Recording:
+    """Record the backward pass from `tensor` through the graph that is behind it. `.grad` and the graph stay as they are.
+
+    `names` are the variables of the caller.
+    """
+    engine = engines.of(tensor)
+    assert engine is not None
+    reader = Reader(engine, keep=True, lazy=True)
+    with engine.quietly():
+        reader.value(tensor)
+    held = {name: one for name, one in names.items() if _holds(reader, one) and name.isidentifier() and name[0] != "_"}
+    name = next((name for name, one in held.items() if one is tensor), "loss")
+    leaves = [(one, one.grad) for one, _ in reader.seen() if one.is_leaf]
+    for one, _ in leaves:
+        one.grad = None
+    try:
+        source = Source(f"{name}.backward(retain_graph=True)")
+        return Recorder(engine, source, namespace={**held, name: tensor}).run({})
+    finally:
+        for one, grad in leaves:
+            one.grad = grad
+
+
+def _holds(reader: Reader, thing: Any) -> bool:
+    """Whether a tensor of the graph that was read is in `thing`."""
+    return any(reader.has(tensor) for _, tensor in tensors_in(thing, reader.engine))
 
 
 def namespace_for(engine: Engine, given: dict[str, Any]) -> dict[str, Any]:
@@ -140,6 +172,7 @@ class Recorder:
             for name, item in inputs.items()
         }
         output = Printed()
+        outer: dict[str, Any] = {}
         before = sys.gettrace()
         with put_back_first(), contextlib.ExitStack() as stack:
             stack.enter_context(contextlib.redirect_stdout(output))
@@ -154,7 +187,10 @@ class Recorder:
                     start: Callable[[], Any] = lambda: self.execute(namespace)  # noqa: E731
                 else:
                     function = self.source.function
-                    start = lambda: interruptible(lambda: function(module, **given))  # noqa: E731
+                    first = (module,) if own.wanted(function, given, "viz.record") else ()
+                    outer = own.outer_names(function)
+                    self._watch.know(outer)
+                    start = lambda: interruptible(lambda: function(*first, **given))  # noqa: E731
                 sys.settrace(self._watch.trace)
                 try:
                     self._watch.mode.__enter__()
@@ -169,6 +205,8 @@ class Recorder:
                 self.raised = raised
             finally:
                 module.set_grad_enabled(grad_was_on)
+        with self.engine.quietly():
+            self._watch.name(outer)
         return self._finish(output.getvalue())
 
     def let_go(self, stopped: KeyboardInterrupt) -> None:
@@ -203,8 +241,19 @@ class Recorder:
             if any(one == path or one.startswith(f"{path}.") for one in ran)
         }
         name_values(graph)
+        if not graph.ops and not graph.note:
+            graph.note = self._why_nothing()
         source = legible(self.source.text).splitlines()
         return Recording(self.engine.name, self.device, source, graph, events, tensors, legible(stdout), about)
+
+    def _why_nothing(self) -> str:
+        """Why a recording holds no op."""
+        text, engine = self.source.text, self.engine.name
+        other = next(name for name in NAMES if name != engine)
+        if self.raised is not None:
+            return f"Nothing was recorded before the error: {type(self.raised).__name__}: {self.raised}"
+        hint = f" It names {other}: pass engine={other!r}." if re.search(rf"\b{other}\b", text) else ""
+        return f"Nothing was recorded: the program ran no op of {engine} on a tensor.{hint}"
 
     def _describe(self, error: BaseException) -> dict[str, Any]:
         line = None

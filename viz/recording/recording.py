@@ -72,9 +72,27 @@ class Recording:
     scene: ClassVar[Callable[..., dict[str, Any]]]
     save: ClassVar[Callable[..., Path]]
 
+    def __repr__(self) -> str:
+        passes = sum(event.kind == "backward" for event in self.events)
+        count = len(self.graph.ops)
+        said = f"{count:,} op{'' if count == 1 else 's'}, {passes} backward pass{'' if passes == 1 else 'es'}"
+        if self.error is not None:
+            line = "" if self.error["line"] is None else f" in line {self.error['line']}"
+            return f"<Recording on {self.engine}: {said}; stopped{line}: {_one_line(self.error)}>"
+        return (
+            f"<Recording on {self.engine}: {said}. {self.graph.note}>"
+            if self.graph.note
+            else f"<Recording on {self.engine}: {said}>"
+        )
+
     def to_json(self) -> str:
         """The recording as JSON text; `viz.load` reads it back."""
         return json.dumps(finite(dataclasses.asdict(self)), ensure_ascii=False, separators=(",", ":"))
+
+
+def _one_line(error: dict[str, Any]) -> str:
+    text = " ".join(f"{error['type']}: {error['message']}".split())
+    return text if len(text) <= 160 else f"{text[:159]}…"
 
 
 def finite(thing: Any) -> Any:

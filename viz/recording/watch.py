@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import sys
 import weakref
@@ -177,6 +178,19 @@ class Watch:
                 self._modules[id(module)] = weakref.ref(module), path, inside
                 self.graph.modules[path] = about_module(module)
 
+    def know(self, outer: dict[str, Any]) -> None:
+        """Take the names of modules that the program has not made itself: its globals, and what it closes over."""
+        for name, thing in outer.items():
+            if self.engine.is_module(thing):
+                self._know_modules(name, thing)
+
+    def name(self, outer: dict[str, Any]) -> None:
+        """Take the names of tensors that the program has not made itself, where it has used them."""
+        for name, thing in outer.items():
+            for path, tensor in tensors_in(thing, self.engine):
+                if self.reader.known(tensor) is not None:
+                    self.reader.bind(name + path, tensor)
+
     def _is_known(self, module: Any, inside: bool) -> bool:
         known = self._modules.get(id(module))
         return known is not None and known[0]() is module and (inside or not known[2])
@@ -191,8 +205,8 @@ class Watch:
         """The path of the innermost module whose `forward` is running, or an empty string."""
         inner: list[Any] = []
         while frame is not None:
-            if frame.f_code.co_name == "forward":
-                module = frame.f_locals.get("self")
+            if frame.f_code.co_name == "forward" and frame.f_code.co_argcount:
+                module = frame.f_locals.get(frame.f_code.co_varnames[0])  # mostly, but not always, `self`
                 if self.engine.is_module(module):
                     inner.append(module)
             frame = frame.f_back
@@ -435,11 +449,13 @@ class Watch:
         recorded = self._met
         for op in recorded:
             self._complete(op, inputs, arguments, alone=len(recorded) == 1)
-        # After a view, as in a[1:, i].
-        if len(recorded) > 1 and base_name(recorded[-1]) in ("index", "gather", "nll_loss2d"):
+        if len(recorded) > 1:
             told = {key for op in recorded for key in op.inputs}
             left = [key for key in inputs if key not in told and not self.graph.values[key].requires_grad]
-            recorded[-1].inputs += dict.fromkeys(left)
+            if base_name(recorded[-1]) in ("index", "gather", "nll_loss2d"):  # after a view, as in a[1:, i]
+                recorded[-1].inputs += dict.fromkeys(left)
+            else:
+                self._reshaped(recorded, left)
         for key in keys:
             value = self.graph.values[key]
             if value.op is None and (value.array is None or int(key[1:]) >= known):
@@ -473,6 +489,16 @@ class Watch:
         if (alone and same) or (sign and op.function.strip("_") in ("rdiv", "rtruediv")):
             numbers = [one.text for one in arguments if one.value is None and one.keyword not in NAMED]
             op.constants = op.constants or numbers
+
+    def _reshaped(self, recorded: list[Op], left: list[str]) -> None:
+        """`linear` saves its input in another shape: the input that no op of the call is known to have fills the slot."""
+        for op in recorded:
+            for saved in op.saved:
+                size = math.prod(saved.shape or ())
+                same = [key for key in left if math.prod(self.graph.values[key].shape or ()) == size]
+                if saved.value is None and saved.shape and None in op.inputs and same:
+                    op.inputs[op.inputs.index(None)] = same[0]
+                    left.remove(same[0])
 
     def _filled(self, tensor: Any) -> bool:
         """Writing to a tensor that has neither been named nor used yet counts as making it, as with parameters."""

@@ -27,6 +27,7 @@ from viz.frames.scene import MODULES
 from viz.picture.fit import BELOW, BESIDE, FOLDED, Room, left_out
 from viz.picture.kept import Kept
 from viz.picture.network import has_modules
+from viz.recording import own
 from viz.recording.record import record
 from viz.recording.recording import Recording
 from viz.recording.summary import keeping
@@ -99,6 +100,7 @@ def explore(program: str | Callable[..., Any], **options: Any) -> Explorer:
 
     >>> explore("w = T.tensor(3.0, requires_grad=True)\\nL = w * w\\nL.backward()")  # doctest: +SKIP
     """
+    own.check(program, "viz.explore")
     return Explorer(program, **options)
 
 
