@@ -265,3 +265,33 @@ L.backward()"""
         assert f">{numbers}<" in ours
     assert ">144 ≠ 64<" in theirs
     assert ">4<" in ours and "grad 1 ≠" not in ours
+
+
+def test_an_lstm_has_its_results_in_pytorchs_order():
+    program = """
+lstm = T.nn.LSTM(3, 4, num_layers=2, batch_first=True)
+y, (h, c) = lstm(T.ones(2, 5, 3))
+loss = y.sum() + (h * c).sum()
+loss.backward()
+"""
+    same = viz.compare(program)
+    assert same.agree, same
+    assert not [one for one in same.details if one.what in ("node", "edge")]
+
+
+def test_a_bias_before_a_normalisation_under_adam_is_rounding_and_a_wrong_number_is_not():
+    program = """
+net = T.nn.Sequential(T.nn.Linear(3, 4), T.nn.BatchNorm1d(4), T.nn.ReLU(), T.nn.Linear(4, 1))
+optimizer = T.optim.Adam(net.parameters(), lr=0.01)
+x = T.randn(8, 3)
+for step in range(3):
+    optimizer.zero_grad()
+    loss = (net(x) ** 2).mean() * FACTOR
+    loss.backward()
+    optimizer.step()
+"""
+    same = viz.compare(program.replace("FACTOR", "1.0"))
+    assert same.agree, same
+    wrong = viz.compare(program.replace("FACTOR", "(1.0 if 'tinygrad' in T.__name__ else 1.01)"))
+    assert not wrong.agree
+    assert {"loss"} <= {one.where for one in wrong.differences}

@@ -238,7 +238,7 @@ class RNNBase(Module):
         weight_ih = getattr(self, "weight_ih" + suffix)
         if self.mode == "LSTM" and not self.proj_size:
             hidden, cell = state
-            out, cells, *last = lstm_layer(sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)
+            out, *last, cells = lstm_layer(sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)
             each = [out, cells]
         else:
             step, steps, last = _STEPS[self.mode], [], state

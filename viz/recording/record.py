@@ -136,6 +136,7 @@ class Recorder:
         namespace: where source text runs; by default a new one with `T` and `torch`.
         names: look only at these variables; None for all.
         limit: how many events to record; after that the program runs unobserved. None for all.
+        shaken: move the data that the program makes by one unit in the last place, to see what rounding does to it.
     """
 
     def __init__(
@@ -146,6 +147,7 @@ class Recorder:
         namespace: dict[str, Any] | None = None,
         names: set[str] | None = None,
         limit: int | None = None,
+        shaken: bool = False,
     ) -> None:
         self.engine = engine
         self.source = source
@@ -153,6 +155,7 @@ class Recorder:
         self.raised: BaseException | None = None  # the exception that the program did not catch
         self._given_namespace = namespace
         self._watch = Watch(engine, source, names, limit)
+        self._watch.shaken = shaken
 
     @property
     def cut(self) -> int | None:

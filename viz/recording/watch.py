@@ -29,6 +29,7 @@ ALIASES = {
 }
 NAMED = ("alpha", "beta", "rounding_mode")  # keywords that are settings, not operands
 PLAIN = {int, float, bool, str, type(None), range, type, FunctionType, ModuleType}  # these contain no tensor
+OF_OTHERS = ("from_numpy", "as_tensor", "asarray", "frombuffer")  # make tensors whose memory others use
 LONGEST_WORD = 20  # characters of a string argument
 
 
@@ -64,6 +65,7 @@ class Watch:
         )
         self.graph = self.reader.graph
         self.passes = Passes(engine, self.reader, self.events)
+        self.shaken = False  # whether the program's data are moved by one unit in the last place
         self.cut: int | None = None  # the line from which on nothing is recorded
         self._limit = limit
         self._names = names
@@ -376,6 +378,8 @@ class Watch:
                     self._create(key, line)
             versions = [self.reader.version(tensor) for tensor in tensors]
         result = self._through(func, args, kwargs)
+        if self.shaken and not tensors and name not in OF_OTHERS:
+            self._shake(result)
         with self.engine.quietly():
             changed = [
                 tensor
@@ -386,6 +390,14 @@ class Watch:
             arguments = self._arguments(args, kwargs, inputs)
             self._ran(name, line, arguments, inputs, tensors, self._tensors((result,)), changed)
         return result
+
+    def _shake(self, result: Any) -> None:
+        """Move what the program makes from nothing by one unit in the last place."""
+        with self.engine.quietly():
+            for tensor in self._tensors((result,)):
+                if tensor.is_floating_point():
+                    up = self.engine.module.full_like(tensor.data, float("inf"))
+                    tensor.data.copy_(self.engine.module.nextafter(tensor.data, up))
 
     def _through(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         __tracebackhide__ = True

@@ -61,11 +61,12 @@ def _gates(gates):
 class LstmLayer(Op, name="MkldnnRnnLayerBackward0"):
     """All steps of an LSTM along a sequence (L, N, I), with the names of PyTorch's op. A bias is a vector or None.
 
-    The results are the outputs and cell states of all steps (L, N, H), and those of the last one. The whole layer is one node,
-    as in PyTorch on the CPU: with one node per step, a training step is mostly bookkeeping.
+    The results are the outputs of all steps (L, N, H), the last output and cell state (N, H), and, where PyTorch has a
+    workspace, the cell states of all steps. The whole layer is one node, as in PyTorch on the CPU: with one node per step,
+    a training step is mostly bookkeeping.
     """
 
-    results = ("outputs", "cells", "last_output", "last_cell", "gates")
+    results = ("outputs", "last_output", "last_cell", "cells", "gates")
     visible_outputs = 4
 
     def forward(input, weight0, weight1, weight2, weight3, hx_, cx_):
@@ -94,7 +95,7 @@ class LstmLayer(Op, name="MkldnnRnnLayerBackward0"):
             np.tanh(now, shown)
             shown *= o
             hidden, cell = shown, now
-        return outputs, cells, hidden.copy(), cell.copy(), gates
+        return outputs, hidden.copy(), cell.copy(), cells, gates
 
     # Back through time, from the last step to the first. Each step passes on the gradients of its hidden and cell states.
     def gradients(grad, needs_input_grad, input, weight0, weight1, weight2, weight3, hx_, cx_, outputs, cells, gates):
@@ -108,7 +109,7 @@ class LstmLayer(Op, name="MkldnnRnnLayerBackward0"):
         before, into, show, keep = _derivatives(
             sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, outputs, cells
         )
-        to_outputs, to_cells, to_hidden, to_cell = grad
+        to_outputs, to_hidden, to_cell, to_cells = grad
         to_hidden = zeros_like(hidden) if to_hidden is None else to_hidden
         to_cell = zeros_like(cell) if to_cell is None else to_cell
         rows = []
@@ -153,7 +154,7 @@ class LstmLayer(Op, name="MkldnnRnnLayerBackward0"):
             dhidden = dcell * show[step] + o
             doutputs.append(dhidden)
             dcells.append(dcell)
-        return stack(doutputs), stack(dcells), dhidden, dcell
+        return stack(doutputs), dhidden, dcell, stack(dcells)
 
 
 def _project(sequence, weight, *biases):
@@ -175,7 +176,7 @@ def _sorted_gates(weights):
 def _back_through_time(grad, needs_input_grad, sequence, hidden, cell, weight_ih, weight_hh, outputs, cells, gates):
     """The rule of LstmLayer on arrays, in place, gate by gate like its forward pass: half the time of the formula."""
     length, _, batch, n = gates.shape
-    to_outputs, to_cells, to_hidden, to_cell = grad
+    to_outputs, to_hidden, to_cell, to_cells = grad
     i, f, o, g = (gates[:, k] for k in range(4))
     squashed = np.tanh(cells)
     # The derivatives of the cell state by the gates i, f, g; and of the output by the gate o and by the cell state.
@@ -247,5 +248,5 @@ def lstm_step(gates, cell):
 
 
 def lstm_layer(sequence, hidden, cell, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
-    """The outputs and cell states (L, N, H) of an LSTM for all steps, and the last output and cell state (N, H)."""
+    """The outputs (L, N, H) of an LSTM for all steps, its last output and cell state (N, H), and all cell states (L, N, H)."""
     return LstmLayer.apply(sequence, weight_ih, weight_hh, bias_ih, bias_hh, hidden, cell)
