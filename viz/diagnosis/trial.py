@@ -172,7 +172,8 @@ def _answer(engine: Any, writing: int, again: Callable[[], Trial]) -> None:
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         _shut_in(engine, writing)
-        trial = again()
+        with engine.on_one_thread():  # the other threads of this process are not in its fork
+            trial = again()
     except BaseException as error:
         trial = Trial(None, f"{type(error).__name__}: {error}")
     finally:
@@ -209,8 +210,6 @@ def _shut_in(engine: Any, keep: int) -> None:
         raise Outside("save()")
 
     engine.module.save = save
-    with contextlib.suppress(AttributeError):
-        engine.module.set_num_threads(1)  # the threads of this process are not in its fork
 
 
 def question(finding: Finding, seen: Observation, text: str) -> dict[str, Any]:
