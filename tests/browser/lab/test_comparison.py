@@ -85,7 +85,7 @@ def test_everything_compared_stands_in_a_table(notebook: Any) -> None:
     ):
         found = table.locator("tbody tr", has=notebook.page.locator(f'td:text-is("{kind}")'))
         expect(found.locator("th, td")).to_have_text([kind, *row])
-    box = comparison(notebook, 3).locator("details")
+    box = comparison(notebook, 3).locator("details.tgv-code-box")
     if box.get_attribute("open") is None:
         box.locator("summary", has_text="Everything compared").click()
     expect(table).to_be_visible()

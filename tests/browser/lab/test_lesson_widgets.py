@@ -85,7 +85,7 @@ def test_the_tangent_follows_the_slider_by_mouse_key_and_python(desk) -> None:
     card.get_by_label("x", exact=True).press("ArrowRight")
     expect(numbers).to_have_text("At x = 1.1 the curve is at 1.21 and its slope is 2.2.")
     eventually(lambda: notebook.python("print(curve.index)").strip(), "41")
-    card.get_by_label("h", exact=True).press("End")
+    card.get_by_label("h", exact=True).press("Home")
     expect(card.locator("output").nth(1)).to_have_text("0.001")
     notebook.python("curve.index = 60")
     expect(numbers).to_have_text("At x = 3 the curve is at 9 and its slope is 6.")

@@ -31,7 +31,7 @@ def notebook(desk: Any) -> Any:
 
 def way(root: Any, label: str) -> Any:
     """The button that tries one way to fix the mistake; what is in the graph may have the same words in its name."""
-    return root.locator(".tgv-ways").get_by_role("button", name=label, exact=True)
+    return root.locator(".tgv-ways").get_by_role("button", name=label)
 
 
 @pytest.fixture
