@@ -14,7 +14,7 @@ from ..core.tensor import Node, Tensor, gradient_edge, sequence
 from ..modes import NOT_COUNTED, thread
 from .hooks import around, surround
 
-__all__ = ["CopySlices", "ViewInfo", "check_inplace", "make_view", "rebase_history", "view_index"]
+__all__ = ["CopySlices", "ViewInfo", "check_inplace", "is_dense", "make_view", "rebase_history", "view_index"]
 
 
 class ViewInfo(View):
@@ -183,8 +183,8 @@ def refuse_shared_memory(t: Tensor, others: Sequence[Any]) -> None:
     for other in others:
         if isinstance(other, Tensor) and _owner(other._data) is owner:
             a, b = t._data, other._data
-            same = a.ctypes.data == b.ctypes.data and a.size == b.size and _steps(a) == _steps(b)
-            if not same and _is_dense(a) and _is_dense(b) and np.may_share_memory(a, b):
+            same = a.ctypes.data == b.ctypes.data and a.shape == b.shape and _steps(a) == _steps(b)
+            if not same and is_dense(a) and is_dense(b) and np.may_share_memory(a, b):
                 raise RuntimeError(
                     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
                     "memory location. Please clone() the tensor before performing the operation."
@@ -200,7 +200,7 @@ def _steps(array: np.ndarray) -> list[int]:
     return [stride for stride, size in zip(array.strides, array.shape, strict=True) if size != 1]
 
 
-def _is_dense(array: np.ndarray) -> bool:
+def is_dense(array: np.ndarray) -> bool:
     """True if the elements are contiguous in memory, in any order of dimensions."""
     expected = array.itemsize
     for stride, size in sorted((s, n) for s, n in zip(array.strides, array.shape, strict=True) if n != 1):

@@ -20,6 +20,7 @@ from ..overrides import overridable, seen
 from ..seam.later import bring
 from . import number_first as older
 from .creation.factories import write_out
+from .operands import refuse_write
 
 __all__ = ["fft_functions", "functions", "linalg_functions", "nn_functions", "operator", "public"]
 
@@ -94,7 +95,7 @@ def public(
         if inplace is not None:
             write = inplace if inspect.isfunction(inplace) else _writer(function, inplace)
             for alias in (name, *aliases):
-                call = overridable(older.accept(write, f"{alias}_"), f"{alias}_")
+                call = overridable(_allowed(older.accept(write, f"{alias}_")), f"{alias}_")
                 call.__doc__ = f"In-place version of `{alias}`."
                 bind_to_tensor(f"{alias}_", call)
             if operators and operators[0] not in _UNARY:
@@ -103,6 +104,24 @@ def public(
         return function
 
     return bind
+
+
+def _allowed(write: Callable[..., Any]) -> Callable[..., Any]:
+    """An in-place form that, where it fails, first says what autograd has against the write: PyTorch asks this before it
+    looks at shapes and types."""
+
+    @functools.wraps(write)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return write(*args, **kwargs)
+        except TypeError:
+            raise
+        except Exception:
+            if args and isinstance(args[0], Tensor):
+                refuse_write(*args, *kwargs.values())
+            raise
+
+    return call
 
 
 def operator(symbol: str, name: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

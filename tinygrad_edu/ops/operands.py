@@ -9,8 +9,19 @@ import numpy as np
 from ..array import dtypes
 from ..array.promotion import promoted, refuse_mismatch
 from ..array.tensor import Tensor
+from ..autograd.inplace import check_inplace
+from ..modes import thread
 
-__all__ = ["as_arrays", "check_fits", "check_writable", "need_float", "need_tensor", "promoted", "refuse_mismatch"]
+__all__ = [
+    "as_arrays",
+    "check_fits",
+    "check_writable",
+    "need_float",
+    "need_tensor",
+    "promoted",
+    "refuse_mismatch",
+    "refuse_write",
+]
 
 
 def as_arrays(settings: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
@@ -47,6 +58,12 @@ def need_float(array: Any, kernel: str) -> None:
     if array.dtype.kind not in "fV":
         kind = dtypes.from_numpy_dtype(array.dtype).legacy_name
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{kind}'. Convert first: t.float().")
+
+
+def refuse_write(target: Any, *others: Any) -> None:
+    """Raise if autograd does not allow a write to `target`: PyTorch asks this before it looks at shapes and types."""
+    inputs = (target, *others)
+    check_inplace(target, thread.state.recording and any(isinstance(x, Tensor) and x.requires_grad for x in inputs))
 
 
 def check_writable(target: tuple[int, ...], shape: tuple[int, ...]) -> None:

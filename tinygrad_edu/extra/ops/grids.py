@@ -88,6 +88,10 @@ def grid_sample(input: Tensor, grid, mode: str = "bilinear", padding_mode: str =
             )
     if input.ndim != 4:
         raise NotImplementedError("grid_sample of volumes is not built: pass images (N, C, H, W).")
+    if grid.shape[-1] != 2:
+        raise RuntimeError(
+            f"grid_sampler(): expected grid to have size 2 in last dimension, but got grid with sizes {list(grid.shape)}"
+        )
     batch, channels, height, width = input.shape
 
     def place(value, n):

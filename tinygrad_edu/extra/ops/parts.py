@@ -172,7 +172,28 @@ class Put(Op):
         return Put.apply(tangent, source_tangent, index=index, accumulate=accumulate)
 
 
-@public(inplace=Put)
+def _check_put(input, index, source):
+    if source.numel() != index.numel():
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.numel()}, index.numel() = {index.numel()}"
+        )
+    if source.dtype is not input.dtype:
+        raise RuntimeError(
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {input.dtype.legacy_name} and "
+            f"source.dtype = {source.dtype.legacy_name}"
+        )
+    n, outside = input.numel(), index._data[(index._data >= input.numel()) | (index._data < -input.numel())]
+    if outside.size:
+        raise IndexError(f"out of range: tried to access index {outside.flat[0]} on a tensor of {n} elements.")
+
+
+def _put_(self, index, source, accumulate=False):
+    _check_put(self, index, source)
+    return Put.apply_(self, source, index=index, accumulate=accumulate)
+
+
+@public(inplace=_put_)
 def put(input, index, source, accumulate: bool = False) -> Tensor:
     """A copy of `input` with `source` written at the positions `index`, counted in row-major order.
 
@@ -181,6 +202,7 @@ def put(input, index, source, accumulate: bool = False) -> Tensor:
     tensor([[1., 0.],
             [0., 2.]])
     """
+    _check_put(input, index, source)
     return Put.apply(input, source, index=index, accumulate=accumulate)
 
 

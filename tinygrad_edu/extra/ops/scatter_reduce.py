@@ -9,7 +9,7 @@ import numpy as np
 from ...array.tensor import Tensor
 from ...ops.arrays import copied, flat_places
 from ...ops.binding import public
-from ...ops.indexing.gather import Gather, PutAlong, ScatterValue, scatter_axis
+from ...ops.indexing.gather import Gather, PutAlong, ScatterValue, scatter_axis, source_for
 from ...ops.indexing.masking import where
 from ...ops.op import Op
 from ...ops.operands import need_tensor
@@ -129,7 +129,8 @@ def _scattered(self, dim, index, src, reduce, include_self):
 
 
 def _scatter_reduce_(self, dim, index, src, reduce, *, include_self=True):
-    return ScatterReduce.apply_(self, src, **_scattered(self, dim, index, src, reduce, include_self))
+    settings = _scattered(self, dim, index, src, reduce, include_self)
+    return ScatterReduce.apply_(self, source_for("apply_", self, index, src), **settings)
 
 
 @public(inplace=_scatter_reduce_)
@@ -140,7 +141,8 @@ def scatter_reduce(input: Tensor, dim, index, src, reduce, *, include_self: bool
     >>> T.scatter_reduce(T.zeros(2), 0, T.tensor([0, 1, 0]), T.tensor([1.0, 2.0, 3.0]), reduce="amax")
     tensor([3., 2.])
     """
-    return ScatterReduce.apply(input, src, **_scattered(input, dim, index, src, reduce, include_self))
+    settings = _scattered(input, dim, index, src, reduce, include_self)
+    return ScatterReduce.apply(input, source_for("apply", input, index, src), **settings)
 
 
 def _indexed(self, dim, index, source, reduce, include_self):

@@ -28,6 +28,8 @@ _NN, _LINALG = (nn_functions,), (linalg_functions,)
 
 
 def _quantile(input, q, dim, keepdim, interpolation, without_nan):
+    if not input._data.size:
+        raise RuntimeError("quantile() input tensor must be non-empty")
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise RuntimeError(
             f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...array.tensor import Tensor, bind
+from ...autograd.inplace import is_dense
 from ...overrides import overridable
 from ..binding import public
 from ..op import Op, linear
@@ -39,7 +40,9 @@ def cast(array, dtype):
             stacklevel=7,
         )
         array = array.real
-    return array.astype(dtype)
+    # PyTorch keeps an order of dimensions that leaves no gaps, and else lays the copy out row by row.
+    kept = array.flags.forc or (0 not in array.strides and is_dense(array))
+    return array.astype(dtype, order="K" if kept else "C")
 
 
 class ToCopy(Op):

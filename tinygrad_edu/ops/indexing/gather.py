@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from ...array.tensor import Tensor, wrap
-from ..arrays import add_slices, copied, flat_places
+from ...autograd.inplace import is_dense
+from ..arrays import add_slices, copied, flat_places, row_major
 from ..binding import public
 from ..op import Op, linear
 from ..operands import need_tensor
@@ -20,7 +21,7 @@ class Gather(Op):
     without_gradient = ("index",)
 
     def forward(self, *, dim, index):
-        return self.reshape(-1)[flat_places(index, dim, self.shape)]
+        return self.reshape(-1)[row_major(flat_places(index, dim, self.shape))]
 
     # Only its shape is used. It is still saved, and so version-checked, as in PyTorch.
     def grad_self(grad, self, dim, index):
@@ -339,12 +340,30 @@ def scatter_axis(input, dim, index, src=None):
     return axis
 
 
+def source_for(form, input, index, src):
+    """The source of a scatter with as many dimensions as its index; refused where the write would change it."""
+    if (
+        form == "apply_"
+        and is_dense(input._data)
+        and is_dense(src._data)
+        and np.may_share_memory(input._data, src._data)
+    ):
+        raise RuntimeError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+            "location. Please clone() the tensor before performing the operation."
+        )
+    if src.ndim == index.ndim:
+        return src
+    return reshape(src, (1,)) if index.ndim else reshape(src, (-1,))[0]  # one of both is a single number
+
+
 def _scatter(form, input, dim, index, src, value, reduce):
     if reduce is not None:
         raise NotImplementedError("scatter with reduce=… is not built: use scatter_add for sums.")
     src = value if src is None else src
     axis = scatter_axis(input, dim, index, src if isinstance(src, Tensor) else None)
     if isinstance(src, Tensor):
+        src = source_for(form, input, index, src)
         return getattr(Scatter, form)(input, src, dim=axis, index=index)
     return getattr(ScatterValue, form)(input, dim=axis, index=index, value=src)
 
@@ -366,6 +385,7 @@ def scatter(input, dim, index, src=None, *, value=None, reduce=None) -> Tensor:
 
 def _scatter_add(form, input, dim, index, src):
     axis = scatter_axis(input, dim, index, need_tensor("scatter_add", src))
+    src = source_for(form, input, index, src)
     return getattr(ScatterAdd, form)(input, src, dim=axis, index=index)
 
 
@@ -407,26 +427,67 @@ def index_select(input, dim, index) -> Tensor:
     return IndexSelect.apply(input, dim=axis, index=index)
 
 
-def _with_source(op, form, name, error, input, dim, index, source, **settings):
+def _with_source(op, form, name, input, dim, index, source, **settings):
     """IndexAdd or IndexCopy, after checking that `source` has one slice for each entry of `index`."""
-    axis, index = _slices(name, input, dim, index)
+    axis = axis_of(dim, input.ndim)
+    if checked_index(name, index).ndim > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector")
     if source._data.dtype != input._data.dtype:
         raise RuntimeError(
             f"{name}_(): self ({input.dtype.legacy_name}) and source ({source.dtype.legacy_name}) must have the same scalar "
             "type. Convert the source first, with .to(…)."
         )
-    slices = (*input.shape[:axis], index.numel(), *input.shape[axis + 1 :])
-    # A single number is accepted as one slice with one element.
-    if tuple(source.shape) != slices and not (source.ndim == 0 and slices == (1,)):
-        raise error(
-            f"{name}_(): source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
-            f"{list(input.shape)} source.shape = {list(source.shape)}, with an index of {index.numel()} elements."
-        )
+    check = _check_added if op is IndexAdd else _check_copied
+    check(tuple(input.shape), tuple(source.shape), axis, index.numel())
+    size = input.shape[axis] if input.ndim else 1
+    outside = index._data[(index._data < 0) | (index._data >= size)]
+    if outside.size:
+        where = f"index {outside.flat[0]} is out of bounds for dimension {axis} with size {size}"
+        raise RuntimeError(where) if op is IndexAdd else IndexError(f"index_copy_(): {where}")
+    index = index if index.ndim else reshape(index, (-1,))
     return getattr(op, form)(input, source, dim=axis, index=index, **settings)
 
 
+def _check_added(shape, given, axis, count):
+    if given and axis >= len(given):
+        raise RuntimeError(
+            f"index_add_(): Indexing dim {axis} is out of bounds of the source tensor with dim {len(given)}"
+        )
+    if count != (given[axis] if given else 1):
+        raise RuntimeError(
+            f"index_add_(): Number of indices ({count}) should be equal to source.size(dim): ({given[axis] if given else 1}), "
+            f"for dim: {axis}"
+        )
+    # A single number is accepted as one slice with one element.
+    if given != (*shape[:axis], count, *shape[axis + 1 :])[: len(shape)] and (given or len(shape) > 1):
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(shape)} source.shape = {list(given)}"
+        )
+
+
+def _check_copied(shape, given, axis, count):
+    if not given and count != 1:
+        raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {count})")
+    if given and shape and len(given) != len(shape):
+        raise IndexError(
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality "
+            f"({len(given)}), destination dimensionality ({len(shape)})"
+        )
+    mine, theirs = ([n for d, n in enumerate(sizes) if d != axis] for sizes in (shape, given))
+    if mine != theirs:
+        raise RuntimeError(
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+            f"{' '.join(map(str, mine))} at dimension {axis} and source slice shape: {' '.join(map(str, theirs))}."
+        )
+    if given and count != given[axis]:
+        raise IndexError(
+            f"index_copy_(): Number of indices ({count}) should be equal to source.size(dim) ({given[axis]})"
+        )
+
+
 def _index_add_(self, dim, index, source, *, alpha=1):
-    return _with_source(IndexAdd, "apply_", "index_add", RuntimeError, self, dim, index, source, alpha=alpha)
+    return _with_source(IndexAdd, "apply_", "index_add", self, dim, index, source, alpha=alpha)
 
 
 @public(inplace=_index_add_)
@@ -437,11 +498,11 @@ def index_add(input, dim, index, source, *, alpha=1) -> Tensor:
     >>> T.index_add(T.zeros(3), 0, T.tensor([0, 2, 0]), T.tensor([1.0, 2.0, 3.0]))
     tensor([4., 0., 2.])
     """
-    return _with_source(IndexAdd, "apply", "index_add", RuntimeError, input, dim, index, source, alpha=alpha)
+    return _with_source(IndexAdd, "apply", "index_add", input, dim, index, source, alpha=alpha)
 
 
 def _index_copy_(self, dim, index, source):
-    return _with_source(IndexCopy, "apply_", "index_copy", IndexError, self, dim, index, source)
+    return _with_source(IndexCopy, "apply_", "index_copy", self, dim, index, source)
 
 
 @public(inplace=_index_copy_)
@@ -452,7 +513,7 @@ def index_copy(input, dim, index, source) -> Tensor:
     >>> T.index_copy(T.zeros(3), 0, T.tensor([2]), T.tensor([5.0]))
     tensor([0., 0., 5.])
     """
-    return _with_source(IndexCopy, "apply", "index_copy", IndexError, input, dim, index, source)
+    return _with_source(IndexCopy, "apply", "index_copy", input, dim, index, source)
 
 
 def _index_fill(form, input, dim, index, value):

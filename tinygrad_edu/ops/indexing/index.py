@@ -449,14 +449,14 @@ def _without_leading_ones(sizes):
 
 
 def _write_at(window, indices, value):
+    # First ask autograd whether it allows the write, then check whether type and shape fit.
+    if thread.state.recording and (window.requires_grad or value.requires_grad):
+        check_inplace(window, record=True)
     if value._data.dtype != window._data.dtype:
         raise RuntimeError(
             f"Index put requires the source and destination dtypes match, got {window.dtype} for the destination and "
             f"{value.dtype} for the source. Convert the value first, with .to(…)."
         )
-    # First ask autograd whether it allows the write, then check whether the shape fits.
-    if thread.state.recording and (window.requires_grad or value.requires_grad):
-        check_inplace(window, record=True)
     try:
         shape = window._data[tuple(getattr(i, "_data", i) for i in indices)].shape
     except IndexError:

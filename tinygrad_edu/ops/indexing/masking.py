@@ -10,7 +10,7 @@ import numpy as np
 
 from ...array import dtypes
 from ...array.tensor import Tensor, bind, wrap
-from ..arrays import choose, row_major
+from ..arrays import choose, copied, row_major
 from ..binding import functions, public
 from ..creation.factories import as_number, as_operand, finish
 from ..op import Op, elementwise, linear
@@ -74,7 +74,7 @@ class MaskedScatter(Op):
     without_gradient = ("mask",)
 
     def forward(self, source, *, mask):
-        out = np.array(np.broadcast_to(self, np.broadcast_shapes(self.shape, mask.shape)), order="C")
+        out = copied(np.broadcast_to(self, np.broadcast_shapes(self.shape, mask.shape)))
         where = np.broadcast_to(mask, out.shape)
         out[where] = source.reshape(-1)[: np.count_nonzero(where)]
         return out
@@ -204,6 +204,7 @@ def masked_fill(input, mask, value) -> Tensor:
     """
     if mask._data.dtype != np.bool_:
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.name}")
+    refuse_mismatch([mask.shape, input.shape])
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(

@@ -277,7 +277,27 @@ def bmm(input, mat2) -> Tensor:
     return Bmm.apply(input, mat2)
 
 
-@public(inplace=Addmm)
+def _check_addmm(input, mat1, mat2):
+    if isinstance(input, Tensor):
+        _same_dtype(input, mat2, "self and mat2 must have the same dtype, but got {2} and {3}")
+    _same_dtype(mat1, mat2, "mat1 and mat2 must have the same dtype, but got {2} and {3}")
+    for name, mat in (("mat1", _array(mat1)), ("mat2", _array(mat2))):
+        if mat.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {mat.ndim}-D tensor")
+    _check_product(_array(mat1), _array(mat2))
+
+
+def _addmm_(self, mat1, mat2, *, beta=1, alpha=1):
+    _check_addmm(self, mat1, mat2)
+    size = (mat1.shape[0], mat2.shape[1])
+    if tuple(self.shape) != size:
+        raise RuntimeError(
+            f"Bad in-place call: input tensor size {list(self.shape)} and output tensor size {list(size)} should match"
+        )
+    return Addmm.apply_(self, mat1, mat2, beta=beta, alpha=alpha)
+
+
+@public(inplace=_addmm_)
 def addmm(input, mat1, mat2, *, beta=1, alpha=1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2).
 
@@ -286,10 +306,7 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1) -> Tensor:
     tensor([[2., 3.],
             [4., 5.]])
     """
-    _check_product(_array(mat1), _array(mat2))
-    if isinstance(input, Tensor):
-        _same_dtype(input, mat2, "self and mat2 must have the same dtype, but got {2} and {3}")
-    _same_dtype(mat1, mat2, "mat1 and mat2 must have the same dtype, but got {2} and {3}")
+    _check_addmm(input, mat1, mat2)
     return Addmm.apply(input, mat1, mat2, beta=beta, alpha=alpha)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...array.tensor import Tensor
-from ..arrays import choose, in_blocks
+from ..arrays import choose, in_blocks, row_major
 from ..binding import functions, nn_functions, public
 from ..indexing.masking import where
 from ..op import Op, elementwise
@@ -177,7 +177,7 @@ class LogSigmoid(Op):
     @in_blocks
     def forward(self):
         need_float(self, "log_sigmoid_cpu")
-        return np.minimum(self, 0) - np.log1p(np.exp(-np.abs(self)))
+        return row_major(np.minimum(self, 0) - np.log1p(np.exp(-np.abs(self))))
 
     # d ln σ(s) = σ(-s)
     @in_blocks

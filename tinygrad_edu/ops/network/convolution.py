@@ -230,6 +230,11 @@ def _check(name, n, input, weight, bias, groups):
             raise RuntimeError(
                 f"Input type ({input.dtype.name}) and {what} type ({t.dtype.name}) should be the same. Convert one: t.to(other.dtype)."
             )
+    if weight.shape[0] < groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+            f"{list(weight.shape)} instead"
+        )
     channels = input.shape[-n - 1]
     if channels != weight.shape[1] * groups:
         raise RuntimeError(
@@ -300,6 +305,11 @@ def conv2d(input: Tensor, weight, bias=None, stride=1, padding=0, dilation=1, gr
 
 def _conv_transpose(n, input, weight, bias, stride, padding, output_padding, groups, dilation):
     stride, padding, dilation, extra = (as_tuple(x, n) for x in (stride, padding, dilation, output_padding))
+    if weight.shape[0] < groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+            f"{list(weight.shape)} instead"
+        )
     channels = input.shape[-n - 1]
     if channels != weight.shape[0]:
         raise RuntimeError(

@@ -213,6 +213,10 @@ def linear(input, weight, bias=None) -> Tensor:
     >>> T.nn.functional.linear(T.tensor([1.0, 2.0]), T.tensor([[3.0, 4.0]]), T.tensor([0.5]))
     tensor([11.5000])
     """
+    if not input.ndim or not weight.ndim:
+        raise RuntimeError(
+            f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D"
+        )
     if weight.ndim == 2 and input.shape and input.shape[-1] != weight.shape[1]:
         rows = math.prod(input.shape[:-1])
         raise RuntimeError(
@@ -222,6 +226,8 @@ def linear(input, weight, bias=None) -> Tensor:
         return matmul(input, t(weight))
     if input.ndim == 2:
         return addmm(bias, input, t(weight))
+    if not input.is_contiguous():
+        return matmul(input, t(weight)) + bias
     sizes = input._data.shape
     rows = reshape(input, (math.prod(sizes[:-1]), sizes[-1]))
     return View.apply(addmm(bias, rows, t(weight)), size=(*sizes[:-1], weight._data.shape[0]))

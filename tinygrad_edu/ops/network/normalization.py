@@ -385,13 +385,13 @@ def layer_norm(input: Tensor, normalized_shape, weight=None, bias=None, eps: flo
     """
     sizes = tuple(normalized_shape)
     if not sizes or input._data.shape[-len(sizes) :] != sizes:
-        _last_axes(input, normalized_shape)
+        _last_axes(input, normalized_shape, weight, bias)
     _check_alike(input, weight, bias)
     need_float(input._data, "LayerNormKernelImpl")
     return NativeLayerNorm.apply(input, weight, bias, normalized_shape=sizes, eps=eps)[0]
 
 
-def _last_axes(input, normalized_shape):
+def _last_axes(input, normalized_shape, weight=None, bias=None):
     """The axes of the last dimensions, after checking that their sizes match `normalized_shape`."""
     sizes = tuple(normalized_shape)
     if not sizes:
@@ -399,6 +399,12 @@ def _last_axes(input, normalized_shape):
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
             "normalized_shape = []"
         )
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and tuple(t.shape) != sizes:
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(t.shape)} and "
+                f"normalized_shape = {list(sizes)}"
+            )
     if tuple(input.shape[-len(sizes) :]) != sizes:
         raise RuntimeError(
             f"Given normalized_shape={list(sizes)}, expected input with shape [*, {', '.join(map(str, sizes))}], but got "
@@ -422,6 +428,12 @@ def group_norm(input: Tensor, num_groups, weight=None, bias=None, eps: float = 1
             f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
             f"{list(input.shape)} and num_groups={num_groups}"
         )
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and tuple(t.shape) != (input.shape[1],):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
+                f"{list(t.shape)} and input of shape {list(input.shape)}"
+            )
     _check_alike(input, weight, bias)
     need_float(input._data, "GroupNormKernelImpl")
     batch, channels, *places = input.shape
@@ -441,7 +453,7 @@ def rms_norm(input: Tensor, normalized_shape, weight=None, eps=None) -> Tensor:
     >>> T.nn.functional.rms_norm(T.tensor([3.0, 4.0]), (2,))
     tensor([0.8485, 1.1314])
     """
-    axes = _last_axes(input, normalized_shape)
+    axes = _last_axes(input, normalized_shape, weight)
     # Squares overflow float16 easily.
     wide = input.float() if input._data.dtype.itemsize == 2 else input
     if eps is None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...array.tensor import Tensor
-from ..arrays import by_channels
+from ..arrays import by_channels, row_major
 from ..binding import functions, nn_functions, public
 from ..indexing.gather import put_along, take_along
 from ..op import Op, linear
@@ -174,7 +174,7 @@ class AdaptiveAvgPool2D(Op):
 
     def forward(self, *, output_size):
         rows, columns = (_averages(n, m, self.dtype) for n, m in zip(self.shape[-2:], output_size, strict=True))
-        return by_channels(rows @ self @ columns.T, self)
+        return row_major(by_channels(rows @ self @ columns.T, self), self)
 
     # Only its shape is used. It is still saved, and so version-checked, as in PyTorch.
     def grad_self(grad, self, output_size):

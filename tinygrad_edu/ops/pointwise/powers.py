@@ -10,6 +10,7 @@ import numpy as np
 
 from ...array import dtypes
 from ...array.tensor import Tensor
+from ..arrays import row_major
 from ..binding import operator, public
 from ..creation.factories import zeros_like
 from ..indexing.masking import where
@@ -78,7 +79,7 @@ class PowScalar(Op, name="PowBackward2"):
 
     def forward(exponent, *, self):
         common = dtypes.promote([self, exponent])
-        return np.power(np.asarray(self, common), exponent.astype(common, copy=False))
+        return row_major(np.power(np.asarray(self, common), exponent.astype(common, copy=False)))
 
     def grad_exponent(grad, self, exponent, result):
         if self == 0:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...array.return_types import named
 from ...array.tensor import Tensor
+from ..arrays import row_major
 from ..binding import public
 from ..indexing.masking import where
 from ..op import Op, linear
@@ -22,7 +23,7 @@ from .sorting import Chosen
 class Cumsum(Op):
     def forward(self, *, dim, dtype=None):
         x = summed(self, dtype)
-        return x.cumsum(axis=dim, dtype=x.dtype) if self.ndim else x.copy()
+        return row_major(x.cumsum(axis=dim, dtype=x.dtype)) if self.ndim else x.copy()
 
     def grad_self(grad, dim):
         return flip(cumsum(flip(grad, (dim,)), dim), (dim,)) if grad.ndim else grad
@@ -33,7 +34,7 @@ class Cumsum(Op):
 class Cumprod(Op):
     def forward(self, *, dim, dtype=None):
         x = summed(self, dtype)
-        return x.cumprod(axis=dim, dtype=x.dtype) if self.ndim else x.copy()
+        return row_major(x.cumprod(axis=dim, dtype=x.dtype)) if self.ndim else x.copy()
 
     # ∂(s₁…sᵢ)/∂sₖ is, for k <= i, the product of the others: resultᵢ/sₖ where no factor is 0
     def grad_self(grad, self, result, dim):
@@ -61,7 +62,7 @@ class Logcumsumexp(Op):
     """ln(e^s₁ + … + e^sᵢ)"""
 
     def forward(self, *, dim):
-        return np.logaddexp.accumulate(self, axis=dim) if self.ndim else self.copy()
+        return row_major(np.logaddexp.accumulate(self, axis=dim)) if self.ndim else self.copy()
 
     def grad_self(grad, self, result, dim):
         if not self.ndim:
@@ -102,9 +103,10 @@ class Cummin(_BestSoFar):
 def _best(keep, array, dim):
     if not array.ndim:
         return array.copy(), np.zeros((), np.int64)
-    values = keep.accumulate(array, axis=dim)
+    values = row_major(keep.accumulate(array, axis=dim))
     places = np.arange(array.shape[dim]).reshape(-1, *(1,) * (array.ndim - dim - 1))
-    return values, np.maximum.accumulate(np.where((array == values) | np.isnan(array), places, 0), axis=dim)
+    there = np.where((array == values) | np.isnan(array), places, 0)
+    return values, row_major(np.maximum.accumulate(there, axis=dim))
 
 
 # --- functions -------------------------------------------------------------------------------------------------------

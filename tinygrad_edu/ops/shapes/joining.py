@@ -364,7 +364,9 @@ def chunk(input, chunks, dim=0) -> Any:
     """
     if chunks < 1:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    return split(input, max(-(-input.shape[dim] // chunks), 1), dim)
+    if not input.ndim:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    return split(input, max(-(-input.shape[axis_of(dim, input.ndim)] // chunks), 1), dim)
 
 
 @public()
@@ -386,7 +388,10 @@ def unbind(input, dim=0) -> Any:
     >>> T.unbind(T.tensor([[1, 2], [3, 4]]))
     (tensor([1, 2]), tensor([3, 4]))
     """
-    return Unbind.apply(input, dim=axis_of(dim, input.ndim))
+    axis = axis_of(dim, input.ndim)
+    if not input.ndim:
+        raise IndexError(f"Dimension specified as {axis} but tensor has no dimensions")
+    return Unbind.apply(input, dim=axis)
 
 
 def halves(value, dim):

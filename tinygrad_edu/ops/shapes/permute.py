@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 
 from ...array.tensor import Tensor, bind
+from ..arrays import copied, row_major
 from ..binding import public
 from ..op import Op, linear
 from .shape import as_sizes, axis_of
@@ -63,7 +64,7 @@ class Rot90(Op):
     """Turned `k` times in the plane of two dimensions."""
 
     def forward(self, *, k, dims):
-        return np.array(np.rot90(self, k, dims), order="C")
+        return copied(np.rot90(self, k, dims))
 
     def grad_self(grad, k, dims):
         return Rot90.apply(grad, k=-k, dims=dims)
@@ -73,7 +74,7 @@ class Rot90(Op):
 
 class Roll(Op):
     def forward(self, *, shifts, dims):
-        return np.roll(self, shifts, dims or None)
+        return row_major(np.roll(self, shifts, dims or None))
 
     def grad_self(grad, shifts, dims):
         return Roll.apply(grad, shifts=tuple(-s for s in shifts), dims=dims)
@@ -161,6 +162,8 @@ def movedim(input: Tensor, source, destination) -> Tensor:
     tinygrad_edu.Size([3, 4, 2])
     """
     n = input.ndim
+    if not n:
+        return Permute.apply(input, dims=())
     source, destination = (
         tuple(axis_of(d, n) for d in ((x,) if isinstance(x, int | np.integer) else x)) for x in (source, destination)
     )
