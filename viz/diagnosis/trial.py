@@ -20,7 +20,6 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tinygrad_edu.exercises.isolation import landlock
 from viz.diagnosis.finding import Finding, listed
 from viz.diagnosis.observation import Observation
 from viz.diagnosis.watching.watch import Enough
@@ -184,6 +183,10 @@ def _answer(engine: Any, writing: int, again: Callable[[], Trial]) -> None:
 
 def _shut_in(engine: Any, keep: int) -> None:
     """Take away what leads outside. It cannot be undone, so only a fork does this."""
+    from tinygrad_edu.exercises.isolation import (
+        landlock,  # a page that runs Python has no forks, and does not bring this
+    )
+
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in range(3):
         os.dup2(nothing, number)
