@@ -66,6 +66,8 @@ def test_extra_is_really_taken_away(tmp_path: Path) -> None:
 def test_a_lesson_runs_without_extra(path: Path, tmp_path: Path) -> None:
     cells = json.loads(path.read_bytes())["cells"]
     sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    # The progress of a student is judged in a sandbox, a process with an environment of its own.
+    sources = [source for source in sources if "progress()" not in source]
     (tmp_path / "cells.json").write_text(json.dumps(sources), encoding="utf-8")
     told = run(CELLS, tmp_path, "cells.json")
     # A check of the reference answer, in the process that judges, says so.

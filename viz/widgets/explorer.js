@@ -82,6 +82,8 @@ function renderExplorer({ model, el }) {
   const account = h("p", { class: "tgv-account", role: "status", "aria-live": "polite" });
   const errors = h("div", { class: "tgv-errors" });
   const ways = h("div", { class: "tgv-ways", role: "group", "aria-label": "Ways to fix the error" });
+  /** @type {string[]} */
+  let slots = []; // the labels of the ways, in the order of their places
   const happened = h("div", { class: "tgv-happened", role: "group", "aria-label": "What happened" },
     h("div", { class: "tgv-told", tabindex: "0", role: "group", "aria-label": "What the change did" }, account, errors), ways);
 
@@ -296,10 +298,15 @@ function renderExplorer({ model, el }) {
     const told = result.refused ? [] : result.errors ?? [];
     errors.replaceChildren(...told.map((error) => errorBox(error, told.length > 1)));
     const mistake = model.widget_manager && told.find((error) => error.mistake)?.mistake;
-    const stood = [...ways.children].map((button) => button.textContent); // a way that is there already keeps its place
-    const placeOf = ({ label }) => (stood.includes(label) ? stood.indexOf(label) : stood.length);
-    ways.replaceChildren(...[...(result.fixes ?? [])].sort((one, other) => placeOf(one) - placeOf(other))
-      .map(({ label, why, state: fixed }) => command(label, () => fix(label, fixed), { title: why })),
+    const fixes = new Map((result.fixes ?? []).map((one) => [one.label, one]));
+    // A way that is offered still keeps its place, and one that is gone leaves its place empty, until the error is gone.
+    slots = fixes.size ? [...new Set([...slots, ...fixes.keys()])] : [];
+    ways.replaceChildren(...slots.map((label) => {
+      const { why, state: fixed } = fixes.get(label) ?? {};
+      const button = command(label, () => fix(label, fixed), { title: why ?? "" });
+      if (!fixes.has(label)) button.style.visibility = "hidden";
+      return button;
+    }),
     ...(mistake ? [command("why?", () => askForLesson(mistake), { title: "This mistake and its fixes, step by step", "aria-label": "see this mistake" })] : []));
     failed = told.length ? listingLine(result, told[0].line) : null;
     listing.drawCode(result);

@@ -500,6 +500,7 @@ export class Stage {
   #placeTools() {
     const shown = this.network ? this.networkHost : this.frame;
     const stage = shown.getBoundingClientRect();
+    if (!stage.width) return; // out of sight, as where another side has the whole stage
     const { width, height } = this.tools.getBoundingClientRect();
     const nodes = [...shown.querySelectorAll(".node")].map((node) => node.getBoundingClientRect());
     const free = (corner) => {
