@@ -510,7 +510,7 @@ export class Stage {
     };
     const corners = ["top left", "top right", "bottom left", ...(this.map.hidden ? ["bottom right"] : [])];
     this.tools.dataset.corner = corners.find(free) ?? corners[0];
-    this.tools.style.setProperty("--tgv-above", `${stage.top - this.host.getBoundingClientRect().top + EDGE}px`);
+    this.tools.style.setProperty("--tgv-above", `${shown.offsetTop + EDGE}px`); // whatever is scrolled or on its way
   }
 
   #toUser(event) {
