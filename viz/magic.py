@@ -8,8 +8,9 @@ import math
 import re
 from typing import Any
 
+from IPython.core import magic
 from IPython.core.error import UsageError
-from IPython.core.magic import Magics, cell_magic, line_cell_magic, magics_class, output_can_be_silenced
+from IPython.core.magic import Magics, cell_magic, line_cell_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from IPython.display import display
 
@@ -26,6 +27,9 @@ from viz.recording.source import Source
 from viz.telling.explain import explain
 from viz.widgets.comparison import ComparisonView
 from viz.widgets.player import Player
+
+# IPython 7, as in Colab, has none: there a `;` at the end of a cell does not silence a magic.
+_can_be_silenced = getattr(magic, "output_can_be_silenced", lambda function: function)
 
 STEPS = 2000  # of a cell that are recorded; nobody steps through more
 BOTH = "This cell uses both engines; the picture shows {shown}'s part. For the other: %%autograd --engine {other}"
@@ -146,7 +150,7 @@ class AutogradMagics(Magics):
     shell: Any
     _watching = False
 
-    @output_can_be_silenced
+    @_can_be_silenced
     @magic_arguments()
     @argument("what", nargs="?", choices=["on", "off"], help="draw the last tensor of every cell that follows")
     @argument("--engine", choices=NAMES, help="the engine whose ops to watch; by default it is found from the cell")
@@ -182,7 +186,7 @@ class AutogradMagics(Magics):
             text, code, engine, step=0 if options.step else -1, mixed=len(used) > 1 and not options.engine
         )
 
-    @output_can_be_silenced
+    @_can_be_silenced
     @magic_arguments()
     @argument("--engine", choices=NAMES, help="the engine whose ops to watch; by default it is found from the cell")
     @cell_magic

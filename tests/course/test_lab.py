@@ -32,3 +32,13 @@ def test_no_question_about_news_and_no_menus_of_an_instructor(monkeypatch):
     )
     assert "@jupyter/nbgrader:validate-assignment" not in names
     assert settings["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
+
+
+def test_a_home_that_cannot_be_written_is_told_in_a_sentence(monkeypatch, tmp_path):
+    from tinygrad_edu.course import lab
+
+    taken = tmp_path / "file"
+    taken.write_text("")
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(taken / "data"))
+    with pytest.raises(SystemExit, match=r"cannot write to its folder .*data.*Set HOME"):
+        lab.start(tmp_path / "lessons", 0, browser=False, passed_on=())

@@ -3,10 +3,12 @@
 import copy
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
+from tinygrad_edu.course import working_copy
 from tinygrad_edu.course.working_copy import (
     lesson_files,
     lessons_root,
@@ -228,3 +230,13 @@ def test_without_a_record_that_can_be_read_every_file_counts_as_edited(source: P
     assert update_working_copy(target, source).beside == [(NAME, BESIDE)]
     assert (target / NAME).read_text() == "my work"
     assert update_working_copy(target, source).beside == []
+
+
+def test_a_folder_that_another_package_left_beside_an_installed_one_is_not_taken_for_the_lessons(tmp_path, monkeypatch):
+    for folder in ("tinygrad_edu/notebooks/00_start_here", "tinygrad_edu/course", "notebooks"):
+        (tmp_path / folder).mkdir(parents=True)
+    monkeypatch.setattr(working_copy, "__file__", str(tmp_path / "tinygrad_edu" / "course" / "working_copy.py"))
+    assert lessons_root() == tmp_path / "tinygrad_edu" / "notebooks"
+    shutil.rmtree(tmp_path / "tinygrad_edu" / "notebooks")
+    with pytest.raises(FileNotFoundError, match="install tinygrad-edu again"):
+        lessons_root()

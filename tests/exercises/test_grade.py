@@ -8,8 +8,10 @@ import signal
 import subprocess
 import sys
 import time
+import unicodedata
 import zipfile
 
+import psutil
 import pytest
 from support import environment
 from support.grading import MUL, RELU, STUB, cell, gradebook, notebook, run, write_submissions
@@ -18,7 +20,7 @@ from tinygrad_edu.course.cli import main
 from tinygrad_edu.exercises import all_exercises
 from tinygrad_edu.exercises.grading import grade
 from tinygrad_edu.exercises.grading import submissions as reading
-from tinygrad_edu.exercises.grading.gradebook import file_name
+from tinygrad_edu.exercises.grading.gradebook import file_names
 from tinygrad_edu.exercises.grading.submissions import lesson_of, read_submissions
 from tinygrad_edu.exercises.running import sandbox as outside
 from tinygrad_edu.exercises.running.sandbox import PROTECTIONS, Sandbox
@@ -352,6 +354,27 @@ def test_results_that_a_full_disk_or_a_lost_power_cut_off_are_graded_anew_and_th
     assert log.read_bytes().startswith(first + b"\0" * 40 + b"\n" + second)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="sends a signal as a terminal on Unix does")
+def test_an_interrupt_at_the_start_of_a_sandbox_prints_no_traceback(submit, tmp_path):
+    folder = submit(ada=notebook())
+    code = (
+        "import sys; from tinygrad_edu.course.cli import main; print('ready', flush=True); sys.exit(main(sys.argv[1:]))"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "grade", str(folder), "--out", str(tmp_path / "out"), "--jobs", "1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,  # as a shell gives each command a process group of its own
+        env=environment(),
+    )
+    assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+    while not psutil.Process(process.pid).children() and process.poll() is None:
+        time.sleep(0.001)
+    os.killpg(process.pid, signal.SIGINT)
+    told = process.communicate()[1].decode()
+    assert (process.returncode, told) == (130, "")
+
+
 def test_where_no_sandbox_can_be_started_nobody_is_given_a_grade(submit, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(outside, "_command", lambda: [sys.executable, "-c", ""])
     assert run(submit(ada=notebook()), tmp_path / "out") == 2
@@ -426,12 +449,31 @@ def test_feedback_and_the_files_of_other_systems_are_written_for_each_student(su
 
 
 def test_no_name_leads_out_of_the_folder_or_becomes_a_formula(tmp_path):
-    assert len({file_name(name) for name in ("../../etc", "..", "a/b", "a_b", "")}) == 5
-    assert not any("/" in file_name(name) or file_name(name).startswith("..") for name in ("../../etc", "..", "/x"))
+    names = ["../../etc", "..", "a/b", "a_b", "", "/x"]
+    assert len(set(file_names(names).values())) == len(names)
+    assert not any("/" in file or file.startswith("..") for file in file_names(names).values())
     (tmp_path / "in" / "=HYPERLINK(1)").mkdir(parents=True)
     (tmp_path / "in" / "=HYPERLINK(1)" / "x.ipynb").write_text(json.dumps(notebook()))
     run(tmp_path / "in", tmp_path / "out")
     assert "'=HYPERLINK(1)" in (tmp_path / "out" / "gradebook.csv").read_text()
+
+
+@pytest.mark.parametrize("left", ["", "[1, 2]", '{"seed": null}', "{"])
+def test_grading_goes_on_where_a_full_disk_damaged_its_records(submit, tmp_path, capsys, left):
+    folder, out = submit(ada=notebook()), tmp_path / "out"
+    out.mkdir()
+    (out / "run.json").write_text(left)
+    (out / "results.jsonl").write_text(f"{left}\n[1, 2]\n3\n" + '{"key": "x"}\n')
+    assert run(folder, out) == 0
+    assert gradebook(out)["ada"]["points"] == "9"
+    assert "run.json is damaged" in capsys.readouterr().err
+
+
+def test_no_two_students_share_a_folder_on_a_disk_that_tells_no_case_apart():
+    names = ["Anna", "anna", "jos\u00e9", "jose\u0301", "bob"]
+    files = file_names(names)
+    assert len({unicodedata.normalize("NFC", file).casefold() for file in files.values()}) == len(names)
+    assert files["bob"] == "bob"
 
 
 def test_one_students_stray_cells_do_not_choose_the_lesson(submit):

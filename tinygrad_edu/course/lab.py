@@ -7,7 +7,7 @@ import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 
 from .working_copy import Update, update_working_copy
 
@@ -38,6 +38,7 @@ def start(directory: Path, port: int, browser: bool, passed_on: Sequence[str]) -
         raise SystemExit(
             f"The lessons cannot be written to {directory}: {error}. Choose another folder with --dir."
         ) from error
+    _prepare_jupyters_folders()
     chosen = free_port(port)
     if chosen != port:
         print(f"Port {port} is taken: using {chosen}.", flush=True)
@@ -56,6 +57,21 @@ def start(directory: Path, port: int, browser: bool, passed_on: Sequence[str]) -
         paths = [str(folder), os.environ.get("JUPYTER_CONFIG_PATH")]
         os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(path for path in paths if path)
         LabApp.launch_instance([*arguments, *passed_on])
+
+
+def _prepare_jupyters_folders() -> None:
+    """Make the folders that Jupyter writes to. Raises `SystemExit` with a sentence where that cannot be done."""
+    from jupyter_core.paths import jupyter_config_dir, jupyter_data_dir, jupyter_runtime_dir
+
+    for folder in map(Path, (jupyter_config_dir(), jupyter_data_dir(), jupyter_runtime_dir())):
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            TemporaryFile(dir=folder).close()
+        except OSError as error:
+            raise SystemExit(
+                f"Jupyter cannot write to its folder {folder}: {error.strerror}. Set HOME (on Windows USERPROFILE) to a folder "
+                "that you may write to, and start again."
+            ) from None
 
 
 @contextmanager

@@ -25,16 +25,16 @@ _HIDDEN_TESTS = ("### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS")
 
 
 def lessons_root() -> Path:
-    """The folder with the lessons: beside the package in a clone, inside it when installed from a wheel.
+    """The folder with the lessons: inside the package when installed from a wheel, beside it in a clone.
 
-    Raises `FileNotFoundError` if the installation contains no lessons.
+    What another package put beside an installed one is not asked: `notebooks` is a common name. Raises `FileNotFoundError` if the installation contains no lessons.
 
     >>> (lessons_root() / "01_slopes_and_local_derivatives").is_dir()
     True
     """
     package = Path(__file__).resolve().parents[1]
-    for root in (package.parent / "notebooks", package / "notebooks"):
-        if root.is_dir():
+    for root in (package / "notebooks", package.parent / "notebooks"):
+        if (root / "00_start_here").is_dir():
             return root
     raise FileNotFoundError(f"no lessons beside {package}: install tinygrad-edu again, from its clone or its wheel")
 

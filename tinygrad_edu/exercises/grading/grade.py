@@ -36,6 +36,7 @@ NOT_STARTED = (
 )
 
 Result = dict[str, Any]  # one submission's result: plain data, as in results.jsonl
+_PARTS = {"student", "key", "notes", "verdicts"}
 
 
 def work_of(submission: Submission, ids: list[str], seed: int) -> Data:
@@ -193,7 +194,10 @@ def _on_worker(work: Data, engines: list[str]) -> Result:
 
 def _kept_seed(file: Path, seed: int | None) -> int:
     if seed is None and file.exists():
-        return int(json.loads(file.read_text())["seed"])
+        try:
+            return int(json.loads(file.read_text())["seed"])
+        except (ValueError, TypeError, KeyError):  # a full disk or a power failure left it empty
+            print(f"{file} is damaged: all is graded again, with new random cases", file=sys.stderr)
     seed = secrets.randbelow(2**31) if seed is None else seed
     draft = file.with_suffix(".part")  # all or nothing: a grader that is killed here must start again
     draft.write_text(json.dumps({"seed": seed}))
@@ -210,8 +214,10 @@ def _read(file: Path) -> Iterator[Result]:
     if whole < len(text):
         os.truncate(file, whole)
     for line in text[:whole].splitlines():
-        with contextlib.suppress(ValueError):  # a full disk or a power failure leaves damaged lines
-            yield json.loads(line)
+        with contextlib.suppress(ValueError, RecursionError):  # a full disk or a power failure leaves damaged lines
+            result = json.loads(line)
+            if isinstance(result, dict) and result.keys() >= _PARTS:
+                yield result
 
 
 def _bar(n: int, total: int) -> None:

@@ -9,6 +9,8 @@ import html
 import json
 import os
 import re
+import unicodedata
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,20 +34,32 @@ def write_all(out: Path, results: Sequence[Mapping[str, Any]], verdicts: Mapping
     """Write every output of a run into `out`, replacing those of an earlier run."""
     _write_csv(out / "gradebook.csv", results, verdicts)
     (out / "class.html").write_text(class_report(verdicts), "utf-8")
+    folders = file_names([result["student"] for result in results])
     for result in results:
         student, own = result["student"], verdicts[result["student"]]
-        folder = out / "students" / file_name(student)
+        folder = out / "students" / folders[student]
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "feedback.html").write_text(feedback(student, own, result["notes"]), "utf-8", errors="replace")
         (folder / "results.json").write_text(json.dumps(gradescope(own, result["notes"]), indent=1))
         (folder / "result.json").write_text(json.dumps(classroom50(student, own), indent=1))
 
 
-def file_name(student: str) -> str:
-    """A folder name for a student that cannot lead out of the output folder."""
-    safe = re.sub(r"[^\w@.-]", "_", student).strip(".")[:50]  # a character takes up to 4 of a file name's 255 bytes
-    known = hashlib.sha256(student.encode(errors="surrogateescape")).hexdigest()[:8]
-    return safe if safe == student else f"{safe}-{known}"
+def file_names(students: Sequence[str]) -> dict[str, str]:
+    """A folder name for each student that cannot lead out of the output folder, and that no two share.
+
+    macOS and Windows tell neither `Anna` from `anna` nor one way of writing `é` from another.
+    """
+    safe = {name: re.sub(r"[^\w@.-]", "_", name).strip(".")[:50] for name in students}  # of 255 bytes, 4 a character
+    same = Counter(map(_as_a_disk_reads_it, safe.values()))
+    known = {name: hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest()[:8] for name in students}
+    return {
+        name: text if text == name and same[_as_a_disk_reads_it(text)] == 1 else f"{text}-{known[name]}"
+        for name, text in safe.items()
+    }
+
+
+def _as_a_disk_reads_it(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 def feedback(student: str, verdicts: Sequence[Verdict], notes: Sequence[str]) -> str:

@@ -185,6 +185,7 @@ class Sandbox:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 env=_environment(),
+                start_new_session=True,  # Ctrl-C is for the grader, which ends this
             )
         self._channel.settimeout(120)  # for loading PyTorch from a cold disk
         message = self._channel.recv(4096)
