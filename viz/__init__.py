@@ -17,7 +17,9 @@ why a model does not learn, with the line. `viz.mistakes()` lists the mistakes t
 """
 
 import importlib
+import importlib.metadata
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from viz import show as show
@@ -80,6 +82,20 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
+def _say_if_another_package_has_our_name() -> None:
+    """The distribution called `viz` writes into the same folder: whichever was installed last replaced files of the other."""
+    try:
+        found = importlib.metadata.distribution("viz")
+    except importlib.metadata.PackageNotFoundError:
+        return
+    if any(file.parts[0] == "viz" for file in found.files or ()):
+        warnings.warn(
+            f"another package called viz ({found.version}) is installed in the same place: pip uninstall viz, then "
+            "pip install --force-reinstall --no-deps tinygrad-edu",
+            stacklevel=3,
+        )
+
+
 def load_ipython_extension(shell: Any) -> None:
     """Register `%%autograd`. `%load_ext viz` calls this, and so does `import viz` in a notebook."""
     from viz.magic import AutogradMagics
@@ -88,6 +104,7 @@ def load_ipython_extension(shell: Any) -> None:
         shell.register_magics(AutogradMagics)
 
 
+_say_if_another_package_has_our_name()
 _ipython = sys.modules.get("IPython")
 if _ipython is not None and (_shell := _ipython.get_ipython()) is not None:
     load_ipython_extension(_shell)

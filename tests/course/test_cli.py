@@ -123,7 +123,8 @@ def test_doctor_finds_everything_the_lessons_need() -> None:
     done = run("doctor")
     assert done.returncode == 0, done.stdout
     assert "The lessons will work here." in done.stdout
-    for subject in ("Python", "numpy", "jupyterlab", "pygraphviz", "torch", "browser"):
+    tried = ("comparison", "picture", "explorer", "magic", "check", "live answer")
+    for subject in ("Python", "numpy", "jupyterlab", "pygraphviz", "torch", "browser", *tried):
         assert re.search(rf"^ok +{subject}", done.stdout, re.MULTILINE), done.stdout
 
 
@@ -142,7 +143,7 @@ def test_doctor_names_what_is_missing_and_the_command_that_fixes_it(tmp_path: Pa
     assert re.search(
         r"^MISS +jupyterlab +not installed: pip install 'tinygrad-edu\[course\]'", done.stdout, re.MULTILINE
     )
-    assert re.search(r"^note +torch +not installed: .* the core and its pictures work", done.stdout, re.MULTILINE)
+    assert re.search(r"^MISS +torch +not installed: .* the core and its pictures work", done.stdout, re.MULTILINE)
 
 
 def test_doctor_finds_what_is_installed_and_cannot_be_loaded(tmp_path: Path) -> None:
@@ -152,7 +153,7 @@ def test_doctor_finds_what_is_installed_and_cannot_be_loaded(tmp_path: Path) -> 
     assert done.returncode == 1
     broken = r" +\S+ cannot be loaded \(libcgraph.so.6: cannot open .*\): pip install --force-reinstall "
     assert re.search(f"^MISS +pygraphviz{broken}pygraphviz$", done.stdout, re.MULTILINE), done.stdout
-    assert re.search(f"^note +torch{broken}torch; without it", done.stdout, re.MULTILINE), done.stdout
+    assert re.search(f"^MISS +torch{broken}torch; without it", done.stdout, re.MULTILINE), done.stdout
 
 
 def test_doctor_finds_a_module_of_the_learners_own_that_hides_a_package(
@@ -167,11 +168,42 @@ def test_doctor_finds_a_module_of_the_learners_own_that_hides_a_package(
     monkeypatch.chdir(tmp_path)
     done = call("doctor")
     assert done.returncode == 1
-    assert re.search(r"^note +torch +\S+torch.py hides the installed package 'torch'", done.stdout, re.MULTILINE), (
+    assert re.search(r"^MISS +torch +\S+torch.py hides the installed package 'torch'", done.stdout, re.MULTILINE), (
         done.stdout
     )
     assert re.search(r"^MISS +viz +\S+viz.py hides this course's own", done.stdout, re.MULTILINE), done.stdout
     assert re.search(r"^ok +tinygrad_edu", done.stdout, re.MULTILINE), done.stdout
+
+
+UNFIT = {
+    "torch": ("torch.py", "__version__ = '2.14.1'\n", "comparison"),  # it can be imported, and is no PyTorch
+    "IPython": ("sitecustomize.py", "import IPython.core.magic as m; del m.magics_class\n", "comparison"),
+    "a kernel": ("ipykernel_launcher.py", "raise SystemExit('no kernel')\n", "live answer"),
+}
+
+
+@pytest.mark.parametrize("what", UNFIT)
+def test_doctor_fails_where_a_lesson_would(what: str, tmp_path: Path) -> None:
+    file, text, subject = UNFIT[what]
+    (tmp_path / file).write_text(text)
+    done = run("doctor", env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert done.returncode == 1, done.stdout
+    assert re.search(f"^MISS +{subject} +\\S+", done.stdout, re.MULTILINE), done.stdout
+    assert done.stdout.endswith("see MISS above.\n")
+
+
+def test_another_package_called_viz_is_told_by_doctor_and_on_import(tmp_path: Path) -> None:
+    (tmp_path / "viz").mkdir()
+    (tmp_path / "viz" / "other.py").write_text("")
+    (tmp_path / "viz-0.3.dist-info").mkdir()
+    (tmp_path / "viz-0.3.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: viz\nVersion: 0.3\n")
+    (tmp_path / "viz-0.3.dist-info" / "RECORD").write_text("viz/other.py,,\n")
+    given = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = run("doctor", env=given)
+    assert done.returncode == 1
+    assert re.search(r"^MISS +viz +viz also installs a package 'viz', over ours: pip uninstall viz", done.stdout, re.M)
+    imported = subprocess.run([sys.executable, "-c", "import viz"], cwd=ROOT, env=given, capture_output=True, text=True)
+    assert "another package called viz (0.3) is installed in the same place" in imported.stderr
 
 
 def test_doctor_finds_widgets_of_another_version_than_the_package_that_shows_them(

@@ -1,7 +1,8 @@
-"""Checks this installation: what works, what does not, and the one command that fixes it."""
+"""Checks this installation: what works, what does not, and the one command that fixes it. It fails where a lesson would."""
 
 import json
 import platform
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
@@ -17,6 +18,9 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 PACKAGES = ("tinygrad_edu", "viz")
 HOME = Path(__file__).resolve().parents[2]
 """The folder that holds this installation's packages."""
+
+OLDEST_TORCH, NEWEST_TORCH = (2, 9), (2, 14)
+"""The range of PyTorch that tests/versions is run with."""
 
 EXTENSIONS = {"anywidget": "anywidget", "@jupyter-widgets/jupyterlab-manager": "jupyterlab_widgets"}
 """What JupyterLab loads in the browser to show widgets, and the Python package that brings it."""
@@ -49,15 +53,36 @@ def findings() -> Iterator[Finding]:
     yield _browser()
 
 
+def a_lesson() -> Iterator[Finding]:
+    """Do once what a lesson does: a comparison, a picture, an explorer, a magic, a check, and an answer of a live JupyterLab."""
+    from . import first_run
+
+    fails = False
+    for subject, why in first_run.tried():
+        fails |= bool(why)
+        yield Finding(subject, not why, why or "as in a lesson")
+    if not fails:
+        why = first_run.live_answer()
+        yield Finding("live answer", not why, why or "JupyterLab, a kernel, and a switch that was pressed")
+
+
 def report() -> int:
     """Print the findings. Returns 0 if the lessons will work, 1 if something they need is missing."""
+    healthy = _told(findings())
+    if healthy:  # otherwise a lesson would fail for what was just named
+        healthy = _told(a_lesson())
+    print("The lessons will work here." if healthy else "Something the lessons need is missing: see MISS above.")
+    return 0 if healthy else 1
+
+
+def _told(found: Iterable[Finding]) -> bool:
+    """Print findings as they come. Returns whether nothing that is needed is missing."""
     healthy = True
-    for finding in findings():
+    for finding in found:
         mark = "ok  " if finding.good else "MISS" if finding.needed else "note"
         print(f"{mark}  {finding.subject:<12} {finding.detail}", flush=True)
         healthy &= finding.good or not finding.needed
-    print("The lessons will work here." if healthy else "Something the lessons need is missing: see MISS above.")
-    return 0 if healthy else 1
+    return healthy
 
 
 def _package(name: str) -> Finding:
@@ -76,6 +101,10 @@ def _package(name: str) -> Finding:
 
 def _ours(name: str) -> Finding:
     """Whether a notebook that imports `name` gets this installation's package."""
+    others = sorted({*metadata.packages_distributions().get(name, ())} - {"tinygrad-edu"})
+    if others and any(file.parts[0] == name for other in others for file in metadata.files(other) or ()):
+        fix = f"pip uninstall {' '.join(others)}, then pip install --force-reinstall --no-deps tinygrad-edu"
+        return Finding(name, False, f"{', '.join(others)} also installs a package {name!r}, over ours: {fix}")
     if own := _hiding(name):
         return Finding(name, False, f"{own} hides this course's own package {name!r}: give it another name")
     return Finding(name, True, str(HOME / name))
@@ -159,10 +188,21 @@ def _lessons() -> Finding:
 
 def _torch() -> Finding:
     found = _package("torch")
-    found.needed = False
     if not found.good:
-        found.detail += "; without it the core and its pictures work, but not the comparison"
+        found.detail += "; without it the core and its pictures work, but not the lessons, which compare with it"
+    elif not OLDEST_TORCH <= _as_numbers(found.detail) <= NEWEST_TORCH:
+        ends = (".".join(map(str, version)) for version in (OLDEST_TORCH, NEWEST_TORCH))
+        found.detail += f"; this course is tested with {' to '.join(ends)}: what follows says whether this one works"
     return found
+
+
+def _as_numbers(version: str) -> tuple[int, int]:
+    """
+    >>> _as_numbers("2.14.1+cu130")
+    (2, 14)
+    """
+    found = re.match(r"(\d+)\.(\d+)", version)
+    return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 def browser_for_tests() -> Path | None:
