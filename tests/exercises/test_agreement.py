@@ -7,6 +7,7 @@ import sys
 
 import nbformat
 import pytest
+from IPython.core.compilerop import CachingCompiler
 from support.grading import CENTRAL, MUL, RELU, STUB, cell
 
 from tinygrad_edu.exercises import all_exercises, check
@@ -90,6 +91,15 @@ HAND_INS = {
         ],
         4,
     ),
+    "annotations that mean nothing": (
+        [
+            cell(FIRST),
+            cell("from __future__ import annotations\nimport numpy.typing as npt"),
+            cell("def mul_backward(grad_output: Scalar, a: npt.ArrayLike, b: Number) -> tuple[Missing, ...]:\n    return grad_output * b, grad_output * a", "mul_backward"),
+            ASKED,
+        ],
+        3,
+    ),
     "lesson 1 as a whole": (
         [
             cell(FIRST),
@@ -126,12 +136,13 @@ def run_from_top_to_bottom(cells):
         points[id] = check(id, answer).points
 
     names = {"display": lambda *values: None}
+    compiler = CachingCompiler()  # IPython's own, which remembers `from __future__` imports
     for one in cells:
         if one["source"].startswith("check("):
             names["check"] = checked
         source = "\n".join(line for line in one["source"].split("\n") if not line.startswith("%"))
         with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(NotImplementedError):
-            exec(compile(source, "<ipython>", "exec", dont_inherit=True), names)
+            exec(compiler(source, "<ipython>", "exec"), names)
     return points
 
 

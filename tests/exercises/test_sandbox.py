@@ -466,7 +466,7 @@ def test_functions_imports_and_constants_of_other_cells_may_be_used(sandbox):
 def test_a_cell_that_only_shares_a_name_with_the_answer_is_not_run_and_one_without_end_costs_only_its_own(sandbox):
     endless = "= [0 for _ in iter(int, 1)]"
     assert verdict(sandbox, RIGHT, [f"a {endless}", f"b {endless}"]).points == 3
-    kept = "def mul_backward(grad_output, a, b):\n    return grad_output * b, HELPER if grad_output == 1 else grad_output * a"
+    kept = "def mul_backward(grad_output, a, b):\n    return grad_output * b, HELPER if a == -1.5 else grad_output * a"
     found = verdict(sandbox, kept, [f"HELPER {endless}"])
     assert found.points == 2
     assert "NameError: name 'HELPER' is not defined" in found.marks[0].failure.message

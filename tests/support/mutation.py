@@ -255,6 +255,7 @@ def graded(id: str, source: str, seconds: float = SECONDS) -> Verdict:
         names.get(exercise.name),
         exercise.available,
         seconds,
+        parameters=exercise.parameters,
     )
     return judge(exercise, probed, seed=0)
 

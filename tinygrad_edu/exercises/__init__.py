@@ -39,7 +39,8 @@ def check(id: str, answer: object) -> Report:
         warnings.simplefilter("ignore")
         if "NBGRADER_EXECUTION" in os.environ:  # nbgrader treats output on stderr as a failure
             quiet.enter_context(contextlib.redirect_stderr(io.StringIO()))
-        probed = probe([c.probe for c in exercise.criteria], cases, answer, exercise.available, exercise.seconds)
+        probes = [c.probe for c in exercise.criteria]
+        probed = probe(probes, cases, answer, exercise.available, exercise.seconds, parameters=exercise.parameters)
         return Report(judge(exercise, probed, seed=0))  # in the block: it also runs wrong answers
 
 

@@ -32,6 +32,36 @@ from .plain import Data, encode
 
 RANDOM_CASES = 4
 
+
+def _zeros(array: np.ndarray) -> np.ndarray:
+    return array * 0.0
+
+
+def _strided(array: np.ndarray) -> np.ndarray:
+    return np.repeat(array, 2, axis=-1)[..., ::2] if array.ndim else array
+
+
+SPECIAL: tuple[Callable[[np.ndarray], np.ndarray], ...] = (
+    _zeros,
+    np.ones_like,
+    lambda array: np.full_like(array, 2.0),
+    lambda array: -array,
+    _strided,
+)
+"""What the numbers of a case are replaced by: a rule must hold for these, too, and many a wrong one does not."""
+
+
+def _with(change: Callable[[np.ndarray], np.ndarray], value: Any) -> Any:
+    """`value`, a number, an array, or lists and dicts of numbers, with its numbers changed."""
+    if isinstance(value, dict):
+        return {name: _with(change, item) for name, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return change(value)
+    if isinstance(value, list | tuple):
+        return type(value)(_with(change, item) for item in value)
+    return change(np.array(value)).item() + 0.0  # + 0.0: no -0.0, which reads badly
+
+
 Answer = TypeVar("Answer")
 
 
@@ -49,7 +79,8 @@ class Criterion:
     """A property of a right answer. It earns its points if every case shows it.
 
     If many observations are right (every topological order), `measure(observed, *case)` returns the part to compare.
-    It runs in the judge's process, never with the student's code.
+    It runs in the judge's process, never with the student's code. `anything` names parameters whose numbers may be any: the first
+    case is also tried with zeros, ones, equal and negative numbers in them, and with arrays that are not contiguous.
     """
 
     statement: str
@@ -58,13 +89,25 @@ class Criterion:
     cases: Sequence[tuple]
     random: Callable[[np.random.Generator], tuple] | None = None
     measure: Callable | None = None
+    anything: Sequence[str] = ()
 
     @functools.lru_cache(maxsize=256)  # noqa: B019 the criteria live as long as the program
     def inputs(self, seed: int) -> list[Data]:
-        """The chosen cases, then random ones: the same for the same seed."""
+        """The chosen cases, their first one with special numbers, then random ones: the same for the same seed."""
         rng = np.random.default_rng(seed)
         drawn = [self.random(rng) for _ in range(RANDOM_CASES)] if self.random else []
-        return [encode(tuple(case)) for case in [*self.cases, *drawn]]
+        special = self._special(self.cases[0]) if self.anything else []
+        inputs = [encode(tuple(case)) for case in [*self.cases, *special, *drawn]]
+        return [case for place, case in enumerate(inputs) if case not in inputs[:place]]
+
+    def _special(self, case: tuple) -> list[tuple]:
+        """`case` with special numbers for all that may be anything, and with 0 for one of them at a time."""
+        places = [self.parameters.index(name) for name in self.anything]
+        ways = [(change, places) for change in SPECIAL] + [(_zeros, [place]) for place in places if len(places) > 1]
+        return [
+            tuple(_with(change, value) if place in at else value for place, value in enumerate(case))
+            for change, at in ways
+        ]
 
     @functools.cached_property
     def parameters(self) -> list[str]:
@@ -92,6 +135,8 @@ class Exercise:
     criteria: list[Criterion] = field(default_factory=list)
     drawing: Callable | None = None
 
+    may_change: tuple[str, ...] = ()  # of the arguments: "w" or "w.grad"; nothing else may an answer change
+
     def __post_init__(self) -> None:
         self.name = self.name or self.id
 
@@ -99,6 +144,16 @@ class Exercise:
     def points(self) -> int:
         """The points that a right answer earns."""
         return sum(criterion.points for criterion in self.criteria)
+
+    @functools.cached_property
+    def parameters(self) -> dict[str, list[str]]:
+        """The names of the parameters, in order: those of the function under "", those of a class by method."""
+        reference = self.rights[0]
+        if inspect.isclass(reference):
+            found = {name: getattr(owner, name) for owner in reference.__mro__[::-1] for name in vars(owner)}
+            ours = {name: f for name, f in found.items() if inspect.isfunction(f) and ".answers." in f.__module__}
+            return {name: [*inspect.signature(f).parameters] for name, f in ours.items()}
+        return {"": [*inspect.signature(reference).parameters]} if callable(reference) else {}
 
     @property
     def available(self) -> tuple[str, ...]:
@@ -126,11 +181,12 @@ class Exercise:
         cases: Sequence[tuple] = (),
         random: Callable[[np.random.Generator], tuple] | None = None,
         measure: Callable | None = None,
+        anything: Sequence[str] = (),
     ) -> Callable[[Callable], Callable]:
-        """Add a property by decorating its probe, which is called as `probe(answer, *case)` on each case and some random ones."""
+        """Add a property by decorating its probe, which is called as `probe(answer, *case)` on each case, and on special and random ones."""
 
         def add(probe: Callable) -> Callable:
-            self.criteria.append(Criterion(statement, points, probe, cases, random, measure))
+            self.criteria.append(Criterion(statement, points, probe, cases, random, measure, anything))
             return probe
 
         return add

@@ -77,6 +77,7 @@ def line(answer, f, x, eps):
     "On a curve it is the slope of the chord from x - eps to x + eps",
     points=2,
     cases=[("x ** 2", 3.0, 0.5), ("x ** 3", 1.0, 0.5), ("abs(x)", 0.0, 0.25)],
+    anything=["x"],
     random=lambda rng: ("sin(x)", round(rng.uniform(-2, 2), 2), round(rng.uniform(0.2, 0.8), 2)),
 )
 def curve(answer, f, x, eps):
@@ -133,7 +134,9 @@ def multiplies_by_both(grad_output, a, b):
 
 
 @mul_backward.criterion(
-    "With grad_output = 1 the gradients are the local derivatives", cases=[(1.0, 2.0, 3.0), (1.0, -1.5, 4.0)]
+    "With grad_output = 1 the gradients are the local derivatives",
+    cases=[(1.0, 2.0, 3.0), (1.0, -1.5, 4.0)],
+    anything=["a", "b"],
 )
 def local(answer, grad_output, a, b):
     return answer(grad_output, a, b)
@@ -142,7 +145,8 @@ def local(answer, grad_output, a, b):
 @mul_backward.criterion(
     "The incoming gradient multiplies both",
     points=2,
-    cases=[(2.0, 3.0, 5.0), (0.0, 3.0, 5.0), (-1.0, 0.0, 4.0)],
+    cases=[(2.0, 3.0, 5.0)],
+    anything=["grad_output", "a", "b"],
     random=lambda rng: tuple(rng.uniform(-3, 3, size=3).round(2).tolist()),
 )
 def chained(answer, grad_output, a, b):
@@ -203,7 +207,8 @@ def inverted(grad_output, x):
 @relu_backward.criterion(
     "Where x > 0 the gradient passes, and where x < 0 it stops",
     points=2,
-    cases=[(2.0, 3.0), (2.0, -1.0), (-2.0, 3.0), (-2.0, -1.0), (3.0, 0.25), (3.0, -0.25)],
+    cases=[(2.0, 3.0), (2.0, -1.0), (-2.0, 3.0), (-2.0, -1.0), (3.0, 0.25), (3.0, -0.25), (2.0, 1.0)],
+    anything=["grad_output"],
     random=lambda rng: (round(rng.uniform(0.5, 3), 2) * int(rng.choice([-1, 1])), round(rng.uniform(-3, 3), 2)),
 )
 def sides(answer, grad_output, x):

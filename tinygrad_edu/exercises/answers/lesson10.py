@@ -70,11 +70,13 @@ def root_of_inputs(noise):
         (np.array([[1.0, -1.0, 2.0, 0.0, 1.0, 1.0, -2.0, 3.0]]),),
         (np.arange(1.0, 25.0).reshape(3, 8),),
         (np.arange(1.0, 13.0).reshape(6, 2) - 6,),
+        (np.array([[3.0]]),),
     ],
+    anything=["noise"],
     random=lambda rng: (rng.normal(size=rng.integers(2, 7, size=2)).round(2),),
 )
 def scaled(answer, noise):
-    return answer(noise.copy())
+    return answer(noise)
 
 
 @he_weight.criterion(
@@ -190,7 +192,9 @@ def swapped(grad_output, x, w):
 
 
 @residual_backward.criterion(
-    "With grad_output = 1 the gradients are the local derivatives", cases=[(1.0, 0.5, 2.0), (1.0, -1.5, 0.25)]
+    "With grad_output = 1 the gradients are the local derivatives",
+    cases=[(1.0, 0.5, 2.0), (1.0, -1.5, 0.25)],
+    anything=["x", "w"],
 )
 def local(answer, grad_output, x, w):
     return answer(grad_output, x, w)
@@ -200,6 +204,7 @@ def local(answer, grad_output, x, w):
     "The gradient that arrives is multiplied by the sum of both paths",
     points=2,
     cases=[(2.0, 0.5, 1.5), (-3.0, 1.0, -0.5), (0.5, -0.25, 3.0)],
+    anything=["grad_output", "x", "w"],
     random=lambda rng: tuple(rng.uniform(-2, 2, size=3).round(2).tolist()),
 )
 def chained(answer, grad_output, x, w):

@@ -82,14 +82,18 @@ class ReturnsANumber(Start):
 
 
 @record_parents.criterion(
-    "The product has the value and both factors as parents", points=2, cases=[("ab",), ("ba",), ("aa",)]
+    "The product has the value and both factors as parents",
+    points=2,
+    cases=[("ab", 2.0, 3.0), ("ba", 2.0, 3.0), ("aa", 2.0, 3.0)],
+    anything=["a", "b"],
 )
-def parents(answer, factors):
-    made = {"a": answer(2.0), "b": answer(3.0, True)}
+def parents(answer, factors, a, b):
+    made = {"a": answer(a), "b": answer(b, True)}
     product = made[factors[0]] * made[factors[1]]
     names = [
         next(
-            (name for name, value in made.items() if value is parent), "a number" if parent in (2.0, 3.0) else "another"
+            (name for name, value in made.items() if value is parent),
+            "a number" if isinstance(parent, (int, float)) else "another",
         )
         for parent in product.parents
     ]
@@ -228,7 +232,8 @@ def loss_value(answer, T, w, b, x, y):
 @line_loss.criterion(
     "backward() reaches w and b",
     points=2,
-    cases=[(2.0, 0.5, [1.0, 2.0], [1.0, 3.0])],
+    cases=[(2.0, 0.5, [1.0, 2.0], [1.0, 3.0]), (2.0, 0.5, [3.0], [1.0])],
+    anything=["w", "b", "x", "y"],
     random=lambda rng: (*rng.normal(size=2).round(1).tolist(), rng.normal(size=3).round(1).tolist(), [1.0, 0.5, 2.0]),
 )
 def reached(answer, T, w, b, x, y):
@@ -293,7 +298,8 @@ def plus_the_score(T, scores, target):
 @class_loss.criterion(
     "The gradient says which score to raise",
     points=2,
-    cases=[([1.0, 0.0], 0), ([0.0, 2.0, 1.0], 0)],
+    cases=[([1.0, 0.0], 0), ([0.0, 2.0, 1.0], 0), ([3.0], 0)],
+    anything=["scores"],
     random=lambda rng: (rng.normal(size=3).round(1).tolist(), int(rng.integers(3))),
 )
 def moves_scores(answer, T, scores, target):
@@ -306,7 +312,8 @@ def moves_scores(answer, T, scores, target):
     return float(loss.detach()), scores.grad
 
 
-replay = Exercise("replay", "replay(tape, ops, values)", lesson=2)
+# What becomes of the tape and the values is a criterion of its own.
+replay = Exercise("replay", "replay(tape, ops, values)", lesson=2, may_change=("tape", "values"))
 
 LINE = [("p", "mul", ("w", "x")), ("q", "add", ("p", "b"))]
 DIFFERENCE = [("d", "sub", ("y", "x"))]
@@ -377,6 +384,7 @@ def hands_names_over(tape, ops, values):
         (LINE, {"w": -1.0, "x": 0.5, "b": 4.0}),
         (SQUARED, {"x": 2.0, "y": 5.0}),
     ],
+    anything=["values"],
 )
 def replayed(answer, tape, values):
     ops = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "neg": lambda a: -a}

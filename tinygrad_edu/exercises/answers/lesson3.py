@@ -5,6 +5,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from ..exercise import Exercise
 
+ALONE: dict[str, list[str]] = {"L": []}
 CHAIN = {"L": ["b"], "b": ["a"], "a": []}
 TREE = {"L": ["a", "b"], "a": ["x"], "b": ["y"], "x": [], "y": []}
 DIAMOND = {"L": ["a", "b"], "a": ["x"], "b": ["x"], "x": []}
@@ -159,7 +160,7 @@ def order_faults(order, root, inputs):
 
 @topological_order.criterion(
     "Every node that the root needs is there, once",
-    cases=[*(("L", g) for g in (CHAIN, DIAMOND, TREE, LATE)), ("loss", NAMED)],
+    cases=[*(("L", g) for g in (ALONE, CHAIN, DIAMOND, TREE, LATE)), ("loss", NAMED)],
     measure=lambda order, root, inputs: order_faults(order, root, inputs)[:2],
 )
 def complete(answer, root, inputs):
@@ -170,7 +171,7 @@ def complete(answer, root, inputs):
     "A node comes after everything that uses it",
     points=2,
     cases=[
-        *(("L", g) for g in (CHAIN, DIAMOND, LATE, {**LATE, "L": ["b", "a"]}, SHUFFLED, SQUARE, TWICE)),
+        *(("L", g) for g in (ALONE, CHAIN, DIAMOND, LATE, {**LATE, "L": ["b", "a"]}, SHUFFLED, SQUARE, TWICE)),
         ("loss", NAMED),
     ],
     measure=order_faults,
@@ -359,7 +360,9 @@ def leaves_alone(order, inputs, local):
 
 
 @backward_pass.criterion(
-    "Along a chain the local derivatives multiply", cases=[(["L", "b", "a"], CHAIN, {"L": [2.0], "b": [5.0], "a": []})]
+    "Along a chain the local derivatives multiply",
+    cases=[(["L", "b", "a"], CHAIN, {"L": [2.0], "b": [5.0], "a": []}), (["L"], ALONE, {"L": []})],
+    anything=["local"],
 )
 def along_a_chain(answer, order, inputs, local):
     return answer(order, inputs, local)
@@ -372,6 +375,7 @@ def along_a_chain(answer, order, inputs, local):
         (["L", "a", "b", "x"], DIAMOND, {"L": [2.0, 3.0], "a": [5.0], "b": [7.0], "x": []}),
         (["L", "b", "a", "x"], LATE, {"L": [2.0, 3.0], "b": [5.0], "a": [7.0], "x": []}),
     ],
+    anything=["local"],
 )
 def several_paths(answer, order, inputs, local):
     return answer(order, inputs, local)
@@ -387,7 +391,7 @@ def square(answer, order, inputs, local):
 
 BOTH = ("tinygrad_edu", "torch")
 
-every_gradient = Exercise("every_gradient", "every_gradient(T, w, x)", lesson=3, engines=BOTH)
+every_gradient = Exercise("every_gradient", "every_gradient(T, w, x)", lesson=3, engines=BOTH, may_change=("w.grad",))
 
 
 @every_gradient.right
@@ -443,7 +447,10 @@ def one_for_all(T, w, x):
 
 
 @every_gradient.criterion(
-    "w, p, d and L have the slope of L seen from there", points=3, cases=[(2.0, 3.0), (0.5, -4.0), (-1.0, 1.0)]
+    "w, p, d and L have the slope of L seen from there",
+    points=3,
+    cases=[(2.0, 3.0), (0.5, -4.0), (-1.0, 1.0)],
+    anything=["w", "x"],
 )
 def every_slope(answer, T, w, x):
     found = answer(T, T.tensor(w, requires_grad=True), T.tensor(x))
@@ -451,7 +458,7 @@ def every_slope(answer, T, w, x):
     return {name: float(grad) if hasattr(grad, "detach") else grad for name, grad in detached.items()}
 
 
-halve_gradient = Exercise("halve_gradient", "halve_gradient(T, y, seen)", lesson=3, engines=BOTH)
+halve_gradient = Exercise("halve_gradient", "halve_gradient(T, y, seen)", lesson=3, engines=BOTH, may_change=("seen",))
 
 
 @halve_gradient.right
@@ -514,7 +521,10 @@ def doubles(T, y, seen):
 
 
 @halve_gradient.criterion(
-    "`seen` holds what arrived, and half of it goes on", points=2, cases=[([3.0], [2.0]), ([1.0, -2.0], [0.5, 4.0])]
+    "`seen` holds what arrived, and half of it goes on",
+    points=2,
+    cases=[([3.0], [2.0]), ([1.0, -2.0], [0.5, 4.0])],
+    anything=["x", "grad_output"],
 )
 def on_its_way(answer, T, x, grad_output):
     x, other, grad_output = T.tensor(x, requires_grad=True), T.tensor(x, requires_grad=True), T.tensor(grad_output)

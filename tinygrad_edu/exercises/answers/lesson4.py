@@ -82,7 +82,11 @@ def axis_dropped(grad, shape):
     return grad.sum(axis=tuple(i for i, n in enumerate(shape) if n == 1))
 
 
-@unbroadcast.criterion("Nothing was repeated: nothing is summed", cases=[(counting(2), (2,)), (counting(2, 3), (2, 3))])
+@unbroadcast.criterion(
+    "Nothing was repeated: nothing is summed",
+    cases=[(counting(2), (2,)), (counting(2, 3), (2, 3)), (counting(0), (0,))],
+    anything=["grad"],
+)
 def nothing_repeated(answer, grad, shape):
     return answer(grad, shape)
 
@@ -95,7 +99,9 @@ def nothing_repeated(answer, grad, shape):
         (counting(2, 2, 2), (2, 2)),
         (counting(2, 3, 2), (2,)),
         (counting(2, 3), ()),
+        (counting(0, 2), (2,)),
     ],
+    anything=["grad"],
     random=lambda rng: (*arrays((3, 3))(rng), (3,)),
 )
 def axes_in_front(answer, grad, shape):
@@ -112,7 +118,9 @@ def axes_in_front(answer, grad, shape):
         (counting(2, 3), (1, 1)),
         (counting(2, 2, 3), (1,)),
         (counting(2, 2, 2, 3), (1, 3)),
+        (counting(3, 1), (1, 1)),
     ],
+    anything=["grad"],
     random=lambda rng: (*arrays((2, 3, 2))(rng), (2, 1, 2)),
 )
 def stretched_axes(answer, grad, shape):
@@ -171,7 +179,8 @@ def number_of_axes(grad_output, shape):
 @mean_backward.criterion(
     "Every element receives its share of grad_output",
     points=2,
-    cases=[(1.0, (2,)), (6.0, (3,)), (1.0, (2, 3)), (6.0, (2, 2)), (-3.0, (1, 3, 2))],
+    cases=[(1.0, (2,)), (6.0, (3,)), (1.0, (2, 3)), (6.0, (2, 2)), (-3.0, (1, 3, 2)), (2.0, (1,))],
+    anything=["grad_output"],
 )
 def shares(answer, grad_output, shape):
     return answer(grad_output, shape)
@@ -225,7 +234,10 @@ def exchanged(grad_output, a, b):
 
 
 @matmul_backward.criterion(
-    "Square matrices", cases=[(np.eye(2), counting(2, 2), counting(2, 2) + 4.0)], random=arrays((2, 2), (2, 2), (2, 2))
+    "Square matrices",
+    cases=[(np.eye(2), counting(2, 2), counting(2, 2) + 4.0)],
+    random=arrays((2, 2), (2, 2), (2, 2)),
+    anything=["grad_output", "a", "b"],
 )
 def square(answer, grad_output, a, b):
     return answer(grad_output, a, b)
@@ -236,6 +248,7 @@ def square(answer, grad_output, a, b):
     points=2,
     cases=[(counting(1, 1), counting(1, 2), counting(2, 1))],
     random=arrays((2, 4), (2, 3), (3, 4)),
+    anything=["grad_output", "a", "b"],
 )
 def rectangular(answer, grad_output, a, b):
     return answer(grad_output, a, b)
@@ -308,12 +321,16 @@ def seed_is_the_value(output, gradient=None):
     return as_pytorch(output, gradient) * output if gradient is None else as_pytorch(output, gradient)
 
 
-@first_gradient.criterion("A scalar starts with 1", cases=[(np.array(5.0),), (np.array([7.0]),)])
+@first_gradient.criterion(
+    "A scalar starts with 1", cases=[(np.array(5.0),), (np.array([7.0]),), (np.array([[0.0]]),)], anything=["output"]
+)
 def scalar(answer, output):
     return answer(output)
 
 
-@first_gradient.criterion("More than one element needs a gradient", points=2, cases=[(counting(2),), (counting(2, 2),)])
+@first_gradient.criterion(
+    "More than one element needs a gradient", points=2, cases=[(counting(2),), (counting(2, 2),)], anything=["output"]
+)
 def vector(answer, output):
     return answer(output)
 
@@ -322,6 +339,8 @@ def vector(answer, output):
     "The gradient that the user gives must fit",
     cases=[
         (counting(2), np.array([0.5, 0.0])),
+        (counting(2), np.array([0.0, 0.0])),
+        (counting(2), np.array([-1.0, 3.0])),
         (np.array(5.0), np.array(2.0)),
         (np.array([5.0]), np.array([2.0])),
         (counting(2), np.array([1.0])),

@@ -6,7 +6,9 @@ from ..exercise import Exercise
 
 BOTH = ("tinygrad_edu", "torch")
 
-train = Exercise("train", "train(T, w, batches, lr, epochs)", lesson=5, engines=BOTH, seconds=5.0)
+train = Exercise(
+    "train", "train(T, w, batches, lr, epochs)", lesson=5, engines=BOTH, seconds=5.0, may_change=("w", "w.grad")
+)
 
 
 @train.right
@@ -134,7 +136,8 @@ def rebinds(T, w, batches, lr, epochs):
 
 @train.criterion(
     "One batch, one step: w moves against the gradient",
-    cases=[(1.0, [([1.0], [3.0])], 0.25, 1), (0.0, [([2.0], [1.0])], 0.125, 1)],
+    cases=[(1.0, [([1.0], [3.0])], 0.25, 1), (0.0, [([2.0], [1.0])], 0.125, 1), (-1.0, [([0.0], [1.0])], 0.5, 1)],
+    anything=["w"],
 )
 def one_step(answer, T, w, batches, lr, epochs):
     batches = [(T.tensor(x), T.tensor(y)) for x, y in batches]
@@ -149,6 +152,8 @@ def one_step(answer, T, w, batches, lr, epochs):
         (0.0, [([1.0], [2.0]), ([2.0], [2.0])], 0.125, 1),
         (0.0, [([1.0, 2.0], [2.0, 4.0]), ([3.0, 1.0], [6.0, 2.0])], 0.0625, 3),
         (0.0, [([1.0], [2.0]), ([2.0], [2.0])], 0.0625, 2),
+        (2.0, [([0.0, -1.0], [1.0, 1.0]), ([1.0, 1.0], [-2.0, 0.0])], 0.25, 2),
+        (1.0, [([1.0], [3.0])], 0.25, 0),
     ],
 )
 def many_steps(answer, T, w, batches, lr, epochs):
@@ -156,7 +161,7 @@ def many_steps(answer, T, w, batches, lr, epochs):
     return answer(T, T.tensor(w, requires_grad=True), batches, lr, epochs).detach()
 
 
-sgd_step = Exercise("sgd_step", "sgd_step(T, w, lr)", lesson=5, engines=BOTH)
+sgd_step = Exercise("sgd_step", "sgd_step(T, w, lr)", lesson=5, engines=BOTH, may_change=("w", "w.grad"))
 
 
 @sgd_step.right
@@ -219,7 +224,9 @@ def outside_of_no_grad(T, w, lr):
     return w
 
 
-@sgd_step.criterion("w is moved to w - lr · w.grad", cases=[(2.0, 0.5, 0.5), (-1.0, 4.0, 0.25)])
+@sgd_step.criterion(
+    "w is moved to w - lr · w.grad", cases=[(2.0, 0.5, 0.5), (-1.0, 4.0, 0.25), (0.0, -1.0, 1.0), (1.0, 1.0, 0.25)]
+)
 def moved(answer, T, w, grad, lr):
     parameter = T.tensor(w, requires_grad=True)
     parameter.grad = T.tensor(grad)
@@ -231,7 +238,9 @@ def moved(answer, T, w, grad, lr):
 
 
 @sgd_step.criterion(
-    "It is the same tensor, moved, and still a leaf that requires grad", points=2, cases=[(2.0, 0.5, 0.5)]
+    "It is the same tensor, moved, and still a leaf that requires grad",
+    points=2,
+    cases=[(2.0, 0.5, 0.5), (0.0, -1.0, 1.0)],
 )
 def still_the_parameter(answer, T, w, grad, lr):
     parameter = T.tensor(w, requires_grad=True)
@@ -297,7 +306,9 @@ def the_last(T, losses):
     return last
 
 
-@log_loss.criterion("The result is the mean of the losses", cases=[([1.0, 3.0],), ([2.0, 0.5, 0.5],)])
+@log_loss.criterion(
+    "The result is the mean of the losses", cases=[([1.0, 3.0],), ([2.0, 0.5, 0.5],), ([5.0],)], anything=["values"]
+)
 def mean_value(answer, T, values):
     class Losses:  # computes each loss when it is asked for, and knows its length
         def __iter__(self):
@@ -363,7 +374,11 @@ def alive_graphs(answer, T, values):
 
 
 accumulate_gradients = Exercise(
-    "accumulate_gradients", "accumulate_gradients(T, w, micro_batches)", lesson=5, engines=BOTH
+    "accumulate_gradients",
+    "accumulate_gradients(T, w, micro_batches)",
+    lesson=5,
+    engines=BOTH,
+    may_change=("w.grad",),
 )
 
 
@@ -434,7 +449,12 @@ def sum_for_mean_of_a_batch(T, w, micro_batches):
 @accumulate_gradients.criterion(
     "w.grad is the gradient of the mean over the whole batch",
     points=2,
-    cases=[(1.0, [([1.0, 2.0], [3.0, 2.0]), ([2.0, 1.0], [0.0, 0.0])]), (0.5, [([1.0, 2.0], [1.0, 1.0])] * 4)],
+    cases=[
+        (1.0, [([1.0, 2.0], [3.0, 2.0]), ([2.0, 1.0], [0.0, 0.0])]),
+        (0.5, [([1.0, 2.0], [1.0, 1.0])] * 4),
+        (-1.0, [([2.0], [3.0])]),
+    ],
+    anything=["w"],
 )
 def whole_batch(answer, T, w, micro_batches):
     w, passes = T.tensor(w, requires_grad=True), []

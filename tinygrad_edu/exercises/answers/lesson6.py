@@ -4,7 +4,13 @@ from ..exercise import Exercise
 
 BOTH = ("tinygrad_edu", "torch")
 
-freeze_middle = Exercise("freeze_middle", "freeze_middle(T, w1, w2, w3, x)", lesson=6, engines=BOTH)
+freeze_middle = Exercise(
+    "freeze_middle",
+    "freeze_middle(T, w1, w2, w3, x)",
+    lesson=6,
+    engines=BOTH,
+    may_change=("w1.requires_grad", "w2.requires_grad", "w3.requires_grad"),
+)
 
 
 @freeze_middle.right
@@ -48,14 +54,19 @@ def freezes_the_first(T, w1, w2, w3, x):
     return w3 * T.tanh(w2 * T.tanh(w1.detach() * x))
 
 
-@freeze_middle.criterion("The output is the output of all three layers", cases=[(0.5, 2.0, -1.0, 1.0)])
+@freeze_middle.criterion(
+    "The output is the output of all three layers", cases=[(0.5, 2.0, -1.0, 1.0)], anything=["w1", "w2", "w3", "x"]
+)
 def layers_value(answer, T, w1, w2, w3, x):
     w1, w2, w3 = (T.tensor(w, requires_grad=True) for w in (w1, w2, w3))
     return answer(T, w1, w2, w3, T.tensor(x)).detach()
 
 
 @freeze_middle.criterion(
-    "w1 and w3 receive gradients, w2 does not", points=2, cases=[(0.5, 2.0, -1.0, 1.0), (-1.0, 0.5, 2.0, 0.5)]
+    "w1 and w3 receive gradients, w2 does not",
+    points=2,
+    cases=[(0.5, 2.0, -1.0, 1.0), (-1.0, 0.5, 2.0, 0.5)],
+    anything=["w1", "w2", "w3", "x"],
 )
 def layers_grads(answer, T, w1, w2, w3, x):
     w1, w2, w3 = (T.tensor(w, requires_grad=True) for w in (w1, w2, w3))
@@ -107,7 +118,9 @@ def requires_grad_false(T, y):
     return y
 
 
-@stop_gradient.criterion("No gradient flows through the result", points=2, cases=[(3.0, 2.0), (-1.0, 5.0)])
+@stop_gradient.criterion(
+    "No gradient flows through the result", points=2, cases=[(3.0, 2.0), (-1.0, 5.0)], anything=["w", "v"]
+)
 def stopped(answer, T, w, v):
     w, v = T.tensor([w], requires_grad=True), T.tensor([v], requires_grad=True)
     y = w * 2.0
@@ -172,6 +185,7 @@ def without_gamma(T, w, state, reward, next_state, gamma):
     "Loss and gradient are those of a fixed target",
     points=2,
     cases=[(2.0, 1.0, 1.0, 2.0, 0.5), (0.5, 3.0, -1.0, 1.0, 0.25)],
+    anything=["w", "state", "reward", "next_state", "gamma"],
     random=lambda rng: (*rng.uniform(-2, 2, size=4).round(1).tolist(), 0.5),
 )
 def fixed_target(answer, T, w, state, reward, next_state, gamma):
@@ -182,7 +196,7 @@ def fixed_target(answer, T, w, state, reward, next_state, gamma):
     return {"loss": loss.detach(), "w.grad": w.grad}
 
 
-truncated_rnn = Exercise("truncated_rnn", "truncated_rnn(T, w, inputs)", lesson=6, engines=BOTH)
+truncated_rnn = Exercise("truncated_rnn", "truncated_rnn(T, w, inputs)", lesson=6, engines=BOTH, may_change=("w.grad",))
 
 
 @truncated_rnn.right
@@ -238,7 +252,9 @@ def state_under_no_grad(T, w, inputs):
     return h
 
 
-@truncated_rnn.criterion("The last state is right", cases=[(0.5, [1.0]), (2.0, [0.5]), (0.5, [1.0, 0.5, -0.25])])
+@truncated_rnn.criterion(
+    "The last state is right", cases=[(0.5, [1.0]), (2.0, [0.5]), (0.5, [1.0, 0.5, -0.25])], anything=["w", "inputs"]
+)
 def last_state(answer, T, w, inputs):
     last = answer(T, T.tensor(w, requires_grad=True), [T.tensor(x) for x in inputs])
     return last if last is None else float(last.detach())
@@ -248,6 +264,7 @@ def last_state(answer, T, w, inputs):
     "w.grad sums the gradients of single steps",
     points=2,
     cases=[(0.5, [1.0, 0.5]), (0.5, [1.0, 0.5, -0.25]), (2.0, [0.5, 0.5])],
+    anything=["w", "inputs"],
 )
 def one_step_gradients(answer, T, w, inputs):
     w = T.tensor(w, requires_grad=True)
@@ -296,13 +313,16 @@ def exchanged(T, x):
     return T.round(x) + (x - T.round(x)).detach()
 
 
-@straight_through.criterion("The value is rounded", cases=[([0.3, 1.75],), ([-1.25, 2.0],)])
+@straight_through.criterion("The value is rounded", cases=[([0.3, 1.75],), ([-1.25, 2.0],), ([0.75],)], anything=["x"])
 def rounded(answer, T, x):
     return answer(T, T.tensor(x, requires_grad=True)).detach()
 
 
 @straight_through.criterion(
-    "The gradient passes straight through", points=2, cases=[([0.3], [1.0]), ([0.3, 1.75], [2.0, -1.0])]
+    "The gradient passes straight through",
+    points=2,
+    cases=[([0.3], [1.0]), ([0.3, 1.75], [2.0, -1.0])],
+    anything=["x", "weights"],
 )
 def through(answer, T, x, weights):
     x = T.tensor(x, requires_grad=True)
@@ -368,7 +388,7 @@ def turns_requires_grad_on(T, model, x):
         return model(x).item()
 
 
-@without_volatile.criterion("The number that the model gives", cases=[(2.0, 3.0), (-1.0, 0.5)])
+@without_volatile.criterion("The number that the model gives", cases=[(2.0, 3.0), (-1.0, 0.5)], anything=["w", "x"])
 def number(answer, T, w, x):
     w = T.tensor(w, requires_grad=True)
     said = answer(T, lambda x: w * x + 1.0, T.tensor(x))
@@ -376,9 +396,11 @@ def number(answer, T, w, x):
 
 
 @without_volatile.criterion(
-    "Nothing is recorded while the model runs, and recording works again afterwards", points=2, cases=[(2.0, 3.0)]
+    "Nothing is recorded while the model runs, and recording works again afterwards",
+    points=2,
+    cases=[(2.0, 3.0, False), (2.0, 3.0, True)],
 )
-def recorded(answer, T, w, x):
+def recorded(answer, T, w, x, x_requires_grad):
     recording = []
 
     def model(x):
@@ -386,7 +408,7 @@ def recorded(answer, T, w, x):
         recording.append(y.requires_grad)
         return y + 1.0
 
-    w, x = T.tensor(w, requires_grad=True), T.tensor(x)
+    w, x = T.tensor(w, requires_grad=True), T.tensor(x, requires_grad=x_requires_grad)
     try:
         answer(T, model, x)
         told = {

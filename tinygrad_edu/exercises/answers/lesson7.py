@@ -180,7 +180,7 @@ def unchanged(answer, T, changes_before):
         x.add_(1.0)
     saved = answer(x)
     back = saved.unpack()
-    return {"the values": back, "the same tensor": back is x}
+    return {"the values": back, "the same tensor": back is x, "again": saved.unpack() is x}
 
 
 @version_check.criterion(
@@ -191,10 +191,16 @@ def changed(answer, T, added_after):
     saved = answer(x)
     for number in added_after:
         x.add_(number)
-    return saved.unpack()
+    try:
+        return saved.unpack()
+    except RuntimeError:
+        return {"the second time": saved.unpack()}  # which must raise as well
 
 
-write_backward = Exercise("write_backward", "write_backward(grad_output, start, stop)", lesson=7)
+# What becomes of grad_output is a criterion of its own.
+write_backward = Exercise(
+    "write_backward", "write_backward(grad_output, start, stop)", lesson=7, may_change=("grad_output",)
+)
 
 
 @write_backward.right
@@ -255,14 +261,25 @@ def writes_into_grad_output(grad_output, start, stop):
 @write_backward.criterion(
     "base[start:stop] = value sends the gradient of each place to the value that made it",
     points=2,
-    cases=[(np.array([1.0, 2.0]), 0, 1), (np.array([1.0, 2.0, 3.0]), 1, 3), (np.array([4.0, 5.0]), 0, 2)],
+    cases=[
+        (np.array([1.0, 2.0, 3.0]), 1, 3),
+        (np.array([1.0, 2.0]), 0, 1),
+        (np.array([4.0, 5.0]), 0, 2),
+        (np.array([4.0, 5.0]), 1, 1),
+        (np.array([4.0]), 0, 1),
+    ],
+    anything=["grad_output"],
     random=lambda rng: (rng.normal(size=5).round(1), 1, int(rng.integers(2, 5))),
 )
 def rerouted(answer, grad_output, start, stop):
     return answer(grad_output, start, stop)
 
 
-@write_backward.criterion("grad_output is unchanged", cases=[(np.array([1.0, 2.0]), 0, 1)])
+@write_backward.criterion(
+    "grad_output is unchanged",
+    cases=[(np.array([1.0, 2.0]), 0, 1), (np.array([1.0, 2.0, 3.0]), 1, 3)],
+    anything=["grad_output"],
+)
 def untouched(answer, grad_output, start, stop):
     something = answer(grad_output, start, stop)
     return None if something is None else grad_output

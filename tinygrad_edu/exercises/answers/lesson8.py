@@ -116,12 +116,16 @@ class KeepsTheInputOnCtx(Function):
         return grad_output * T.exp(ctx.x)
 
 
-@exp.criterion("forward is exp", cases=[([0.0],), ([1.0, -1.0],)])
+@exp.criterion("forward is exp", cases=[([0.0],), ([1.0, -1.0],)], anything=["x"])
 def exp_value(answer, T, x):
     return answer.apply(T.tensor(x, requires_grad=True)).detach()
 
 
-@exp.criterion("backward multiplies by exp(x)", cases=[([0.0], [1.0]), ([1.0], [2.0]), ([1.0, -1.0], [0.5, 3.0])])
+@exp.criterion(
+    "backward multiplies by exp(x)",
+    cases=[([1.0, -1.0], [0.5, 3.0]), ([0.0], [1.0]), ([1.0], [2.0])],
+    anything=["x", "grad_output"],
+)
 def exp_gradient(answer, T, x, grad_output):
     return run_function(T, answer, [x], grad_output)[1]
 
@@ -247,7 +251,9 @@ class AsksTheWrongArgument(ScaledAddForward):
         return grad_output if needed else None, ctx.k * grad_output if needed else None, None
 
 
-@scaled_add.criterion("forward is a + k · b", cases=[([1.0], [2.0], 3.0), ([1.0, 0.0], [2.0, -1.0], 0.5)])
+@scaled_add.criterion(
+    "forward is a + k · b", cases=[([1.0], [2.0], 3.0), ([1.0, 0.0], [2.0, -1.0], 0.5)], anything=["a", "b", "k"]
+)
 def scaled_add_value(answer, T, a, b, k):
     return answer.apply(T.tensor(a, requires_grad=True), T.tensor(b, requires_grad=True), k).detach()
 
@@ -256,6 +262,7 @@ def scaled_add_value(answer, T, a, b, k):
     "a and b receive their gradients",
     points=2,
     cases=[([1.0], [2.0], 3.0, [1.0]), ([1.0, 0.0], [2.0, -1.0], 0.5, [2.0, 1.0])],
+    anything=["a", "b", "k", "grad_output"],
 )
 def scaled_add_gradients(answer, T, a, b, k, grad_output):
     both = run_function(T, answer, [a, b], grad_output, k)[1:]
@@ -357,7 +364,9 @@ class ForgetsThatItFreed(NodeWithNone):
 
 
 @freeing.criterion(
-    "A first pass applies the rule", cases=[("times", [3.0], 2.0), ("plus", [], 2.0), ("divided by", [4.0, 1.0], 2.0)]
+    "A first pass applies the rule",
+    cases=[("times", [3.0], 2.0), ("plus", [], 2.0), ("divided by", [4.0, 1.0], 2.0)],
+    anything=["saved", "grad"],
 )
 def first_pass(answer, rule, saved, grad):
     rules = {
@@ -371,7 +380,9 @@ def first_pass(answer, rule, saved, grad):
 @freeing.criterion(
     "A second pass raises if something was freed, and only then",
     points=2,
-    cases=[(*case, kept) for case in (("times", [3.0]), ("plus", [])) for kept in (False, True, None)],
+    cases=[
+        (*case, kept) for case in (("times", [3.0]), ("times", [0.0]), ("plus", [])) for kept in (False, True, None)
+    ],
 )
 def second_pass(answer, rule, saved, retain_graph):
     rules = {"times": lambda grad, a: grad * a, "plus": lambda grad: grad}
@@ -496,7 +507,11 @@ class KeepsTensorsOnCtx(Function):
         return grad_output @ ctx.weight, grad_output.t() @ ctx.x, grad_output.sum(0)
 
 
-@linear.criterion("forward is x @ weightᵀ + bias", cases=[([[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]], [0.5, -1.0])])
+@linear.criterion(
+    "forward is x @ weightᵀ + bias",
+    cases=[([[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]], [0.5, -1.0])],
+    anything=["x", "weight", "bias"],
+)
 def linear_value(answer, T, x, weight, bias):
     return answer.apply(*(T.tensor(v, requires_grad=True) for v in (x, weight, bias))).detach()
 
@@ -514,6 +529,7 @@ def linear_value(answer, T, x, weight, bias):
             [[1.0, 3.0], [2.0, 1.0], [4.0, 0.5]],
         ),
     ],
+    anything=["x", "weight", "bias", "grad_output"],
 )
 def linear_gradients(answer, T, x, weight, bias, grad_output):
     return run_function(T, answer, [x, weight, bias], grad_output)[1:], changed_in_place(T, answer, [x, weight, bias])
@@ -612,23 +628,37 @@ def not_registered(T, name):
     return lambda x: x * x * x
 
 
-@register_cube.criterion("The op is x³, and it is one separate node", cases=[([2.0],), ([1.0, -3.0],)])
-def one_node(answer, T, x):
-    op = answer(T, "exercise::cube")
+@register_cube.criterion(
+    "The op is x³, and it is one separate node",
+    cases=[([2.0], "exercise::cube"), ([1.0, -3.0], "course::third_power")],
+    anything=["x"],
+)
+def one_node(answer, T, x, name):
+    op = answer(T, name)
     if op is None:
         return None
-    y = op(T.tensor(x, requires_grad=True))
+    x = T.tensor(x, requires_grad=True)
+    y = op(x)
     names = [] if y.grad_fn is None else [type(y.grad_fn).__name__, y.grad_fn.name()]
-    return {"value": y.detach(), "a node of its own": not any("Mul" in name or "Pow" in name for name in names)}
+    namespace, own = name.split("::")
+    found = getattr(getattr(T.ops, namespace, None), own, None)
+    return {
+        "value": y.detach(),
+        "a node of its own": not any("Mul" in name or "Pow" in name for name in names),
+        "T.ops has it": found is not None and found(x).detach(),
+    }
 
 
 @register_cube.criterion(
-    "Its rule is 3x² · grad_output", points=2, cases=[([2.0], [1.0]), ([2.0], [0.5]), ([1.0, -3.0], [2.0, -1.0])]
+    "Its rule is 3x² · grad_output",
+    points=2,
+    cases=[([2.0], [1.0]), ([2.0], [0.5]), ([1.0, -3.0], [2.0, -1.0])],
+    anything=["x", "grad_output"],
 )
 def own_rule(answer, T, x, grad_output):
     op = answer(T, "exercise::cube")
     if op is None:
         return None
-    x = T.tensor(x, requires_grad=True)
-    op(x).backward(T.tensor(grad_output))
-    return x.grad
+    x, grad_output = T.tensor(x, requires_grad=True), T.tensor(grad_output)
+    op(x).backward(grad_output)
+    return {"x.grad": x.grad, "x": x.detach(), "grad_output": grad_output}

@@ -101,7 +101,9 @@ class WritesIntoGradOutput(ZeroFirstForward):
         ([[1.0, 2.0, 3.0]], 1),
         ([[1.0, 2.0]], 0),
         ([[1.0, 2.0]], 2),
+        ([[1.0], [0.0]], 0),
     ],
+    anything=["x"],
 )
 def zero_first_value(answer, T, x, n):
     x = T.tensor(x, requires_grad=True) * 1.0
@@ -116,6 +118,7 @@ def zero_first_value(answer, T, x, n):
         ([[1.0, 2.0]], 0, [[3.0, 4.0]]),
         ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 2, [[1.0, 1.0, 2.0], [3.0, 4.0, 5.0]]),
     ],
+    anything=["x", "grad_output"],
 )
 def zero_first_gradient(answer, T, x, n, grad_output):
     x, grad_output = T.tensor(x, requires_grad=True), T.tensor(grad_output)
@@ -235,7 +238,9 @@ class IgnoresGradOutput(AbsDotForward):
         return sign * v, sign * u
 
 
-@abs_dot.criterion("forward is |u · v|", cases=[([1.0, 2.0], [3.0, 1.0]), ([1.0, 2.0], [1.0, -3.0])])
+@abs_dot.criterion(
+    "forward is |u · v|", cases=[([1.0, 2.0], [3.0, 1.0]), ([1.0, 2.0], [1.0, -3.0])], anything=["u", "v"]
+)
 def abs_dot_value(answer, T, u, v):
     return answer.apply(T.tensor(u, requires_grad=True), T.tensor(v, requires_grad=True)).detach()
 
@@ -249,6 +254,7 @@ def abs_dot_value(answer, T, u, v):
         ([-3.0, 1.0], [2.0, 1.0], 1.0),
         ([1.0, 2.0], [2.0, -1.0], 1.0),
     ],
+    anything=["u", "v", "grad_output"],
     random=lambda rng: (*rng.integers(-4, 5, size=(2, 3)).astype(float).tolist(), -1.5),
 )
 def abs_dot_gradients(answer, T, u, v, grad_output):
@@ -294,7 +300,7 @@ def applied_once(F, x):
     return F.apply(x)
 
 
-@apply_twice.criterion("F's own backward runs twice", points=2, cases=[(1.0,), (-2.0,)])
+@apply_twice.criterion("F's own backward runs twice", points=2, cases=[(1.0,), (-2.0,)], anything=["x"])
 def twice(answer, T, x):
     class Double(T.autograd.Function):  # backward returns 10 where autograd would find 2: that shows which ran
         @staticmethod

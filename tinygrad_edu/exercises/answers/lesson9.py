@@ -10,7 +10,10 @@ from ..running.helpers import function_of_x
 BOTH = ("tinygrad_edu", "torch")
 Function = T.autograd.Function
 
-numerical_gradient = Exercise("numerical_gradient", "numerical_gradient(f, x, eps=1e-6)", lesson=9, rtol=1e-3)
+# What becomes of x is a criterion of its own.
+numerical_gradient = Exercise(
+    "numerical_gradient", "numerical_gradient(f, x, eps=1e-6)", lesson=9, rtol=1e-3, may_change=("x",)
+)
 
 
 @numerical_gradient.right
@@ -43,12 +46,11 @@ def with_unit_vectors(f, x, eps=1e-6):
     "float64."
 )
 def in_float32(f, x, eps=1e-6):
-    x = x.astype(np.float32)
-    grad = np.zeros(x.shape, dtype=np.float32)
+    grad = np.zeros_like(x)
     for i in np.ndindex(x.shape):
-        step = np.zeros(x.shape, dtype=np.float32)
+        step = np.zeros_like(x)
         step[i] = eps
-        grad[i] = (f(x + step) - f(x - step)) / np.float32(2 * eps)
+        grad[i] = (f(x + step) - f(x - step)) / (2 * eps)
     return grad
 
 
@@ -109,6 +111,7 @@ def one_axis(f, x, eps=1e-6):
     "Every entry has its slope",
     points=2,
     cases=[
+        ("(x ** 2).sum()", np.array([1.0, 3.0]), 1e-6),
         ("(x ** 2).sum()", np.array([1.0]), 1e-6),
         ("(x ** 3).sum()", np.array([1.0, -2.0]), 1e-6),
         ("(x ** 3).sum()", np.array([1.0, -2.0]), 0.5),
@@ -118,9 +121,10 @@ def one_axis(f, x, eps=1e-6):
         ("(x ** 3).sum()", np.array([2.0]), None),
         ("(x ** 2).sum()", np.array([[1.0, 2.0], [3.0, 4.0]]), 1e-6),
     ],
+    anything=["x"],
 )
 def slopes(answer, f, x, eps):
-    return answer(function_of_x(f), x.copy()) if eps is None else answer(function_of_x(f), x.copy(), eps)
+    return answer(function_of_x(f), x) if eps is None else answer(function_of_x(f), x, eps)
 
 
 @numerical_gradient.criterion(
@@ -240,7 +244,9 @@ class IgnoresGradOutput(Cube):
 
 
 @cube.criterion(
-    "The value is x³ and the gradient 3x² · grad_output", cases=[(1.0, 1.0), (2.0, 0.5), (-1.0, 2.0), (-3.0, 1.0)]
+    "The value is x³ and the gradient 3x² · grad_output",
+    cases=[(1.0, 1.0), (2.0, 0.5), (2.0, 2.0), (-1.0, 2.0), (-3.0, 1.0)],
+    anything=["grad_output"],  # not x: a rule by y / x is right but for x = 0
 )
 def first_order(answer, T, x, grad_output):
     x = T.tensor(x, requires_grad=True)
@@ -249,7 +255,9 @@ def first_order(answer, T, x, grad_output):
 
 
 @cube.criterion(
-    "The gradient of the gradient is 6x, and it is linear in grad_output", points=2, cases=[(1.0,), (2.0,), (-0.5,)]
+    "The gradient of the gradient is 6x, and it is linear in grad_output",
+    points=2,
+    cases=[(1.0,), (2.0,), (-0.5,)],
 )
 def second_order(answer, T, x):
     x, weight = T.tensor(x, requires_grad=True), T.tensor(1.0, requires_grad=True)
@@ -259,7 +267,7 @@ def second_order(answer, T, x):
     return T.autograd.grad(first, (x, weight), allow_unused=True)
 
 
-hvp = Exercise("hvp", "hvp(T, f, x, v)", lesson=9, engines=BOTH, seconds=5.0)
+hvp = Exercise("hvp", "hvp(T, f, x, v)", lesson=9, engines=BOTH, seconds=5.0, may_change=("x.grad",))
 
 
 @hvp.right
@@ -307,6 +315,7 @@ def directional_derivative(T, f, x, v):
     "H v for f(x) = Σ xᵢ³ + x₀ x₁",
     points=3,
     cases=[([1.0, 2.0], [1.0, 0.0]), ([1.0, 2.0], [0.0, 1.0]), ([0.5, -1.0], [2.0, 3.0])],
+    anything=["x", "v"],
     random=lambda rng: (*rng.integers(-3, 4, size=(2, 2)).astype(float).tolist(),),
 )
 def hessian_times_v(answer, T, x, v):
@@ -371,13 +380,18 @@ def masks_the_input_alone(T, x):
     return T.sqrt(T.where(x > 0, x, T.ones_like(x)))
 
 
-@safe_sqrt.criterion("√x where x > 0, and 0 elsewhere", cases=[([4.0],), ([0.0],), ([-1.0, 9.0],)])
+@safe_sqrt.criterion(
+    "√x where x > 0, and 0 elsewhere", cases=[([4.0],), ([0.0],), ([-1.0, 9.0],), ([1e-6],)], anything=["x"]
+)
 def root_value(answer, T, x):
     return answer(T, T.tensor(x, requires_grad=True)).detach()
 
 
 @safe_sqrt.criterion(
-    "The gradient is finite everywhere, and 0 where x ≤ 0", points=2, cases=[([4.0],), ([0.0],), ([0.0, 1.0, -1.0],)]
+    "The gradient is finite everywhere, and 0 where x ≤ 0",
+    points=2,
+    cases=[([4.0],), ([0.0],), ([0.0, 1.0, -1.0],), ([1e-6],)],
+    anything=["x"],
 )
 def root_gradient(answer, T, x):
     x = T.tensor(x, requires_grad=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .. import plain
 from ..exercise import Criterion, Exercise, Misconception
@@ -86,7 +86,7 @@ def judge(exercise: Exercise, probed: Data, seed: int = 0) -> Verdict:
             read = schema.read(exercise, list(beside.right), probed)
             trouble = read if isinstance(read, Trouble) else _trouble(exercise, read)
             if trouble is None and isinstance(read, schema.Probed):
-                return _judged(exercise, beside, read.observed)
+                return _judged(exercise, beside, read)
     except TimeUp:
         trouble = schema.told("judge's time")
     assert trouble is not None
@@ -94,17 +94,23 @@ def judge(exercise: Exercise, probed: Data, seed: int = 0) -> Verdict:
     return Verdict(exercise.id, marks, trouble.student, trouble.teacher)
 
 
-def _judged(exercise: Exercise, beside: Known, got: Observed) -> Verdict:
+def _judged(exercise: Exercise, beside: Known, read: schema.Probed) -> Verdict:
+    got, changed = read.observed, read.changed
     seen = {where: beside.measured(exercise, where, data) for where, data in got.items()}
 
-    def alike(observed: Observed, where: Where) -> bool:
-        return _same_error(got[where], observed[where])
-
     missed = [where for where in got if not plain.same(seen[where], beside.seen[where], exercise.rtol)]
+    # A changed argument costs the points of one criterion, the first where it was seen.
+    first = min((where[1] for where in got if changed[where]), default=None)
+    missed = [where for where in got if where in missed or (changed[where] and where[1] == first)]
     suspects = []
-    for wrong, observed, told in beside.wrongs if missed else []:
-        agreed = {where for where in got if plain.same(seen[where], told[where], exercise.rtol)}
-        suspects.append((wrong, {where for where in agreed if alike(observed, where)}))
+    for wrong, observed in beside.wrongs if missed else []:
+        agreed = {where for where in got if plain.same(seen[where], observed.seen[where], exercise.rtol)}
+        alike = {
+            where
+            for where in agreed
+            if _same_error(got[where], observed.data[where]) and changed[where] == observed.changed[where]
+        }
+        suspects.append((wrong, alike))
     suspects.sort(key=lambda suspect: -len(suspect[1]))
     made = _explained(missed, suspects, got)
     marks = []
@@ -116,6 +122,8 @@ def _judged(exercise: Exercise, beside: Known, got: Observed) -> Verdict:
         where = min(telling, key=lambda where: plain.size(beside.cases[i][where[2]]))
         case = beside.cases[i][where[2]]
         failure = _failure(exercise, criterion, case, where[0], beside.right[where], got[where], made.get(i))
+        if changed[where]:
+            failure = _told_of_change(failure, changed[where])
         marks.append(Mark(criterion.statement, 0, criterion.points, failure))
     return Verdict(exercise.id, tuple(marks))
 
@@ -145,14 +153,38 @@ def _explained(
     return found
 
 
+_CHANGES = {
+    "": "`{}` was changed",
+    "._version": "`{}` was written to: its version counter went up",
+    ".requires_grad": "`{}.requires_grad` was changed",
+    ".grad": "`{}.grad` was changed",
+}
+
+
+def _told_of_change(failure: Failure, changed: frozenset[str]) -> Failure:
+    """`failure`, with a sentence on the first argument that an answer changed, if it has no hint yet."""
+    name, dot, aspect = sorted(changed)[0].partition(".")
+    sentence = f"{_CHANGES[dot + aspect].format(name)}. It belongs to the caller: leave it as it is, or work on a copy."
+    return failure if failure.hint else replace(failure, message=sentence)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What is known of one answer: its observations, the compared part of them, and the arguments that it changed."""
+
+    data: Observed
+    seen: Observed  # another than `data` where a criterion has a measure
+    changed: schema.Changed
+
+
 @dataclass(frozen=True)
 class Known:
-    """What the judge compares an answer with: the cases, the right results, and the results of each misconception."""
+    """What the judge compares an answer with: the cases, what is right, and what each misconception gives."""
 
     cases: list[list[Data]]
     right: Observed
-    seen: Observed  # the compared part of `right`, if a criterion has a measure
-    wrongs: list[tuple[Misconception, Observed, Observed]]
+    seen: Observed
+    wrongs: list[tuple[Misconception, Seen]]
 
     def measured(self, exercise: Exercise, where: Where, data: Data) -> Data:
         """The part of an observation that is compared."""
@@ -167,15 +199,16 @@ def known(exercise: Exercise, seed: int, engines: tuple[str, ...]) -> Known:
     probes = [criterion.probe for criterion in exercise.criteria]
     everywhere = [(e, i, j) for e in engines for i, inputs in enumerate(cases) for j in range(len(inputs))]
 
-    def observe(answer: object) -> tuple[Observed, Observed]:
+    def observe(answer: object) -> Seen:
         with warnings.catch_warnings():  # judge the same even if warnings are errors in this process
             warnings.simplefilter("ignore")
-            rows = probe(probes, cases, answer, engines, math.inf)["observed"]
-        observed = {(e, i, j): plain.checked(rows[e][i][j]) for e, i, j in everywhere}
-        return observed, {w: _measured(exercise.criteria[w[1]], cases[w[1]][w[2]], observed[w]) for w in everywhere}
+            probed = probe(probes, cases, answer, engines, math.inf, parameters=exercise.parameters)
+        data = {(e, i, j): plain.checked(probed["observed"][e][i][j]) for e, i, j in everywhere}
+        seen = {w: _measured(exercise.criteria[w[1]], cases[w[1]][w[2]], data[w]) for w in everywhere}
+        return Seen(data, seen, schema.changes(exercise, everywhere, probed["changed"]))
 
-    right, seen = observe(exercise.rights[0])
-    return Known(cases, right, seen, [(wrong, *observe(wrong.answer)) for wrong in exercise.wrongs])
+    right = observe(exercise.rights[0])
+    return Known(cases, right.data, right.seen, [(wrong, observe(wrong.answer)) for wrong in exercise.wrongs])
 
 
 def _measured(criterion: Criterion, case: Data, data: Data) -> Data:

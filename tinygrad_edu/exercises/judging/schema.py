@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from .. import plain
 from ..exercise import Exercise
 from ..plain import Data
+from ..running.state import is_name
 from ..running.trouble import TOLD_INSIDE, TOLD_OUTSIDE
 
 Where = tuple[str, int, int]  # engine, criterion, case
 Observed = dict[Where, Data]
+Changed = dict[Where, frozenset[str]]  # the arguments that an answer changed, such as "x" or "x.grad"
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Probed:
 
     kind: str
     observed: Observed = field(default_factory=dict)
+    changed: Changed = field(default_factory=dict)
 
 
 def read(exercise: Exercise, places: list[Where], probed: Data) -> Probed | Trouble:
@@ -41,7 +44,22 @@ def read(exercise: Exercise, places: list[Where], probed: Data) -> Probed | Trou
     rows, kind = probed.get("observed"), probed.get("answer")
     if not isinstance(rows, dict) or not isinstance(kind, str):
         return told("unreadable")
-    return Probed(plain.readable(kind), {where: _at(rows, where) for where in places})
+    observed = {where: _at(rows, where) for where in places}
+    return Probed(plain.readable(kind), observed, changes(exercise, places, probed.get("changed")))
+
+
+def changes(exercise: Exercise, places: list[Where], changed: Data) -> Changed:
+    """What an answer changed of its arguments, without what the exercise allows."""
+    found = {}
+    for engine, i, j in places:
+        try:
+            names = changed[engine][i][j]
+        except (KeyError, IndexError, TypeError):
+            names = []
+        names = [name for name in names if is_name(name, exercise.parameters)] if isinstance(names, list) else []
+        allowed = {name + aspect for name in exercise.may_change for aspect in ("", "._version")}
+        found[engine, i, j] = frozenset(names) - allowed
+    return found
 
 
 def told(kind: str) -> Trouble:

@@ -9,6 +9,7 @@ import the judge or a lesson.
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import contextlib
@@ -40,10 +41,12 @@ from .probe import ANSWERS, OTHER_CELL, STAGES, WALL, Budget, TimeUp, probe, rai
 MEMORY = 1 << 30  # bytes that an answer may use in addition to the interpreter
 GRACE = 1.0  # seconds between the end of the time budget and the kill
 
-STANDARD = """abc array bisect cmath collections collections.abc contextlib copy dataclasses datetime decimal enum
-fractions functools graphlib heapq inspect io itertools json math numbers operator pprint random re statistics string
-struct textwrap time traceback types typing typing_extensions warnings weakref"""
-ENGINES = """numpy numpy.linalg numpy.random numpy.testing numpy.polynomial numpy.fft tinygrad_edu.overrides
+STANDARD = """abc array base64 bisect calendar cmath collections collections.abc contextlib contextvars copy dataclasses datetime
+decimal difflib doctest enum fractions functools gc graphlib hashlib heapq inspect io itertools json keyword logging math numbers
+operator os pathlib pickle platform pprint queue random re reprlib secrets statistics string struct sys tempfile textwrap threading
+time timeit traceback types typing typing_extensions unittest uuid warnings weakref zlib"""
+ENGINES = """numpy numpy.linalg numpy.random numpy.testing numpy.polynomial numpy.fft numpy.typing numpy.ma numpy.lib.stride_tricks
+tinygrad_edu.overrides
 tinygrad_edu.library torch.nn.functional torch.optim torch.func torch.utils.checkpoint torch.autograd.functional"""
 DRAWING = ("IPython", "ipywidgets", "matplotlib", "viz")
 """Modules that only draw: an answer that still holds a picture from trying it out is graded without it."""
@@ -145,18 +148,19 @@ def _run(unit: Data) -> Data:
     names |= {"check": sys.modules["tinygrad_edu.exercises"].check, "display": _Quiet("display")}
     names |= {"get_ipython": _Quiet("get_ipython")}
     names |= {name: sys.modules[name] for name in ("math", "torch") if name in sys.modules}
+    compiler = _Compiler(unit["others"])
     try:
-        statements = [(node, _compiled(node, "<answer>")) for node in _parsed(unit["source"], "<answer>").body]
+        statements = compiler.cell(unit["source"])
     except SyntaxError as error:
         return {"trouble": "syntax", "line": error.lineno, "message": str(error.msg)}
     except (ValueError, MemoryError, RecursionError) as error:  # a null byte, or too deep for the parser
         return {"trouble": "syntax", "message": str(error)}
     for source in unit["changes"]:
         with contextlib.suppress(SyntaxError, ValueError, MemoryError, RecursionError):
-            statements += [(node, _compiled(node, "<answer>")) for node in _parsed(source, "<answer>").body]
+            statements += compiler.cell(source)
     trouble: Data = {"trouble": "absent"}
     budget = Budget(unit["seconds"], until)
-    for code in _needed([code for _, code in statements], unit["others"], unit["later"]):
+    for code in _needed([code for _, code in statements], unit["others"], unit["later"], compiler):
         with (
             contextlib.suppress(BaseException),
             time_limit(budget),
@@ -195,7 +199,9 @@ def _run(unit: Data) -> Data:
         )  # where it stands, and is not read from
         exec(code, scope)
         probes.append(scope["probe"])
-    return probe(probes, unit["cases"], names[unit["name"]], unit["engines"], unit["seconds"], until)
+    return probe(
+        probes, unit["cases"], names[unit["name"]], unit["engines"], unit["seconds"], until, unit["parameters"]
+    )
 
 
 def _parsed(source: str, filename: str) -> ast.Module:
@@ -206,7 +212,34 @@ def _parsed(source: str, filename: str) -> ast.Module:
         return ast.parse(re.sub(r"(?m)^([ \t]*)(?:[%!?].*|[\w.]+\?+[ \t]*)$", r"\1pass", source), filename)
 
 
-def _needed(answer: list[CodeType], others: list[str], later: list[str]) -> list[CodeType]:
+class _Compiler:
+    """Compiles statements as a notebook does: a `from __future__ import` holds from then on, also in the cells below."""
+
+    def __init__(self, above: list[str]) -> None:
+        self.flags = 0
+        for statement in _statements(above):
+            self._future(statement)
+
+    def cell(self, source: str) -> list[tuple[ast.stmt, CodeType]]:
+        """The statements of an answer's cell, each with its code. Raises what Python's parser raises."""
+        body = _parsed(source, "<answer>").body
+        for statement in body:
+            self._future(statement)
+        return [(statement, self.statement(statement, "<answer>")) for statement in body]
+
+    def statement(self, statement: ast.stmt, filename: str) -> CodeType:
+        """The code of one statement, without our own `__future__` imports."""
+        return compile(ast.Module([statement], []), filename, "exec", self.flags, dont_inherit=True)
+
+    def _future(self, statement: ast.stmt) -> None:
+        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
+            features = [getattr(__future__, alias.name, None) for alias in statement.names]
+            self.flags |= functools.reduce(
+                lambda flags, feature: flags | feature.compiler_flag, filter(None, features), 0
+            )
+
+
+def _needed(answer: list[CodeType], others: list[str], later: list[str], compiler: _Compiler) -> list[CodeType]:
     """The statements of the other cells that define names `answer` uses, directly or indirectly. The cells are not run.
 
     For each name these are its last definition and later changes: `TABLE = {}`, then `TABLE["a"] = 1`. The cells of `later`
@@ -219,7 +252,7 @@ def _needed(answer: list[CodeType], others: list[str], later: list[str]) -> list
         for name in _asked_for(wanted.pop()):
             places = _places(name, above, 0) or _places(name, below, len(above))
             for place in [place for place in places if place not in taken]:
-                taken[place] = _compiled(statements[place], OTHER_CELL)
+                taken[place] = compiler.statement(statements[place], OTHER_CELL)
                 wanted.append(taken[place])
     return [taken[place] for place in sorted(taken)]
 
@@ -302,12 +335,6 @@ def _asked_for(code: CodeType) -> set[str]:
         names |= {step.argval for step in dis.get_instructions(code) if step.opname in _LOOKS_OUTSIDE}
         codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
     return names
-
-
-def _compiled(statement: ast.stmt, filename: str) -> CodeType:
-    return compile(
-        ast.Module([statement], []), filename, "exec", dont_inherit=True
-    )  # without our own `__future__` imports
 
 
 def serve(channel: socket.socket, isolated: bool, filtered: bool, empty: bool, nothing: int, memory: int) -> None:

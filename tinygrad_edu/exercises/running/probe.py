@@ -16,12 +16,13 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from ..plain import Data, decode, encode, text_of, type_name
+from .state import watched_class, watching
 
 ANSWERS = Path(__file__).parent.parent / "answers"
 OTHER_CELL = "<cell>"  # the file name of code from the student's other cells
@@ -69,23 +70,28 @@ def probe(
     engines: Sequence[str],
     seconds: float,
     until: float | None = None,
+    parameters: Mapping[str, Sequence[str]] | None = None,
 ) -> Data:
     """Run each probe on its cases with `answer`, for each engine, within one budget: `seconds`, and the time `until`.
 
     A case is an encoded tuple of arguments, decoded again for each call, so an answer that writes into its inputs harms only
-    itself. Returns `{"answer": kind, "observed": {engine: [[observation, …], …]}}`.
+    itself. `parameters` names those of the answer, or of the methods of a class, by which it says what was changed.
+    Returns `{"answer": kind, "observed": {engine: [[observation, …], …]}, "changed": {engine: [[[name, …], …], …]}}`.
     """
     for engine in engines:
         importlib.import_module(engine)  # the first import of PyTorch takes seconds, which do not count for the answer
     kind = kind_of_answer(answer)
     budget = Budget(seconds, until)
     observed: dict[str, list] = {}
+    changed: dict[str, list] = {}
     for engine in engines:
-        observed[engine] = [
-            [_observe(probe, answer, engine, case, budget) for case in inputs]
+        rows = [
+            [_observe(probe, answer, engine, case, budget, parameters or {}) for case in inputs]
             for probe, inputs in zip(probes, cases, strict=True)
         ]
-    return {"answer": kind, "observed": observed}
+        observed[engine] = [[data for data, _ in row] for row in rows]
+        changed[engine] = [[names for _, names in row] for row in rows]
+    return {"answer": kind, "observed": observed, "changed": changed}
 
 
 def kind_of_answer(answer: object) -> str:
@@ -97,30 +103,38 @@ def kind_of_answer(answer: object) -> str:
     return "of type dict" if issubclass(type(answer), dict) else f"of type {type_name(answer)}"
 
 
-def _observe(probe: Callable, answer: object, engine: str, case: Data, budget: Budget) -> Data:
+def _observe(
+    probe: Callable, answer: Any, engine: str, case: Data, budget: Budget, parameters: Mapping[str, Sequence[str]]
+) -> tuple[Data, list[str]]:
+    """What is observed of one case, and the names of the arguments that the answer changed."""
+    changed: set[str] = set()
     forgot = False
 
     def watched(*arguments: Any, **named: Any) -> Any:
         nonlocal forgot
-        returned = answer(*arguments, **named)  # type: ignore[operator]
+        returned = called(*arguments, **named)
         forgot = returned is None
         return returned
 
-    head: tuple = (watched if kind_of_answer(answer) == "a function" else answer,)
+    kind = kind_of_answer(answer)
+    called = watching(answer, parameters.get("", ()), changed.add)
+    head: tuple = (watched if kind == "a function" else answer,)
     if "T" in probe.__code__.co_varnames[: probe.__code__.co_argcount]:
         head += (importlib.import_module(engine),)
+    methods = parameters if kind == "a class" else {}
     try:
-        with time_limit(budget):
+        with watched_class(answer, methods, changed.add) if methods else nullcontext(), time_limit(budget):
             try:
-                return encode(probe(*head, *decode(case)))
+                data = encode(probe(*head, *decode(case)))
             except TimeUp:
                 raise
             except BaseException as error:  # including SystemExit and KeyboardInterrupt: an answer may raise anything
                 said = raised(error)
                 # If the probe failed because of a None, report that.
-                return None if forgot and said["line"] is None else said
+                data = None if forgot and said["line"] is None else said
     except TimeUp:
-        return {"stopped": "no end in sight"}
+        data = {"stopped": "no end in sight"}
+    return data, sorted(changed)
 
 
 _OF_PYTHON = {id(kind): name for name, kind in vars(builtins).items() if isinstance(kind, type)}

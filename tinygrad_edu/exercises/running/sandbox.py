@@ -62,6 +62,7 @@ def unit_of(
         "cases": [criterion.inputs(seed) for criterion in exercise.criteria],
         "engines": list(exercise.available),
         "seconds": exercise.seconds,
+        "parameters": exercise.parameters,
     }
 
 
