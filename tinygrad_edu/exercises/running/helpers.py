@@ -9,7 +9,17 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["changed_in_place", "function_of_x", "math", "np", "run_function", "run_program", "weakref"]
+__all__ = [
+    "changed_in_place",
+    "function_of_x",
+    "math",
+    "np",
+    "registered_op",
+    "run_function",
+    "run_program",
+    "unused",
+    "weakref",
+]
 
 
 def function_of_x(expression: str) -> Callable:
@@ -59,4 +69,18 @@ def changed_in_place(T: Any, function: Any, inputs: list) -> list:
         except RuntimeError:
             after = expected
         found.append("honest" if after == expected else "silently wrong")
+    return found
+
+
+def registered_op(T: Any, name: str) -> Any:
+    """The op that `T.ops` has under `namespace::name`; None if there is none."""
+    namespace, own = name.split("::")
+    return getattr(getattr(T.ops, namespace, None), own, None)
+
+
+def unused(T: Any, name: str) -> str:
+    """`name`, or with a number behind it: under no other has this process registered an op before."""
+    number = 1
+    while registered_op(T, found := name if number == 1 else f"{name}{number}") is not None:
+        number += 1
     return found
