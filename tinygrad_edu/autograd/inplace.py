@@ -14,7 +14,7 @@ from ..core.tensor import Node, Tensor, gradient_edge, sequence
 from ..modes import NOT_COUNTED, thread
 from .hooks import around, surround
 
-__all__ = ["CopySlices", "ViewInfo", "check_inplace", "is_dense", "make_view", "rebase_history", "view_index"]
+__all__ = ["CopySlices", "ViewInfo", "check_inplace", "is_dense", "make_view", "owner", "rebase_history", "view_index"]
 
 
 class ViewInfo(View):
@@ -170,30 +170,47 @@ def check_inplace(t: Tensor, record: bool) -> None:
         )
 
 
-def refuse_shared_memory(t: Tensor, others: Sequence[Any]) -> None:
-    """Refuse a write to elements that share one memory location, as after `expand`, or that another operand reads."""
-    if t._data.size and any(
-        stride == 0 and size > 1 for stride, size in zip(t._data.strides, t._data.shape, strict=True)
-    ):
+def refuse_shared_memory(t: Tensor, others: Sequence[Any], apart: bool = False) -> None:
+    """Refuse a write to elements that share one memory location, as after `expand`, or that another operand reads.
+
+    An operand may be what is written itself, except where the op needs both `apart`.
+    """
+    a = t._data
+    if not a.flags.c_contiguous and _overlaps_itself(a):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
         )
-    owner = _owner(t._data)
     for other in others:
-        if isinstance(other, Tensor) and _owner(other._data) is owner:
-            a, b = t._data, other._data
+        if isinstance(other, Tensor) and (b := other._data) is not None and owner(b) is owner(a):
             same = a.ctypes.data == b.ctypes.data and a.shape == b.shape and _steps(a) == _steps(b)
-            if not same and is_dense(a) and is_dense(b) and np.may_share_memory(a, b):
+            overlap = is_dense(a) and is_dense(b) and np.may_share_memory(a, b)
+            if (apart and other is t) or (overlap and (apart or not same)):
                 raise RuntimeError(
                     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
                     "memory location. Please clone() the tensor before performing the operation."
                 )
 
 
-def _owner(array: np.ndarray) -> Any:
-    """The array whose memory `array` shows: in NumPy a view of a view is a view of that array."""
-    return array if array.base is None else array.base
+def _overlaps_itself(array: np.ndarray) -> bool:
+    """True if two elements are at one place in memory: a dimension without a stride, or windows that overlap."""
+    reach = 0
+    for stride, size in sorted((s, n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
+        if stride <= reach:
+            return array.size > 0 and len(np.unique(_positions(array))) < array.size
+        reach += stride * (size - 1)
+    return False
+
+
+def owner(array: np.ndarray) -> np.ndarray:
+    """The array whose memory `array` shows."""
+    while array.base is not None:
+        # as_strided puts a holder between the two, which has a base, too.
+        base = array.base if isinstance(array.base, np.ndarray) else getattr(array.base, "base", None)
+        if not isinstance(base, np.ndarray):
+            break
+        array = base
+    return array
 
 
 def _steps(array: np.ndarray) -> list[int]:

@@ -189,7 +189,7 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
         if kwargs and "out" in kwargs:
             out = kwargs.pop("out")
             result = call(*args, **kwargs)
-            return result if out is None else write_out(result, out, name)
+            return result if out is None else write_out(result, out, name, args)
         try:
             if args and isinstance(args[0], Tensor):
                 if kwargs:

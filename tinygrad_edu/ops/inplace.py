@@ -35,7 +35,8 @@ def write(op: Any, target: Tensor, others: tuple, settings: dict[str, Any]) -> T
     record = differentiable and state.recording and any(isinstance(x, Tensor) and x.requires_grad for x in inputs)
     check_inplace(target, record)
     if not op.idempotent:
-        refuse_shared_memory(target, others)
+        read = (*others, *_tensors_in(settings, op.without_gradient)) if op.apart else others
+        refuse_shared_memory(target, read, op.apart)
     # Raise before computing anything if an input's history cannot be rewritten.
     with forward_ad._set_fwd_grad_enabled(False):
         before, edges = _before_write(op, inputs, settings, record)
@@ -93,6 +94,11 @@ def write(op: Any, target: Tensor, others: tuple, settings: dict[str, Any]) -> T
         if pushes:
             forward_ad.remember_tangent(target)
     return target
+
+
+def _tensors_in(settings: dict[str, Any], names: tuple[str, ...]) -> list[Any]:
+    given = [settings.get(name) for name in names]
+    return [x for value in given for x in (value if isinstance(value, tuple) else (value,)) if isinstance(x, Tensor)]
 
 
 def _before_write(op: Any, inputs: tuple, settings: dict[str, Any], record: bool) -> tuple[Tensor, tuple]:

@@ -77,6 +77,7 @@ class Op(core.op.Op):
     # companion runs its rules.
     promotes = False  # operands of different dtypes are brought to a common one first
     makes_float = False  # integers become the default float type first
+    apart = False  # in place, no operand may show the memory that is written
     idempotent = False  # writes one value everywhere: in place, elements may share memory
     non_differentiable: tuple[int, ...] = ()  # outputs without a gradient, such as indices
     without_gradient: tuple[str, ...] = ()  # settings that may be tensors, or tuples of these: masks, indices

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..array.tensor import Tensor, wrap
+from ..autograd.inplace import owner
 
 __all__ = ["Together"]
 
@@ -57,7 +58,7 @@ class Together:
         first, names = arrays[0], states[0].keys()
         if len(arrays) < _FEWEST or sum(a.size for a in arrays) > _MOST or any(a.dtype != first.dtype for a in arrays):
             return False
-        if len({id(_owner(a)) for a in arrays}) < len(arrays) or any(state.keys() != names for state in states):
+        if len({id(owner(a)) for a in arrays}) < len(arrays) or any(state.keys() != names for state in states):
             return False
         if "step" in names and len({float(state["step"]._data) for state in states}) > 1:
             return False
@@ -90,10 +91,3 @@ class Together:
             np.copyto(array, piece)
         if "step" in self.state:
             self.steps[1:] = self.steps[0]
-
-
-def _owner(array: Any) -> Any:
-    """The array that owns the memory of `array`."""
-    while isinstance(array, np.ndarray) and array.base is not None:
-        array = array.base
-    return array

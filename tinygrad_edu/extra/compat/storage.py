@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,9 +9,9 @@ import numpy as np
 
 from ...array.dtypes import dtype, from_numpy_dtype
 from ...array.tensor import Tensor, bind, wrap
-from ...autograd.inplace import check_inplace
+from ...autograd.inplace import check_inplace, owner
 from ...modes import bump_version, thread
-from ...ops.creation.factories import shape_of
+from ...ops.creation.factories import resize, shape_of
 from ...overrides import overridable
 
 __all__ = ["TypedStorage", "UntypedStorage"]
@@ -20,8 +19,8 @@ __all__ = ["TypedStorage", "UntypedStorage"]
 
 def _owner(array: np.ndarray) -> np.ndarray:
     """The array that owns the memory of `array`, flattened."""
-    owner = array.base if isinstance(array.base, np.ndarray) and array.base.dtype == array.dtype else array
-    return owner.reshape(-1) if owner.flags.c_contiguous else array.reshape(-1)
+    memory = owner(array) if owner(array).dtype == array.dtype else array
+    return memory.reshape(-1) if memory.flags.c_contiguous else array.reshape(-1)
 
 
 class TypedStorage:
@@ -100,11 +99,8 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     if self.requires_grad and not thread.state.inference:
         raise RuntimeError("cannot resize variables that require grad: use reshape, which is recorded.")
     shape = shape_of(sizes)
-    flat, count = self._data.reshape(-1), math.prod(shape)
-    if count > flat.size:
-        flat = np.concatenate([flat, np.zeros(count - flat.size, flat.dtype)])
     if shape != tuple(self._data.shape):
-        self._data = flat[:count].reshape(shape)
+        resize(self, shape)
         bump_version(self)
     return self
 

@@ -13,6 +13,7 @@ from ...ops.binding import functions, public
 from ...ops.creation.factories import finish
 from ...ops.indexing.gather import TakeFlat
 from ...ops.indexing.index import narrow, select
+from ...ops.indexing.masking import where
 from ...ops.op import Op
 from ...ops.shapes.diagonal import diagonal
 from ...ops.shapes.shape import axis_of, reshape
@@ -145,6 +146,7 @@ def diagflat(input, offset=0) -> Tensor:
 class Put(Op):
     """A copy with `source` at the numbers `index`, in row-major order."""
 
+    apart = True
     without_gradient = ("index",)
 
     def forward(self, source, *, index, accumulate):
@@ -160,9 +162,9 @@ class Put(Op):
     def grad_self(grad, index, accumulate):
         if accumulate:
             return grad
-        kept = np.ones(grad.shape, getattr(grad, "_data", grad).dtype)
-        kept.reshape(-1)[getattr(index, "_data", index).reshape(-1)] = 0
-        return grad * kept
+        replaced = np.zeros(grad.shape, bool)
+        replaced.reshape(-1)[getattr(index, "_data", index).reshape(-1)] = True
+        return where(replaced, 0.0, grad)
 
     # Asked for its shape alone, and kept as PyTorch does.
     def grad_source(grad, source, index):

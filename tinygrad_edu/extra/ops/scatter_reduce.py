@@ -88,6 +88,7 @@ def _gradients(grad, self, src, result, dim, index, reduce, include_self):
 class ScatterReduce(Op):
     """`self` with the elements of `src` combined with the elements at `index` along `dim`."""
 
+    apart = True
     without_gradient = ("index",)
 
     def forward(self, src, *, dim, index, reduce, include_self):
@@ -101,6 +102,7 @@ class ScatterReduce(Op):
 class IndexReduce(Op):
     """As ScatterReduce, for whole slices."""
 
+    apart = True
     without_gradient = ("index",)
 
     def forward(self, source, *, dim, index, reduce, include_self):
@@ -130,7 +132,7 @@ def _scattered(self, dim, index, src, reduce, include_self):
 
 def _scatter_reduce_(self, dim, index, src, reduce, *, include_self=True):
     settings = _scattered(self, dim, index, src, reduce, include_self)
-    return ScatterReduce.apply_(self, source_for("apply_", self, index, src), **settings)
+    return ScatterReduce.apply_(self, source_for(index, src), **settings)
 
 
 @public(inplace=_scatter_reduce_)
@@ -142,7 +144,7 @@ def scatter_reduce(input: Tensor, dim, index, src, reduce, *, include_self: bool
     tensor([3., 2.])
     """
     settings = _scattered(input, dim, index, src, reduce, include_self)
-    return ScatterReduce.apply(input, source_for("apply", input, index, src), **settings)
+    return ScatterReduce.apply(input, source_for(index, src), **settings)
 
 
 def _indexed(self, dim, index, source, reduce, include_self):

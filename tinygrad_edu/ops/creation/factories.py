@@ -6,8 +6,9 @@ import functools
 import inspect
 import math
 import operator
+import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from ...array import absent, dtypes
 from ...array.tensor import Tensor, as_array, bind, check_device, wrap
 from ...autograd import forward_ad
+from ...autograd.inplace import owner, refuse_shared_memory
 from ...modes import NOT_COUNTED, everywhere, thread
 
 __all__ = [
@@ -84,16 +86,17 @@ def plain(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def write_out(result: Any, out: Any, name: str) -> Any:
-    """Write the results of a function into the tensor, or the tensors, passed as `out`. Returns them.
+def write_out(result: Any, out: Any, name: str, operands: Sequence[Any] = ()) -> Any:
+    """Write the results of a function of `operands` into the tensor, or the tensors, passed as `out`. Returns them.
 
     Raises:
-        RuntimeError: the dtype of `out` cannot hold the result, or a gradient would have to flow into it.
+        RuntimeError: the dtype of `out` cannot hold the result, a gradient would have to flow into it, or it shows a part of
+            an operand's memory.
     """
     if isinstance(result, tuple):
         if len(out) != len(result):
             raise TypeError(f"out must hold {len(result)} tensors, but got {len(out)}")
-        return type(result)([write_out(r, o, name) for r, o in zip(result, out, strict=True)])
+        return type(result)([write_out(r, o, name, operands) for r, o in zip(result, out, strict=True)])
     if not isinstance(out, Tensor):
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
     if everywhere.in_force and any(forward_ad.tangent_of(t) is not None for t in (result, out)):
@@ -110,6 +113,7 @@ def write_out(result: Any, out: Any, name: str) -> Any:
         raise RuntimeError(
             f"result type {result.dtype.legacy_name} can't be cast to the desired output type {out.dtype.legacy_name}"
         )
+    refuse_shared_memory(out, operands)
     if out.shape != result.shape:
         if out.numel():
             warnings.warn(
@@ -118,8 +122,40 @@ def write_out(result: Any, out: Any, name: str) -> Any:
                 UserWarning,
                 stacklevel=4,
             )
-        out._data = np.empty(result._data.shape, out._data.dtype)  # the write below is the only one that is counted
+        resize(out, tuple(result.shape))  # the write below is the only one that is counted
     return out.copy_(result)
+
+
+def resize(t: Tensor, shape: tuple[int, ...]) -> None:
+    """Let `t` show its memory, from its first element on, row by row in another shape. Memory that is too short grows.
+
+    Raises:
+        NotImplementedError: it would have to grow, and other tensors show it, too.
+    """
+    count, shared = math.prod(shape), t._view is not None or _is_held(t)
+    array, memory = t._data, owner(t._data)
+    room = (memory.ctypes.data + memory.nbytes - array.ctypes.data) // array.itemsize
+    if not memory.flags.forc or not array.size:
+        memory, room = array, array.size
+    flat = np.lib.stride_tricks.as_strided(array, (min(room, count),), (array.itemsize,))
+    if count > room:
+        if shared:
+            raise NotImplementedError(
+                f"memory that other tensors show cannot grow from {room} to {count} elements here: they would have to move with "
+                "it. Use a new tensor instead."
+            )
+        flat = np.concatenate([flat, np.zeros(count - room, flat.dtype)])
+    t._data = flat.reshape(shape)
+
+
+def _is_held(t: Tensor) -> bool:
+    """True if something else has the array of a tensor, too, or shows its memory."""
+
+    def holders(array: np.ndarray) -> int:
+        return sys.getrefcount(array if array.base is None else array.base)
+
+    alone = wrap(np.empty(1) if t._data.base is None else np.empty(1)[:])
+    return holders(t._data) > holders(alone._data)
 
 
 class _Layout:

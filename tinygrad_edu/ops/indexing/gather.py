@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from ...array.tensor import Tensor, wrap
-from ...autograd.inplace import is_dense
 from ..arrays import add_slices, copied, flat_places, row_major
 from ..binding import public
 from ..op import Op, linear
@@ -49,6 +48,7 @@ class PutAlong(Op, name="ScatterAddBackward0"):
 class Scatter(Op):
     """`self` with `src` written at `index` along `dim`."""
 
+    apart = True
     without_gradient = ("index",)
 
     def forward(self, src, *, dim, index):
@@ -68,6 +68,7 @@ class Scatter(Op):
 class ScatterValue(Op, name="ScatterBackward1"):
     """As Scatter, with a number as the source."""
 
+    apart = True
     without_gradient = ("index",)
 
     def forward(self, *, dim, index, value):
@@ -85,6 +86,7 @@ class ScatterValue(Op, name="ScatterBackward1"):
 class ScatterAdd(Op):
     """`self` with `src` added at `index` along `dim`."""
 
+    apart = True
     without_gradient = ("index",)
 
     def forward(self, src, *, dim, index):
@@ -135,6 +137,7 @@ class AddSlices(Op, name="IndexAddBackward1"):
 class IndexAdd(Op):
     """`self` with alpha·source added to its slices `index` along `dim`."""
 
+    apart = True
     without_gradient = ("index",)
 
     def forward(self, source, *, dim, index, alpha=1):
@@ -157,6 +160,7 @@ class IndexAdd(Op):
 class IndexCopy(Op):
     """`self` with its slices `index` along `dim` replaced by `source`."""
 
+    apart = True
     without_gradient = ("index",)
 
     def forward(self, source, *, dim, index):
@@ -340,18 +344,8 @@ def scatter_axis(input, dim, index, src=None):
     return axis
 
 
-def source_for(form, input, index, src):
-    """The source of a scatter with as many dimensions as its index; refused where the write would change it."""
-    if (
-        form == "apply_"
-        and is_dense(input._data)
-        and is_dense(src._data)
-        and np.may_share_memory(input._data, src._data)
-    ):
-        raise RuntimeError(
-            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
-            "location. Please clone() the tensor before performing the operation."
-        )
+def source_for(index, src):
+    """The source of a scatter with as many dimensions as its index."""
     if src.ndim == index.ndim:
         return src
     return reshape(src, (1,)) if index.ndim else reshape(src, (-1,))[0]  # one of both is a single number
@@ -363,7 +357,7 @@ def _scatter(form, input, dim, index, src, value, reduce):
     src = value if src is None else src
     axis = scatter_axis(input, dim, index, src if isinstance(src, Tensor) else None)
     if isinstance(src, Tensor):
-        src = source_for(form, input, index, src)
+        src = source_for(index, src)
         return getattr(Scatter, form)(input, src, dim=axis, index=index)
     return getattr(ScatterValue, form)(input, dim=axis, index=index, value=src)
 
@@ -385,7 +379,7 @@ def scatter(input, dim, index, src=None, *, value=None, reduce=None) -> Tensor:
 
 def _scatter_add(form, input, dim, index, src):
     axis = scatter_axis(input, dim, index, need_tensor("scatter_add", src))
-    src = source_for(form, input, index, src)
+    src = source_for(index, src)
     return getattr(ScatterAdd, form)(input, src, dim=axis, index=index)
 
 

@@ -123,6 +123,7 @@ class AccumulateAt(Op, name="IndexPutBackward1"):
 class IndexPut(Op):
     """`self` with `values` written (or added) at `indices`."""
 
+    apart = True
     without_gradient = ("indices",)
 
     def forward(self, values, *, indices, accumulate=False):
