@@ -31,6 +31,7 @@ from viz.recording import notation
 from viz.recording.calls import Call, Run
 from viz.recording.collection import no_collection
 from viz.recording.graph import Graph
+from viz.recording.mathematics import readable
 from viz.recording.reader import Reader, about_module, tensors_in
 
 NOTHING = object()  # no input was given
@@ -64,6 +65,7 @@ class Picture:
     caption: str = ""
     identity: str = field(default_factory=scene.new_identity)
     folding: Folding | None = None
+    heading: str = ""  # the title, if one was asked for: it is drawn above the picture
 
     save: ClassVar[Callable[..., Path]]  # bound by `viz/show.py`
 
@@ -84,7 +86,7 @@ class Picture:
     def drawn(self, theme: str, plain: bool = False) -> str:
         """The picture as SVG in another theme: `"auto"`, `"light"` or `"dark"`; `plain` as in `theme.css`."""
         about = self.title, self.description, theme, self.notes, plain
-        return svg.write(self._drawing, self.layout, self.identity, self.state, *about)
+        return svg.write(self._drawing, self.layout, self.identity, self.state, *about, heading=self.heading)
 
     @property
     def source(self) -> str:
@@ -135,7 +137,6 @@ class NetworkPicture(Picture):
     run: Run | None = None
     depth: int | None = None
     direction: str | None = None
-    heading: str = ""  # the title, if one was asked for: it is drawn above the picture
 
     @property
     def _counted(self) -> str:
@@ -226,7 +227,8 @@ def draw(
         depth: how many levels of modules are open; by default as many as a screen can show.
         title: a line above the picture. caption: text below it, by default totals; `""` for none.
         direction: `"LR"` (left to right) or `"TB"` (top to bottom); by default what fits best.
-        names: name -> tensor, for tensors that have no variable in the caller. module: for `draw(loss)`, a module whose
+        names: name -> tensor, for tensors that have no variable in the caller. In names, title and caption `$\\theta_1$` is
+        mathematics. module: for `draw(loss)`, a module whose
         parameters give the names. view: `"modules"` for nested boxes that a click opens (the default with a model),
         `"values"` for variables and ops, `"grad_fn"` for PyTorch's own nodes. theme: `"auto"` follows the page,
         `"light"` and `"dark"` do not.
@@ -262,11 +264,9 @@ def draw(
             made.depth, made.direction = depth, direction
     made.theme = theme
     if title:
-        made.title = title
-        if isinstance(made, NetworkPicture):
-            made.heading = title
+        made.title = made.heading = readable(title)
     if caption is not None:
-        made.caption = caption
+        made.caption = readable(caption)
     return made
 
 
@@ -419,7 +419,7 @@ def _roots(thing: Any) -> tuple[Engine, dict[str, Any]]:
         if engine is not None and other is not engine:
             raise TypeError(ACCEPTED.format("tensors of both engines in one call"))
         engine = other
-        found[str(key) if isinstance(thing, dict) else f"{'':{position}}"] = item
+        found[readable(str(key)) if isinstance(thing, dict) else f"{'':{position}}"] = item
     if engine is None or not found:
         raise TypeError(ACCEPTED.format(f"a {type(thing).__name__}"))
     return engine, found
@@ -430,7 +430,7 @@ def _is_list(thing: Any) -> bool:
 
 
 def _name(reader: Reader, names: dict[str, Any], module: Any, frame: Any) -> None:
-    given = list(names.items())
+    given = [(readable(name), tensor) for name, tensor in names.items()]
     if module is not None:
         given += list(module.named_parameters(remove_duplicate=False))
     for name, tensor in given:

@@ -7,9 +7,11 @@ import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 
 import pytest
+from PIL import ImageChops
 
 import viz
-from viz.export.files import Frames, gif
+from viz.export import film
+from viz.export.files import Frames, png
 from viz.frames.scene import frame
 from viz.picture.fit import Room
 
@@ -112,17 +114,35 @@ def test_a_gif_has_a_frame_for_every_step(recording, tmp_path):
         assert film.n_frames == len(recording.scene()["steps"])
 
 
-def test_a_gif_is_as_light_as_its_page_and_a_large_one_no_sharper_than_its_picture():
+def test_a_gif_is_as_light_as_its_page_and_a_large_one_no_sharper_than_its_picture(tmp_path):
     image = pytest.importorskip("PIL.Image")
     long = viz.record("y = x = T.tensor(2.0, requires_grad=True)\nfor i in range(9):\n    y = y * x + y / x")
     frames = Frames(long, "values")
-    steps = [frames.svg(step, "light", plain=True) for step in (0, 9)]
+    steps = [frames.svg(step, "light", plain=True) for step in range(frames.count)]
     sizes = [tuple(map(int, re.findall(r'(?:width|height)="(\d+)"', one)[:2])) for one in steps]
-    with image.open(io.BytesIO(gif(steps))) as film:
-        assert film.size == tuple(map(max, *sizes))
+    with image.open(long.save(tmp_path / "flow.gif", view="values")) as film:
+        assert film.size == tuple(map(max, zip(*sizes, strict=True)))
         for step in range(film.n_frames):
             film.seek(step)
             assert film.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.5])
+def test_a_frame_that_is_drawn_where_it_changes_equals_the_whole_picture(recording, scale):
+    image = pytest.importorskip("PIL.Image")
+    frames = Frames(recording, "values")
+    shown = None
+    whole_pictures = frames.changes("light", 2000)
+    for parts, whole in zip(frames.changes("light", film.grain(scale)), whole_pictures, strict=True):
+        for (left, top, _, _), piece in parts:
+            part = image.open(io.BytesIO(png(piece, scale))).convert("RGB")
+            shown = shown or part.copy()
+            shown.paste(part, (round(left * scale), round(top * scale)))
+        ((_, picture),) = whole
+        expected = image.open(io.BytesIO(png(picture, scale))).convert("RGB")
+        extrema = ImageChops.difference(expected.crop((0, 0, *shown.size)), shown).getextrema()
+        assert max(high for _, high in extrema) <= 32  # a curve that is cut is rounded a little differently
+    assert sum(len(parts) for parts in frames.changes("light", 1)) > frames.count
 
 
 def test_the_page_needs_no_network_and_its_scene_is_the_recordings(recording, tmp_path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import math
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from viz import engines
 from viz.engines import CORE, Engine
 from viz.experiments.surface import Point, Surface, surface
 from viz.picture.axis import short
+from viz.progress import Bar
 from viz.recording import own
 from viz.telling.explain import explain
 
@@ -107,9 +107,9 @@ class Training:
         if steps < 0:
             raise ValueError(f"steps must not be negative, but it is {steps}")
         with self._steadily():
-            bar: _Bar | None = None
+            bar: Bar | None = None
             for done, total in self._advance(steps):
-                bar = bar or _Bar(total, self.progress)
+                bar = bar or Bar(total, "steps", self.progress)
                 bar.show(done)
             if bar is not None:
                 bar.close()
@@ -376,32 +376,3 @@ def _entries(step: Step) -> list[str]:
         for name, numbers in step.values.items()
         for i in range(len(numbers))
     ]
-
-
-class _Bar:
-    """A progress bar in a terminal or under a cell; nothing if the run takes under half a second, or output goes to a file."""
-
-    def __init__(self, total: int, wanted: bool) -> None:
-        self.total = total
-        notebook = sys.stdout if "ipykernel" in sys.modules else None
-        self.stream = sys.stderr if sys.stderr.isatty() else notebook
-        self.wanted = wanted and total > 0 and self.stream is not None
-        self.began = self.last = time.monotonic()
-        self.shown = False
-
-    def show(self, done: int) -> None:
-        now = time.monotonic()
-        if not self.wanted or now - self.began < 0.5 or now - self.last < 0.1:
-            return
-        self.last, self.shown = now, True
-        full = min(20, 20 * done // self.total)
-        self._write(f"\r{'█' * full}{'░' * (20 - full)} {done} of {self.total} steps")
-
-    def close(self) -> None:
-        if self.shown:
-            self._write("\r" + " " * 60 + "\r")
-
-    def _write(self, text: str) -> None:
-        assert self.stream is not None
-        self.stream.write(text)
-        self.stream.flush()

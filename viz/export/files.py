@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import importlib
-import io
 import json
 import os
 import re
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from viz.draw import NetworkPicture, Picture
-from viz.export import bundle
+from viz.export import bundle, film
 from viz.export.animation import animated
 from viz.frames import scene
 from viz.frames.director import VIEWS, Director
@@ -34,8 +33,6 @@ RECORDING_FORMATS = ("json", "html", "svg", "png", "pdf", "gif", "dot")
 SYSTEM_FROM = "\u2e80"  # characters from here on are in none of our fonts
 SCALE = 2.0  # pixels of a PNG or GIF for each pixel of the picture
 LONGEST_SIDE = 4000  # pixels of a PNG, unless a scale is given
-LARGE = 600_000  # above this many pixels a GIF is not scaled up, which would take a minute
-COLOURS = 64  # in a GIF
 
 
 def save_picture(picture: Picture, path: str | os.PathLike[str], scale: float | None = None) -> Path:
@@ -112,7 +109,7 @@ def save_recording(
         "dot": lambda: frames.dot(which, theme),
         "png": lambda: png(frames.svg(which, fixed, plain=True), scale),
         "pdf": lambda: pdf(frames.svg(which, fixed, plain=True)),
-        "gif": lambda: gif([frames.svg(one, fixed, plain=True) for one in range(frames.count)], scale, seconds),
+        "gif": lambda: _film(frames, fixed, scale, seconds),
     }
     return _write(target, makers[form]())
 
@@ -163,6 +160,12 @@ class Frames:
         head = about.title, about.sentence
         return svg.write(self._drawing, self._layout, self._identity, state, *head, theme, notes, plain)
 
+    def changes(self, theme: str, step: int) -> list[list[film.Piece]]:
+        """What each step changes in the picture, in areas whose edges are multiples of `step` pixels."""
+        states = [self.state(one) for one in range(self.count)]
+        notes = [_wrapped(f"{one.title}. {one.sentence}", self._layout.width) for one in self._director.steps]
+        return film.changes(self._drawing, self._layout, states, notes, theme, step)
+
     def animated(self, theme: str = "auto", seconds: float = 1.2) -> str:
         """All steps as one animated SVG."""
         about = [
@@ -177,6 +180,29 @@ class Frames:
     def dot(self, step: int, theme: str = "auto") -> str:
         """A step as DOT."""
         return dot.source(self._drawing, self.state(step), self._layout.direction, theme)
+
+
+def _film(frames: Frames | Stills, theme: str, scale: float | None, seconds: float) -> bytes:
+    """All steps as one GIF."""
+    _package("PIL", "gif")
+    _package("resvg_py", "gif")
+    size = _size(frames.svg(frames.count - 1, theme, plain=True))
+    scale = scale or film.sharpest(size, SCALE)
+    if isinstance(frames, Frames):
+        made = frames.changes(theme, film.grain(scale))
+    else:  # of equal pictures one after the other the first is drawn
+        pictures = [frames.svg(step, theme, plain=True) for step in range(frames.count)]
+        drawn = [one.partition("</desc>")[2] for one in pictures]
+        made = [
+            [] if place and drawn[place] == drawn[place - 1] else [((0.0, 0.0, *_size(one)), one)]
+            for place, one in enumerate(pictures)
+        ]
+    return film.gif(made, lambda piece: png(piece, scale), scale, seconds)
+
+
+def _size(picture: str) -> tuple[float, float]:
+    width, height = (float(found) for found in re.findall(r'(?:width|height)="(\d+)"', picture)[:2])
+    return width, height
 
 
 def _wrapped(text: str, width: float) -> list[str]:
@@ -222,39 +248,22 @@ def png(picture: str, scale: float | None = None) -> bytes:
         sides = [float(found) for found in re.findall(r'(?:width|height)="([\d.]+)"', picture)[:2]]
         scale = min(SCALE, LONGEST_SIDE / max(*sides, 1.0))
     own = picture.isascii() or max(picture) < SYSTEM_FROM
-    return bytes(resvg.svg_to_bytes(svg_string=picture, zoom=scale, skip_system_fonts=own, font_files=FONTS))
+    return bytes(
+        resvg.svg_to_bytes(svg_string=_with_used_styles(picture), zoom=scale, skip_system_fonts=own, font_files=FONTS)
+    )
 
 
-def gif(pictures: list[str], scale: float | None = None, seconds: float = 1.2) -> bytes:
-    """Plain SVGs as one animation; the last frame stays three times as long."""
-    _package("PIL", "gif")
-    image = importlib.import_module("PIL.Image")
-    if scale is None:
-        width, height = (float(found) for found in re.findall(r'(?:width|height)="(\d+)"', pictures[-1])[:2])
-        scale = SCALE if width * height <= LARGE else 1.0
-    drawn = [image.open(io.BytesIO(png(picture, scale))).convert("RGB") for picture in pictures]
-    size = max(one.width for one in drawn), max(one.height for one in drawn)
-    whole = []
-    for one in drawn:
-        whole.append(image.new("RGB", size, one.getpixel((0, 0))))
-        whole[-1].paste(one)
-    # All frames share a palette, made from every fourth pixel of each: computing one per frame takes as long as drawing.
-    part = max(1, size[0] // 4), max(1, size[1] // 4)
-    colours = image.new("RGB", (part[0], part[1] * len(whole)))
-    for place, one in enumerate(whole):
-        colours.paste(one.resize(part, image.Resampling.NEAREST), (0, part[1] * place))
-    paper = colours.getpixel((0, 0))
-    colours = colours.quantize(COLOURS)
-    palette = colours.getpalette()
-    for place in range(0, len(palette), 3):  # make almost-white white, or the background would be grey
-        if all(abs(one - other) < 8 for one, other in zip(palette[place : place + 3], paper, strict=True)):
-            palette[place : place + 3] = paper
-    colours.putpalette(palette)
-    frames = [one.quantize(palette=colours, dither=0) for one in whole]
-    durations = [int(seconds * 1000)] * (len(frames) - 1) + [int(seconds * 3000)]
-    out = io.BytesIO()
-    frames[0].save(out, "GIF", save_all=True, append_images=frames[1:], duration=durations, loop=0, optimize=True)
-    return out.getvalue()
+def _with_used_styles(picture: str) -> str:
+    """The picture without the rules that none of its elements can match: each is tried on each element otherwise."""
+    before, _, rest = picture.partition("<style>")
+    style, _, body = rest.partition("</style>")
+    used = {name for classes in re.findall(r'class="([^"]*)"', body) for name in classes.split()}
+    rules = [
+        rule
+        for rule in style.split("}")
+        if any(used.issuperset(re.findall(r"\.([\w-]+)", one)) for one in rule.partition("{")[0].split(","))
+    ]
+    return f"{before}<style>{'}'.join(rules)}</style>{body}" if style else picture
 
 
 def pdf(picture: str) -> bytes:

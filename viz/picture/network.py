@@ -38,7 +38,6 @@ FEW = 4  # boxes of one level that are tried one by one
 GAP, LANE = 24.0, 12.0  # pixels between the boxes and the rows of a long chain, and beside these rows
 READABLE = 0.77  # the smallest scale of what is open at first: ten pixels per letter
 PLUS = 9.0  # pixels on each side of a module's text: its mark must not touch a name
-HEADING = 26.0  # pixels of the title above a picture
 NARROWEST = 420.0  # pixels that a caption may widen a picture to
 SHADES = 7  # shades for a gradient's size
 
@@ -460,14 +459,15 @@ class _Builder:
             in_a_row = in_time or sum(width + 34 for width, _ in sizes) <= most
             if unit.key == ROOT and self.direction is None:  # what goes in and out follows the model
                 in_a_row = rows.get(0, in_a_row)
+            followed = unit.key == ROOT and not in_a_row and 0 in rows  # what goes in stands above a model in a column
             rows[unit.call] = in_a_row
             parts = tuple(self._part(units[child], size) for child, size in zip(unit.children, sizes, strict=True))
-            form = parts if in_time else tuple(sizes), tuple(unit.links), in_a_row
+            form = parts if in_time else tuple(sizes), tuple(unit.links), in_a_row, followed
             if form not in known:
                 known[form] = len(found)
                 steps = unrolled(parts, unit.links) if in_time else None
                 snug = any(units[child].pad < 6 for child in unit.children)
-                found.append(steps or _laid_out(sizes, unit.links, in_a_row, snug, most))
+                found.append(steps or _laid_out(sizes, unit.links, in_a_row, snug, 0.0 if followed else most))
             unit.layout = known[form]
         made = Network(units, found, [], self.chain, self.copies)
         return replace(made, first=self._first(made))
@@ -756,12 +756,8 @@ def svg_of(
     `heading` is drawn above it, `caption` below it.
     """
     shown = compose(whole, opened)
-    top = svg.MARGIN + (HEADING if heading else 0.0)
-    parts = (
-        [f'<text class="name" x="{svg.MARGIN:.0f}" y="{svg.MARGIN + 14:.0f}">{svg.escape(heading)}</text>']
-        if heading
-        else []
-    )
+    top = svg.MARGIN + (svg.HEADING if heading else 0.0)
+    parts = [svg.above(heading)] if heading else []
     parts.append(f'<g class="network" transform="translate({svg.MARGIN:.0f} {top:.0f})">')
     frames = [box for box in shown.boxes if box[5]]
     parts += [_box(box, marks.get(box[0].key, ("", ""))) for box in frames]
@@ -826,9 +822,6 @@ def _box(box: tuple[Unit, float, float, float, float, bool], mark: tuple[str, st
         words = " ".join(text for slot, _, text in unit.rows if slot in ("name", "class"))
         parts.append(f'<text class="opened-title" x="{left + 10:.1f}" y="{top + 15:.1f}">{svg.escape(words)}</text>')
         return "".join([*parts, "</g>"])
-    if unit.kind == "module":
-        edge, middle = left + width - 12, top + 14
-        parts.append(f'<path class="plus" d="M{edge - 4:.1f} {middle:.1f}h8m-4 -4v8"/>')
     line = top + unit.pad
     for _, look, text in [*unit.rows, *([("grad", "tiny grad", told)] if told else [])]:
         step = LINE[look.split()[0]]

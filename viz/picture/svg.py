@@ -9,12 +9,15 @@ from viz.picture import theme as themes
 from viz.picture.layout import Layout, Spot
 from viz.picture.scopes import Scope
 from viz.picture.shapes import Box, Drawing, Link
-from viz.picture.theme import printable, text_width
+from viz.picture.theme import SIZE, printable, text_width
 
 MARGIN = 10.0
 BESIDE = 3.2  # pixels between the middle of a link and each of its two lines
+EDGE = 10.0  # pixels that a box or a line may reach beyond its place
 NOTE = 11.0  # font size of the notes below a picture
+HEADING = 26.0  # pixels of the line above a picture
 HEAD = 7.0  # length of an arrowhead
+Area = tuple[float, float, float, float]  # left, top, right, bottom, in pixels
 
 
 @dataclass
@@ -44,17 +47,30 @@ def write(
     notes: list[str] | None = None,
     plain: bool = False,
     styled: bool = True,
+    heading: str = "",
 ) -> str:
-    """The picture as one `<svg>` element whose ids all start with `identity`; `notes` are shown below it, line by line.
+    """The picture as one `<svg>` element whose ids all start with `identity`.
+
+    `heading` is drawn above it, and `notes` below it, line by line.
 
     Without `styled` it has no style sheet: it replaces another picture of the same identity, and uses that one's styles.
     """
     body = "".join(elements(drawing, layout, identity, state))
     notes = notes or []
     lines = "".join(note(position, line, layout) for position, line in enumerate(notes))
-    size = canvas(layout, notes)
+    width, height = canvas(layout, notes)
+    if heading:
+        lines = f'{above(heading)}<g transform="translate(0 {HEADING:.0f})">{body}{lines}</g>'
+        body, height = "", height + HEADING
+        width = max(width, text_width(heading, SIZE["name"], True) + 2 * MARGIN)
+    size = width, height
     style = themes.css(identity, theme, plain) if styled else ""
     return sheet(identity, size, body + lines, title, description, style)
+
+
+def above(heading: str) -> str:
+    """The line above a picture."""
+    return f'<text class="name" x="{MARGIN:.0f}" y="{MARGIN + 14:.0f}">{escape(heading)}</text>'
 
 
 def canvas(layout: Layout, notes: list[str]) -> tuple[float, float]:
@@ -64,14 +80,22 @@ def canvas(layout: Layout, notes: list[str]) -> tuple[float, float]:
 
 
 def sheet(
-    identity: str, size: tuple[float, float], body: str, title: str, description: str = "", style: str = ""
+    identity: str,
+    size: tuple[float, float],
+    body: str,
+    title: str,
+    description: str = "",
+    style: str = "",
+    part: Area | None = None,
 ) -> str:
-    """An `<svg>` element of this size around what is drawn in it."""
+    """An `<svg>` element of this size around what is drawn in it, or around a `part` of it."""
     width, height = size
+    left, top, right, bottom = part or (0.0, 0.0, width, height)
+    wide, high = right - left, bottom - top
     return "".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" id="{identity}" role="img" aria-labelledby="{identity}-title '
-            f'{identity}-desc" width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" '
+            f'{identity}-desc" width="{wide:.0f}" height="{high:.0f}" viewBox="{left:.0f} {top:.0f} {wide:.0f} {high:.0f}" '
             f'style="max-width:100%;height:auto">',
             f'<title id="{identity}-title">{escape(title)}</title>',
             f'<desc id="{identity}-desc">{escape(description)}</desc>',
@@ -89,6 +113,27 @@ def elements(drawing: Drawing, layout: Layout, identity: str, state: dict[str, S
     drawn += [_link(link, layout, identity, state) for link in drawing.links]
     drawn += [_box(box, layout.spots[box.key], identity, state) for box in drawing.boxes]
     return [f'<g transform="translate({MARGIN:.0f} {MARGIN:.0f})">', *drawn, "</g>"]
+
+
+def areas(drawing: Drawing, layout: Layout, state: dict[str, State]) -> list[Area | None]:
+    """What each link and box covers, in the order of `elements`, with its margin; None where nothing is drawn."""
+    found: list[Area | None] = [layout.frames[one.key] for one in drawing.scopes if one.key in layout.frames]
+    for link in drawing.links:
+        curve = layout.curves.get(link.key) or []
+        points = [(x, y) for x, y in curve]
+        key = link.key if link.kind == "back" else link.back
+        if curve and key is not None and (label := layout.labels.get(link.key)) is not None:
+            texts = [link.label, *(state[key].text.values() if key in state else ())]
+            wide = max(text_width(line, SIZE["small"]) for text in texts for line in text.split("\n"))
+            points += [(label.x - wide / 2, label.y - 14.0), (label.x + wide / 2, label.y + 14.0)]
+        across, down = [x for x, _ in points], [y for _, y in points]
+        found.append((min(across), min(down), max(across), max(down)) if points else None)
+    for box in drawing.boxes:
+        spot = layout.spots[box.key]
+        half, top = box.width / 2, spot.y - box.height / 2
+        found.append((spot.x - half, top, spot.x + half, top + box.height))
+    beyond = -EDGE, -EDGE, EDGE, EDGE
+    return [area and tuple(at + MARGIN + more for at, more in zip(area, beyond, strict=True)) for area in found]  # type: ignore[misc]
 
 
 def _scope(scope: Scope, layout: Layout, identity: str) -> str:

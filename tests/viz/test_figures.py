@@ -1,0 +1,52 @@
+"""The figures of docs/authors.md: twelve models, drawn as the page says."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from support.models import MODELS
+
+import viz
+
+torch = pytest.importorskip("torch")
+
+FOLDER = Path(__file__).parents[2] / "docs" / "figures"
+PAGE = FOLDER.parent / "authors.md"
+LARGEST = 110_000  # bytes
+# What each figure is drawn with, beside the model, its input and its loss.
+OPTIONS = {
+    "LeNet": {"title": "LeNet-5"},
+    "LSTM": {"depth": 2},
+    "MAML": {"direction": "TB"},
+    "a layer called three times": {"title": r"$h_{t+1} = W h_t$, three times", "caption": ""},
+}
+
+
+def _figure(name: str) -> str:
+    torch.manual_seed(0)
+    model, arguments, loss = MODELS[name](torch)
+    picture = viz.draw(model, arguments, loss=loss, **OPTIONS.get(name, {}))
+    picture.identity = "figure"
+    return picture.svg
+
+
+def _labels(picture: str) -> set[str]:
+    """The texts of a picture without numbers that depend on the processor."""
+    return {
+        text for text in re.findall(r">([^<>]+)</text>", picture) if not re.search(r"grad |[Ll]oss|\d\.\d|1e", text)
+    }
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_figure_of_the_page_is_what_its_model_gives(name):
+    made = _figure(name)
+    file = FOLDER / f"{re.sub(r'[^a-z0-9]+', '-', name.lower())}.svg"
+    if os.environ.get("TINYGRAD_EDU_WRITE_FIGURES"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(made + "\n", encoding="utf-8")
+    assert f"figures/{file.name}" in PAGE.read_text(encoding="utf-8")
+    assert _labels(file.read_text(encoding="utf-8")) == _labels(made)
+    assert len(made.encode()) < LARGEST

@@ -1,0 +1,100 @@
+r"""Mathematics in labels: what stands between dollar signs, as TeX writes it, becomes letters: `$\theta_1$` is θ₁.
+
+Unicode has the Greek letters, the signs, and raised and lowered digits and letters. What it lacks stays as it was typed.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_SIGNS = {
+    "cdot": "·", "circ": "∘", "ell": "ℓ", "ge": "≥", "infty": "∞", "int": "∫", "langle": "⟨", "ldots": "…", "le": "≤",
+    "nabla": "∇", "ne": "≠", "odot": "⊙", "otimes": "⊗", "partial": "∂", "pm": "±", "prod": "∏", "rangle": "⟩",
+    "rightarrow": "→", "sim": "∼", "sqrt": "√", "sum": "∑", "times": "×", "to": "→", "top": "ᵀ", "varepsilon": "ε",
+    "in": "∈", "approx": "≈", "propto": "∝", "mid": "|", "cdots": "⋯", "varphi": "φ", "phi": "ϕ", "epsilon": "ϵ",
+}  # fmt: skip
+_ACCENTS = {"hat": "\u0302", "tilde": "\u0303", "bar": "\u0304", "dot": "\u0307", "vec": "\u20d7"}
+_ALPHABETS = {"mathcal": "SCRIPT", "mathbb": "DOUBLE-STRUCK", "mathbf": "MATHEMATICAL BOLD"}
+_GROUP = r"\{([^{}]*)\}"
+
+
+def readable(text: str) -> str:
+    r"""The text with its mathematics as letters.
+
+    >>> readable(r"gradient of $L$ by $\theta_1$, $\hat{y}^{(2)}$ and $W_{ij}$ for 5 $")
+    'gradient of L by θ₁, ŷ⁽²⁾ and Wᵢⱼ for 5 $'
+    >>> readable("from $5 to $6")
+    'from $5 to $6'
+    """
+    return re.sub(r"\$(?=\S)([^$\n]*[^$\s])\$(?!\d)", lambda found: _letters(found[1]), text)
+
+
+def _letters(tex: str) -> str:
+    made = re.sub(r"\\(?:mathrm|text|operatorname|mathit|left|right)\b", "", tex)
+    made = re.sub(rf"\\frac\s*{_GROUP}\s*{_GROUP}", lambda found: "/".join(map(_part, found.groups())), made)
+    for command, accent in _ACCENTS.items():
+        made = re.sub(
+            rf"\\{command}(?:\s*{_GROUP}|\s+(\w))",
+            lambda found, accent=accent: unicodedata.normalize("NFC", (found[1] or found[2]) + accent),
+            made,
+        )
+    for command, alphabet in _ALPHABETS.items():
+        made = re.sub(
+            rf"\\{command}\s*(?:{_GROUP}|(\w))",
+            lambda found, alphabet=alphabet: "".join(_of(alphabet, one) for one in found[1] or found[2]),
+            made,
+        )
+    made = re.sub(r"\\([A-Za-z]+)\s?", _sign, made)
+    for mark, place in (("_", "SUBSCRIPT"), ("^", "SUPERSCRIPT")):
+        made = re.sub(
+            rf"\{mark}(?:{_GROUP}|(.))",
+            lambda found, mark=mark, place=place: _moved(found[1] or found[2] or "", mark, place),
+            made,
+        )
+    return made.replace("{", "").replace("}", "")
+
+
+def _sign(found: re.Match[str]) -> str:
+    name = found[1]
+    if name in _SIGNS:
+        return _SIGNS[name]
+    size = "CAPITAL" if name[0].isupper() else "SMALL"
+    return _named(f"GREEK {size} LETTER {'LAMDA' if name.lower() == 'lambda' else name.upper()}") or found[0]
+
+
+def _moved(text: str, mark: str, place: str) -> str:
+    """The text lowered or raised; as it was typed if one of its characters has no such form."""
+    if mark == "^" and text in ("ᵀ", "T"):
+        return "ᵀ"
+    found = [_raised(one, place) for one in text]
+    return "".join(found) if all(found) else f"{mark}{text}" if len(text) == 1 else f"{mark}({text})"
+
+
+def _raised(character: str, place: str) -> str:
+    """One character lowered or raised; nothing if there is no such letter."""
+    name = unicodedata.name(character, "").removeprefix("DIGIT ").replace("HYPHEN-MINUS", "MINUS")
+    small = name.removeprefix("LATIN SMALL LETTER ")
+    if small == name:
+        return _named(f"{place} {name}")
+    if place == "SUBSCRIPT":
+        return _named(f"LATIN SUBSCRIPT SMALL LETTER {small}")
+    return _named(f"MODIFIER LETTER SMALL {small}") or _named(f"SUPERSCRIPT LATIN SMALL LETTER {small}")
+
+
+def _of(alphabet: str, character: str) -> str:
+    """A letter in another alphabet, such as ℒ or ℝ."""
+    name = unicodedata.name(character, "").removeprefix("LATIN ").replace(" LETTER", "")
+    return _named(f"{alphabet} {name}") or _named(f"MATHEMATICAL {alphabet} {name}") or character
+
+
+def _part(text: str) -> str:
+    return text if len(text) == 1 else f"({text})"
+
+
+def _named(name: str) -> str:
+    """The character of this name; nothing if there is none."""
+    try:
+        return unicodedata.lookup(name)
+    except KeyError:
+        return ""
