@@ -505,9 +505,12 @@ def grad(
     with _recording(create_graph):
         found = run(edges, values, keep, as_tensors, captures=captures)
     results: list[Tensor | None] = []
+    first = {id(end): i for i, end in reversed(list(enumerate(ends)))}
     for i, value in enumerate(found):
         if value is not None:
-            results.append(as_tensor(value))
+            # An input that is given twice has one gradient.
+            again = first[id(ends[i])]
+            results.append(as_tensor(value) if again == i else results[again])
         elif materialize_grads:
             if isinstance(ends[i], GradientEdge):
                 raise RuntimeError(

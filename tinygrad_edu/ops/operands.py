@@ -14,6 +14,7 @@ from ..modes import thread
 
 __all__ = [
     "as_arrays",
+    "check_expandable",
     "check_fits",
     "check_writable",
     "need_float",
@@ -75,6 +76,23 @@ def check_writable(target: tuple[int, ...], shape: tuple[int, ...]) -> None:
             raise RuntimeError(
                 f"output with shape {list(target)} doesn't match the broadcast shape {list(result)}. An in-place op cannot "
                 "change the shape of its tensor; use the op without the underscore."
+            )
+
+
+def check_expandable(array: np.ndarray, size: tuple[int, ...]) -> None:
+    """Raise if `array` cannot be expanded to the shape `size`."""
+    shape = array.shape
+    if len(size) < len(shape):
+        raise RuntimeError(
+            f"expand(torch.{dtypes.from_numpy_dtype(array.dtype).legacy_name}Tensor{{{list(shape)}}}, size={list(size)}): the "
+            f"number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions in the tensor "
+            f"({len(shape)})"
+        )
+    for d, (n, own) in enumerate(zip(size[len(size) - len(shape) :], shape, strict=True), len(size) - len(shape)):
+        if own not in (1, n):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) must match the existing size ({own}) at non-singleton dimension {d}. "
+                f"Target sizes: {list(size)}. Tensor sizes: {list(shape)}"
             )
 
 

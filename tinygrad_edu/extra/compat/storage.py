@@ -125,6 +125,8 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
     if source is not None and source.dtype is not self.dtype:
         raise RuntimeError(f"Could not set tensor of type {source.dtype.name} to a tensor of type {self.dtype.name}")
     check_inplace(self, self.requires_grad and thread.state.recording)
+    if self.requires_grad and not self.is_leaf and thread.state.recording:
+        raise NotImplementedError("derivative for set_ is not implemented: detach() the tensor first.")
     with_elements = wrap(self._data[:0].reshape(-1)[:0]) if source is None else source
     self.data = with_elements
     self._accumulator = None  # graphs made earlier belong to the old tensor

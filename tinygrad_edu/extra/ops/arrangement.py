@@ -145,6 +145,9 @@ def cartesian_prod(*tensors):
             [2, 3],
             [2, 4]])
     """
+    for t in tensors:
+        if t.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(t.shape)}")
     if len(tensors) == 1:
         return tensors[0]
     return stack([reshape(grid, (-1,)) for grid in meshgrid(*tensors, indexing="ij")], 1)

@@ -6,11 +6,13 @@ import math
 
 import numpy as np
 
+from ...array import dtypes
 from ...array.tensor import Tensor
 from ...ops.binding import functions, nn_functions, public
+from ...ops.creation.copies import to_copy
 from ...ops.indexing.masking import where
 from ...ops.linalg.matmul import matmul
-from ...ops.network.loss import checked_reduction, reduce_loss
+from ...ops.network.loss import as_float, checked_reduction, reduce_loss
 from ...ops.op import Op
 from ...ops.operands import refuse_mismatch
 from ...ops.pointwise.arithmetic import AddNumber
@@ -89,6 +91,9 @@ def cosine_similarity(x1, x2, dim=1, eps: float = 1e-8) -> Tensor:
     refuse_mismatch([tuple(x1.shape), tuple(x2.shape)])
     sizes = np.broadcast_shapes(tuple(x1.shape), tuple(x2.shape))
     x1, x2 = (x if tuple(x.shape) == sizes else expand(x, sizes) for x in (x1, x2))
+    common = dtypes.promote([x1._data, x2._data])
+    if common.kind == "f":
+        x1, x2 = (x if x._data.dtype == common else to_copy(x, common) for x in (x1, x2))
     return sum(_direction(x1, dim, eps) * _direction(x2, dim, eps), dim)
 
 
@@ -108,7 +113,7 @@ def pairwise_distance(x1, x2, p: float = 2.0, eps: float = 1e-6, keepdim: bool =
     >>> T.nn.functional.pairwise_distance(T.tensor([[0.0, 0.0]]), T.tensor([[3.0, 4.0]]))
     tensor([5.0000])
     """
-    moved = AddNumber.apply(x1 - x2, other=eps)
+    moved = AddNumber.apply(as_float(x1 - x2), other=eps)
     return Norm.apply(moved, p=float(p), dim=(moved.ndim - 1,), keepdim=keepdim)
 
 

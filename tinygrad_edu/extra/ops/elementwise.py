@@ -10,6 +10,7 @@ import numpy as np
 from ...array.return_types import named
 from ...array.tensor import Tensor, wrap
 from ...ops.binding import functions, public
+from ...ops.creation.copies import overwrite
 from ...ops.creation.factories import finish
 from ...ops.indexing.masking import where
 from ...ops.op import Op
@@ -36,7 +37,7 @@ def _operand(value, like):
     return value if isinstance(value, Tensor) else wrap(np.asarray(value, like._data.dtype))
 
 
-@public(inplace=lambda self, other: self.copy_(copysign(self, other)))
+@public(inplace=lambda self, other: overwrite(self, copysign(self, other)))
 def copysign(input, other) -> Tensor:
     """The magnitude of `input` with the sign of `other`.
 
@@ -83,7 +84,7 @@ def logaddexp2(input, other) -> Tensor:
     return functions["logaddexp"](input * factor, other * factor) / factor
 
 
-@public(inplace=lambda self, other: self.copy_(ldexp(self, other)))
+@public(inplace=lambda self, other: overwrite(self, ldexp(self, other)))
 def ldexp(input, other) -> Tensor:
     """input·2^other.
 
@@ -110,7 +111,7 @@ def heaviside(input, values) -> Tensor:
     return finish(np.where(given == 0, values._data, (given > 0).astype(kind)).astype(kind))
 
 
-@public(inplace=lambda self, other: self.copy_(gcd(self, other)))
+@public(inplace=lambda self, other: overwrite(self, gcd(self, other)))
 def gcd(input, other) -> Tensor:
     """The greatest common divisor, element by element.
 
@@ -121,7 +122,7 @@ def gcd(input, other) -> Tensor:
     return finish(np.gcd(input._data, other._data))
 
 
-@public(inplace=lambda self, other: self.copy_(lcm(self, other)))
+@public(inplace=lambda self, other: overwrite(self, lcm(self, other)))
 def lcm(input, other) -> Tensor:
     """The least common multiple, element by element.
 
@@ -132,7 +133,7 @@ def lcm(input, other) -> Tensor:
     return finish(np.lcm(input._data, other._data))
 
 
-@public(inplace=lambda self, other: self.copy_(nextafter(self, other)))
+@public(inplace=lambda self, other: overwrite(self, nextafter(self, other)))
 def nextafter(input, other) -> Tensor:
     """The next representable number after `input`, in the direction of `other`.
 

@@ -162,7 +162,22 @@ def _shrink(array, p, dim, maxnorm):
     return np.where(norms > maxnorm, maxnorm / (norms + 1e-7), 1).astype(array.dtype)
 
 
-@public(inplace=Renorm)
+def _renorm(form, input, p, dim, maxnorm):
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive norm not supported")
+    if input.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if input._data.dtype.kind not in "fcV":
+        raise RuntimeError(
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+            f"{input.dtype.legacy_name}. Convert first: t.float()."
+        )
+    return getattr(Renorm, form)(input, p=p, dim=axis_of(dim, input.ndim), maxnorm=float(maxnorm))
+
+
+@public(inplace=lambda self, p, dim, maxnorm: _renorm("apply_", self, p, dim, maxnorm))
 def renorm(input, p, dim, maxnorm) -> Tensor:
     """Scale each slice along `dim` down so that its p-norm is at most `maxnorm`.
 
@@ -171,13 +186,7 @@ def renorm(input, p, dim, maxnorm) -> Tensor:
     tensor([[0.6000, 0.8000],
             [0.3000, 0.4000]])
     """
-    if p <= 0:
-        raise RuntimeError("renorm: non-positive norm not supported")
-    if input.ndim < 2:
-        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
-    if maxnorm < 0:
-        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
-    return Renorm.apply(input, p=p, dim=axis_of(dim, input.ndim), maxnorm=float(maxnorm))
+    return _renorm("apply", input, p, dim, maxnorm)
 
 
 @public(method=False)

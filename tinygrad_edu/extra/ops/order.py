@@ -57,6 +57,8 @@ def isin(elements, test_elements, *, assume_unique: bool = False, invert: bool =
     tensor([False,  True, False])
     """
     among = np.asarray(getattr(test_elements, "_data", test_elements))
+    if any(isinstance(t, Tensor) and t._data.dtype.kind == "b" for t in (elements, test_elements)):
+        raise RuntimeError("Unsupported input type encountered for isin(): Bool. Convert first: t.long().")
     return finish(np.asarray(np.isin(getattr(elements, "_data", elements), among, invert=invert)))
 
 

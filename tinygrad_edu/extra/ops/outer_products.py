@@ -8,14 +8,22 @@ import numpy as np
 
 from ...array.tensor import Tensor, wrap
 from ...ops.binding import functions, nn_functions, public
+from ...ops.creation.copies import overwrite
 from ...ops.linalg.matmul import bmm
+from ...ops.operands import check_expandable
 from ...ops.pointwise.powers import pow
 from ...ops.reductions.norms import vector_norm
 from ...ops.reductions.reduce import sum
 from ...ops.shapes.shape import unsqueeze
 
 
-@public(inplace=lambda self, vec1, vec2, *, beta=1, alpha=1: self.copy_(addr(self, vec1, vec2, beta=beta, alpha=alpha)))
+def _addr_(self, vec1, vec2, *, beta=1, alpha=1):
+    if vec1.ndim == vec2.ndim == 1 and tuple(self.shape) != (len(vec1), len(vec2)):
+        raise RuntimeError(f"size mismatch, input: {list(self.shape)}, v1: {list(vec1.shape)}, v2: {list(vec2.shape)}")
+    return overwrite(self, addr(self, vec1, vec2, beta=beta, alpha=alpha))
+
+
+@public(inplace=_addr_)
 def addr(input, vec1, vec2, *, beta=1, alpha=1) -> Tensor:
     """beta·input + alpha·(vec1 ⊗ vec2).
 
@@ -24,10 +32,14 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1) -> Tensor:
     tensor([[3., 4.],
             [6., 8.]])
     """
+    for name, vec in (("vec1", vec1), ("vec2", vec2)):
+        if vec.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vec.ndim}-D")
+    check_expandable(input._data, (len(vec1), len(vec2)))
     return input * beta + functions["outer"](vec1, vec2) * alpha
 
 
-@public(inplace=lambda self, b1, b2, *, beta=1, alpha=1: self.copy_(addbmm(self, b1, b2, beta=beta, alpha=alpha)))
+@public(inplace=lambda self, b1, b2, *, beta=1, alpha=1: overwrite(self, addbmm(self, b1, b2, beta=beta, alpha=alpha)))
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1) -> Tensor:
     """beta·input + alpha·Σ batch1ᵢ·batch2ᵢ.
 

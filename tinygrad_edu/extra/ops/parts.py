@@ -94,12 +94,17 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1) -> Tensor:
     """
     out = input.clone()
     axis = axis_of(dim, input.ndim)
-    sizes = input._data[(slice(None),) * axis + (slice(start, end, step),)].shape
-    if tuple(src.shape) != sizes:
+    return _with_part(out, out[(slice(None),) * axis + (slice(start, end, step),)], src)
+
+
+def _with_part(out, part, src):
+    """`out`, in which `src` replaces `part`, a view of it."""
+    if part.shape != src.shape:
         raise RuntimeError(
-            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = {list(sizes)}"
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
+            f"{list(part.shape)}"
         )
-    out[(slice(None),) * axis + (slice(start, end, step),)] = src
+    part.copy_(src)
     return out
 
 
@@ -113,8 +118,7 @@ def select_scatter(input, src, dim, index) -> Tensor:
             [1., 1.]])
     """
     out = input.clone()
-    select(out, dim, index).copy_(src)
-    return out
+    return _with_part(out, select(out, dim, index), src)
 
 
 @public()
@@ -127,8 +131,7 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1) -> Tensor:
             [0., 2.]])
     """
     out = input.clone()
-    diagonal(out, offset, dim1, dim2).copy_(src)
-    return out
+    return _with_part(out, diagonal(out, offset, dim1, dim2), src)
 
 
 @public()

@@ -12,7 +12,7 @@ from ...autograd.inplace import is_dense
 from ...overrides import overridable
 from ..binding import public
 from ..op import Op, linear
-from ..operands import check_writable
+from ..operands import check_fits, check_writable
 from .factories import as_number, zeros_like
 
 
@@ -161,6 +161,12 @@ def copy_(self, other, non_blocking=False):
     return Copy.apply_(self, other)
 
 
+def overwrite(self, result):
+    """Write the result of an op into `self`, as an in-place form does: its type must fit, which `copy_` does not ask."""
+    check_fits(self, result._data)
+    return copy_(self, result)
+
+
 def zero_(self):
     """Set all elements to 0.
 
@@ -189,7 +195,13 @@ def fill_(self, value):
 
 def fill_diagonal_(self, fill_value, wrap=False):
     """Write a number on the diagonal. With `wrap`, it starts again further down a tall matrix."""
-    if wrap and self.ndim == 2 and self.shape[0] > self.shape[1]:
+    if self.ndim < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if self.ndim > 2:
+        if len(set(self.shape)) > 1:
+            raise RuntimeError("all dimensions of input must be of equal length")
+        self[(np.arange(self.shape[0]),) * self.ndim] = fill_value
+    elif wrap and self.shape[0] > self.shape[1]:
         for start in range(0, self.shape[0], self.shape[1] + 1):
             fill_(self[start : start + self.shape[1]].diagonal(), fill_value)
     else:

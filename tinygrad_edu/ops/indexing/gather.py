@@ -335,6 +335,7 @@ def scatter_axis(input, dim, index, src=None):
         if t is not None and max(t.ndim, 1) != max(array.ndim, 1):
             raise RuntimeError(f"Index tensor must have the same number of dimensions as {name} tensor")
     fits = all(d == axis or n <= m for d, (n, m) in enumerate(zip(array.shape, input.shape, strict=False)))
+    fits = fits and (input.ndim > 0 or array.size == 1)
     if not fits or (src is not None and any(n > m for n, m in zip(array.shape, src.shape, strict=False))):
         and_src = "" if src is None else f" and to be no larger size than src {list(src.shape)}"
         raise RuntimeError(
@@ -453,7 +454,7 @@ def _check_added(shape, given, axis, count):
             f"for dim: {axis}"
         )
     # A single number is accepted as one slice with one element.
-    if given != (*shape[:axis], count, *shape[axis + 1 :])[: len(shape)] and (given or len(shape) > 1):
+    if given != (*shape[:axis], count, *shape[axis + 1 :])[: len(shape)] and (given or shape):
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(shape)} source.shape = {list(given)}"

@@ -163,7 +163,9 @@ def accumulate_at(value, size, indices):
 
 
 def _index_put_(self, indices, values, accumulate=False):
-    return IndexPut.apply_(self, _values(values, self), indices=_index_arrays(indices), accumulate=accumulate)
+    indices, values = _index_arrays(indices), _values(values, self)
+    _check_put(self, indices, values)
+    return IndexPut.apply_(self, values, indices=indices, accumulate=accumulate)
 
 
 @public(inplace=_index_put_)
@@ -174,7 +176,9 @@ def index_put(input, indices, values, accumulate: bool = False) -> Tensor:
     >>> T.index_put(T.zeros(3), (T.tensor([0, 2]),), T.tensor([1.0, 2.0]))
     tensor([1., 0., 2.])
     """
-    return IndexPut.apply(input, _values(values, input), indices=_index_arrays(indices), accumulate=accumulate)
+    indices, values = _index_arrays(indices), _values(values, input)
+    _check_put(input, indices, values)
+    return IndexPut.apply(input, values, indices=indices, accumulate=accumulate)
 
 
 @public()
@@ -453,18 +457,27 @@ def _write_at(window, indices, value):
     # First ask autograd whether it allows the write, then check whether type and shape fit.
     if thread.state.recording and (window.requires_grad or value.requires_grad):
         check_inplace(window, record=True)
+    sizes = _without_leading_ones(value.shape)
+    if sizes != value.shape:
+        value = view(value, sizes)
+    _check_put(window, indices, value)
+    IndexPut.apply_(window, value, indices=indices)
+
+
+def _check_put(window, indices, value):
+    """Raise unless `value` has the dtype of `window` and fits what the indices select."""
+    if not isinstance(value, Tensor):
+        return
     if value._data.dtype != window._data.dtype:
+        names = window.dtype.legacy_name, value.dtype.legacy_name
         raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {window.dtype} for the destination and "
-            f"{value.dtype} for the source. Convert the value first, with .to(…)."
+            f"Index put requires the source and destination dtypes match, got {names[0]} for the destination and {names[1]} "
+            "for the source. Convert the value first, with .to(…)."
         )
     try:
         shape = window._data[tuple(getattr(i, "_data", i) for i in indices)].shape
     except IndexError:
         raise _no_such_shape(indices) from None
-    sizes = _without_leading_ones(value.shape)
-    if sizes != value.shape:
-        value = view(value, sizes)
     try:
         np.broadcast_to(value._data, shape)
     except ValueError:
@@ -472,7 +485,6 @@ def _write_at(window, indices, value):
             f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape "
             f"{list(shape)}"
         ) from None
-    IndexPut.apply_(window, value, indices=indices)
 
 
 bind("__setitem__", overridable(__setitem__))

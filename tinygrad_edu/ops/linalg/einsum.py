@@ -62,8 +62,9 @@ def tensordot(a, b, dims=2) -> Any:
     kept_b = [d for d in range(b.ndim) if d not in right]
     inner_size = math.prod(a.shape[d] for d in left)
     sizes = tuple(a.shape[d] for d in kept_a) + tuple(b.shape[d] for d in kept_b)
-    rows = reshape(permute(a, kept_a + left) if a.ndim else a, (-1, inner_size))
-    columns = reshape(permute(b, right + kept_b) if b.ndim else b, (inner_size, -1))
+    outer_a, outer_b = (math.prod(t.shape[d] for d in kept) for t, kept in ((a, kept_a), (b, kept_b)))
+    rows = reshape(permute(a, kept_a + left) if a.ndim else a, (outer_a, inner_size))
+    columns = reshape(permute(b, right + kept_b) if b.ndim else b, (inner_size, outer_b))
     return reshape(mm(rows, columns), sizes)
 
 

@@ -12,6 +12,7 @@ from ...array.tensor import Tensor
 from ..binding import functions, linalg_functions, operator, public
 from ..creation.copies import contiguous_clone
 from ..op import Op
+from ..operands import check_expandable
 from ..shapes.permute import t, transpose
 from ..shapes.shape import UnsafeView, broadcast_to, reshape, unsqueeze
 from ..shapes.turning import squeeze_
@@ -99,6 +100,8 @@ class _AddProduct(Op):
 
     def forward(self, mat1, mat2, *, beta=1, alpha=1):
         product = mat1 @ mat2
+        if self.shape != product.shape:
+            check_expandable(self, product.shape)
         if alpha != 1:
             product *= product.dtype.type(alpha)
         if beta == 1 and self.dtype is product.dtype and self.ndim <= product.ndim:
@@ -289,11 +292,7 @@ def _check_addmm(input, mat1, mat2):
 
 def _addmm_(self, mat1, mat2, *, beta=1, alpha=1):
     _check_addmm(self, mat1, mat2)
-    size = (mat1.shape[0], mat2.shape[1])
-    if tuple(self.shape) != size:
-        raise RuntimeError(
-            f"Bad in-place call: input tensor size {list(self.shape)} and output tensor size {list(size)} should match"
-        )
+    _check_in_place(self, (mat1.shape[0], mat2.shape[1]))
     return Addmm.apply_(self, mat1, mat2, beta=beta, alpha=alpha)
 
 
@@ -310,7 +309,32 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1) -> Tensor:
     return Addmm.apply(input, mat1, mat2, beta=beta, alpha=alpha)
 
 
-@public(inplace=Addmv)
+def _check_addmv(input, mat, vec):
+    if _array(mat).ndim != 2 or _array(vec).ndim != 1 or _array(input).ndim > 1:
+        dims = ", ".join(str(_array(x).ndim) for x in (input, mat, vec))
+        raise RuntimeError(f"vector + matrix @ vector expected, got {dims}")
+    n, m = _array(mat).shape
+    if _array(vec).shape[0] != m or _array(input).size not in (1, n):
+        raise RuntimeError(
+            f"size mismatch, got input ({_array(input).size}), mat ({n}x{m}), vec ({_array(vec).shape[0]})"
+        )
+    _same_dtype(mat, vec)
+
+
+def _check_in_place(self, size):
+    if tuple(self.shape) != size:
+        raise RuntimeError(
+            f"Bad in-place call: input tensor size {list(self.shape)} and output tensor size {list(size)} should match"
+        )
+
+
+def _addmv_(self, mat, vec, *, beta=1, alpha=1):
+    _check_addmv(self, mat, vec)
+    _check_in_place(self, (mat.shape[0],))
+    return Addmv.apply_(self, mat, vec, beta=beta, alpha=alpha)
+
+
+@public(inplace=_addmv_)
 def addmv(input, mat, vec, *, beta=1, alpha=1) -> Tensor:
     """beta * input + alpha * (mat @ vec).
 
@@ -318,11 +342,17 @@ def addmv(input, mat, vec, *, beta=1, alpha=1) -> Tensor:
     >>> T.addmv(T.ones(2), T.eye(2), T.tensor([3.0, 4.0]))
     tensor([4., 5.])
     """
-    _same_dtype(mat, vec)
+    _check_addmv(input, mat, vec)
     return Addmv.apply(input, mat, vec, beta=beta, alpha=alpha)
 
 
-@public(inplace=Baddbmm)
+def _baddbmm_(self, batch1, batch2, *, beta=1, alpha=1):
+    _check_batches(_array(batch1), _array(batch2))
+    _check_in_place(self, (*batch1.shape[:2], batch2.shape[2]))
+    return Baddbmm.apply_(self, batch1, batch2, beta=beta, alpha=alpha)
+
+
+@public(inplace=_baddbmm_)
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1) -> Tensor:
     """beta * input + alpha * (batch1 @ batch2).
 

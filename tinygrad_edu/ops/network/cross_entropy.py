@@ -9,6 +9,7 @@ import numpy as np
 from ...array.tensor import Tensor, wrap
 from ..binding import functions, nn_functions, public
 from ..op import Op
+from ..operands import need_float
 from ..pointwise.arithmetic import AddNumber, DivNumber, MulNumber
 from ..pointwise.clamp import clamp_min
 from ..pointwise.exponential import exp, log, log1p, sigmoid, xlogy
@@ -25,6 +26,7 @@ class BinaryCrossEntropy(Op):
     """-w·(t·ln s + (1 - t)·ln(1 - s)), with the logarithms clamped at -100."""
 
     def forward(self, target, weight, *, reduction):
+        need_float(self, "binary_cross_entropy")
         loss = (target - 1) * np.maximum(np.log1p(-self), -100) - target * np.maximum(np.log(self), -100)
         return reduced(loss if weight is None else loss * weight, reduction)
 
@@ -45,6 +47,7 @@ class BinaryCrossEntropyWithLogits(Op):
     """-w·(p·t·ln σ(s) + (1 - t)·ln(1 - σ(s)))"""
 
     def forward(self, target, weight, pos_weight, *, reduction):
+        need_float(self, "log_sigmoid_cpu")
         # ln(1 - σ(s)) = -s - ln(1 + e^-s), computed without overflow.
         minus_log = np.log1p(np.exp(-np.abs(self))) + np.maximum(-self, 0)
         factor = 1 if pos_weight is None else 1 + (pos_weight - 1) * target

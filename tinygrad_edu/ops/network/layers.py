@@ -246,10 +246,18 @@ def bilinear(input1, input2, weight, bias=None) -> Tensor:
             f"All tensors must have the same dtype, got input1: {input1.dtype}, input2: {input2.dtype}, weight: "
             f"{weight.dtype}"
         )
-    if input1.shape[:-1] != input2.shape[:-1]:
+    for d, (n, m) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=False)):
+        if n != m:
+            raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {d}: got {n} and {m}")
+    for d, x in enumerate((input1, input2), 1):
+        if x.shape[-1] != weight.shape[d]:
+            raise RuntimeError(
+                f"bilinear(): input{d} size does not match weight size: got {x.shape[-1]} but expected {weight.shape[d]}"
+            )
+    if bias is not None and tuple(bias.shape) != (weight.shape[0],):
         raise RuntimeError(
-            "bilinear(): input batch dimensions do not match: got "
-            f"{list(input1.shape[:-1])} and {list(input2.shape[:-1])}"
+            f"bilinear(): bias size does not match weight size: got {bias.shape[0] if bias.ndim else 1} but expected "
+            f"{weight.shape[0]}"
         )
     left, right = (reshape(x, (-1, x.shape[-1])) for x in (input1, input2))
     out = reshape(Trilinear.apply(left, weight, right), (*input1.shape[:-1], weight.shape[0]))
@@ -290,6 +298,8 @@ def embedding(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"{input.dtype.legacy_name} instead"
         )
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
     indices = input._data
     if indices.size and not (indices.min() >= 0 and indices.max() < weight._data.shape[0]):
         raise IndexError("index out of range in self")

@@ -7,13 +7,14 @@ import warnings
 
 import numpy as np
 
+from ...array import dtypes
 from ...array.tensor import Tensor, wrap
 from ..binding import functions, nn_functions, public
 from ..creation.copies import clone
 from ..creation.factories import full_like
 from ..indexing.masking import where
 from ..op import Op
-from ..operands import check_writable, refuse_mismatch
+from ..operands import check_writable, need_float, refuse_mismatch
 from ..pointwise.arithmetic import AddNumber, abs, sub
 from ..pointwise.clamp import clamp_min
 from ..pointwise.exponential import exp, log, sigmoid
@@ -46,6 +47,7 @@ class MseLoss(Op):
     promotes = True
 
     def forward(self, target, *, reduction):
+        need_float(self, "mse_cpu")
         return reduced(np.square(self - target), reduction)
 
     def grad_self(grad, self, target, reduction):
@@ -64,6 +66,7 @@ class SmoothL1Loss(Op):
     promotes = True
 
     def forward(self, target, *, reduction, beta):
+        need_float(self, "smooth_l1_cpu")
         d = np.abs(self - target)
         bent = np.minimum(d, beta)
         return reduced(bent * (d - 0.5 * bent) / beta, reduction)
@@ -84,6 +87,7 @@ class HuberLoss(Op):
     promotes = True
 
     def forward(self, target, *, reduction, delta):
+        need_float(self, "huber_cpu")
         d = np.abs(self - target)
         bent = np.minimum(d, delta)
         return reduced(bent * (d - 0.5 * bent), reduction)
@@ -256,7 +260,12 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
             f"{input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
-    return reduce_loss(clamp_min(AddNumber.apply(-target * (input1 - input2), other=margin), 0), reduction)
+    return reduce_loss(clamp_min(AddNumber.apply(as_float(-target * (input1 - input2)), other=margin), 0), reduction)
+
+
+def as_float(x):
+    """`x` as a number beside it makes it: integers become the default float type."""
+    return x if x._data.dtype.kind in "fcV" else x.to(dtypes.get_default_dtype())
 
 
 @public(where=_NN, method=False)

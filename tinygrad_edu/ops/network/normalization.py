@@ -384,7 +384,8 @@ def layer_norm(input: Tensor, normalized_shape, weight=None, bias=None, eps: flo
     tensor([[-1.2247,  0.0000,  1.2247]])
     """
     sizes = tuple(normalized_shape)
-    if not sizes or input._data.shape[-len(sizes) :] != sizes:
+    shapes = [t._data.shape for t in (weight, bias) if t is not None]
+    if not sizes or input._data.shape[-len(sizes) :] != sizes or shapes.count(sizes) < len(shapes):
         _last_axes(input, normalized_shape, weight, bias)
     _check_alike(input, weight, bias)
     need_float(input._data, "LayerNormKernelImpl")

@@ -13,6 +13,7 @@ from ..arrays import by_channels, row_major
 from ..binding import functions, nn_functions, public
 from ..indexing.gather import put_along, take_along
 from ..op import Op, linear
+from ..operands import need_float
 from ..reductions.reduce import mean
 from ..shapes.shape import reshape, squeeze, unsqueeze
 from .convolution import as_tuple
@@ -173,6 +174,7 @@ class AdaptiveAvgPool2D(Op):
     """Means of a given number of windows of nearly equal size, as a matrix product from each side."""
 
     def forward(self, *, output_size):
+        need_float(self, "adaptive_avg_pool2d")
         rows, columns = (_averages(n, m, self.dtype) for n, m in zip(self.shape[-2:], output_size, strict=True))
         return row_major(by_channels(rows @ self @ columns.T, self), self)
 
@@ -287,6 +289,12 @@ def max_pool1d(
     tensor([[3., 5.]])
     """
     _need_sequences("max_pool1d", input)
+    if 0 in input.shape[-2:]:
+        raise RuntimeError(
+            "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
+            f"{list(input.shape)}"
+        )
+    need_float(input._data, "max_pool1d_impl")
     as_row = [x if x is None else (1, *as_tuple(x, 1)) for x in (kernel_size, stride, dilation)]
     result = max_pool2d(
         unsqueeze(input, -2), as_row[0], as_row[1], (0, *as_tuple(padding, 1)), as_row[2], ceil_mode, return_indices

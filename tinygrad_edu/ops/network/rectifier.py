@@ -20,7 +20,8 @@ _NN = (nn_functions,)
 
 class Relu(Op):
     def forward(self):
-        return np.maximum(self, 0)
+        # In this order -0 stays -0, as in PyTorch.
+        return np.maximum(0, self)
 
     # The gradient at the kink is 0. For nan the gradient passes, as in PyTorch.
     def grad_self(grad, result):
@@ -70,6 +71,7 @@ class LeakyReluBackward(_SlopeOfKink):
 
 class PreluKernel(Op):
     def forward(self, weight):
+        need_float(self, "prelu_cpu")
         return choose(self > 0, self, self * weight)
 
     def gradients(grad, self, weight):

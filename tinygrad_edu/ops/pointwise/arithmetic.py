@@ -209,6 +209,8 @@ class LerpTensor(Op, name="LerpBackward1"):
 
 class Abs(Op):
     def forward(self):
+        if isinstance(self, np.ndarray) and self.dtype.kind == "b":
+            raise NotImplementedError("\"abs_cpu\" not implemented for 'Bool'. Convert first: t.long().")
         return np.abs(self)
 
     # The gradient at the kink is 0.
@@ -353,7 +355,20 @@ def addcmul(input, tensor1, tensor2, *, value=1) -> Tensor:
     return Addcmul.apply(input, tensor1, tensor2, value=value)
 
 
-@public(inplace=Addcdiv)
+def _check_addcdiv(tensor1, tensor2):
+    if all(t._data.dtype.kind not in "fcV" for t in (tensor1, tensor2)):
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a true "
+            "division of tensor1 and tensor2. Make them floats first."
+        )
+
+
+def _addcdiv_(self, tensor1, tensor2, *, value=1):
+    _check_addcdiv(tensor1, tensor2)
+    return Addcdiv.apply_(self, tensor1, tensor2, value=value)
+
+
+@public(inplace=_addcdiv_)
 def addcdiv(input, tensor1, tensor2, *, value=1) -> Tensor:
     """input + value * tensor1 / tensor2.
 
@@ -361,12 +376,7 @@ def addcdiv(input, tensor1, tensor2, *, value=1) -> Tensor:
     >>> T.addcdiv(T.tensor([1.0, 1.0]), T.tensor([2.0, 3.0]), T.tensor([4.0, 6.0]))
     tensor([1.5000, 1.5000])
     """
-    for t in (tensor1, tensor2):
-        if t._data.dtype.kind not in "fcV":
-            raise RuntimeError(
-                "Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a "
-                "true division of tensor1 and tensor2. Make them floats first."
-            )
+    _check_addcdiv(tensor1, tensor2)
     return Addcdiv.apply(input, tensor1, tensor2, value=value)
 
 
@@ -416,6 +426,4 @@ def abs(input) -> Tensor:
     >>> T.abs(T.tensor([-1.0, 2.0]))
     tensor([1., 2.])
     """
-    if isinstance(input, Tensor) and input._data.dtype.kind == "b":
-        raise NotImplementedError("\"abs_cpu\" not implemented for 'Bool'. Convert first: t.long().")
     return Abs.apply(input)

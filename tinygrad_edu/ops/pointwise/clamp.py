@@ -12,14 +12,16 @@ from ..indexing.masking import where
 from ..op import Op, elementwise
 from ..operands import need_tensor
 
+# NumPy returns the second of two equal numbers, PyTorch the first: which zero it is shows in 1/x.
+
 
 class Clamp(Op, name="ClampBackward1"):
     def forward(self, *, min=None, max=None):
         # If the bounds cross, the upper one wins; nan stays nan.
         self = _widened(self, min, max)
-        out = self if min is None else np.maximum(self, as_number(min, self))
+        out = self if min is None else np.maximum(as_number(min, self), self)
         return (
-            out.copy() if max is None and min is None else out if max is None else np.minimum(out, as_number(max, self))
+            out.copy() if max is None and min is None else out if max is None else np.minimum(as_number(max, self), out)
         )
 
     # At a bound itself the gradient passes.
@@ -35,8 +37,8 @@ class ClampTensor(Op, name="ClampBackward0"):
     promotes = True
 
     def forward(self, min, max):
-        out = self if min is None else np.maximum(self, min)
-        return out if max is None else np.minimum(out, max)
+        out = self if min is None else np.maximum(min, self)
+        return out if max is None else np.minimum(max, out)
 
     def grad_self(grad, self, min, max):
         return where(_between(self, min, max), grad, 0.0)
@@ -55,7 +57,7 @@ class ClampTensor(Op, name="ClampBackward0"):
 class ClampMin(Op):
     def forward(self, *, min):
         self = _widened(self, min)
-        return np.maximum(self, as_number(min, self))
+        return np.maximum(as_number(min, self), self)
 
     def grad_self(grad, self, min):
         return where(self >= min, grad, 0.0)
@@ -66,7 +68,7 @@ class ClampMin(Op):
 class ClampMax(Op):
     def forward(self, *, max):
         self = _widened(self, max)
-        return np.minimum(self, as_number(max, self))
+        return np.minimum(as_number(max, self), self)
 
     def grad_self(grad, self, max):
         return where(self <= max, grad, 0.0)
@@ -78,7 +80,7 @@ class ClampMinTensor(Op, name="ClampMinBackward1"):
     promotes = True
 
     def forward(self, min):
-        return np.maximum(self, min)
+        return np.maximum(min, self)
 
     def grad_self(grad, self, min):
         return where(self >= min, grad, 0.0)
@@ -93,7 +95,7 @@ class ClampMaxTensor(Op, name="ClampMaxBackward1"):
     promotes = True
 
     def forward(self, max):
-        return np.minimum(self, max)
+        return np.minimum(max, self)
 
     def grad_self(grad, self, max):
         return where(self <= max, grad, 0.0)
@@ -108,7 +110,7 @@ class Maximum(Op):
     promotes = True
 
     def forward(self, other):
-        return np.maximum(self, other)
+        return np.maximum(other, self)
 
     # At a tie each gets half; where one is nan, each gets all.
     def grad_self(grad, self, other):
@@ -124,7 +126,7 @@ class Minimum(Op):
     promotes = True
 
     def forward(self, other):
-        return np.minimum(self, other)
+        return np.minimum(other, self)
 
     def grad_self(grad, self, other):
         return where(self == other, grad / 2, where(self > other, 0.0, grad))

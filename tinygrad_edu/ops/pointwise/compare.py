@@ -84,6 +84,9 @@ class BitwiseRightShift(_Compare):
 
 class BitwiseNot(Op):
     def forward(self):
+        if self.dtype.kind == "f":
+            kind = dtypes.from_numpy_dtype(self.dtype).legacy_name
+            raise NotImplementedError(f"\"bitwise_not_cpu\" not implemented for '{kind}'. Convert first: t.long().")
         return np.invert(self)
 
 

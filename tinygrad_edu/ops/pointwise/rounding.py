@@ -35,26 +35,32 @@ class Sgn(Sign):
         return zeros_like(grad)
 
 
+def _numbers(array, name):
+    if array.dtype.kind == "b":
+        raise NotImplementedError(f"\"{name}_vml_cpu\" not implemented for 'Bool'. Convert first: t.long().")
+    return array
+
+
 class Floor(_Flat):
     def forward(self):
-        return np.floor(self).astype(self.dtype, copy=False)
+        return np.floor(_numbers(self, "floor")).astype(self.dtype, copy=False)
 
 
 class Ceil(_Flat):
     def forward(self):
-        return np.ceil(self).astype(self.dtype, copy=False)
+        return np.ceil(_numbers(self, "ceil")).astype(self.dtype, copy=False)
 
 
 class Trunc(_Flat):
     def forward(self):
-        return np.trunc(self).astype(self.dtype, copy=False)
+        return np.trunc(_numbers(self, "trunc")).astype(self.dtype, copy=False)
 
 
 class Round(_Flat):
     """Halves round to the even neighbour."""
 
     def forward(self):
-        return np.round(self)
+        return np.round(_numbers(self, "round"))
 
 
 class RoundDecimals(_Flat, name="RoundBackward1"):

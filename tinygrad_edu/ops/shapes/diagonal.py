@@ -74,6 +74,7 @@ class DiagEmbed(Op):
 
 class Tril(Op):
     def forward(self, *, diagonal=0):
+        _need_matrix("tril", self)
         return np.tril(self, diagonal)
 
     def grad_self(grad, diagonal):
@@ -84,6 +85,7 @@ class Tril(Op):
 
 class Triu(Op):
     def forward(self, *, diagonal=0):
+        _need_matrix("triu", self)
         return np.triu(self, diagonal)
 
     def grad_self(grad, diagonal):
@@ -164,7 +166,6 @@ def tril(input: Tensor, diagonal=0) -> Tensor:
     tensor([[1., 0.],
             [1., 1.]])
     """
-    _need_matrix("tril", input)
     return Tril.apply(input, diagonal=diagonal)
 
 
@@ -177,7 +178,6 @@ def triu(input: Tensor, diagonal=0) -> Tensor:
     tensor([[1., 1.],
             [0., 1.]])
     """
-    _need_matrix("triu", input)
     return Triu.apply(input, diagonal=diagonal)
 
 

@@ -162,8 +162,6 @@ def movedim(input: Tensor, source, destination) -> Tensor:
     tinygrad_edu.Size([3, 4, 2])
     """
     n = input.ndim
-    if not n:
-        return Permute.apply(input, dims=())
     source, destination = (
         tuple(axis_of(d, n) for d in ((x,) if isinstance(x, int | np.integer) else x)) for x in (source, destination)
     )
@@ -237,6 +235,8 @@ def roll(input: Tensor, shifts, dims=()) -> Tensor:
         raise RuntimeError("`shifts` required")
     if (dims or len(shifts) > 1) and len(shifts) != len(dims):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    if dims and not input.ndim:
+        raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
     return Roll.apply(input, shifts=shifts, dims=tuple(axis_of(d, input.ndim) for d in dims))
 
 

@@ -12,6 +12,7 @@ from ...array.tensor import Tensor
 from ..binding import public
 from ..creation.copies import contiguous_clone
 from ..op import Op, linear
+from ..operands import check_expandable
 
 
 def axis_of(dim, ndim):
@@ -291,27 +292,15 @@ def expand(input, *size) -> Tensor:
     """
     target = as_sizes(size)
     shape = input.shape
-    if len(target) < len(shape):
-        raise RuntimeError(
-            f"expand(torch.{dtypes.from_numpy_dtype(getattr(input, '_data', input).dtype).legacy_name}Tensor{{{list(shape)}}}, "
-            f"size={list(target)}): the number of sizes provided ({len(target)}) must be greater or equal to the number of "
-            f"dimensions in the tensor ({len(shape)})"
-        )
     leading = len(target) - len(shape)
-    resolved = []
-    for i, n in enumerate(target):
-        own = shape[i - leading] if i >= leading else None
-        if n == -1 and own is None:
-            raise RuntimeError(
-                f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {i}"
-            )
-        if n != -1 and own not in (None, 1, n):
-            raise RuntimeError(
-                f"The expanded size of the tensor ({n}) must match the existing size ({own}) at non-singleton dimension "
-                f"{i}. Target sizes: {list(target)}. Tensor sizes: {list(shape)}"
-            )
-        resolved.append(own if n == -1 else n)
-    return Expand.apply(input, size=tuple(resolved))
+    if -1 in target[: max(leading, 0)]:
+        raise RuntimeError(
+            "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension "
+            f"{target.index(-1)}"
+        )
+    resolved = tuple(shape[d - leading] if n == -1 else n for d, n in enumerate(target)) if leading >= 0 else target
+    check_expandable(getattr(input, "_data", input), resolved)
+    return Expand.apply(input, size=resolved)
 
 
 @public(where=())

@@ -101,7 +101,7 @@ def as_strided(input, size, stride, storage_offset=None) -> Tensor:
     """
     if input._view is not None:
         input, storage_offset = _source_of_window(input, tuple(size), tuple(stride), storage_offset)
-    if any(n > 1 and step == 0 for n, step in zip(input.shape, input.stride(), strict=True)):
+    if input._data.size and any(n > 1 and step == 0 for n, step in zip(input.shape, input.stride(), strict=True)):
         raise NotImplementedError(
             "as_strided of a tensor whose elements share memory, as after expand(), is not built: clone() it first."
         )
