@@ -129,9 +129,9 @@ def gif(frames: Sequence[list[Piece]], draw: Callable[[str], bytes], scale: floa
     palette = _palette(image, [one for pieces in drawn for _, one in pieces])
     shown = drawn[0][0][1].quantize(palette=palette, dither=0)
     whole = [shown]
-    for pieces in drawn[1:]:
+    for later in drawn[1:]:
         shown = shown.copy()
-        for place, one in pieces:
+        for place, one in later:
             shown.paste(one.quantize(palette=palette, dither=0), place)
         whole.append(shown)
     durations = [int(seconds * 1000)] * (len(whole) - 1) + [int(seconds * 3000)]

@@ -33,26 +33,19 @@ def readable(text: str) -> str:
 def _letters(tex: str) -> str:
     made = re.sub(r"\\(?:mathrm|text|operatorname|mathit|left|right)\b", "", tex)
     made = re.sub(rf"\\frac\s*{_GROUP}\s*{_GROUP}", lambda found: "/".join(map(_part, found.groups())), made)
-    for command, accent in _ACCENTS.items():
-        made = re.sub(
-            rf"\\{command}(?:\s*{_GROUP}|\s+(\w))",
-            lambda found, accent=accent: unicodedata.normalize("NFC", (found[1] or found[2]) + accent),
-            made,
-        )
-    for command, alphabet in _ALPHABETS.items():
-        made = re.sub(
-            rf"\\{command}\s*(?:{_GROUP}|(\w))",
-            lambda found, alphabet=alphabet: "".join(_of(alphabet, one) for one in found[1] or found[2]),
-            made,
-        )
+    made = re.sub(rf"\\({'|'.join(_ACCENTS)})(?:\s*{_GROUP}|\s+(\w))", _accented, made)
+    made = re.sub(rf"\\({'|'.join(_ALPHABETS)})\s*(?:{_GROUP}|(\w))", _in_alphabet, made)
     made = re.sub(r"\\([A-Za-z]+)\s?", _sign, made)
-    for mark, place in (("_", "SUBSCRIPT"), ("^", "SUPERSCRIPT")):
-        made = re.sub(
-            rf"\{mark}(?:{_GROUP}|(.))",
-            lambda found, mark=mark, place=place: _moved(found[1] or found[2] or "", mark, place),
-            made,
-        )
+    made = re.sub(rf"([_^])(?:{_GROUP}|(.))", _moved, made)
     return made.replace("{", "").replace("}", "")
+
+
+def _accented(found: re.Match[str]) -> str:
+    return unicodedata.normalize("NFC", (found[2] or found[3]) + _ACCENTS[found[1]])
+
+
+def _in_alphabet(found: re.Match[str]) -> str:
+    return "".join(_of(_ALPHABETS[found[1]], one) for one in found[2] or found[3])
 
 
 def _sign(found: re.Match[str]) -> str:
@@ -63,12 +56,13 @@ def _sign(found: re.Match[str]) -> str:
     return _named(f"GREEK {size} LETTER {'LAMDA' if name.lower() == 'lambda' else name.upper()}") or found[0]
 
 
-def _moved(text: str, mark: str, place: str) -> str:
-    """The text lowered or raised; as it was typed if one of its characters has no such form."""
+def _moved(found: re.Match[str]) -> str:
+    """What follows `_` or `^` lowered or raised; as it was typed if one of its characters has no such form."""
+    mark, text = found[1], found[2] or found[3] or ""
     if mark == "^" and text in ("ᵀ", "T"):
         return "ᵀ"
-    found = [_raised(one, place) for one in text]
-    return "".join(found) if all(found) else f"{mark}{text}" if len(text) == 1 else f"{mark}({text})"
+    moved = [_raised(one, "SUBSCRIPT" if mark == "_" else "SUPERSCRIPT") for one in text]
+    return "".join(moved) if all(moved) else f"{mark}{_part(text)}"
 
 
 def _raised(character: str, place: str) -> str:
