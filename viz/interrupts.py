@@ -6,15 +6,25 @@ off a function mode, every later cell would be watched by a run that is over.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 Result = TypeVar("Result")
+
+
+class Left(SystemExit):
+    """The program called `os._exit`."""
+
+    def __str__(self) -> str:
+        return (
+            f"os._exit({self.code}) ends Python at once, and with it the notebook's kernel: only this program was ended"
+        )
 
 
 class _Shield:
@@ -72,9 +82,23 @@ def put_back_first() -> Iterator[None]:
 
 
 def interruptible(call: Callable[[], Result]) -> Result:
-    """Run the program, which an interrupt stops at once; one that came before it lets it not begin."""
+    """Run the program, which an interrupt stops at once; one that came before it lets it not begin.
+
+    `os._exit` ends the program alone, and not the kernel that it runs in.
+    """
     _shield.let_go()
-    return call()
+    leave, process = os._exit, os.getpid()
+
+    def leave_the_program(status: int) -> NoReturn:
+        if os.getpid() != process:  # a worker that the program has forked
+            leave(status)
+        raise Left(status)
+
+    os._exit = leave_the_program
+    try:
+        return call()
+    finally:
+        os._exit = leave
 
 
 def hold() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import linecache
+import os
 
 import pytest
 import torch
@@ -664,3 +665,23 @@ def test_texts_of_recordings_and_pictures_are_one_line(T):
     for thing in (viz.record(lambda: model(x)), viz.draw(model, x), viz.draw(model(x).sum()), viz.draw(model)):
         assert len(repr(thing)) < 200
         assert "\n" not in repr(thing)
+
+
+def test_a_program_that_leaves_python_by_force_ends_alone(engine):
+    before = os._exit
+    recording = viz.record(
+        "import os\nw = T.tensor(2.0, requires_grad=True)\nL = w * w\nos._exit(3)\nL.backward()", engine
+    )
+    assert recording.error["line"] == 4
+    assert "os._exit(3) ends Python at once" in recording.error["message"]
+    assert os._exit is before
+
+
+def test_lines_between_calls_of_the_engine_cost_little_and_what_follows_is_seen(engine, lines_run):
+    program = "w = T.tensor(2.0, requires_grad=True)\nfor i in range({}):\n    print(i)\nfor _ in range(2):\n    w = w * 3\nw.backward()"
+    few, many = (lines_run(lambda n=n: viz.record(program.format(n), engine)) for n in (30_000, 60_000))
+    assert many < 1.01 * few
+    recording = viz.record(program.format(30_000), engine)
+    found = [(op.name, op.line, op.loops and op.loops[-1][1]) for op in recording.graph.ops.values()]
+    assert [one[1:] for one in found] == [(5, 1), (5, 2)]
+    assert recording.stdout.startswith("0\n1\n2\n") and "is not kept" in recording.stdout[-100:]

@@ -84,6 +84,12 @@ class Loops:
         self.inside: list[list[int]] = []  # number of the loop's run, step; outermost first
         self._at: list[tuple[int, int]] = []  # the lines of these loops
 
+    def find(self, line: int, loops: dict[int, int]) -> None:
+        """The frame is at a line, and its way there was not seen: it is in the first step of a loop that was not known yet."""
+        for first in sorted(first for first, last in loops.items() if first <= line <= last):
+            if all(first != known for known, _ in self._at):
+                self.reach(first, loops)
+
     def reach(self, line: int, loops: dict[int, int]) -> None:
         """The frame begins a line."""
         while self._at and not (self._at[-1][0] <= line <= self._at[-1][1]):

@@ -31,6 +31,7 @@ NAMED = ("alpha", "beta", "rounding_mode")  # keywords that are settings, not op
 PLAIN = {int, float, bool, str, type(None), range, type, FunctionType, ModuleType}  # these contain no tensor
 OF_OTHERS = ("from_numpy", "as_tensor", "asarray", "frombuffer")  # make tensors whose memory others use
 LONGEST_WORD = 20  # characters of a string argument
+IDLE = 5_000  # lines in a row that do not call the engine, after which lines are not looked at until one does
 
 
 class Watch:
@@ -89,6 +90,7 @@ class Watch:
         self._bound: dict[str, tuple[str | None, int, bool, bool]] = {}  # what each name is bound to, and its state
         self._count = 0  # calls that made something
         self._calls = 0  # our calls that PyTorch runs without function modes
+        self._idle = 0  # lines of the program since the engine was last called
         self._written = False  # whether memory was written to since the names were read
         self.mode = self._reporting()
 
@@ -122,7 +124,22 @@ class Watch:
         kind = self._whole_calls.get(frame.f_code)
         if kind is not None and not self._whole and self.passes.active:
             return self._enter_whole(frame, kind)
-        return self._step if self.source.owns(frame) else None
+        if not self.source.owns(frame):
+            return None
+        frame.f_trace_lines = self._idle <= IDLE
+        return self._step
+
+    def _look_again(self, frame: FrameType | None) -> None:
+        """The engine is called after many lines without it: see each line of the frames that run again.
+
+        The steps that a loop made in between are not counted.
+        """
+        while frame is not None:
+            if self.source.owns(frame) and not frame.f_trace_lines:
+                frame.f_trace_lines = True
+                now = self._lines[id(frame)] = frame.f_lineno - self.source.first + 1
+                self._loops.setdefault(id(frame), Loops(self._runs)).find(now, self.source.loops)
+            frame = frame.f_back
 
     def _step(self, frame: FrameType, event: str, argument: Any) -> Any:
         if event in ("line", "return"):
@@ -133,6 +150,8 @@ class Watch:
                 now = self._lines[id(frame)] = frame.f_lineno - self.source.first + 1
                 if self.source.loops:
                     self._loops.setdefault(id(frame), Loops(self._runs)).reach(now, self.source.loops)
+                self._idle += 1
+                frame.f_trace_lines = self._idle <= IDLE
             else:
                 self._lines.pop(id(frame), None)
                 self._loops.pop(id(frame), None)
@@ -345,6 +364,9 @@ class Watch:
 
     def _called(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         __tracebackhide__ = True
+        if self._idle > IDLE:
+            self._look_again(sys._getframe(2))
+        self._idle = 0
         if not self.passes.active or self._whole:
             return func(*args, **kwargs)
         name = getattr(func, "__name__", "")
