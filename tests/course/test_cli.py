@@ -192,6 +192,18 @@ def test_doctor_fails_where_a_lesson_would(what: str, tmp_path: Path) -> None:
     assert done.stdout.endswith("see MISS above.\n")
 
 
+def test_doctor_on_a_card_writes_a_report_and_says_where_there_is_none(tmp_path: Path) -> None:
+    import torch
+
+    done = run("doctor", "--device", "cuda", cwd=tmp_path)
+    report = (tmp_path / "tinygrad-edu-cuda.txt").read_text()
+    assert f"PyTorch {torch.__version__}" in report
+    if torch.cuda.is_available():
+        assert (done.returncode, "5 passed" in report) == (0, True), report
+    else:
+        assert (done.returncode, "finds no CUDA card that it can use: nothing was run" in report) == (1, True), report
+
+
 def test_another_package_called_viz_is_told_by_doctor_and_on_import(tmp_path: Path) -> None:
     (tmp_path / "viz").mkdir()
     (tmp_path / "viz" / "other.py").write_text("")

@@ -142,13 +142,16 @@ def _site(arguments: argparse.Namespace) -> int:
 
 def _add_doctor(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser("doctor", help="check what works in this installation and what does not")
+    parser.add_argument(
+        "--device", choices=("cuda",), help="run the tests that need this device instead, and write a report to send"
+    )
     parser.set_defaults(run=_doctor)
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
-    from .doctor import report
+    from .doctor import report, report_on_a_card
 
-    return report()
+    return report_on_a_card() if arguments.device else report()
 
 
 def _add_pictures(commands: argparse._SubParsersAction) -> None:

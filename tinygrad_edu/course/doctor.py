@@ -4,6 +4,7 @@ import json
 import platform
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -73,6 +74,32 @@ def report() -> int:
         healthy = _told(a_lesson())
     print("The lessons will work here." if healthy else "Something the lessons need is missing: see MISS above.")
     return 0 if healthy else 1
+
+
+CARD_REPORT = Path("tinygrad-edu-cuda.txt")
+
+
+def report_on_a_card() -> int:
+    """Run every test that needs a CUDA card, and write what came out into a file that can be sent. Returns 0 if all passed."""
+    tests = HOME / "tests" / "viz" / "test_cuda.py"
+    if not tests.exists():
+        print("The tests are not part of an installed package: run this in a clone of the repository.")
+        return 2
+    program = (
+        "import platform, torch; print(platform.platform(), 'Python', platform.python_version(), 'PyTorch', torch.__version__);"
+        "print('CUDA', torch.version.cuda, [torch.cuda.get_device_name(n) for n in range(torch.cuda.device_count())]);"
+        "raise SystemExit(0 if torch.cuda.is_available() else 'This PyTorch finds no CUDA card that it can use: nothing was run.')"
+    )
+    told = []
+    for command in (["-c", program], ["-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "-m", "cuda", str(tests)]):
+        done = subprocess.run([sys.executable, *command], cwd=HOME, capture_output=True, text=True, check=False)
+        told.append(done.stdout + done.stderr)
+        print(told[-1], end="", flush=True)
+        if done.returncode:
+            break
+    CARD_REPORT.write_text("\n".join(told), encoding="utf-8")
+    print(f"Written to {CARD_REPORT.resolve()}.")
+    return int(done.returncode != 0)
 
 
 def _told(found: Iterable[Finding]) -> bool:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+
 from viz import engines
 from viz.engines import CORE, TORCH
 from viz.experiments.timing import Timing, time_both
@@ -196,6 +198,10 @@ def _copies(inputs: dict[str, Any], name: str, device: str) -> dict[str, Any]:
     engine = engines.load(name)
 
     def copied(thing: Any) -> Any:
+        if isinstance(
+            thing, (np.ndarray, np.generic)
+        ):  # as `record` gives it to a program, and what is timed gets it too
+            return engine.module.tensor(thing, device=device)
         owner = engines.of(thing)
         if owner is not None and owner.is_tensor(thing):
             return engine.module.tensor(owner.array(thing), device=device).requires_grad_(thing.requires_grad)
