@@ -149,6 +149,18 @@ def test_a_sentence_names_it_and_says_what_to_do(program: Callable[[], Any], pat
     )
 
 
+@pytest.mark.parametrize(
+    ("module", "phrase"),
+    [
+        ("nn.attention.bias", "a mask"), ("nn.attention.flex_attention", "a mask"), ("_C", "TYPE_CHECKING"), ("utils._pytree", "private"),
+        ("cuda.nvtx", "Leave the device out"), ("nested", "Leave it out"), ("utils.swap_tensors", "It has"),
+    ],
+)  # fmt: skip
+def test_an_import_of_what_is_absent_is_an_import_error_that_says_so(module: str, phrase: str) -> None:
+    with pytest.raises(ImportError, match=phrase):
+        importlib.import_module(f"tinygrad_edu.{module}")
+
+
 def test_a_program_that_looks_for_a_device_finds_the_cpu() -> None:
     found = [kind for kind in ("cuda", "mps", "xpu", "accelerator") if getattr(T, kind).is_available()]
     assert found == []

@@ -25,6 +25,10 @@ _SUBJECTS = {
     "machinery": "compiling, profiling, exporting and sharing work among processes are not built here. Leave it out",
     "decomposition": "this decomposition is not built. If you need no gradient, use numpy.linalg on t.numpy()",
     "rare": "it is rarely used, and not built here. If you need no gradient, use NumPy on t.numpy()",
+    "private": (
+        "these are private parts of PyTorch, in C++ for the most part. Use the public name, such as tinygrad_edu.Size or "
+        "tinygrad_edu.Generator; put an import for annotations below `if TYPE_CHECKING:`"
+    ),
     "device": "tinygrad_edu computes only on the CPU. Leave the device out",
 }
 
@@ -52,6 +56,7 @@ _NAMES = {
         "row_indices indices values sparse_resize_ sparse_resize_and_clear_ sspaddmm to_mkldnn to_padded_tensor triangular_solve "
         "q_per_channel_axis q_per_channel_scales q_per_channel_zero_points profile_hook_step T_destination"
     ),
+    "private": "_C _pytree _VF _jit_internal _tensor _utils _functorch _prims _refs _subclasses",
     "device": "mtia xpu_ hpu ipu pin_memory DistributedDataParallel",
 }
 _SUBJECT_OF = {name: subject for subject, names in _NAMES.items() for name in names.split()}

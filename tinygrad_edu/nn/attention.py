@@ -12,10 +12,13 @@ import numpy as np
 
 from ..array.tensor import Tensor, wrap
 from ..ops import functions
+from ..seam.later import later
 from . import functional as F
 from . import init
 from .layers import Linear, add_parameters
 from .module import Module
+
+__path__: list[str] = []  # so that an import of what PyTorch has below it, such as `bias`, gets a sentence
 
 __all__ = ["MultiheadAttention"]  # the other two are only in `nn.attention`, as in PyTorch
 
@@ -239,3 +242,8 @@ def _additive(mask: Tensor, like: Tensor) -> Tensor:
     if mask._data.dtype != np.bool_:
         return mask
     return wrap(np.where(mask._data, -np.inf, 0.0).astype(like._data.dtype))
+
+
+__getattr__ = later(
+    __name__, "It has MultiheadAttention, SDPBackend and sdpa_kernel. Give scaled_dot_product_attention a mask."
+)

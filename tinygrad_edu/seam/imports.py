@@ -55,7 +55,10 @@ class _Object(Loader):
     def exec_module(self, module: ModuleType) -> None:
         thing: Any = sys.modules[_PACKAGE]
         for name in self.path.split("."):
-            thing = getattr(thing, name)
+            try:
+                thing = getattr(thing, name)
+            except AttributeError as error:
+                raise ModuleNotFoundError(str(error)) from None
         module.__path__ = []  # type: ignore[attr-defined]
         module.__getattr__ = lambda name: getattr(thing, name)  # type: ignore[method-assign]
 

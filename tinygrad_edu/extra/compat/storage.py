@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...array.dtypes import dtype, from_numpy_dtype
 from ...array.tensor import Tensor, bind, wrap
-from ...autograd.inplace import check_inplace, owner
+from ...autograd.inplace import check_inplace, owner, rebase_history
+from ...core.tensor import Node, gradient_edge, sequence
 from ...modes import bump_version, thread
 from ...ops.creation.factories import resize, shape_of
 from ...overrides import overridable
@@ -125,13 +126,34 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
     if source is not None and source.dtype is not self.dtype:
         raise RuntimeError(f"Could not set tensor of type {source.dtype.name} to a tensor of type {self.dtype.name}")
     check_inplace(self, self.requires_grad and thread.state.recording)
-    if self.requires_grad and not self.is_leaf and thread.state.recording:
-        raise NotImplementedError("derivative for set_ is not implemented: detach() the tensor first.")
+    forgets = self.requires_grad and thread.state.recording
     with_elements = wrap(self._data[:0].reshape(-1)[:0]) if source is None else source
     self.data = with_elements
     self._accumulator = None  # graphs made earlier belong to the old tensor
     bump_version(self)
+    if forgets:
+        rebase_history(self, _NotImplemented(self))
     return self
+
+
+class _NotImplemented(Node):
+    """The history of a tensor that has the memory of another one: as in PyTorch, no gradient goes through."""
+
+    _around = ()
+
+    def __init__(self, t: Tensor) -> None:
+        self._outputs = ((t._data.shape, t._data.dtype),)
+        self._set_edges((gradient_edge(t),))
+        self._seq = next(sequence)
+
+    def name(self) -> str:
+        return "torch::autograd::NotImplemented"
+
+    def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
+        raise RuntimeError("derivative for set_ is not implemented. Use set_ on a tensor that needs no gradient.")
+
+    def _release(self) -> None:
+        """Nothing is kept."""
 
 
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:

@@ -329,6 +329,8 @@ def split(tensor, split_size_or_sections, dim=0) -> Any:
     >>> [part.tolist() for part in T.split(T.arange(5), 2)]
     [[0, 1], [2, 3], [4]]
     """
+    if not tensor.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
     axis = axis_of(dim, tensor.ndim)
     n = tensor.shape[axis]
     if isinstance(split_size_or_sections, int | np.integer):

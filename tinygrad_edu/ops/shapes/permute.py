@@ -173,6 +173,8 @@ def movedim(input: Tensor, source, destination) -> Tensor:
     for what, axes in (("source", source), ("destination", destination)):
         if len(set(axes)) != len(axes):
             raise RuntimeError(f"movedim: repeated dim in `{what}` ({list(axes)})")
+    if not n:
+        return Permute.apply(input, dims=())
     order = [d for d in range(n) if d not in source]
     for place, d in sorted(zip(destination, source, strict=True)):
         order.insert(place, d)
