@@ -491,10 +491,10 @@ def _final_state(
             state[drawn.key] = State("on")
         if value.kind == "leaf":
             text["grad"] = "grad: none yet" if value.grad is None else f"grad {notation.brief(value.grad)}"
-            text["short"] = "grad: none" if value.grad is None else f"grad {notation.short(value.grad)}"
+            text["short"] = "grad: none" if value.grad is None else notation.gradient(value.grad)
         elif value.grad is not None:
-            text["short"] = f"grad {notation.short(value.grad)}"
-            text["grad"], text["note"] = f"grad {notation.brief(value.grad)}", "retained"
+            text["short"] = notation.gradient(value.grad)
+            text["grad"], text["note"] = f"grad {notation.brief(value.grad)}", "kept in .grad"
         state[value.key] = State("", text)
         rooms[value.key] = text
     for op in graph.ops.values():

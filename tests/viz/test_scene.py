@@ -38,7 +38,7 @@ def test_a_step_names_the_op_its_node_and_the_numbers(scene):
 
 def test_saved_tensors_are_alive_until_their_node_ran(scene):
     states = [dict(map(tuple, step["saved"])) for step in scene["steps"]]
-    assert states[-1] == {"× saved other (x)": "freed", "(·)² saved self (w·x+b−y)": "freed"}
+    assert states[-1] == {"× keeps x": "freed", "(·)² keeps w·x+b−y": "freed"}
     assert "freed" not in states[9].values()
 
 

@@ -49,7 +49,7 @@ def test_both_engines_build_the_same_graph_and_the_same_gradients():
 @pytest.mark.parametrize(
     ("state", "name", "expected"),
     [
-        ({}, "d", "None: not a leaf, not kept"),
+        ({}, "d", "None: not a leaf, no retain_grad()"),
         ({}, "x", "None: requires no grad"),
         ({"retain_grad": ["d"]}, "d", "−0.6"),
         ({"requires_grad": {"x": True}}, "x", "−0.18"),

@@ -360,7 +360,7 @@ class Director:
         if leaf is not None:
             other = self._beside.gradient(leaf, total, event.pass_nr, left=True) if self._beside is not None else None
             text = NONE if total is None else both(f"grad {grids.words(total)}".strip(), other)
-            brief_text = "grad: none" if total is None else both(f"grad {short(total)}", other, few=True)
+            brief_text = "grad: none" if total is None else both(notation.gradient(total), other, few=True)
             for one in {leaf.key, *(sent.value or leaf.key for sent in waiting)}:  # also the version that was used
                 self._passing(one, "running", "done" if total is None else "done has-grad", grad=text, short=brief_text)
             self.flow.show(leaf, total)

@@ -7,8 +7,9 @@ from viz.frames.stage import Stage
 from viz.frames.words import NONE, briefly, joined, product, travels
 from viz.picture import grid as grids
 from viz.picture.svg import State
+from viz.recording import notation
 from viz.recording.graph import Array, Graph, Op, Value
-from viz.recording.notation import brief, short
+from viz.recording.notation import brief
 from viz.recording.recording import Event, Gradient
 
 LAYERS = 8  # gradients of one value that are drawn; further ones are only text
@@ -85,13 +86,13 @@ class Flow:
     def change(self, value: Value, met: str, before: Array | None, after: Array | None) -> None:
         """A hook on a value replaces the gradient that has arrived there, of several that have `met`."""
         first = self.hooked.setdefault(value.key, before)
-        self._set(value.key, None, grad=f"grad {brief(first)} → {brief(after)}", short=f"grad {short(after)}")
+        self._set(value.key, None, grad=f"grad {brief(first)} → {brief(after)}", short=notation.gradient(after))
         self.stages["values"].move("at", value.key, met, brief(before), brief(after))
 
     def arrived(self, value: Value, array: Array | None) -> None:
         """The gradient of a value is complete."""
-        note = "" if value.kind == "leaf" else "retained" if value.retains_grad else "not kept"
-        text = {"grad": f"grad {grids.words(array)}".strip(), "short": f"grad {short(array)}"}
+        note = "" if value.kind == "leaf" else "kept in .grad" if value.retains_grad else ".grad stays None"
+        text = {"grad": f"grad {grids.words(array)}".strip(), "short": notation.gradient(array)}
         if value.key in self.hooked:
             text["grad"] = f"grad {brief(self.hooked[value.key])} → {brief(array)}"
         other = self.beside.gradient(value, array, self.number) if self.beside is not None else None

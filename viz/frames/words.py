@@ -31,7 +31,7 @@ class Words:
         text, name = brief(value.array), name or value.title
         if not text:
             return name
-        return f"{name} {notation.shape(value.shape)}" if "‖" in text else text
+        return f"{name} {notation.shape(value.shape)}" if "norm" in text else text
 
     def saved(self, op: Op, saved: Saved) -> str:
         """What a saved tensor is: a value's name, a number, or `its mask`."""
@@ -40,9 +40,9 @@ class Words:
         return saved.text or f"its {saved.name}"
 
     def tab(self, op: Op, position: int) -> str:
-        """A saved tensor with the op that saves it: `× saved other (x)`."""
+        """A saved tensor with the op that saves it: `× keeps x`."""
         saved = op.saved[position]
-        return f"{notation.symbol(op)} saved {saved.name} ({self.saved(op, saved)})"
+        return f"{notation.symbol(op)} keeps {self.saved(op, saved)}"
 
     def whole(self, op: Op) -> str:
         """A sentence about a library call: `SGD.step moves 2 parameters by their gradients: w and b`."""

@@ -324,7 +324,7 @@ def _values_view(
         )
         for value in values
     ]
-    boxes += [_op_box(op, detail) for op in ops if op.key not in folding.unit]
+    boxes += [_op_box(op, graph, detail) for op in ops if op.key not in folding.unit]
     boxes += [_fold_box(one, graph) for one in folding.folds.values()]
     joined = _Joined(folding)
     joined.alias |= alone
@@ -432,7 +432,7 @@ def _in_words(rows: list[Row], value: Value, room: dict[str, str]) -> None:
         rows.append(Row("short", "grad", "", room["short"]))
 
 
-def _op_box(op: Op, detail: Detail) -> Box:
+def _op_box(op: Op, graph: Graph, detail: Detail) -> Box:
     mathematics = notation.symbol(op)
     rows = [Row("symbol", "symbol" if len(mathematics) <= 5 else "word", mathematics)]
     rows[0].text = rows[0].cut(mathematics)
@@ -440,7 +440,7 @@ def _op_box(op: Op, detail: Detail) -> Box:
     if detail.about and small != mathematics:
         rows.append(Row("node", "tiny", ""))
         rows[1].text = rows[1].cut(small)
-    tabs = [(f"{op.key}s{position}", f"saved {saved.name}") for position, saved in enumerate(op.saved)]
+    tabs = _tabs(op, graph)
     return Box(op.key, "op" if op.recorded else "unrecorded", rows, tabs, title=f"{mathematics} {small}")
 
 
@@ -455,14 +455,14 @@ def _node_view(
         if not op.recorded:
             continue
         if op.key not in folding.unit:
-            boxes.append(_node_box(op, room.get(op.key, {}), detail))
+            boxes.append(_node_box(op, graph, room.get(op.key, {}), detail))
         for slot, (key, _) in enumerate(op.next):
             if key is not None:
                 used.add(key)
                 if not joined.inside(op.key, key):
                     joined.add(_node_link(op, slot, key, room))
     for op in border:
-        boxes.append(_node_box(op, room.get(op.key, {}), detail, "beyond"))
+        boxes.append(_node_box(op, graph, room.get(op.key, {}), detail, "beyond"))
         for slot, (key, _) in enumerate(op.next):
             if key is not None and key in graph.ops:
                 joined.add(_node_link(op, slot, key, room))
@@ -479,15 +479,25 @@ def _node_view(
     return Drawing(boxes, joined.links, joined.alias)
 
 
-def _node_box(op: Op, room: dict[str, str], detail: Detail, kind: str = "op") -> Box:
+def _node_box(op: Op, graph: Graph, room: dict[str, str], detail: Detail, kind: str = "op") -> Box:
     rows = [Row("node", "value", "", widest=WIDEST)]
     rows[0].text = rows[0].cut(op.name)
     if detail.about:
         rows.append(Row("about", "tiny", f"sequence {op.sequence_nr}" if op.sequence_nr is not None else ""))
     if room.get("grad"):
         rows.append(Row("grad", "grad", "", room["grad"]))
-    tabs = [(f"{op.key}s{position}", f"saved {saved.name}") for position, saved in enumerate(op.saved)]
+    tabs = _tabs(op, graph)
     return Box(op.key, kind, rows, tabs, title=op.name)
+
+
+def _tabs(op: Op, graph: Graph) -> list[tuple[str, str]]:
+    """What an op keeps for the backward pass, by the names of the program."""
+    tabs = []
+    for position, saved in enumerate(op.saved):
+        value = graph.values.get(saved.value or "")
+        name = value.title if value is not None and value.name else saved.name
+        tabs.append((f"{op.key}s{position}", shorten(f"saved {name}", SIZE["small"], WIDEST, False)))
+    return tabs
 
 
 def _node_link(op: Op, slot: int, key: str, room: dict[str, dict[str, str]]) -> Link:

@@ -332,14 +332,20 @@ def brief(array: Array | None) -> str:
         return f"[{', '.join(number(item, 3) for item in array.data)}]"
     if array.norm is None:
         return shape(array.shape)
-    return f"{shape(array.shape)} ‖{number(array.norm, 3)}‖"
+    return f"{shape(array.shape)} norm {number(array.norm, 3)}"
 
 
 def short(array: Array | None) -> str:
     """An array as briefly as possible, next to something that shows its shape: its number or numbers, else its norm."""
     if array is None or array.norm is None or scalar(array) is not None or (len(array.shape) == 1 and array.size <= 3):
         return brief(array)
-    return f"‖{number(array.norm, 3)}‖"
+    return f"norm {number(array.norm, 2)}"
+
+
+def gradient(array: Array | None) -> str:
+    """A gradient as briefly as possible: `grad 3`, or by its norm, `|grad| 0.76`."""
+    text = short(array)
+    return f"|grad| {text.removeprefix('norm ')}" if text.startswith("norm ") else f"grad {text}".strip()
 
 
 def scalar(array: Array | None) -> float | None:

@@ -107,7 +107,7 @@ def gradient(tensor: dict[str, Any]) -> str:
         return "None: no gradient has arrived"
     if tensor["retains_grad"]:
         return "None: kept, but none has arrived"
-    return "None: not a leaf, not kept"
+    return "None: not a leaf, no retain_grad()"
 
 
 def table(recordings: dict[str, Recording]) -> list[dict[str, Any]]:

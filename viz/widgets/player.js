@@ -15,8 +15,11 @@ const ROWS = 2; // of each list of the engine's bookkeeping that are in sight
 
 /** The engine's internal state: a list whose space is reserved, so that nothing jumps. */
 class Panel {
-  constructor(title, name, hint, steps, make) {
+  constructor(title, name, hint, first, steps, make) {
     this.name = name;
+    this.steps = steps;
+    this.first = first; // said until there is something
+    this.begins = steps.findIndex((step) => step[name]?.length);
     this.make = make;
     const rows = steps.reduce((most, step) => Math.max(most, step[name]?.length ?? 0), 1);
     this.body = h("div", { class: "tgv-panel-body", tabindex: "0", role: "group", "aria-label": `${title}, all` });
@@ -27,7 +30,8 @@ class Panel {
 
   show(step) {
     const rows = step[this.name];
-    this.body.replaceChildren(...(rows?.length ? rows.map(this.make) : [h("span", { class: "tgv-none" }, "none")]));
+    const nothing = this.steps.indexOf(step) < this.begins ? this.first : "none";
+    this.body.replaceChildren(...(rows?.length ? rows.map(this.make) : [h("span", { class: "tgv-none" }, nothing)]));
   }
 }
 
@@ -66,13 +70,13 @@ export function mountPlayer(el, scene, options = {}) {
   } });
   stepper.setSteps(steps);
   const panels = [
-    new Panel("Ready", "ready", "Nodes whose gradients have all arrived; the first runs next", steps,
+    new Panel("Ready", "ready", "Nodes whose gradients have all arrived; the first runs next", "during backward(): the nodes that can run next", steps,
       (name, index) => h("span", { class: index ? "tgv-chip" : "tgv-chip tgv-next" }, name)),
-    new Panel("Inboxes", "inbox", "Gradients that have arrived and wait to be summed", steps,
+    new Panel("Inboxes", "inbox", "Gradients that have arrived and wait to be summed", "during backward(): gradients that wait to be added up", steps,
       ([name, text]) => h("span", { class: "tgv-row" }, h("b", {}, name), ` ${text}`)),
-    new Panel("Saved", "saved", "Saved for backward: tensors that nodes keep until they have run", steps,
+    new Panel("Saved", "saved", "Saved for backward: tensors that nodes keep until they have run", "what the ops keep for backward()", steps,
       ([name, fate]) => h("span", { class: `tgv-row tgv-${fate.split(" ")[0]}` }, h("b", {}, name), ` ${fate}`)),
-  ];
+  ].filter((panel) => panel.begins >= 0); // what stays empty to the end says nothing
   const legend = legendOf(scene);
   const longest = ["title", "sentence"].map((name) => Math.max(...steps.map((step) => step[name].length)));
   const bench = new Bench({

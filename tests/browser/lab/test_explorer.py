@@ -46,7 +46,7 @@ def hands(notebook: Any) -> Hands:
 def test_both_engines_start_in_agreement(hands: Hands) -> None:
     hands.counts(recorded=4)
     hands.agrees("w", "−1.2", "−1.2", "✓")
-    hands.agrees("d", "None: not a leaf, not kept", "✓")
+    hands.agrees("d", "None: not a leaf, no retain_grad()", "✓")
 
 
 def test_no_grad_takes_the_nodes_out_of_both_graphs(hands: Hands) -> None:
@@ -127,14 +127,14 @@ def test_undo_goes_back_one_change_at_a_time(hands: Hands) -> None:
     hands.press(5, "retain_grad")
     hands.press(6, "retain_grad")
     hands.button("undo")
-    expect(hands.row("L").first).to_have_text("None: not a leaf, not kept")
+    expect(hands.row("L").first).to_have_text("None: not a leaf, no retain_grad()")
     expect(hands.row("d").first).to_have_text("−0.6")
     hands.button("undo")
-    expect(hands.row("d").first).to_have_text("None: not a leaf, not kept")
+    expect(hands.row("d").first).to_have_text("None: not a leaf, no retain_grad()")
     hands.button("redo")
     expect(hands.row("d").first).to_have_text("−0.6")
     hands.root.press("Control+z")
-    expect(hands.row("d").first).to_have_text("None: not a leaf, not kept")
+    expect(hands.row("d").first).to_have_text("None: not a leaf, no retain_grad()")
 
 
 def test_the_code_is_there_to_copy(hands: Hands) -> None:
