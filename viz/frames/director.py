@@ -350,7 +350,7 @@ class Director:
             words.append(f"AccumulateGrad adds {brief(given)} into {name}.grad")
         if given is not None and brief(total) != brief(given):
             words[-1] += f", which becomes {brief(total)}: it was not zeroed"
-        self._passing(key, "running", "has-grad", grad=NONE if given is None else f"grad {brief(given)}")
+        self._passing(key, "running", "has-grad", grad=NONE if given is None else notation.gradient(given))
         for view, place in (("values", leaf.key if leaf is not None else key), ("grad_fn", key)):
             if given is None:
                 break

@@ -56,9 +56,9 @@ class Flow:
                 self.stages["values"].set(f"b{gradient.value}", "has-grad")
                 self._lit["values", f"b{gradient.value}"] = None
         there = [gradient for gradient in gradients if gradient.array is not None]
-        text = (
-            "grad " + ", ".join(brief(one.array) for one in there) if 0 < len(there) <= 3 else f"{len(there)} gradients"
-        )
+        text = notation.gradient(there[0].array) if len(there) == 1 else f"{len(there)} gradients"
+        if 1 < len(there) <= 3:
+            text = f"grad {', '.join(brief(one.array) for one in there)}"
         self.stages["grad_fn"].set(key, None, grad=text if there else NONE)
         self._given[key] = None
         return there[0].array if len(there) == 1 else None

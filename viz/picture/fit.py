@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from viz.picture import layout as layouts
-from viz.picture import parts
+from viz.picture import parts, rows
 from viz.picture.fold import Folding, fold
 from viz.picture.layout import Layout
 from viz.picture.shapes import DETAILS, Detail, Drawing
@@ -39,6 +39,7 @@ ROOMS = (LAPTOP, STRIP, DESKTOP, PHONE)
 
 
 FOLDED = 1
+ROWS = {"2 rows": 2, "3 rows": 3}  # directions of a graph that is longer than its stage, and how many rows these are
 
 Choice = tuple[int, Detail, str]  # which folding (0: only what must be folded), detail, direction
 
@@ -91,7 +92,7 @@ class Fitter:
             yield first
         for level in range(len(self._levels())):
             for detail in DETAILS if not level else DETAILS[1:]:
-                for direction in ("LR", "TB"):
+                for direction in ("LR", "TB", *(ROWS if detail.snug else ())):
                     yield level, detail, direction
 
     def _levels(self) -> list[Folding]:
@@ -115,6 +116,8 @@ class Fitter:
         boxes = _units(self._drawing(level, detail))
         if sum((wide + 12) * (high + 12) for wide, high in boxes.values()) > 1.1 * width * height:
             return True
+        if direction in ROWS:
+            return False
         along = _longest(self._drawing(level, detail), boxes, 0 if direction == "LR" else 1)
         return along > (width if direction == "LR" else height)
 
@@ -182,7 +185,10 @@ def lay_out(drawing: Drawing, direction: str, time_limit: float = layouts.TIME_L
     loose = {link.key for link in drawing.links if link.kind == "share"}
     ends = [end for end in ends if end[1] != end[2]]
     scopes = [replace(scope, boxes=[key for key in scope.boxes if key in sizes]) for scope in drawing.scopes]
-    placed = layouts.place(boxes, ends, direction, loose, time_limit, scopes, drawing.detail.snug)
+    if direction in ROWS:
+        placed = rows.place(boxes, ends, ROWS[direction], loose, time_limit, drawing.detail.snug)
+    else:
+        placed = layouts.place(boxes, ends, direction, loose, time_limit, scopes, drawing.detail.snug)
     by_key = {box.key: box for box in drawing.boxes}
     for op, value in drawing.docks.items():
         middle = placed.spots[op]

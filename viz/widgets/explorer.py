@@ -224,7 +224,7 @@ class Explorer(Live):
 
         def missing(place: str) -> dict[str, int]:
             room = Room(*self.sizes[place])
-            views = scene.scene(recording, views=(MODULES, VIEWS[0]), kept=self._kept, rooms=(room,))["views"]
+            views = scene.scene(recording, views=(MODULES, *VIEWS), kept=self._kept, rooms=(room,))["views"]
             return {view: left_out(picture, room) for view, picture in views.items()}
 
         found = {"beside": missing("beside")}
@@ -235,7 +235,8 @@ class Explorer(Live):
             self.place = place
             self.room = self.sizes[place]
             if not self.view:
-                self.view = min(found[place], key=lambda view: found[place][view] > FOLDED)
+                first = [view for view in found[place] if view in (MODULES, VIEWS[0])]
+                self.view = min(first, key=lambda view: found[place][view] > FOLDED)
 
     def _fit(self) -> None:
         """The stage has another size: draw the last run for it."""

@@ -70,11 +70,11 @@ export function mountPlayer(el, scene, options = {}) {
   } });
   stepper.setSteps(steps);
   const panels = [
-    new Panel("Ready", "ready", "Nodes whose gradients have all arrived; the first runs next", "during backward(): the nodes that can run next", steps,
+    new Panel("Ready", "ready", "Nodes whose gradients have all arrived; the first runs next", "nodes to run next", steps,
       (name, index) => h("span", { class: index ? "tgv-chip" : "tgv-chip tgv-next" }, name)),
-    new Panel("Inboxes", "inbox", "Gradients that have arrived and wait to be summed", "during backward(): gradients that wait to be added up", steps,
+    new Panel("Inboxes", "inbox", "Gradients that have arrived and wait to be summed", "gradients to add up", steps,
       ([name, text]) => h("span", { class: "tgv-row" }, h("b", {}, name), ` ${text}`)),
-    new Panel("Saved", "saved", "Saved for backward: tensors that nodes keep until they have run", "what the ops keep for backward()", steps,
+    new Panel("Saved", "saved", "Saved for backward: tensors that nodes keep until they have run", "kept for backward()", steps,
       ([name, fate]) => h("span", { class: `tgv-row tgv-${fate.split(" ")[0]}` }, h("b", {}, name), ` ${fate}`)),
   ].filter((panel) => panel.begins >= 0); // what stays empty to the end says nothing
   const legend = legendOf(scene);

@@ -1,0 +1,115 @@
+"""Places a long graph in rows, as a text is written: what does not fit beside the rest goes on below it.
+
+Graphviz lays out the whole once, and this says where few links are cut; then it lays out each row by itself. A link from
+one row into another leaves its row on the right, runs back between the rows, and comes in on the left.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from viz.picture import layout as layouts
+from viz.picture.layout import Layout, Spot
+from viz.picture.recurrence import bent
+
+LANE = 9.0  # pixels for a link outside of its rows
+CUT = 40.0  # pixels of width that one link less between the rows is worth
+PLACES = 24  # the most columns between which a graph is cut
+
+Box = tuple[str, float, float]
+Link = tuple[str, str, str, float, float]
+
+
+def place(boxes: list[Box], links: list[Link], count: int, loose: set[str], time_limit: float, snug: bool) -> Layout:
+    """Lay out boxes and links, as `layout.place` does, in `count` rows; in one if it cannot be cut into so many."""
+    whole = layouts.place(boxes, links, "LR", loose, time_limit, snug=snug)
+    tight = [link for link in links if link[0] not in loose]
+    row = _cut(whole, boxes, tight, count)
+    if any(row[tail] > row[head] for _, tail, head, *_ in tight) or len(set(row.values())) < count:
+        return whole
+    made = Layout(0.0, 0.0, direction="LR")
+    crossing = [link for link in tight if row[link[1]] != row[link[2]]]
+    tails = list(dict.fromkeys(tail for _, tail, *_ in crossing))
+    parts = [_row(number, boxes, links, crossing, row, loose, time_limit, snug) for number in range(count)]
+    left = LANE * (len(tails) + 1)
+    right = left + max(part.width for part in parts)
+    way: dict[str, list[tuple[float, float]]] = {}  # of what comes from a box into the rows below, up to the left
+    for number, part in enumerate(parts):
+        _move(part, left, made.height)
+        made.spots |= {key: spot for key, spot in part.spots.items() if key in row}
+        made.curves |= {key: curve for key, curve in part.curves.items() if not key.startswith("out ")}
+        for key, tail, head, *_ in crossing:
+            if row[head] == number and key in part.curves:
+                x, y = part.curves[key][0]
+                lane = way[tail][-1][0]
+                corners = [*way[tail][1:], (lane, y), (x, y)]
+                made.curves[key] = (
+                    way_out(parts[row[tail]], tail) + bent([way[tail][0], *corners])[1:] + part.curves[key][1:]
+                )
+        made.height += part.height
+        leaving = sorted((tail for tail in tails if row[tail] == number), key=lambda tail: -part.spots[f"out {tail}"].y)
+        for place, tail in enumerate(leaving, 1):
+            end = way_out(part, tail)[-1]
+            lane, down = LANE * (len(tails) - tails.index(tail)), made.height + LANE * place
+            way[tail] = [end, (right + LANE * place, end[1]), (right + LANE * place, down), (lane, down)]
+        made.height += LANE * (len(leaving) + 1) if number < count - 1 else 0.0
+    made.width = right + LANE * (1 + max(sum(row[tail] == number for tail in tails) for number in range(count)))
+    return made
+
+
+def way_out(part: Layout, tail: str) -> list[tuple[float, float]]:
+    """The curve from a box to the end of its row."""
+    return part.curves[f"out {tail}"]
+
+
+def _row(
+    number: int,
+    boxes: list[Box],
+    links: list[Link],
+    crossing: list[Link],
+    row: dict[str, int],
+    loose: set[str],
+    time_limit: float,
+    snug: bool,
+) -> Layout:
+    """One row, with a point at its left edge for each box above that leads into it, and one on the right for each that leads on."""
+    coming = list(dict.fromkeys(tail for _, tail, head, *_ in crossing if row[head] == number))
+    going = list(dict.fromkeys(tail for _, tail, *_ in crossing if row[tail] == number))
+    mine = [box for box in boxes if row[box[0]] == number]
+    points = [(f"in {tail}", 1.0, 1.0) for tail in coming], [(f"out {tail}", 1.0, 1.0) for tail in going]
+    inside = [link for link in links if row[link[1]] == row[link[2]] == number]
+    inside += [(key, f"in {tail}", head, 0.0, 0.0) for key, tail, head, *_ in crossing if row[head] == number]
+    inside += [(f"out {tail}", tail, f"out {tail}", 0.0, 0.0) for tail in going]
+    ends = [key for key, *_ in points[0]], [key for key, *_ in points[1]]
+    return layouts.place([*mine, *points[0], *points[1]], inside, "LR", loose, time_limit, snug=snug, ends=ends)
+
+
+def _cut(whole: Layout, boxes: list[Box], links: list[Link], count: int) -> dict[str, int]:
+    """The row of each box: the widest row is as narrow as possible, and few boxes lead out of their row."""
+    half = {key: width / 2 for key, width, _ in boxes}
+    columns = sorted({round(whole.spots[key].x) for key in half})
+    if len(columns) < count:
+        return dict.fromkeys(half, 0)
+    places = columns[1:] if len(columns) <= PLACES else columns[1 :: len(columns) // PLACES]
+    best: tuple[float, dict[str, int]] | None = None
+    for cuts in combinations(places, count - 1):
+        row = {key: sum(round(whole.spots[key].x) >= cut for cut in cuts) for key in half}
+        widths = []
+        for number in range(count):
+            mine = [key for key in half if row[key] == number]
+            widths.append(
+                max(whole.spots[key].x + half[key] for key in mine)
+                - min(whole.spots[key].x - half[key] for key in mine)
+            )
+        out = len({tail for _, tail, head, *_ in links if row[tail] != row[head]})
+        cost = max(widths) + CUT * out
+        if best is None or cost < best[0]:
+            best = cost, row
+    assert best is not None
+    return best[1]
+
+
+def _move(part: Layout, right: float, down: float) -> None:
+    """Move everything in a row to its place."""
+    part.spots = {key: Spot(spot.x + right, spot.y + down) for key, spot in part.spots.items()}
+    part.curves = {key: [(x + right, y + down) for x, y in curve] for key, curve in part.curves.items()}
