@@ -29,22 +29,29 @@ if TYPE_CHECKING:
 # Widgets are imported on demand: a script that only draws needs no Jupyter.
 
 
-def play(recording: Recording, **options: Any) -> Player:
-    """A player for this recording; shows itself in Jupyter. A program that stopped at an error is shown at the error."""
+def play(recording: Recording, step: int = 0, **options: Any) -> Player:
+    """A player for this recording, at `step` (-1: the last); shows itself in Jupyter. It shows an error that ended the program.
+
+    Raises:
+        IndexError: there is no such step.
+    """
     from viz.widgets.player import Player
 
     made = Player(scene(recording, **options))
-    if recording.error is not None:
-        made.step = len(made.scene["steps"]) - 1
+    steps = made.scene["steps"]
+    if not -len(steps) <= step < len(steps):
+        raise IndexError(f"step must be from 0 to {len(steps) - 1}, or negative to count from the end, not {step}")
+    made.step = len(steps) - 1 if recording.error is not None else step % len(steps)
     return made
 
 
-def play_anything(thing: Any, **options: Any) -> Player:
+def play_anything(thing: Any, *, step: int = 0, **options: Any) -> Player:
     """Play a program, forward and backward; or the backward pass behind a tensor; or a recording.
 
     Args:
         thing: a program as `viz.record` takes it, a tensor with a graph behind it, or a `Recording`. For a tensor nothing
         is computed again, and `.grad` stays as it is.
+        step: where it starts; -1 is the last step.
         options: those of `viz.record`.
 
     Raises:
@@ -58,15 +65,15 @@ def play_anything(thing: Any, **options: Any) -> Player:
     """
     engine = engines.of(thing)
     if isinstance(thing, Recording):
-        return play(thing)
+        return play(thing, step)
     if engine is None or not engine.is_tensor(thing):
-        return play(record(thing, **options))
+        return play(record(thing, **options), step)
     if not thing.requires_grad:
         raise ValueError(
             "this tensor requires no grad, so there is no backward pass behind it: play the loss of your model"
         )
     frame = sys._getframe(1)
-    return play(record_backward(thing, {**frame.f_globals, **frame.f_locals}))
+    return play(record_backward(thing, {**frame.f_globals, **frame.f_locals}), step)
 
 
 def show_recording(recording: Recording) -> None:
