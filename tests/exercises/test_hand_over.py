@@ -11,14 +11,59 @@ import pytest
 from support import environment
 from support.grading import MUL, RELU, gradebook, notebook, run
 
+from tinygrad_edu._version import VERSION
 from tinygrad_edu.course.cli import main
+from tinygrad_edu.course.working_copy import lesson_files, lessons_root
+from tinygrad_edu.exercises.grading.own_wheel import pack
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+WHEEL = f"tinygrad_edu-{VERSION}-py3-none-any.whl"
+
+
+def test_what_is_handed_over_installs_the_code_that_wrote_it_with_its_lessons_and_its_command(tmp_path):
+    wheel = pack(tmp_path)
+    assert wheel.name == WHEEL
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--no-deps",
+        "--no-index",
+        "--target",
+        tmp_path / "there",
+        wheel,
+    ]
+    subprocess.run(pip, check=True)
+    program = (
+        "import tinygrad_edu, viz, importlib.metadata as m; from tinygrad_edu.course.working_copy import *;"
+        "print(tinygrad_edu.__file__, viz.__file__, lessons_root(), len(lesson_files(lessons_root())), m.version('tinygrad-edu'))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program],
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "there")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    *places, lessons, version = done.stdout.split()
+    assert all(place.startswith(str(tmp_path / "there")) for place in places)
+    assert (int(lessons), version) == (len(lesson_files(lessons_root())), VERSION)
+    assert (tmp_path / "there" / "bin" / "tinygrad-edu").exists()
+    here = {
+        path.relative_to(ROOT) for package in ("tinygrad_edu", "viz") for path in (ROOT / package).rglob("*.[pjc]*s*")
+    }
+    assert all((tmp_path / "there" / path).exists() for path in here if "__pycache__" not in path.parts)
 
 
 def unpacked(tmp_path):
     assert main(["grade", "--for", "gradescope", "--lesson", "1", "--out", str(tmp_path / "handed")]) == 0
     with zipfile.ZipFile(tmp_path / "handed" / "gradescope-lesson1.zip") as archive:
-        assert sorted(archive.namelist()) == ["run_autograder", "setup.sh"]
-        assert all(entry.external_attr >> 16 & 0o111 for entry in archive.infolist())
+        assert sorted(archive.namelist()) == ["run_autograder", "setup.sh", WHEEL]
+        assert all(archive.getinfo(name).external_attr >> 16 & 0o111 for name in ("run_autograder", "setup.sh"))
         archive.extractall(tmp_path / "autograder")
     return tmp_path / "autograder"
 
@@ -26,7 +71,8 @@ def unpacked(tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="Gradescope's machines run Linux")
 def test_the_zip_for_gradescope_grades_as_gradescope_runs_it(tmp_path):
     root = unpacked(tmp_path)
-    assert "tinygrad-edu[grade]==" in (root / "setup.sh").read_text()
+    setup = (root / "setup.sh").read_text()
+    assert f'"$here/{WHEEL}[viz]" "torch==2.13.*"' in setup and "download.pytorch.org/whl/cpu" in setup
     (root / "submission").mkdir()
     (root / "submission" / "lesson1.ipynb").write_text(json.dumps(notebook(relu=RELU.replace("x > 0", "x >= 0"))))
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -41,6 +87,7 @@ def test_the_zip_for_gradescope_grades_as_gradescope_runs_it(tmp_path):
 def test_the_workflow_for_github_grades_what_is_in_the_repository(tmp_path):
     yaml = pytest.importorskip("yaml")
     assert main(["grade", "--for", "github", "--lesson", "1", "--out", str(tmp_path)]) == 0
+    assert (tmp_path / ".github" / WHEEL).exists()
     workflow = yaml.safe_load((tmp_path / ".github" / "workflows" / "grade.yml").read_text())
     (step,) = [step for step in workflow["jobs"]["grade"]["steps"] if step.get("name") == "grade"]
     (tmp_path / "lessons").mkdir()

@@ -1,12 +1,20 @@
-"""Files with which other systems grade through us: Gradescope's autograder as a zip, and a GitHub Actions workflow."""
+"""Files with which other systems grade through us: Gradescope's autograder as a zip, and a GitHub Actions workflow.
+
+They install the very code that wrote them, from a wheel beside them, and PyTorch for the CPU, in the version of comparison.
+"""
 
 from __future__ import annotations
 
-import importlib.metadata
 import stat
 import zipfile
 from pathlib import Path
 
+import tinygrad_edu
+
+from .own_wheel import pack
+
+CPU = "https://download.pytorch.org/whl/cpu"
+_FOLLOWED = tinygrad_edu.__version__.rpartition(".")[0]
 SYSTEMS = ("gradescope", "github")
 
 _RUN = """#!/usr/bin/env bash
@@ -25,7 +33,8 @@ _SETUP = """#!/usr/bin/env bash
 # Gradescope runs this once, when the autograder is built. It needs Python 3.11 or later: choose Ubuntu 24.04.
 set -euo pipefail
 apt-get update && apt-get install -y python3 python3-pip
-python3 -m pip install --break-system-packages "tinygrad-edu[grade]=={version}"
+here="$(cd "$(dirname "$0")" && pwd)"
+python3 -m pip install --break-system-packages --extra-index-url {cpu} "$here/{wheel}[viz]" "{torch}"
 """
 
 _WORKFLOW = """# Grades lesson {lesson} at each push: GitHub Actions, and Classroom 50, which reads result.json.
@@ -42,7 +51,7 @@ jobs:
       - uses: actions/setup-python@v5
         with:
           python-version: "3.12"
-      - run: python -m pip install "tinygrad-edu[grade]=={version}"
+      - run: python -m pip install --extra-index-url {cpu} "./.github/{wheel}[viz]" "{torch}"
       - name: grade
         run: |
           mkdir -p in/student && find . -name '*.ipynb' -not -path './in/*' -exec cp --parents -t in/student {{}} +
@@ -60,11 +69,13 @@ jobs:
 
 def hand_over(system: str, lesson: int, out: Path) -> Path:
     """Write the file that `system` runs to grade `lesson` into the folder `out`, and return its path."""
-    names = {"lesson": lesson, "version": importlib.metadata.version("tinygrad-edu")}
-    out.mkdir(parents=True, exist_ok=True)
+    place = out / ".github" if system == "github" else out
+    place.mkdir(parents=True, exist_ok=True)
+    wheel = pack(place)
+    names = {"lesson": lesson, "wheel": wheel.name, "cpu": CPU, "torch": f"torch=={_FOLLOWED}.*"}
     if system == "github":
-        file = out / ".github" / "workflows" / "grade.yml"
-        file.parent.mkdir(parents=True, exist_ok=True)
+        file = place / "workflows" / "grade.yml"
+        file.parent.mkdir(exist_ok=True)
         file.write_text(_WORKFLOW.format(**names))
         return file
     file = out / f"gradescope-lesson{lesson}.zip"
@@ -73,4 +84,6 @@ def hand_over(system: str, lesson: int, out: Path) -> Path:
             entry = zipfile.ZipInfo(name)
             entry.external_attr = (stat.S_IFREG | 0o755) << 16
             archive.writestr(entry, text.format(**names))
+        archive.write(wheel, wheel.name)
+    wheel.unlink()
     return file
