@@ -112,3 +112,13 @@ def test_no_process_is_left(engine):
     viz.diagnose(DETACHED, engine=engine)
     viz.diagnose(lambda: None)
     assert [child for child in psutil.Process().children() if child not in before] == []
+
+
+def test_two_lines_that_cut_one_path_are_changed_together(engine):
+    program = (
+        "w = T.tensor(2.0, requires_grad=True)\nh = w.detach() * 3\nloss = ((h * 2).detach() - 1) ** 2\nloss.backward()"
+    )
+    first = viz.diagnose(program, engine=engine).findings[0]
+    assert [(one.line, one.new) for one in first.changes] == [(2, "h = w * 3"), (3, "loss = ((h * 2) - 1) ** 2")]
+    assert first.certain
+    assert "Line 2 alone was tried in vain" in first.tried

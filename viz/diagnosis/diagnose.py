@@ -19,8 +19,7 @@ from tinygrad_edu.exercises.running.probe import TimeUp, time_limit
 from viz import engines
 from viz.diagnosis import finished
 from viz.diagnosis.change import Change, applied
-from viz.diagnosis.detectors import ALL
-from viz.diagnosis.finding import Finding
+from viz.diagnosis.finding import Finding, listed
 from viz.diagnosis.kinds import KINDS
 from viz.diagnosis.observation import Observation
 from viz.diagnosis.places import Places
@@ -28,6 +27,7 @@ from viz.diagnosis.ranking import rank
 from viz.diagnosis.repairing import repaired
 from viz.diagnosis.report import Report
 from viz.diagnosis.rewriting import changed
+from viz.diagnosis.rules import ALL
 from viz.diagnosis.state import as_before, found_in
 from viz.diagnosis.trial import Outside, Place, Trial, judged, question
 from viz.diagnosis.watching.observer import Observer
@@ -40,6 +40,7 @@ from viz.recording.source import Source
 
 LIMIT = 60.0  # seconds that a diagnosis may take
 RUNNING = 0.75  # of them for the program; the rest is for judging what was seen, and for trials of changes
+TOGETHER = 3  # changes of one kind that are tried together
 TRYING = 5.0  # seconds for trials, beside as long as the program took
 A_MOMENT = 0.001
 BY_NUMBERS = {"wrong-backward"}  # whose evidence is an experiment of its own, numerical derivatives
@@ -378,12 +379,8 @@ class Run:
         """What the detectors conclude from an observation, the most likely cause first. Each change is tried."""
         findings = rank(list(self._all(seen)))
         for finding in findings:
-            finding.change = finding.change or changed(seen, finding)
-            finding.changes = repaired(seen, finding)
-            if finding.changes:
-                finding.change = _alone(finding)
-            elif finding.change is not None and finding.line is not None:
-                finding.changes = [Change(finding.line, *finding.change)]
+            finding.changes = _written(seen, finding)
+            finding.change = _alone(finding)
             finding.fix = re.sub(r"(?<![\w.])T\.(?=\w)", f"{self.places.engine_name}.", finding.fix)
         if self._place is not None:
             self._tried(seen, self._place, findings)
@@ -407,9 +404,7 @@ class Run:
         outcomes: dict[int, bool | None] = {}
         for finding in findings:
             if finding.changes:
-                asked = question(finding, seen, applied(self.places.text, finding.changes))
-                trial = place.ask(asked, end - time.monotonic())
-                outcomes[id(finding)], finding.tried = trial.cured, trial.sentence
+                outcomes[id(finding)] = self._cures(seen, place, finding, end)
             confirmed = outcomes.get(id(finding)) is True and not (
                 KINDS[finding.kind].tells and not finding.explains_error
             )
@@ -420,6 +415,33 @@ class Run:
                 finding.fix += f" {KINDS[finding.kind].tells}"
         if True in outcomes.values():  # what another change cured comes first
             findings.sort(key=lambda one: outcomes.get(id(one)) is False)
+            vain = [f"{one.kind} in line {one.line}" for one in findings if outcomes.get(id(one)) is False]
+            if vain and outcomes.get(id(findings[0])):
+                findings[0].tried += f" Changes for {listed(vain)} were tried as well, in vain."
+
+    def _cures(self, seen: Observation, place: Place, finding: Finding, end: float) -> bool | None:
+        """Whether a change cures: alone, or together with the same in other lines, as where two lines cut one path."""
+        changes, lines = finding.changes, [finding.line]
+        for _ in range(TOGETHER):
+            text = applied(self.places.text, changes)
+            trial = place.ask(question(finding, seen, text), end - time.monotonic())
+            further = [Change(*one) for one in trial.further]
+            stays = all(one.new and "\n" not in one.new for one in [*changes, *further])  # else the lines move
+            if (
+                trial.cured is not False
+                or not further
+                or not stays
+                or {one.line for one in further} & {one.line for one in changes}
+            ):
+                break
+            changes = sorted([*changes, *further], key=lambda one: one.line)
+            lines += [one.line for one in further]
+        finding.tried = trial.sentence
+        if trial.cured and len(lines) > 1:
+            finding.tried += f" Line {lines[0]} alone was tried in vain: {listed([f'line {one}' for one in lines])} have to change together."
+            finding.changes, finding.change = changes, None
+            finding.lines = list(dict.fromkeys([*finding.lines, *(one for one in lines if one)]))
+        return trial.cured
 
     def _again(self, asked: dict[str, Any]) -> Trial:
         """Run a changed program, in a fork, and judge it."""
@@ -429,7 +451,7 @@ class Run:
             self._namespace, as_main=self._as_main,
         )  # fmt: skip
         after = run.observe(self._things, most=asked["passes"])
-        return judged(asked, after, list(run._all(after)), run.raised)
+        return judged(asked, after, list(run._all(after)), run.raised, lambda finding: _written(after, finding))
 
     def _rewritten(self, text: str) -> Source:
         """The program with another text; a function keeps what is around it."""
@@ -461,8 +483,17 @@ def _inside(codes: list[types.CodeType]) -> Iterator[types.CodeType]:
         codes += [constant for constant in one.co_consts if isinstance(constant, types.CodeType)]
 
 
+def _written(seen: Observation, finding: Finding) -> list[Change]:
+    """The change of the program that a finding asks for; empty where it cannot be written down."""
+    changes = repaired(seen, finding)
+    alone = finding.change or changed(seen, finding)
+    return changes or ([Change(finding.line, *alone)] if alone is not None and finding.line is not None else [])
+
+
 def _alone(finding: Finding) -> tuple[str, str] | None:
     """The change of the line that a finding names, where that is all there is to change."""
+    if not finding.changes:
+        return None
     change = finding.changes[0]
     alone = len(finding.changes) == 1 and change.line == finding.line and change.new and "\n" not in change.new
     return (change.old, change.new) if alone else None

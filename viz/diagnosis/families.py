@@ -39,6 +39,7 @@ NORMALIZES = {"batch_norm", "instance_norm"}
 # shapes, types, places
 VIEWS = {"view", "reshape", "flatten"}
 SWAPS = {"transpose", "permute", "swapaxes", "movedim", "swapdims"}
+TRANSPOSES = SWAPS | {"t", "T", "mT"}  # `.T` of our engine is a permute
 RESHAPES = {
     "view", "reshape", "squeeze", "unsqueeze", "flatten", "transpose", "permute", "contiguous", "t", "T", "mT", "expand",
 }  # fmt: skip

@@ -164,7 +164,6 @@ class Moment:
     moved: float | None = None
     stack: tuple[int, ...] = ()
     rate: float | None = None  # step: the learning rate then
-    put_back: bool = False  # step: whether it began with the very numbers that the one before it began with, and moved
     uphill: bool | None = (
         None  # step: whether it went along the gradients that the pass brought, in place of against them
     )
@@ -200,7 +199,6 @@ class Part:
     training: bool = True
     library: bool = False
     called: int = 0
-    called_in_eval_then_backward: int = 0
     parents: list[int] = field(default_factory=list)
     parameters: list[int] = field(default_factory=list)
     registered: bool = True  # False: found in a plain list or dict of a module
@@ -211,7 +209,6 @@ class Part:
     repeated: int = 1  # under how many names one module holds it
     names: list[str] = field(default_factory=list)  # these names, where there are several
     inside: int | None = None  # the module in whose forward it was made
-    untrained_statistics: int = 0  # calls of a batch norm in evaluation mode with the statistics it was born with
 
 
 @dataclass
@@ -277,13 +274,7 @@ class Observation:
     clipped: list[tuple[int | None, float, float]] = field(
         default_factory=list
     )  # line, largest gradient before and after
-    replaced: list[tuple[int, int | None, int]] = field(
-        default_factory=list
-    )  # value given other `.data`, line, ops before
     hooks: list[tuple[int, int | None]] = field(default_factory=list)  # leaf that the program put a hook on, line
-    turned: dict[int, int | None] = field(
-        default_factory=dict
-    )  # leaf whose gradient its hook turned round: line of the hook
     schedules: list[tuple[str, int | None]] = field(default_factory=list)  # class of a scheduler, line that made it
     shuffles: list[int] = field(default_factory=list)  # lines that drew an order by NumPy or Python
     aliases: list[Alias] = field(default_factory=list)
@@ -405,6 +396,13 @@ class Observation:
     def stepped_by(self, each: Through) -> int | None:
         """The first optimizer to take a step after a pass."""
         return next((m.who for m in self.moments if m.kind == "step" and m.order > each.order), None)
+
+    def inside(self, nr: int) -> Iterator[int]:
+        """The modules in a module, and in these."""
+        for part in self.parts:
+            if nr in part.parents and part.nr != nr:
+                yield part.nr
+                yield from self.inside(part.nr)
 
     def weights(self, part: Part) -> list[int]:
         """The leaves of a module and of all that is in it."""

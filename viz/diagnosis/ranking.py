@@ -24,7 +24,6 @@ EXPLAINS = {
     "made-anew": {"unseeded"},
     "dropout-active": {"rate-too-large"},
     "non-leaf": {"state-not-detached"},
-    "weight-decay": {"rate-too-large"},
     "wrong-loss": {"reversed", "rate-too-large"},
 }
 

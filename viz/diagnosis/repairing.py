@@ -499,24 +499,6 @@ def _size_of_its_own(program: Program, finding: Finding) -> Changes:
     return None
 
 
-def _only_its_own(program: Program, finding: Finding) -> Changes:
-    """The other optimizer's parameters taken out of the list."""
-    here = program.statement(finding.line)
-    root = finding.tensors[0].partition(".")[0] if finding.tensors else ""
-    if here is None or here.lineno != here.end_lineno or not root:
-        return None
-    code = program.text(here)
-    for pattern in (
-        rf" \+ list\({root}\.parameters\(\)\)",
-        rf", \*{root}\.parameters\(\)",
-        rf"list\({root}\.parameters\(\)\) \+ ",
-        rf"\*{root}\.parameters\(\), ",
-    ):
-        if len(re.findall(pattern, code)) == 1:
-            return _all(program.instead(here, re.sub(pattern, "", code)))
-    return None
-
-
 def _still_recorded(program: Program, finding: Finding) -> Changes:
     """detach() taken away where it is made, and put where another network's own loss uses it."""
     here = program.statement(finding.line)
@@ -583,7 +565,6 @@ REPAIRS: dict[str, Callable[[Program, Finding], Changes]] = {
     "reversed": _other_sign,
     "vanishing": _size_of_its_own,
     "exploding": _size_of_its_own,
-    "held-twice": _only_its_own,
     "detach": _still_recorded,
     "cut": _with_graph,
 }

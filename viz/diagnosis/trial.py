@@ -17,9 +17,10 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from viz.diagnosis.change import Change
 from viz.diagnosis.finding import Finding, listed
 from viz.diagnosis.observation import Observation
 from viz.diagnosis.watching.watch import Enough
@@ -45,10 +46,12 @@ class Trial:
     Attributes:
         cured: True if the claim no longer holds, False if it still does, None if it could not be tried.
         said: what was seen, as the end of a sentence.
+        further: where the same was found in another line, the lines of the changed program to change for that, as old and new.
     """
 
     cured: bool | None
     said: str
+    further: list[tuple[int, str, str]] = field(default_factory=list)
 
     @property
     def sentence(self) -> str:
@@ -220,6 +223,7 @@ def question(finding: Finding, seen: Observation, text: str) -> dict[str, Any]:
     return {
         "text": text,
         "kind": finding.kind,
+        "line": finding.line,
         "tensors": finding.tensors,
         "group": finding.group,
         "was_cut": finding.group == 1 and finding.cut is not None,
@@ -230,8 +234,18 @@ def question(finding: Finding, seen: Observation, text: str) -> dict[str, Any]:
     }
 
 
-def judged(asked: dict[str, Any], after: Observation, found: list[Finding], raised: BaseException | None) -> Trial:
-    """Whether the claim of a finding still holds in what was seen of the changed program."""
+def judged(
+    asked: dict[str, Any],
+    after: Observation,
+    found: list[Finding],
+    raised: BaseException | None,
+    written: Callable[[Finding], list[Change]],
+) -> Trial:
+    """Whether the claim of a finding still holds in what was seen of the changed program; `written` gives the change for another one."""
+    same = [one for one in found if one.kind == asked["kind"] and _concern_the_same(one.tensors, asked["tensors"])]
+    other = [
+        (one.line, one.old, one.new) for one in (written(same[0]) if same and same[0].line != asked["line"] else [])
+    ]
     ended = isinstance(raised, (Outside, OSError))  # a TimeoutError is an OSError
     if ended and len(after.passes) < asked["had"]:
         why = "it took too long" if isinstance(raised, TimeoutError) else f"the program goes outside: {raised}"
@@ -239,12 +253,11 @@ def judged(asked: dict[str, Any], after: Observation, found: list[Finding], rais
     fell = raised is not None and not ended and not isinstance(raised, Enough)
     if fell and (asked["explains"] or type(raised).__name__ != asked["error"]):
         told = str(raised).strip().partition("\n")[0]
-        return Trial(False, f"the changed program raised {type(raised).__name__}: {told}")
+        return Trial(False, f"the changed program raised {type(raised).__name__}: {told}", other)
     if asked["had"] and not any(each.done for each in after.passes):
         return Trial(False, "no backward pass came to its end")
-    same = [one for one in found if one.kind == asked["kind"] and _concern_the_same(one.tensors, asked["tensors"])]
     if same:
-        return Trial(False, f"the same was still found, in line {same[0].line}")
+        return Trial(False, f"the same was still found, in line {same[0].line}", other)
     named = {leaf.name: leaf for leaf in after.leaves}
     lacking = [name for name in asked["tensors"] if name in named and asked["was_cut"]]
     lacking = [name for name in lacking if named[name].requires_grad and not named[name].gradients]

@@ -126,14 +126,6 @@ class Modules:
             found = []
         return [(name, one) for name, one in found if self.watch.engine.is_module(one)]
 
-    def _look_at_statistics(self, module: Any, part: Part) -> None:
-        """Note a batch norm in evaluation mode that has never seen a batch: its mean is still 0 and its variance 1."""
-        with self.watch.aside():
-            mean, variance = getattr(module, "running_mean", None), getattr(module, "running_var", None)
-            if mean is not None and variance is not None and not self.watch.peak(mean):
-                array = self.watch.engine.array(variance)
-                part.untrained_statistics += bool((array == 1).all())
-
     # the replacements of nn.Module's methods
 
     def around_state(self, state_dict: Any) -> Any:
@@ -206,8 +198,6 @@ class Modules:
                 self.know(module, part.path if part.path != part.kind else "")
             part.called += 1
             part.training = bool(module.training)
-            if not part.training and part.kind.startswith("BatchNorm") and self.watch.module.is_grad_enabled():
-                self._look_at_statistics(module, part)
             self.watch.running.append(nr)
             try:
                 return call(module, *args, **kwargs)

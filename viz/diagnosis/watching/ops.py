@@ -11,12 +11,11 @@ import numpy as np
 from viz.diagnosis.families import BOUNDED, canonical
 from viz.diagnosis.observation import Exit, Ran
 from viz.diagnosis.watching.passes import Passes
-from viz.diagnosis.watching.values import Values
+from viz.diagnosis.watching.values import MOST_USES, Values
 from viz.diagnosis.watching.watch import Watch
 from viz.diagnosis.watching.writes import Writes
 
 MOST_OPS = 60_000  # ops that are recorded; after them the program runs unobserved
-MOST_USES = 200  # ops that are noted for one leaf
 EXITS = {"item", "tolist", "numpy", "__float__", "__int__", "__bool__", "__array__", "__index__"}
 PLAIN_VIEWS = {"T", "mT", "H", "mH", "data", "real", "imag"}
 ALIASES = {

@@ -47,9 +47,6 @@ class Optimizers:
         self.names = names
         self.met: Callable[[type], None] = lambda kind: None
         self._numbers = Register()
-        self._begun: dict[
-            int, tuple[list[int], list[np.ndarray]]
-        ] = {}  # optimizer: the leaves of its last step, and their numbers before it
 
     def held(self, optimizer: Any, stack: tuple[int, ...] = (), made_here: bool = True) -> int:
         """The number of an optimizer, with the leaves that it holds now."""
@@ -198,9 +195,6 @@ class Optimizers:
                         self.watch.seen.clipped.append(
                             (hooked[nr], float(np.abs(brought).max()), self.watch.peak(p.grad) or 0.0)
                         )
-                        kept = self.watch.sample(p.grad)
-                        if kept.shape == brought.shape and float(np.dot(kept, brought)) < 0:
-                            self.watch.seen.turned[nr] = hooked[nr]
 
     def _after(self, run: _Step, optimizer: Any) -> None:
         seen, line = self.watch.seen, next(iter(run.lines), None)
@@ -208,7 +202,6 @@ class Optimizers:
             order = self.watch.following()
             uphill = self._uphill(run)
             moved = self._moved(run.parameters, run.leaves, run.before, line, order)
-            put_back = self._put_back(run, moved)
             rates = [float(group["lr"]) for group in optimizer.param_groups if group.get("lr") is not None]
             stale, rate = tuple(sorted(run.stale)), max(rates, default=None)
             seen.moments.append(
@@ -224,18 +217,10 @@ class Optimizers:
                     moved,
                     run.lines,
                     rate=rate,
-                    put_back=put_back,
                     uphill=uphill,
                 )
             )
         seen.steps += 1
-
-    def _put_back(self, run: _Step, moved: float | None) -> bool:
-        """Whether the weights were, before this step, what they had been before the last one, which moved them."""
-        leaves, numbers = self._begun.get(run.held, ([], []))
-        self._begun[run.held] = run.leaves, run.before
-        alike = leaves == run.leaves and all(np.array_equal(a, b) for a, b in zip(numbers, run.before, strict=True))
-        return bool(moved) and bool(run.leaves) and alike
 
     def _uphill(self, run: _Step) -> bool | None:
         """True if the step went along the gradients of the last pass, False if against them, None if neither."""

@@ -10,6 +10,7 @@ from viz.diagnosis.observation import Leaf, Ran, Seen
 from viz.diagnosis.watching.watch import Register, Watch, weak
 from viz.engines import ACCUMULATE
 
+MOST_USES = 200  # ops that are noted for one leaf
 MOST_NODES = 5_000  # nodes that are visited to find where a value came from
 MOST_HANDLES = 20_000  # hooks on nodes; the older half belongs to graphs that no longer exist
 
@@ -148,6 +149,10 @@ class Values:
             value.op, name, line, lines, None, module, inputs, (value.nr,), recorded, grad_on, False, step=seen.steps
         )
         seen.ops.append(made)
+        for leaf in {one for nr in inputs if (one := seen.values[nr].leaf) is not None}:
+            seen.leaves[leaf].used += 1
+            if len(seen.leaves[leaf].used_by) < MOST_USES:
+                seen.leaves[leaf].used_by.append(made.nr)
         return made
 
     def lends(self, tensor: Any, nr: int) -> None:

@@ -72,8 +72,6 @@ class Writes:
                     self._stepped_by_hand(leaf.nr, write)
                 leaf.writes.append(write)
                 self._shared(leaf.name, known, line)
-            elif target.requires_grad and (nr := self.values.known(target)) is not None:
-                self.watch.seen.replaced.append((nr, line, len(self.watch.seen.ops)))
         return call()
 
     def _shared(self, name: str, known: int | None, line: int | None) -> None:

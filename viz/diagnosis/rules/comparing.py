@@ -250,7 +250,6 @@ def _labels(seen: Observation) -> Iterator[Finding]:
     if not passes or not seen.steps:
         return
     above = seen.above([root for each in passes for root in each.roots], past_leaves=True)
-    yield from _own_input(seen, passes[-1])
     if _compared_with_data(seen, above):
         return
     named = [
@@ -274,30 +273,6 @@ def _labels(seen: Observation) -> Iterator[Finding]:
             f"Compare the outputs with {value.name}.", [value.name], [loss or last.line or 0, value.line or 0], 5, share=0.5,
         )  # fmt: skip
         return
-
-
-def _own_input(seen: Observation, each: Through) -> Iterator[Finding]:
-    """A prediction compared with the input it was computed from, while labels of the same shape are unused."""
-    used = {nr for op in seen.ops for nr in op.inputs}
-    for op in (seen.maker(seen.values[nr]) for nr in sorted(seen.behind(each))):
-        if op is None or op.name not in BY_ELEMENT | DIFFERENCES or len(op.inputs) < 2:
-            continue
-        answer, given = (seen.values[nr] for nr in op.inputs[:2])
-        if given.requires_grad or not answer.requires_grad or given.nr not in seen.above([answer.nr]):
-            continue
-        unused = (
-            value
-            for value in seen.values
-            if value.name in LABELS and value.nr not in used and value.shape == given.shape and value.floating
-        )
-        if (labels := next(unused, None)) is not None:
-            yield Finding(
-                "unused-labels", op.line, False,
-                f"Line {op.line}, `{seen.places.code(op.line)}`, compares the answer with {given.name or 'the input'}, which it was computed from. {labels.name}, "
-                f"made in line {labels.line} with the same shape, is in no op.",
-                f"Compare the answer with {labels.name}.", [labels.name], [op.line or 0, labels.line or 0], 5, where=op.where, share=0.5,
-            )  # fmt: skip
-            return
 
 
 def _compared_with_data(seen: Observation, above: set[int]) -> bool:

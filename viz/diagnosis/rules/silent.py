@@ -9,17 +9,15 @@ from collections.abc import Iterator
 from viz.diagnosis.families import ERRORS, KEEPS_NOTHING, KEEPS_RESULT
 from viz.diagnosis.finding import Finding, listed, number
 from viz.diagnosis.functions import FAR
-from viz.diagnosis.observation import FunctionCheck, Held, Leaf, Observation, Ran, Seen, Through
+from viz.diagnosis.observation import Held, Leaf, Observation, Seen, Through
 
 
 def find(seen: Observation) -> Iterator[Finding]:
     """Causes that no engine reports."""
     yield from _data_writes(seen)
-    yield from _data_replaced(seen)
     yield from _functions(seen)
     yield from _uphill(seen)
     yield from _steps_uphill(seen)
-    yield from _hooked(seen)
     yield from _used_twice(seen)
     yield from _repeated(seen)
     yield from _unseeded(seen)
@@ -82,24 +80,6 @@ def _data_writes(seen: Observation) -> Iterator[Finding]:
             break
 
 
-def _data_replaced(seen: Observation) -> Iterator[Finding]:
-    """`h.data = …` of a value that a loss is computed from: the forward pass changes, the backward pass does not know."""
-    told = set()
-    for nr, line, op in seen.replaced:
-        each = next((one for one in seen.passes if one.ops >= op and one.done and nr in seen.behind(one)), None)
-        if each is None or line in told:
-            continue
-        told.add(line)
-        name = seen.values[nr].name
-        yield Finding(
-            "data-write", line, False,
-            f"Line {line}, `{seen.places.code(line)}`, puts other numbers into {name or 'a value'} through .data. The "
-            f"lines below compute with them, but backward() in line {each.line} computes as if nothing had happened.",
-            f"Give the new value a name, with its history: `{name or 'h'} = …` without .data.", [name] if name else [],
-            [line or 0, each.line or 0], 7, path=[nr], cut=nr, share=0.9,
-        )  # fmt: skip
-
-
 def _behind_data(seen: Observation, value: Seen) -> Seen | None:
     """The value whose memory is written to through `.data`, or None."""
     through = False
@@ -117,7 +97,6 @@ def _behind_data(seen: Observation, value: Seen) -> Seen | None:
 
 def _functions(seen: Observation) -> Iterator[Finding]:
     for check in seen.functions:
-        yield from _turned_round(seen, check, check.line)
         if check.worst < FAR or (check.flat and not check.missing) or (check.identity and not check.missing):
             continue  # the slope of what is flat, or of what gives back its input, is only ever changed on purpose
         span = seen.places.defined(check.name, "backward")
@@ -134,27 +113,6 @@ def _functions(seen: Observation) -> Iterator[Finding]:
             "inputs)` in float64.", [check.name],
             [line or 0, *([span[1]] if span else []), check.call or 0], 7, share=0.9 if not stands_in else 0.2,
         )  # fmt: skip
-
-
-def _turned_round(seen: Observation, check: FunctionCheck, line: int | None) -> Iterator[Finding]:
-    """A Function that reverses the gradient. It is intended if another loss teaches the layers before it."""
-    name = f"{check.name}.apply"
-    each = next((one for one in reversed(seen.passes) if one.done and one.kind == "backward"), None)
-    if not (check.opposite and check.identity) or each is None:
-        return
-    turned = {nr for op in seen.ops if op.name == name for nr in op.outputs}
-    straight = seen.above(each.roots, lambda value: value.nr not in turned)
-    behind = seen.above([nr for nr in seen.behind(each) if nr in turned])
-    only = [leaf for leaf in seen.trained() if set(leaf.values) & behind and not set(leaf.values) & straight]
-    if not only or len({one.line for one in seen.passes}) > 1:
-        return
-    yield Finding(
-        "reversed", line, False,
-        f"Line {line}, `{seen.places.code(line)}`, turns every gradient round, and nothing else teaches {listed(seen.called(leaf.nr for leaf in only))}: "
-        "it learns to make the loss larger.",
-        "Hand the gradient on as it is; a reversal belongs between features and an adversary, where another loss teaches the features.",
-        seen.called(leaf.nr for leaf in only), [line or 0, check.call or 0], 7, share=0.8,
-    )  # fmt: skip
 
 
 def _aliases(seen: Observation) -> Iterator[Finding]:
@@ -251,20 +209,6 @@ def _steps_uphill(seen: Observation) -> Iterator[Finding]:
         return
 
 
-def _hooked(seen: Observation) -> Iterator[Finding]:
-    """Hooks that turn the gradient of weights round, where every pass goes to one loss; a multiplier, one number, may be meant to climb."""
-    turned = [nr for nr in seen.turned if len(seen.leaves[nr].shape) > 1]
-    if not turned or len({each.line for each in seen.passes}) > 1:
-        return
-    line, names = seen.turned[turned[0]], seen.called(turned)
-    yield Finding(
-        "reversed", line, False,
-        f"Line {line}, `{seen.places.code(line)}`, puts a hook on {listed(names)} that turns the gradient round: the optimizer subtracts what it is "
-        "given, so these go uphill while the rest goes down.",
-        "Return the gradient with its own sign; use a factor above 0 to make it smaller.", names, [line or 0], 7, share=0.8,
-    )  # fmt: skip
-
-
 def _used_twice(seen: Observation) -> Iterator[Finding]:
     """A layer that two lines of one forward pass use, beside one of the same shape that none does."""
     for part in seen.parts:
@@ -285,7 +229,7 @@ def _used_twice(seen: Observation) -> Iterator[Finding]:
             if [seen.leaves[nr].shape for nr in seen.weights(twin)] != shapes:
                 continue
             used = [seen.ops[nr] for leaf in seen.weights(twin)[:1] for nr in seen.leaves[leaf].used_by]
-            lines = list(dict.fromkeys(_site(op) for op in used))
+            lines = list(dict.fromkeys(op.line for op in used))
             if len(lines) < 2:
                 continue
             line = lines[-1]
@@ -433,7 +377,3 @@ def _both_used(seen: Observation, *runs: Held) -> bool:
     """True if all are evaluated after the last pass, as the members of an ensemble are."""
     end = max((each.ops for each in seen.passes), default=0)
     return all(any(nr >= end for nr in seen.leaves[held.leaves[0]].used_by) for held in runs)
-
-
-def _site(op: Ran) -> int | None:
-    return op.line

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from viz.diagnosis.detectors.comparing import compared
 from viz.diagnosis.families import (
     ADDITIVE,
     CASTS,
@@ -22,7 +21,6 @@ from viz.diagnosis.families import (
     NEGATIONS,
     POSITIVE,
     PROBABILITIES,
-    REORDERS,
     RISES,
     SUMS,
     SWAPS,
@@ -34,6 +32,7 @@ from viz.diagnosis.families import (
 )
 from viz.diagnosis.finding import Finding, number
 from viz.diagnosis.observation import Observation, Ran, Seen, Through
+from viz.diagnosis.rules.comparing import compared
 
 OUTSIDE = "should be between 0 and 1"
 REWARDS = {"r", "rew", "rews", "reward", "rewards", "returns"}
@@ -48,12 +47,7 @@ def find(seen: Observation) -> Iterator[Finding]:
     yield from _outside(seen)
     yield from _classes(seen)
     yield from _sign(seen)
-    yield from _pushed_apart(seen)
-    yield from _rewards(seen)
-    yield from _on_one_side(seen)
     yield from _pairs(seen)
-    yield from _reordered(seen)
-    yield from _rows(seen)
     yield from _outside_shuffles(seen)
     yield from _viewed(seen)
 
@@ -196,9 +190,6 @@ def _sign(seen: Observation) -> Iterator[Finding]:
     last = passes[-1]
     terms = list(_terms(seen, last.roots[0], 1, None))
     whole = _wholly_turned(seen, last, terms)
-    if whole is None and (turned_kl := _divergence(seen, last) or _subtracted(seen, last)) is not None:
-        yield turned_kl
-        return
     turned = whole or _turned(seen, last, terms)
     runs = max(losses[1:]) < 0 and losses[-1] < -RUNS_AWAY * max(1.0, abs(losses[0])) and len(losses) >= 4
     runs = runs and all(b < a for a, b in itertools.pairwise(losses))
@@ -213,278 +204,6 @@ def _sign(seen: Observation) -> Iterator[Finding]:
         "Minimise what should be small: an error as it is, and a likelihood or a reward with a minus sign.",
         [], [line or 0, last.line or 0], 7, path=last.roots[:1], share=0.9,
     )  # fmt: skip
-
-
-def _divergence(seen: Observation, each: Through) -> Finding | None:
-    """A loss with `log s - s` in it, which falls without end as s grows: the divergence of a VAE with its sign turned."""
-    for nr in sorted(seen.behind(each)):
-        op = seen.maker(seen.values[nr])
-        if op is None or op.name not in DIFFERENCES or not op.recorded or len(op.inputs) != 2:
-            continue
-        whole, less = op.inputs if op.name != "rsub" else op.inputs[::-1]
-        grows = seen.maker(seen.values[less])
-        if (turned := _divergence_subtracted(seen, each, op, whole, less)) is not None:
-            return turned
-        if grows is None or grows.name != "exp" or not set(grows.inputs) & seen.above([whole]):
-            continue
-        sign, line = _sign_on_the_way(seen, each, op)
-        if sign != 1:
-            continue
-        code = seen.places.code(line)
-        return Finding(
-            "reversed", line, False,
-            f"Line {line}, `{code}`, enters the loss with a plus, and line {op.line} subtracts an exponential in it: the loss falls without end as that "
-            "grows. This is the negative of a Kullback-Leibler divergence.",
-            "Give it its minus: `kl = -0.5 * (1 + logvar - mu ** 2 - logvar.exp()).sum()`.", [], [line or 0, op.line or 0, each.line or 0], 7,
-            path=[op.outputs[0], *each.roots[:1]], share=0.9,
-        )  # fmt: skip
-    return None
-
-
-def _divergence_subtracted(seen: Observation, each: Through, op: Ran, whole: int, less: int) -> Finding | None:
-    """`s + … - log s`, a divergence written out, which the loss has with a minus: it falls without end as that grows."""
-    powers = [
-        maker
-        for nr in _summed(seen, whole)
-        if (maker := seen.maker(seen.values[nr])) is not None and maker.name == "exp"
-    ]
-    logs = seen.above([less], lambda value: value.leaf is None)
-    if not any(seen.above(power.inputs, lambda value: value.leaf is None) & logs for power in powers):
-        return None
-    if _sign_on_the_way(seen, each, op)[0] != -1:
-        return None
-    after = (user for user in seen.ops[op.nr + 1 :] if user.name in DIFFERENCES | NEGATIONS and user.recorded)
-    turned = next((user.line for user in after if op.outputs[0] in seen.above(user.inputs)), op.line)
-    return Finding(
-        "reversed", turned, False,
-        f"Line {turned}, `{seen.places.code(turned)}`, gives the divergence of line {op.line} a minus: the loss falls without end as that grows.",
-        "Add a divergence: it is to become small.", [], [turned or 0, op.line or 0, each.line or 0], 7, path=[op.outputs[0], *each.roots[:1]], share=0.9,
-    )  # fmt: skip
-
-
-def _summed(seen: Observation, nr: int) -> Iterator[int]:
-    """The terms that a value is the sum of, with a plus."""
-    stack = [nr]
-    for _ in range(16):
-        if not stack:
-            return
-        one = stack.pop()
-        yield one
-        maker = seen.maker(seen.values[one])
-        if maker is not None and maker.name in SUMS:
-            stack += maker.inputs
-        elif maker is not None and maker.name in DIFFERENCES and maker.name != "rsub":
-            stack += maker.inputs[:1]
-
-
-def _subtracted(seen: Observation, each: Through) -> Finding | None:
-    """A loss that a Kullback-Leibler divergence, by kl_divergence(), is subtracted from: it falls without end as that grows."""
-    for nr in sorted(seen.behind(each)):
-        op = seen.maker(seen.values[nr])
-        code = seen.places.code(op.line) if op is not None else ""
-        if op is None or op.name not in KEEPS_SIGN or "kl_divergence(" not in code or not op.recorded:
-            continue
-        inner = [one.line for one in (seen.maker(seen.values[given]) for given in op.inputs) if one is not None]
-        sign, line = _sign_on_the_way(seen, each, op) if op.line in inner else (None, None)
-        value = seen.values[nr]
-        if sign != -1 or value.low is None or value.low < 0:
-            continue
-        after = (user for user in seen.ops[op.nr + 1 :] if user.name in DIFFERENCES | NEGATIONS and user.recorded)
-        turned = next((user.line for user in after if nr in seen.above(user.inputs)), line)
-        return Finding(
-            "reversed", turned, False,
-            f"Line {turned}, `{seen.places.code(turned)}`, subtracts the divergence of line {op.line}: the loss falls without end as that grows.",
-            "Add a divergence: it is to become small.", [], [turned or 0, op.line or 0, each.line or 0], 7, path=[nr, *each.roots[:1]], share=0.9,
-        )  # fmt: skip
-    return None
-
-
-def _pushed_apart(seen: Observation) -> Iterator[Finding]:
-    """A loss that is a cosine similarity, and nothing else, of what layers answer with targets that stay: it drives them apart."""
-    passes = [each for each in seen.passes if each.kind == "backward" and each.done and each.roots]
-    if len(passes) < 2 or len({each.line for each in passes}) != 1 or not seen.steps:
-        return
-    if not any(leaf.held and leaf.holder is not None and len(leaf.shape) > 1 for leaf in seen.leaves):
-        return  # an input that an attack moves, not a network
-    last = passes[-1]
-    terms = list(_similarities(seen, last.roots[0], 1))
-    if not terms or not all(sign == 1 and op is not None and _to_target(seen, op) for op, sign in terms):
-        return
-    line = _asked_for(seen, last)
-    made = next(op.line for op, _ in terms if op is not None)
-    yield Finding(
-        "reversed", line, False,
-        f"Line {line}, `{seen.places.code(line)}`, is a cosine similarity of the answers and their targets, which is 1 where they agree, and training makes "
-        f"it small: {number(passes[0].loss or 0.0)} → {number(last.loss or 0.0)} in {len(passes)} passes. It drives each answer away from its own target.",
-        "Give it a minus, or subtract it from 1: `loss = (1 - cosine_similarity(a, b)).mean()`.", [], [line or 0, made or 0, last.line or 0], 7,
-        path=last.roots[:1], share=0.8,
-    )  # fmt: skip
-
-
-def _similarities(
-    seen: Observation, nr: int, sign: int | None, far: int = 0
-) -> Iterator[tuple[Ran | None, int | None]]:
-    """The cosine similarities that a loss adds up, each with its sign; None for a part of it that is something else."""
-    op = seen.maker(seen.values[nr])
-    if op is None or far > 16:
-        yield None, sign
-        return
-    ahead = [one for one in op.inputs if seen.values[one].requires_grad]
-    if op.name == "cosine_similarity" or (
-        op.name in FACTORS and len(op.inputs) == 2 and all(_unit(seen, one) for one in op.inputs)
-    ):
-        yield op, sign
-    elif op.name in FACTORS and len(ahead) == 1 and (factor := _sign_of_factor(seen, op, ahead[0])):
-        yield from _similarities(seen, ahead[0], _times(sign, factor), far + 1)
-    elif op.name in DIFFERENCES:
-        turned = subtracted(op)
-        for one in ahead:
-            yield from _similarities(seen, one, _times(sign, -1) if one in turned else sign, far + 1)
-    elif op.name in KEEPS_SIGN | SUMS | NEGATIONS:
-        for one in ahead:
-            yield from _similarities(seen, one, _times(sign, -1) if op.name in NEGATIONS else sign, far + 1)
-    else:
-        yield None, sign
-
-
-def _unit(seen: Observation, nr: int) -> bool:
-    maker = source(seen, nr, TURNS | {"detach"})[1]
-    return maker is not None and maker.name == "normalize"
-
-
-def _to_target(seen: Observation, op: Ran) -> bool:
-    """Whether one of the two that an op compares learns, and the other stays as it is."""
-    return len(op.inputs) == 2 and sum(seen.values[nr].requires_grad for nr in op.inputs) == 1
-
-
-def _rewards(seen: Observation) -> Iterator[Finding]:
-    """A critic learns what rewards come, and another optimizer's loss is what the critic says: it makes rewards small."""
-    critics = {
-        leaf
-        for each in seen.passes
-        for leaf in each.got
-        if each.done and any(seen.values[nr].name in REWARDS for nr in seen.behind(each))
-    }
-    if len(seen.optimizers) < 2 or not critics:
-        return
-    for each in reversed(seen.passes):
-        step = next((m for m in seen.moments if m.kind == "step" and m.order > each.order), None)
-        if step is None or step.who >= len(seen.optimizers) or not each.roots or each.kind != "backward":
-            continue
-        held = set(seen.optimizers[step.who].leaves)
-        behind = seen.behind(each)
-        if any(seen.values[nr].name in REWARDS for nr in behind) or not critics & {
-            seen.values[nr].leaf for nr in behind
-        }:
-            continue
-        for op in _answers(seen, each.roots[0], 1):
-            leaves = {seen.values[nr].leaf for nr in op.inputs} - {None}
-            if leaves and leaves <= critics and not leaves & held:
-                line = _asked_for(seen, each)
-                yield Finding(
-                    "reversed", line, False,
-                    f"Line {line}, `{seen.places.code(line)}`, is what the critic answers in line {op.line}, and training makes it small. The critic "
-                    "learns which rewards follow, so this looks for the worst actions.",
-                    "Give it a minus: an actor makes the critic's answer large.", [], [line or 0, op.line or 0], 7, path=each.roots[:1], share=0.8,
-                )  # fmt: skip
-                return
-
-
-def _on_one_side(seen: Observation) -> Iterator[Finding]:
-    """A critic and a generator, of a Wasserstein GAN, whose losses pull what the critic answers to fakes to the same side."""
-    last: dict[int, Through] = {}
-    for each in seen.passes:
-        step = next((m for m in seen.moments if m.kind == "step" and m.order > each.order), None)
-        if (
-            step is not None
-            and step.who < len(seen.optimizers)
-            and each.roots
-            and each.kind == "backward"
-            and each.done
-        ):
-            last[step.who] = each
-    for own, critic in itertools.permutations(last, 2):
-        made, judges = set(seen.optimizers[own].leaves), set(seen.optimizers[critic].leaves)
-        if made & judges:
-            continue
-        sides = [
-            {
-                sign
-                for sign in (1, -1)
-                for op in _answers(seen, last[who].roots[0], sign)
-                if _judged(seen, op, made, judges)
-            }
-            for who in (own, critic)
-        ]
-        if len(sides[0]) != 1 or sides[0] != sides[1]:
-            continue
-        sign = sides[0].pop()
-        wrong, other = (own, critic) if sign == 1 else (critic, own)  # most write a critic's loss as fake - real
-        line, beside = _asked_for(seen, last[wrong]), _asked_for(seen, last[other])
-        pulls = "small" if sign == 1 else "large"
-        yield Finding(
-            "reversed", line, False,
-            f"Line {line}, `{seen.places.code(line)}`, and line {beside}, `{seen.places.code(beside)}`, are made small by two optimizers, and both make the "
-            f"critic's answer to what the generator made {pulls}. The two are meant to work against each other.",
-            "Turn one of the signs: the critic learns `critic(fake).mean() - critic(real).mean()`, the generator `-critic(fake).mean()`.",
-            [], [line or 0, beside or 0], 7, path=last[wrong].roots[:1], share=0.8,
-        )  # fmt: skip
-        return
-
-
-def _judged(seen: Observation, op: Ran, made: set[int], judges: set[int]) -> bool:
-    """Whether an op is a layer of the critic, given what comes from the generator."""
-    leaves = {seen.values[nr].leaf for nr in op.inputs} - {None}
-    given = [nr for nr in op.inputs if seen.values[nr].leaf is None]
-    return bool(leaves) and leaves <= judges and any(seen.values[nr].leaf in made for nr in seen.above(given))
-
-
-def _answers(seen: Observation, nr: int, sign: int, far: int = 0) -> Iterator[Ran]:
-    """The layers whose results a loss is the sum of, with a plus."""
-    op = seen.maker(seen.values[nr])
-    if op is None or far > 12:
-        return
-    ahead = [one for one in op.inputs if seen.values[one].requires_grad]
-    if op.name in LAYERS:
-        if sign == 1:
-            yield op
-    elif op.name in DIFFERENCES:
-        turned = subtracted(op)
-        for one in ahead:
-            yield from _answers(seen, one, -sign if one in turned else sign, far + 1)
-    elif op.name in FACTORS and len(ahead) == 1:
-        yield from _answers(seen, ahead[0], sign * (_sign_of_factor(seen, op, ahead[0]) or 0), far + 1)
-    elif op.name in KEEPS_SIGN | SUMS | NEGATIONS | (RISES - {"exp"}):
-        for one in ahead:
-            yield from _answers(seen, one, -sign if op.name in NEGATIONS else sign, far + 1)
-
-
-def _sign_on_the_way(seen: Observation, each: Through, goal: Ran) -> tuple[int | None, int | None]:
-    """The sign with which an op's result enters the loss, and the line that ends its part; None if that is unknown."""
-    nr, sign, line = each.roots[0], 1, goal.line
-    for _ in range(24):
-        op = seen.maker(seen.values[nr])
-        if op is None:
-            return None, None
-        if op is goal:
-            return sign, line
-        ahead = [one for one in op.inputs if goal.outputs[0] in seen.above([one])]
-        if len(ahead) != 1 or op.name not in KEEPS_SIGN | ADDITIVE | FACTORS | NEGATIONS:
-            return None, None
-        if op.name in DIFFERENCES:
-            sign = -sign if ahead[0] in subtracted(op) else sign
-        elif op.name in NEGATIONS:
-            sign = -sign
-        elif op.name in FACTORS:
-            factor = _sign_of_factor(seen, op, ahead[0])
-            if not factor:
-                return None, None
-            sign *= factor
-        if op.name in ADDITIVE and sum(seen.values[one].requires_grad for one in op.inputs) > 1:
-            joined = seen.maker(seen.values[ahead[0]])
-            line = joined.line if joined is not None else line
-        nr = ahead[0]
-    return None, None
 
 
 def _terms(seen: Observation, nr: int, sign: int | None, line: int | None, far: int = 0) -> Iterator[Term]:
@@ -708,9 +427,6 @@ def _pairs(seen: Observation) -> Iterator[Finding]:
         return
     for op, *sides in _compared_sides(seen):
         answers, labels = (_orders(seen, nr, shuffles) for nr in sides)
-        if answers is None and labels and (mixed := _mixed(seen, sides[0], labels, shuffles)) is not None:
-            yield mixed
-            return
         if answers is None and labels is None:
             # Rows mixed with rows in another order, as in mixup: the order must be one on both sides.
             answers, labels = (_orders(seen, nr, shuffles, mixed=True) for nr in sides)
@@ -757,60 +473,6 @@ def _sliced(seen: Observation, nr: int, after: int) -> Ran | None:
     return next((op for op in _makers(seen, nr) if op.nr > after and slices & set(op.options)), None)
 
 
-def _reordered(seen: Observation) -> Iterator[Finding]:
-    """Rows of the inputs that were sorted, turned round or rolled, while the labels belong to the rows as they were, or the reverse."""
-    orders = [
-        op
-        for op in seen.ops
-        if op.name in REORDERS
-        and op.outputs
-        and not op.recorded
-        and len(seen.values[op.inputs[0]].shape) > 0
-        and _along_rows(op, len(seen.values[op.inputs[0]].shape))
-    ]
-    for op, *sides in _compared_sides(seen) if orders else ():
-        for order in orders:
-            has, own = [], set(order.outputs)
-            for nr in sides:
-                above = seen.above([nr])
-                has.append((bool(above & own), order.inputs[0] in above))
-            if {has[0][0], has[1][0]} != {True, False} or not has[0 if has[1][0] else 1][1]:
-                continue
-            what, rest = ("inputs", "labels") if has[0][0] else ("labels", "inputs")
-            yield Finding(
-                "shuffled-apart", order.line, False,
-                f"Line {order.line}, `{seen.places.code(order.line)}`, puts the {what} in another order (`{order.name}`), and the {rest} stay in the order before: "
-                f"`{op.name}` in line {op.line} compares each answer with the label of another row.",
-                "Take both by one order: `order = T.argsort(x); x, y = x[order], y[order]`.", [], [order.line or 0, op.line or 0], 5,
-                where=order.where, share=0.9,
-            )  # fmt: skip
-            return
-
-
-def _along_rows(op: Ran, rank: int) -> bool:
-    """True if an op moves whole rows, and nothing within a row."""
-    dim = next(
-        (op.options[key] for key in ("dim", "dims", "1", "2") if key in op.options), -1 if "sort" in op.name else None
-    )
-    dims = dim if isinstance(dim, tuple) else (dim,)
-    return op.name in ("msort", "flipud") or any(isinstance(one, int) and one % rank == 0 for one in dims)
-
-
-def _mixed(seen: Observation, answers: int, labels: dict[int, Ran], shuffles: set[int]) -> Finding | None:
-    """Rows that are mixed with others, as in mixup, by another order than the one that their labels are taken in."""
-    own = {nr for nr in seen.above([answers]) & shuffles}
-    apart = [nr for nr in labels if nr not in own and seen.values[nr].shape in {seen.values[one].shape for one in own}]
-    if not own or not apart:
-        return None
-    taken = labels[apart[0]]
-    return Finding(
-        "shuffled-apart", taken.line, False,
-        f"Line {taken.line}, `{seen.places.code(taken.line)}`, takes labels in a random order that no input is in: the rows that are mixed in come "
-        "in another order.",
-        "Draw one order and use it for both: `order = T.randperm(len(x)); x, y = x[order], y[order]`.", [], [taken.line or 0], 5, where=taken.where, share=0.9,
-    )  # fmt: skip
-
-
 def _as_many(seen: Observation, nr: int, taken: Ran) -> bool:
     """Whether a value comes from data with as many rows as those that `taken` takes rows from."""
     rows = seen.values[taken.inputs[0]].shape[:1]
@@ -829,46 +491,6 @@ def _orders(seen: Observation, nr: int, shuffles: set[int], mixed: bool = False)
             if not mixed and any(op.inputs[0] in other.inputs and other is not op for other in makers):
                 return None
             found.setdefault(order, op)
-    return found
-
-
-def _rows(seen: Observation) -> Iterator[Finding]:
-    """Rows that were taken one by one, as a loader does: other ones of the labels than of the inputs."""
-    for op, *sides in _compared_sides(seen):
-        answers, labels = (_taken(seen, nr) for nr in sides)
-        if len(answers) != 1 or len(labels) != 1 or set(answers) == set(labels):
-            continue
-        (a, given), (b, wanted) = next(iter(answers.items())), next(iter(labels.items()))
-        rows, own = [nr for nr, _ in given], [nr for nr, _ in wanted]
-        if (
-            len(rows) != len(own)
-            or len(rows) < 2
-            or rows == own
-            or seen.values[a].shape[:1] != seen.values[b].shape[:1]
-        ):
-            continue
-        taken = wanted[0][1]
-        shuffling = [line for line in seen.places.where_made("DataLoader") if "shuffle" in seen.places.code(line)]
-        line = shuffling[-1] if shuffling else taken.line
-        yield Finding(
-            "shuffled-apart", line, False,
-            f"`{op.name}` in line {op.line} holds the answers for rows {rows[:4]}… against the labels of rows {own[:4]}…: line {line}, "
-            f"`{seen.places.code(line)}`, takes the labels in an order of their own.",
-            "Put inputs and labels into one data set, and shuffle that: `TensorDataset(x, y)`.",
-            [], [line or 0, *shuffling[:-1], op.line or 0], 5, where=taken.where, share=0.9,
-        )  # fmt: skip
-        return
-
-
-def _taken(seen: Observation, nr: int) -> dict[int, list[tuple[int, Ran]]]:
-    """The data, and the rows in order, that a value was put together from row by row."""
-    found: dict[int, list[tuple[int, Ran]]] = {}
-    for one in sorted(seen.above([nr])):
-        op = seen.maker(seen.values[one])
-        if op is not None and op.name == "__getitem__" and len(op.inputs) == 1:
-            row, source = op.options.get("1"), seen.values[op.inputs[0]]
-            if isinstance(row, int) and not isinstance(row, bool) and not source.requires_grad:
-                found.setdefault(source.nr, []).append((row, op))
     return found
 
 

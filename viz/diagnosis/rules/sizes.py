@@ -8,11 +8,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from viz.diagnosis.detectors.weights import sized
-from viz.diagnosis.detectors.zero import layer_line
 from viz.diagnosis.families import ADDITIVE, NORMALIZES, PRODUCTS, SQUASHES
 from viz.diagnosis.finding import Finding, gets, listed, number
-from viz.diagnosis.observation import Leaf, Observation, Ran, Seen, Through
+from viz.diagnosis.observation import Leaf, Observation, Ran, Through
+from viz.diagnosis.rules.weights import sized
+from viz.diagnosis.rules.zero import layer_line
 
 EXPLODES = 1e5  # the factor, among leaves or along one path, that is called an explosion; by as much it vanishes
 AT_FIRST = 1e3  # that a factor must have been before the steps, where the loss grew since: else the steps made it so
@@ -60,7 +60,7 @@ def find(seen: Observation) -> Iterator[Finding]:
         and each.got
         and all(math.isfinite(peak) for peak in each.got.values())
     ]
-    outgrown = _outgrown(seen) or _raised(seen)
+    outgrown = _outgrown(seen)
     if outgrown is not None:
         yield outgrown
     if not whole:
@@ -112,33 +112,6 @@ def _outgrown(seen: Observation) -> Finding | None:
         f"{number(peaks[-1])}{'' if finite else ', before it is no finite number any more'}." + _by(seen, line, worst),
         _smaller(stepped), [], [line or 0, worst or 0], 4, share=0.9 if not finite else 0.6,
     )  # fmt: skip
-
-
-def _raised(seen: Observation) -> Finding | None:
-    """A loss that is huge before any step, because an exponential is taken of large numbers."""
-    each = next((one for one in seen.passes if one.roots and one.kind == "backward"), None)
-    if each is None or each.step or each.loss is None or not HUGE < abs(each.loss) < math.inf:
-        return None
-    behind = seen.behind(each)
-    powers = [op for nr in behind if (op := seen.maker(seen.values[nr])) is not None and op.name == "exp"]
-    power = max(powers, key=lambda op: seen.values[op.outputs[0]].peak or 0.0, default=None)
-    if power is None or not HUGE < (result := seen.values[power.outputs[0]].peak or 0.0) < math.inf:
-        return None
-    given = seen.above(power.inputs, past_leaves=False)
-    data = next((value for nr in sorted(given) if _of_data(value := seen.values[nr])), None)
-    line = data.line if data is not None and data.line else power.line
-    return Finding(
-        "exploding", line, False,
-        f"Before the first step the loss is {number(each.loss)}. Line {power.line}, `{seen.places.code(power.line)}`, takes exp() of numbers of up to "
-        f"{number(seen.values[power.inputs[0]].peak or 0.0)}, which gives {number(result)}."
-        + (f" They grow from what line {line}, `{seen.places.code(line)}`, gives, which reaches {number(data.peak or 0.0)}." if data is not None else ""),
-        "Scale the inputs to about 1 (divide pictures by 255; subtract the mean, divide by the deviation), or clamp what exp() is given.",
-        [data.name] if data is not None and data.name else [], [line or 0, power.line or 0], 4, share=0.9,
-    )  # fmt: skip
-
-
-def _of_data(value: Seen) -> bool:
-    return value.floating and not value.requires_grad and value.leaf is None and LARGE < (value.peak or 0.0) < math.inf
 
 
 def _larger(seen: Observation, fall: Fall, line: int | None) -> str:

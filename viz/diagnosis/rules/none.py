@@ -39,7 +39,6 @@ def find(seen: Observation) -> Iterator[Finding]:
     yield from _unregistered(seen)
     yield from _without_gradient(seen)
     yield from _asked_unrequired(seen)
-    yield from _sampled(seen)
     yield from _constant_terms(seen)
     yield from _gradients_without_graph(seen)
 
@@ -190,36 +189,6 @@ def _only_handed_out(seen: Observation, leaf: Leaf) -> bool:
     return steps and not any(write.kind == "step" for write in leaf.writes)
 
 
-def _sampled(seen: Observation) -> Iterator[Finding]:
-    """A sample that the loss is computed from, of a distribution whose parameters learn: sample() runs under no_grad."""
-    told = set()
-    for op in seen.ops:
-        if op.grad_on or op.line is None or op.line in told or ".sample(" not in seen.places.code(op.line):
-            continue
-        learnt = [nr for nr in op.inputs if seen.values[nr].requires_grad]
-        made = [nr for nr in op.outputs if seen.values[nr].floating]
-        if not learnt or not made or seen.places.switched_off(op.stack) is not None:
-            continue
-        told.add(op.line)
-        below = _below(seen, made[0])
-        if any("log_prob" in seen.places.code(line) for user in below for line in user.stack):
-            continue  # its likelihood learns
-        each = next((one for one in seen.passes if one.done and made[0] in seen.behind(one)), None)
-        leaves = {leaf for nr in seen.above(learnt) if (leaf := seen.values[nr].leaf) is not None}
-        own = [leaf for leaf in seen.trained() if leaf.nr in leaves and leaf.requires_grad]
-        if each is None or not own:
-            continue
-        code = seen.places.code(op.line)
-        names = seen.called(leaf.nr for leaf in own)
-        yield Finding(
-            "no-grad", op.line, False,
-            f"Line {op.line}, `{code}`, draws under no_grad, as sample() always does: what the loss of line {each.line} says about the sample does not "
-            f"come back to {listed(names)}.",
-            "Use rsample(), which computes the sample from the parameters: the gradient passes through it.", names, [op.line, each.line or 0], 1,
-            (code, code.replace(".sample(", ".rsample(")), op.where, [learnt[0], made[0]], made[0], len(own) / max(1, len(list(seen.trained()))),
-        )  # fmt: skip
-
-
 def _constant_terms(seen: Observation) -> Iterator[Finding]:
     """A term of a loss that was computed from what learns, and cut off before it was added: it changes no gradient."""
     passes = [each for each in seen.passes if each.kind == "backward" and each.done and each.roots]
@@ -308,18 +277,6 @@ def _difference(seen: Observation, nr: int) -> bool:
     while maker is not None and maker.name in ("detach", "data") and maker.inputs:
         maker = seen.maker(seen.values[maker.inputs[0]])
     return maker is not None and maker.name in ("sub", "rsub")
-
-
-def _below(seen: Observation, nr: int) -> list[Ran]:
-    """The ops that a value passes through, in order."""
-    found: dict[int, Ran] = {}
-    stack = [nr]
-    while stack:
-        for op in seen.users(stack.pop()):
-            if op.nr not in found:
-                found[op.nr] = op
-                stack += op.outputs
-    return [found[one] for one in sorted(found)]
 
 
 def _cut(seen: Observation, leaf: Leaf, passes: list[Through], ways: dict[int, list[int]]) -> Cut | None:
@@ -754,9 +711,7 @@ def _unregistered(seen: Observation) -> Iterator[Finding]:
     """Modules in a plain list: they get gradients, but no optimizer knows them."""
     if not seen.optimizers:
         return
-    yield from _listed_parameters(seen)
     yield from _plain_attributes(seen)
-    yield from _converted_parameters(seen)
     lists: dict[tuple[int, str], list[Part]] = {}
     for part in seen.parts:
         if not part.registered:
@@ -784,26 +739,6 @@ def _unregistered(seen: Observation) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _listed_parameters(seen: Observation) -> Iterator[Finding]:
-    """Parameters in a plain list of a module."""
-    attributes: dict[str, list[Leaf]] = {}
-    for leaf in seen.leaves:
-        found = re.search(r"\.(\w+)\[[^\]]*\]$", leaf.name)
-        if found and leaf.parameter and leaf.holder is None and leaf.gradients and not (leaf.held or leaf.writes):
-            attributes.setdefault(found[1], []).append(leaf)
-    for attribute, leaves in attributes.items():
-        line = seen.places.where_given(f"self.{attribute}")
-        if line is None:
-            continue
-        names = seen.called(leaf.nr for leaf in leaves)
-        yield Finding(
-            "unregistered", line, True,
-            f"Line {line}, `{seen.places.code(line)}`, keeps parameters in a plain list, which parameters() does not look into. "
-            f"{listed(names)} got gradients, but no optimizer holds them: they never change.",
-            f"Keep them in nn.ParameterList: `self.{attribute} = T.nn.ParameterList([…])`.", names, [line], 1, share=1.0,
-        )  # fmt: skip
-
-
 def _plain_attributes(seen: Observation) -> Iterator[Finding]:
     """A tensor that learns and is an attribute of a module, but not a Parameter."""
     modules = {part.path for part in seen.parts if part.path}
@@ -828,22 +763,4 @@ def _plain_attributes(seen: Observation) -> Iterator[Finding]:
             f"Line {line}, `{code}`, makes a tensor that learns and is no Parameter: parameters() leaves it out. {leaf.name} got gradients in "
             f"{len(passes)} backward passes, and no optimizer holds it: it never changes.",
             f"Make it a Parameter: `self.{attribute} = T.nn.Parameter(…)`.", [leaf.name], [line], 1, share=1.0,
-        )  # fmt: skip
-
-
-def _converted_parameters(seen: Observation) -> Iterator[Finding]:
-    """`self.w = Parameter(…).to(…)`: what the module keeps is a tensor computed from the Parameter, which nobody registers."""
-    for leaf in seen.leaves:
-        if not (leaf.by_hand and leaf.gradients and leaf.used_by) or leaf.held or leaf.holder is not None:
-            continue
-        first, attribute = seen.ops[leaf.used_by[0]], seen.places.attribute(leaf.line)
-        if first.line != leaf.line or not attribute or any(write.kind == "update" for write in leaf.writes):
-            continue
-        code = seen.places.code(leaf.line)
-        yield Finding(
-            "unregistered", leaf.line, True,
-            f"Line {leaf.line}, `{code}`: `{first.name}` computes a new tensor from the Parameter. self.{attribute} is that tensor and no Parameter, so "
-            f"parameters() leaves it out. {len(leaf.gradients)} backward passes brought gradients, and no optimizer holds it: it never changes.",
-            f"Convert the numbers first, and make the Parameter last: `self.{attribute} = T.nn.Parameter(numbers.{first.name}(…))`.",
-            [f"self.{attribute}"], [leaf.line or 0], 1, path=[*first.inputs[:1], *first.outputs[:1]], cut=next(iter(first.outputs), None), share=1.0,
         )  # fmt: skip

@@ -1,10 +1,13 @@
-"""The detectors: each finds one kind of trouble in what was seen, and gives the evidence."""
+"""The rules: each finds one cause in what was seen, and gives the evidence."""
 
 from collections.abc import Callable, Iterator
 
-from viz.diagnosis.detectors import (
+from viz.diagnosis.finding import Finding
+from viz.diagnosis.observation import Observation
+from viz.diagnosis.rules import (
     comparing,
     finite,
+    intent,
     memory,
     modes,
     none,
@@ -16,20 +19,19 @@ from viz.diagnosis.detectors import (
     sizes,
     zero,
 )
-from viz.diagnosis.finding import Finding
-from viz.diagnosis.observation import Observation
 
 ALL: tuple[Callable[[Observation], Iterator[Finding]], ...] = (
     refused.find,
     none.find,
     zero.find,
-    finite.find,
+    *(rule.findings for rule in finite.RULES),
     sizes.find,
-    order.find,
+    *(rule.findings for rule in order.RULES),
     optimizer.find,
     comparing.find,
     objective.find,
-    modes.find,
+    *(rule.findings for rule in modes.RULES),
     memory.find,
     silent.find,
+    *(rule.findings for rule in intent.RULES),
 )

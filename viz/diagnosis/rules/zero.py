@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
-from viz.diagnosis.detectors.finite import behind_zeros
-from viz.diagnosis.detectors.weights import outweighs
 from viz.diagnosis.families import (
     BOUNDED,
     CHOICES,
@@ -24,11 +22,13 @@ from viz.diagnosis.families import (
     SATURATES,
     SCORE_LOSSES,
     SCORES,
+    TRANSPOSES,
     TURNS,
     source,
 )
 from viz.diagnosis.finding import Finding, listed, number
 from viz.diagnosis.observation import Leaf, Moment, Observation, Ran, Seen, Through
+from viz.diagnosis.rules.weights import outweighs
 
 LOST = 1e-20  # a gradient below this underflows to 0 in the next ops: it vanished before
 FAR_OUT = 20.0  # an input where a sigmoid or tanh is flat in single precision
@@ -50,7 +50,6 @@ def find(seen: Observation) -> Iterator[Finding]:
     yield from _blocked(seen)
     yield from _equal_units(seen)
     yield from _nearly_flat(seen)
-    yield from _normed_alone(seen)
 
 
 def _blocked(seen: Observation) -> Iterator[Finding]:
@@ -192,8 +191,6 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
         if (writer := outweighs(seen, given)) is not None:
             line, lines = writer, [writer, *lines]
             text += f" That comes from the weights, which line {writer}, `{seen.places.code(writer)}`, made so large."
-    elif op.name in MULTIPLIES and (infinite := _divided_by_infinity(seen, op, given)) is not None:
-        return infinite
     elif op.name in MULTIPLIES and (zero := _zero_factor(seen, op, given)) is not None:
         kind = "times-zero"
         what, source, weight = zero
@@ -278,15 +275,6 @@ def _zero_factor(seen: Observation, op: Ran, given: Seen) -> tuple[str, int | No
             return other.name or f"the tensor of line {other.line}", first.line, None
     if any(item == 0 and not isinstance(item, bool) for item in op.options.values()):
         return "the number 0", None, None
-    return None
-
-
-def _divided_by_infinity(seen: Observation, op: Ran, given: Seen) -> Finding | None:
-    """The cause, if a factor of a product is 0 because something was divided by an infinity."""
-    for nr in op.inputs:
-        other = seen.values[nr]
-        if other.nr != given.nr and other.peak == 0 and (first := _first_zero(seen, other)) is not None:
-            return behind_zeros(seen, first)
     return None
 
 
@@ -447,26 +435,6 @@ def _far_apart(seen: Observation, at: int | None, scores: Ran, first: _Call, sha
     )  # fmt: skip
 
 
-def _normed_alone(seen: Observation) -> Iterator[Finding]:
-    """A layer norm over one number: it subtracts the mean, which is the number itself, so the result is always 0."""
-    told = set()
-    for op in seen.ops:
-        shape = op.options.get("normalized_shape", op.options.get("1"))
-        if op.name != "layer_norm" or not op.recorded or not isinstance(shape, tuple) or math.prod(shape) != 1:
-            continue
-        line = layer_line(seen, op)
-        if line in told:
-            continue
-        told.add(line)
-        yield Finding(
-            "zero", line, True,
-            f"Line {line}, `{seen.places.code(line)}`: `layer_norm` over one number subtracts that number from itself. Its result does not depend on "
-            "its input, so no gradient passes.",
-            "Normalise over the features, of which there must be several; leave the norm out where there is one.",
-            [], [line or 0, op.line or 0], 2, where=op.where, path=[op.inputs[0], *op.outputs[:1]], cut=op.outputs[0], share=0.9,
-        )  # fmt: skip
-
-
 def _equal_units(seen: Observation) -> Iterator[Finding]:
     """Weights whose units are equal before and after every step, so all of them compute the same."""
     for leaf in seen.trained():
@@ -498,7 +466,7 @@ def _units_are_rows(seen: Observation, leaf: Leaf) -> bool | None:
     for nr in leaf.used_by:
         op, turned = seen.ops[nr], False
         value = next(one for one in op.inputs if seen.values[one].leaf == leaf.nr)
-        if op.name in ("t", "T", "mT", "transpose") and op.outputs:
+        if op.name in TRANSPOSES and op.outputs:
             value, turned = op.outputs[0], True
             op = next((user for user in seen.users(value) if user.nr > nr), op)
         if op.name in ("matmul", "mm", "addmm"):

@@ -6,10 +6,9 @@ import bisect
 import re
 from collections.abc import Iterator
 
-from viz.diagnosis.detectors.zero import layer_line
-from viz.diagnosis.families import SUMS
 from viz.diagnosis.finding import Finding
 from viz.diagnosis.observation import Observation, Ran, Seen, Through
+from viz.diagnosis.rules.zero import layer_line
 
 SECOND = "backward through the graph a second time"
 LEAF_WRITTEN = "used in an in-place operation"
@@ -21,7 +20,6 @@ MOST_TURNS = 8  # of a line that are looked at for what they take from the turn 
 def find(seen: Observation) -> Iterator[Finding]:
     """What keeps graphs alive, and what damaged a graph that is still needed."""
     yield from _growing(seen)
-    yield from _summed(seen)
     yield from _kept(seen)
     yield from _retained(seen)
     yield from _second(seen)
@@ -100,31 +98,6 @@ def _between(ends: list[int], before: int, after: int) -> bool:
     """True if a backward pass ended after op `before` and no later than op `after`; `ends` is sorted."""
     place = bisect.bisect_right(ends, before)
     return place < len(ends) and ends[place] <= after
-
-
-def _summed(seen: Observation) -> Iterator[Finding]:
-    """A sum over a loop without a backward pass, such as losses in validation: it keeps the graph of every iteration."""
-    reached = {nr for each in seen.passes for nr in seen.behind(each)}
-    turns: dict[int, list[Ran]] = {}
-    if not any(each.kind == "backward" and each.done for each in seen.passes):
-        return
-    for op in seen.ops:
-        if op.line is None or not op.recorded or op.name not in SUMS or reached & set(op.outputs):
-            continue
-        makers = [seen.maker(seen.values[nr]) for nr in op.inputs]
-        if any(one is not None and one.line == op.line and one.name in SUMS and one.recorded for one in makers):
-            turns.setdefault(op.line, []).append(op)
-    for line, ops in turns.items():
-        if len(ops) < 2 or not seen.places.loops(line):
-            continue
-        code = seen.places.code(line)
-        name = next((value.name for op in reversed(ops) for nr in op.outputs if (value := seen.values[nr]).name), "")
-        yield Finding(
-            "graph-grows", line, False,
-            f"Line {line}, `{code}`, adds up tensors with their history, and no backward pass goes through the sum: the graph of every turn stays in memory.",
-            "Compute it under `with T.no_grad():`, or keep the number alone: `.item()`.", [name] if name else [], [line], 6,
-            _with_item(code), share=0.4,
-        )  # fmt: skip
 
 
 def _in_loop(seen: Observation, op: Ran, stack: tuple[int, ...], names: list[str]) -> int | None:

@@ -7,9 +7,9 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
-from viz.diagnosis.families import ADDITIVE, FACTORS, SUMS
+from viz.diagnosis.families import ADDITIVE, FACTORS
 from viz.diagnosis.finding import Finding, gets, listed, number
-from viz.diagnosis.observation import Held, Leaf, Moment, Observation, Part, Ran, Through, Write
+from viz.diagnosis.observation import Held, Leaf, Moment, Observation, Part, Write
 
 LARGEST_RATE = 0.1  # that is usual
 SMALL = 1e-6  # a step, relative to the size of what it changes
@@ -31,12 +31,8 @@ DECAYED = 1e-4  # of the first learning rate
 def find(seen: Observation) -> Iterator[Finding]:
     """Parameters that no optimizer moves, and learning rates that are far off."""
     yield from _held(seen)
-    yield from _wiped(seen)
     yield from _rate(seen)
-    yield from _penalised(seen)
     yield from _made_anew(seen)
-    yield from _held_twice(seen)
-    yield from _put_back(seen)
 
 
 def _held(seen: Observation) -> Iterator[Finding]:
@@ -92,7 +88,6 @@ def _held(seen: Observation) -> Iterator[Finding]:
             "and what a gradient says of one is lost with it.",
             "Make it once, in __init__, and use it in forward: `self.w = T.nn.Parameter(…)`.", [], [line], 5, share=0.9,
         )  # fmt: skip
-    yield from _made_in_forward(seen, lost)
     inside = {part.nr for part in seen.parts if part.inside is not None and not part.parents}
     lost = [
         leaf for leaf in lost if leaf not in fresh and leaf.holder not in inside and not _only_looked_at(seen, leaf)
@@ -136,27 +131,6 @@ def _outermost(seen: Observation, part: Part) -> Part:
             break
         part = whole
     return part
-
-
-def _made_in_forward(seen: Observation, lost: list[Leaf]) -> Iterator[Finding]:
-    """Layers that forward() makes anew at each call: random each time, and held by no optimizer."""
-    made: dict[int, list[Part]] = {}
-    for nr in dict.fromkeys(leaf.holder for leaf in lost if leaf.holder is not None):
-        part = seen.parts[nr]
-        if part.inside is not None and part.line is not None and not part.parents:
-            made.setdefault(part.line, []).append(part)
-    lines = [line for line, parts in made.items() if len(parts) > 1]
-    if not lines:
-        return
-    line, others = lines[0], lines[1:]
-    kind, library, count = made[line][0].kind, made[line][0].library, len(made[line])
-    yield Finding(
-        "made-anew", line, True,
-        f"Line {line}, `{seen.places.code(line)}`, runs inside forward() and made a new {kind} {count} times: each call starts from new "
-        "random weights, and no optimizer holds them."
-        + (f" The same is true of line{'s' if len(others) > 1 else ''} {listed([str(one) for one in others])}." if others else ""),
-        f"Make it once in __init__, `self.layer = {'T.nn.' if library else ''}{kind}(…)`, and call it in forward.", [], lines, 5, share=1.0,
-    )  # fmt: skip
 
 
 def _only_looked_at(seen: Observation, leaf: Leaf) -> bool:
@@ -300,7 +274,6 @@ def _rate(seen: Observation) -> Iterator[Finding]:
                 [line or 0, held.line or 0], 5, share=0.8,
             )  # fmt: skip
         yield from _decayed(seen, held, own)
-        yield from _eaten(seen, held, own)
     losses = [each.loss or 0.0 for each in passes]
     if len(losses) >= 3 and len(lines) == 1 and all(math.isfinite(loss) for loss in losses):
         grows = sum(b > a for a, b in itertools.pairwise(losses))
@@ -334,24 +307,6 @@ def _arrived(seen: Observation, held: Held) -> bool:
     return bool(moves) and not any(moves)
 
 
-def wiped(seen: Observation) -> int | None:
-    """The line that turns the gradients of a backward pass into zeros."""
-    return next((line for line, large, small in seen.clipped if large > 0 == small), None)
-
-
-def _wiped(seen: Observation) -> Iterator[Finding]:
-    """Gradients that a hook, or a clipping, turns into zeros before the step uses them."""
-    line = wiped(seen)
-    steps = [moment for moment in seen.moments if moment.kind == "step"]
-    if line is not None and steps and all(step.empty for step in steps):
-        yield Finding(
-            "zero", line, True,
-            f"Line {line}, `{seen.places.code(line)}`, turns the gradients into zeros after the backward pass brought them: none of {len(steps)} "
-            "steps found one.",
-            "Let a part of the gradient through: clip to about 1, and return from a hook what the step should use.", [], [line], 2, share=1.0,
-        )  # fmt: skip
-
-
 def _shrunk(seen: Observation) -> tuple[int | None, str] | None:
     """The line that makes the gradients nearly vanish: it clips them, or scales the loss."""
     shrunk = list(seen.clipped)
@@ -381,85 +336,6 @@ def _shrunk(seen: Observation) -> tuple[int | None, str] | None:
                 )
             value = seen.values[ahead[0]]
     return None
-
-
-def _eaten(seen: Observation, held: Held, own: list[Moment]) -> Iterator[Finding]:
-    """A weight decay that outweighs the gradients: the weights shrink towards 0, whatever the data."""
-    matrices = [leaf for leaf in (seen.leaves[nr] for nr in held.leaves) if len(leaf.shape) > 1 and leaf.gradients]
-    if not held.decay or len(own) < 3 or not matrices:
-        return
-    shrunk = math.prod(max(0.0, 1 - (step.rate or 0.0) * held.decay) for step in own)
-
-    def outweighed(leaf: Leaf) -> bool:
-        return (
-            min(
-                held.decay * leaf.began / max(leaf.gradients[0][1], TINY),
-                held.decay * leaf.size / max(leaf.gradients[-1][1], TINY),
-            )
-            > 1
-        )
-
-    eaten = [leaf for leaf in matrices if leaf.size < EATEN * leaf.began and (shrunk < EATEN or outweighed(leaf))]
-    if 2 * len(eaten) <= len(matrices):
-        return
-    names = seen.called(leaf.nr for leaf in eaten)
-    worst = min(eaten, key=lambda leaf: leaf.size / leaf.began)
-    yield Finding(
-        "weight-decay", seen.given_in(held, held.decay), False,
-        f"In {len(own)} steps {listed(names)} shrank towards 0, {worst.name or 'one'} from {number(worst.began)} to {number(worst.size)}: the weight decay of "
-        f"{held.decay:g} of the {held.kind} in line {held.line}, `{seen.places.code(held.line)}`, is stronger than the gradients.",
-        "Usual weight decays are 1e-4 to 1e-2, and up to 0.1 for AdamW.", names, [held.line or 0], 5, share=0.9,
-    )  # fmt: skip
-
-
-def _penalised(seen: Observation) -> Iterator[Finding]:
-    """A penalty on the weights, added to the loss, that outweighs the data: the weights shrink towards 0, or are thrown around."""
-    passes = [each for each in seen.passes if each.kind == "backward" and each.done and each.roots]
-    if len(passes) < 3 or not seen.steps:
-        return
-    (penalty, first, data), (_, last, left) = (_penalty(seen, each) for each in (passes[0], passes[-1]))
-    matrices = [leaf for leaf in seen.trained() if len(leaf.shape) > 1 and leaf.gradients]
-    if penalty is None or not data or not matrices or first <= data:
-        return
-    eaten = [leaf for leaf in matrices if leaf.size < EATEN * leaf.began]
-    shrinks = 2 * len(eaten) > len(matrices) and left > HARDLY_FALLS * data
-    thrown = first > GONE * data and not last <= GONE * first
-    if not (shrinks or thrown):
-        return
-    names = seen.called(leaf.nr for leaf in (eaten if shrinks else matrices))
-    code = seen.places.code(penalty.line)
-    how = f"{listed(names)} shrank towards 0" if shrinks else f"each step throws {listed(names)} further"
-    yield Finding(
-        "weight-decay", penalty.line, False,
-        f"Line {penalty.line}, `{code}`: the penalty on the weights was {number(first)} at first, beside {number(data)} of what the data say. In {len(passes)} "
-        f"passes it went to {number(last)}, and the rest of the loss to {number(left)}: {how}.",
-        "Make its factor a hundred to a million times smaller: usual ones are 1e-5 to 1e-2. Or use the optimizer's weight_decay.", names,
-        [penalty.line or 0, passes[-1].line or 0], 5, where=penalty.where, path=[*penalty.outputs[:1], *passes[-1].roots[:1]], share=0.9,
-    )  # fmt: skip
-
-
-def _penalty(seen: Observation, each: Through) -> tuple[Ran | None, float, float]:
-    """The terms of a loss that only weights go into: what makes the largest of them, their sum, and that of the other terms."""
-    largest: tuple[float, Ran | None] = 0.0, None
-    alone = rest = 0.0
-    stack, met = each.roots[:1], set()
-    while stack:
-        value = seen.values[stack.pop()]
-        maker = seen.maker(value)
-        if maker is None or value.nr in met or value.peak is None or not value.requires_grad:
-            continue
-        met.add(value.nr)
-        if maker.name in SUMS:
-            stack.extend(maker.inputs)
-            continue
-        size = abs(value.peak)
-        ends = [one for nr in seen.above([value.nr]) if not seen.inputs(one := seen.values[nr])]
-        if any(one.leaf is None and math.prod(one.shape) > 1 for one in ends):
-            rest += size
-        else:
-            alone += size
-            largest = max(largest, (size, maker), key=lambda one: one[0])
-    return largest[1], alone, rest
 
 
 def _made_anew(seen: Observation) -> Iterator[Finding]:
@@ -505,58 +381,6 @@ def _repeats(seen: Observation, found: list[Held]) -> bool:
 def _forgets(found: list[Held]) -> bool:
     """Whether several optimizers that keep averages are the same, and hold the same: each begins to average anew."""
     return len({(held.kind, held.rate, tuple(held.leaves)) for held in found}) == 1 and found[0].kind != "SGD"
-
-
-def _put_back(seen: Observation) -> Iterator[Finding]:
-    """Weights that a line resets between the steps."""
-    for held in seen.optimizers:
-        steps = [m for m in seen.moments if m.kind == "step" and m.who == held.nr and m.moved]
-        again = [step for step in steps if step.put_back]
-        if len(again) < 2 or len(again) < len(steps) - 1:
-            continue
-        writes = [
-            write
-            for nr in held.leaves
-            for write in seen.leaves[nr].writes
-            if write.kind in ("init", "write") and again[-2].order < write.order < again[-1].order
-        ]
-        line = writes[-1].line if writes else steps[-1].line
-        yield Finding(
-            "made-anew", line, True,
-            f"Line {line}, `{seen.places.code(line)}`, puts the weights back to what they were before the step: {len(again) + 1} steps of the "
-            f"{held.kind} all began with the same numbers.",
-            "Put the weights back once, before the loop, not in each step.", seen.called(held.leaves), [line or 0, steps[-1].line or 0], 5,
-            share=0.9,
-        )  # fmt: skip
-        return
-
-
-def _held_twice(seen: Observation) -> Iterator[Finding]:
-    """One parameter that two optimizers move in turn, for different losses."""
-    for a, b in itertools.permutations(seen.optimizers, 2):
-        own, all_of = set(a.leaves), set(b.leaves)
-        if not own or not own <= all_of or (own == all_of and a.nr > b.nr) or a.line == b.line:
-            continue
-        turns = [m.who for m in seen.moments if m.kind == "step" and not m.empty and m.who in (a.nr, b.nr)]
-        changes = sum(x != y for x, y in itertools.pairwise(turns))
-        if changes < 2 or not _goes_through(seen, a, all_of - own):
-            continue
-        yield Finding(
-            "held-twice", b.line, False,
-            f"The {b.kind} of line {b.line}, `{seen.places.code(b.line)}`, holds {listed(seen.called(own))}, which the {a.kind} of line {a.line} holds too: "
-            "both move it, one after the other, and undo each other's work.",
-            "Give each parameter to one optimizer alone.", seen.called(own), [b.line or 0, a.line or 0], 5, share=len(own) / len(all_of),
-        )  # fmt: skip
-        return
-
-
-def _goes_through(seen: Observation, held: Held, rest: set[int]) -> bool:
-    """Whether the losses that an optimizer steps for go through leaves `rest`, as a generator's go through the discriminator."""
-    for step in (m for m in seen.moments if m.kind == "step" and m.who == held.nr):
-        each = next((one for one in reversed(seen.passes) if one.order < step.order), None)
-        if each is not None and not rest.isdisjoint(seen.values[nr].leaf for nr in seen.behind(each)):
-            return True
-    return not rest
 
 
 def _decayed(seen: Observation, held: Held, steps: list[Moment]) -> Iterator[Finding]:

@@ -1,0 +1,122 @@
+"""A rule is a declaration: the pattern in what was seen, what speaks against it, the words, and the change."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from viz.diagnosis.finding import Finding, listed, number
+from viz.diagnosis.kinds import KINDS
+from viz.diagnosis.observation import Observation, Ran
+
+
+class Match:
+    """What a pattern found, as the words need it.
+
+    Args:
+        at: the op, pass, write or line to change.
+        lines: other lines that take part, or what has one.
+        names: of the tensors concerned.
+        path: values for the picture, from the parameter to the loss; by default through the op.
+        cut: the value where it goes wrong; by default the op's result.
+        given: takes the place of what the rule says by default: `kind`, `words`, `fix`, `certain`, `share`, `change`, `explains`.
+        told: what the words name. What has a line is shown as `line 3, `code``, a float as a person reads it.
+    """
+
+    def __init__(
+        self, at: Any, lines: Sequence[Any] = (), *, names: Iterable[str] = (), path: Sequence[int] | None = None,
+        cut: int | None = None, where: tuple[str, int] | None = None, given: dict[str, Any] | None = None, **told: Any,
+    ) -> None:  # fmt: skip
+        op = at if isinstance(at, Ran) else None
+        self.at = at
+        self.line: int | None = getattr(at, "line", at)
+        self.lines = [getattr(one, "line", one) for one in lines]
+        self.names = [name for name in names if name]
+        self.path = list(path) if path is not None else [*op.inputs[:1], *op.outputs[:1]] if op is not None else []
+        self.cut = cut if cut is not None or op is None else next(iter(op.outputs), None)
+        self.where = where or (op.where if op is not None else None)
+        self.given = given or {}
+        self.told = told
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One cause.
+
+    Attributes:
+        kind: see `KINDS`.
+        pattern: finds it in an observation.
+        words: what happened, with `{at}`, `{op}`, `{names}` and what the match tells.
+        fix: what to do, likewise.
+        unless: what speaks against a match.
+        certain: whether what was seen proves it. It is called certain only if a trial confirms it.
+        share: of the parameters that it concerns, where the pattern does not know.
+        explains: whether it is the cause of the error that the program raised.
+        change: the line and what should stand there, if one line is the fix; else see `rewriting` and `repairing`.
+    """
+
+    kind: str
+    pattern: Callable[[Observation], Iterable[Match]]
+    words: str = ""
+    fix: str = ""
+    unless: tuple[Callable[[Observation, Match], object], ...] = ()
+    certain: bool = False
+    share: float = 0.9
+    explains: bool = False
+    change: Callable[[str, Match], str] | None = None
+
+    def findings(self, seen: Observation) -> Iterator[Finding]:
+        """What it finds, each cause once for a line."""
+        told: set[tuple[str, int | None]] = set()
+        for match in self.pattern(seen):
+            given = match.given
+            kind = given.get("kind", self.kind)
+            if (kind, match.line) in told or any(against(seen, match) for against in self.unless):
+                continue
+            told.add((kind, match.line))
+            code = seen.places.code(match.line)
+            changed = self.change(code, match) if self.change is not None else code
+            certain, explains = given.get("certain", self.certain), given.get("explains", self.explains)
+            share = given.get("share", 1.0 if explains else self.share)
+            yield Finding(
+                kind, match.line, certain, said(seen, match, given.get("words", self.words)), said(seen, match, given.get("fix", self.fix)),
+                match.names, match.lines, KINDS[kind].group, given.get("change") or ((code, changed) if changed != code else None),
+                match.where, match.path, match.cut, share, explains,
+            )  # fmt: skip
+
+
+class _Words(string.Formatter):
+    """Puts what was seen into words."""
+
+    def __init__(self, seen: Observation) -> None:
+        self._seen = seen
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if isinstance(value, float) and not format_spec:
+            return number(value)
+        if isinstance(value, list):
+            return listed([str(one) for one in value])
+        if hasattr(value, "line"):
+            return placed(self._seen, value.line)
+        return super().format_field(value, format_spec)
+
+
+def placed(seen: Observation, line: int | None) -> str:
+    """A line and its code, within a sentence."""
+    return f"line {line}, `{seen.places.code(line)}`" if line is not None else "an op"
+
+
+def said(seen: Observation, match: Match, words: str) -> str:
+    """The words with what was seen."""
+    at = placed(seen, match.line)
+    op = getattr(match.at, "name", "")
+    name = match.names[0] if match.names else "it"
+    verbs = (
+        {"are": "are", "get": "get", "them": "them"}
+        if len(match.names) > 1
+        else {"are": "is", "get": "gets", "them": "it"}
+    )
+    told = {"at": at[0].upper() + at[1:], "op": op, "names": match.names, "name": name, **verbs, **match.told}
+    return _Words(seen).vformat(words, (), told)
