@@ -53,7 +53,7 @@ def test_no_message_is_sent_again():
 
 
 def test_a_change_that_does_not_help_is_not_shown_and_nothing_is_certain(engine):
-    program = DETACHED.replace("loss = ", "hidden = hidden.detach()\n    loss = ")  # each alone cuts it off
+    program = DETACHED.replace("loss = ", "hidden = hidden.data\n    loss = ")  # each alone cuts it off
     first = viz.diagnose(program, engine=engine).findings[0]
     assert (first.kind, first.certain, first.changes) == ("detach", False, [])
     assert "tried in vain" in first.tried

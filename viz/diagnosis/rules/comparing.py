@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -21,21 +22,6 @@ from viz.diagnosis.finding import Finding
 from viz.diagnosis.observation import Observation, Ran, Seen, Through
 
 FAR = 6  # ops that are looked at after a product
-LABELS = (
-    "y",
-    "target",
-    "targets",
-    "label",
-    "labels",
-    "ys",
-    "yb",
-    "truth",
-    "gold",
-    "goal",
-    "goals",
-    "answer",
-    "answers",
-)
 
 
 def find(seen: Observation) -> Iterator[Finding]:
@@ -245,27 +231,31 @@ def _to_classes(seen: Observation, view: Ran) -> bool:
 
 
 def _labels(seen: Observation) -> Iterator[Finding]:
-    """A tensor that is named like labels but that no loss ever saw."""
+    """Data with as many rows as what the answers are computed from, which no loss ever saw."""
     passes = [each for each in seen.passes if each.kind == "backward" and each.done]
     if not passes or not seen.steps:
         return
     above = seen.above([root for each in passes for root in each.roots], past_leaves=True)
     if _compared_with_data(seen, above):
         return
-    named = [
-        value
-        for value in seen.values
-        if value.name in LABELS and value.leaf is None and value.of_grad is None and value.nr not in above
-    ]
-    reaching = [value.nr for value in seen.values if value.name in LABELS and value.nr in above]
-    if any(not any(seen.values[nr].requires_grad for nr in seen.above([one])) for one in reaching):
-        return  # labels reach it, under this name or another
-    for value in named:
-        below = seen.users(value.nr)
-        if any(set(op.outputs) & above for op in below):
+    data = [value for nr in above if _is_data(value := seen.values[nr]) and any(op.recorded for op in seen.users(nr))]
+    rows, lines = {value.shape[:1] for value in data}, Counter((value.line, value.shape) for value in data)
+    last, loss = passes[-1], _loss_line(seen, passes[-1])
+    for value in seen.values:
+        if not (
+            _is_data(value) and value.name and value.nr not in above and value.shape[:1] in rows and value.shape[0] > 1
+        ):
             continue
-        last = passes[-1]
-        loss = _loss_line(seen, last)
+        alike = sum(
+            (one.line, one.shape) == (value.line, value.shape) and not seen.users(one.nr) for one in seen.values
+        )
+        if lines[value.line, value.shape] > alike:
+            continue  # as the last of several states, which nothing asked for any more
+        made_of = seen.above([value.nr]) & above
+        if any(set(op.outputs) & above or op.recorded for op in seen.users(value.nr)) or any(
+            seen.values[nr].requires_grad for nr in made_of
+        ):
+            continue
         yield Finding(
             "unused-labels", loss or last.line, False,
             f"{value.name}, made in line {value.line}, is not used in the loss: the model is trained without it. The "
@@ -273,6 +263,10 @@ def _labels(seen: Observation) -> Iterator[Finding]:
             f"Compare the outputs with {value.name}.", [value.name], [loss or last.line or 0, value.line or 0], 5, share=0.5,
         )  # fmt: skip
         return
+
+
+def _is_data(value: Seen) -> bool:
+    return not value.requires_grad and value.leaf is None and value.of_grad is None and len(value.shape) > 0
 
 
 def _compared_with_data(seen: Observation, above: set[int]) -> bool:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from viz.diagnosis.families import ADDITIVE, COPIES, INDEXED, SCALES
+from viz.diagnosis.families import ADDITIVE, COPIES, FACTORS, INDEXED, LAYERS, SCALES
 from viz.diagnosis.finding import Finding, listed
 from viz.diagnosis.observation import Exit, Leaf, Observation, Part, Ran, Seen, Through
 
@@ -18,7 +18,6 @@ MEANT = {"no-grad", "inference-mode", "detach"}  # as on the way to a target tha
 MOST_WAYS = 4  # that are looked at
 MOST_EXITS = 64  # of one line before a value was made, whose numbers may be in it
 TRIVIAL = {0.0, 1.0, -1.0, 2.0, 0.5}
-WEIGHT_NAMES = re.compile(r"^(w|b|v|u|W|B|weights?|bias|theta|params?|beta|alpha|coef|embedding|table|kernel)\w{0,2}$")
 
 
 @dataclass
@@ -557,14 +556,13 @@ def _never_asked(
     if not sources:
         return
 
-    def weight(value: Seen) -> tuple[bool, bool, bool, int]:
-        asked = bool(value.name) and f"{value.name}.grad" in seen.places.text
+    def weight(value: Seen) -> tuple[bool, bool, int]:
         held = value.leaf is not None and bool(seen.leaves[value.leaf].held)
-        return held, asked, bool(WEIGHT_NAMES.match(value.name)), -(value.line or 0)
+        return held, _weighs(seen, value), -(value.line or 0)
 
     ranked = sorted(sources, key=weight, reverse=True)
     first = ranked[0]
-    alike = [value for value in ranked if weight(value)[:3] == weight(first)[:3]] if any(weight(first)[:3]) else ranked
+    alike = [value for value in ranked if weight(value)[:2] == weight(first)[:2]] if any(weight(first)[:2]) else ranked
     names = list(dict.fromkeys(value.name or f"the tensor made in line {value.line}" for value in alike))
     code = seen.places.code(first.line)
     change = None
@@ -577,6 +575,17 @@ def _never_asked(
         "Mark the tensors that should learn when you make them: requires_grad=True.",
         names, [value.line for value in alike if value.line], 1, change, share=1.0, explains_error=True,
     )  # fmt: skip
+
+
+def _weighs(seen: Observation, value: Seen) -> bool:
+    """Whether a value is what others are multiplied by or looked up in, as weights are; data come first in a product of matrices."""
+    for op in seen.users(value.nr):
+        if op.name in LAYERS | {"matmul", "mm", "mv", "embedding"}:
+            return value.nr in op.inputs[1:] or (op.name == "embedding" and value.floating)
+        if op.name in FACTORS and len(op.inputs) == 2:
+            other = next((seen.values[nr] for nr in op.inputs if nr != value.nr), value)
+            return len(value.shape) < len(other.shape)
+    return False
 
 
 def _unused(seen: Observation, unused: list[Leaf], trained: int) -> Iterator[Finding]:
