@@ -5,9 +5,12 @@ An op, a public call and a backward pass look at `unusual`, and at the details o
 
 from __future__ import annotations
 
+import contextvars
 import weakref
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from .array.refusals import REFUSED_IN_GRAPH
 from .core import layers
@@ -43,7 +46,10 @@ class State(layers.State):
     autocast = _mode("_autocast")
 
     def __init__(self) -> None:
-        super().__init__()
+        # A context in which NumPy's warnings are off; to enter it is much quicker than `np.errstate`. And whether it is entered.
+        context = contextvars.Context()
+        context.run(np.seterr, all="ignore")
+        self.running, self.is_quiet = context.run, False
         self._grad_enabled = self.multithreading = self.check_nan = True
         self._inference = self._anomaly = self._autocast = False
         self._saved_hooks: tuple[Any, ...] = ()

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..core.tensor import AccumulateGrad, Tensor, wrap
+from ..core.tensor import AccumulateGrad, Node, Tensor, wrap
 from ..modes import NOT_COUNTED, quiet, thread
 from ..seam.later import borrowed
 from . import dtypes
@@ -479,13 +479,25 @@ class _Array(Tensor):
     def data(self) -> None:
         raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
-    @Tensor.requires_grad.setter  # type: ignore[attr-defined]
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node that computed this tensor; None for a leaf."""
+        if self._view is not None:
+            self._view.follow(self)
+        return self._grad_fn
+
+    @property
+    def requires_grad(self) -> bool:
+        """True if gradients flow to this tensor: a leaf that requires them, or a result computed from one."""
+        return self._requires_grad or (self._view is not None and self._view.base._requires_grad)
+
+    @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         if not isinstance(value, bool):
             raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
         self.requires_grad_(value)
 
-    @requires_grad.deleter  # type: ignore[no-redef]
+    @requires_grad.deleter
     def requires_grad(self) -> None:
         raise RuntimeError("requires_grad must be a bool. Set it to False instead of deleting it.")
 

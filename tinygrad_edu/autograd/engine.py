@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 from ..array.dtypes import from_numpy_dtype
 from ..array.promotion import sum_to_shape
 from ..array.refusals import REFUSED_UPDATE, refuse_misfit
-from ..array.tensor import Size, bind
+from ..array.tensor import Size
 from ..core.engine import Pass
 from ..core.tensor import AccumulateGrad, Node, Tensor, gradient_edge, wrap
 from ..modes import NOT_COUNTED, quiet, thread
@@ -27,6 +27,7 @@ from ..overrides import overridable
 from . import forward_ad
 from .anomaly_mode import refuse_nan, tell_forward_line
 from .graph import GradientEdge
+from .graph_task import Callback
 from .hooks import around, as_tensor, call_hooks, call_post_hooks, call_pre_hooks, call_tensor_hooks
 from .reentrance import LEVELS, in_another_thread
 
@@ -46,6 +47,8 @@ class GraphPass(Pass):
     # Gradients are Tensors, and what is done to them is recorded.
     create_graph = is_partial = False
     captured: list[Any]
+    # The leaves that may keep the array they are sent.
+    unshared: Any = ()
     # The node that `visit` runs now.
     node: Node | None = None
     # How many passes it is inside of in this thread, itself included.
@@ -70,6 +73,10 @@ class GraphPass(Pass):
             # As in PyTorch, a single root is always visited: its hooks are called even if it leads to no end.
             needed.add(roots[0])
         self.waiting = {node: self.waiting[node] for node in needed}
+
+    @staticmethod
+    def begin(root: Tensor, gradient: Any, retain_graph: Any, create_graph: bool, inputs: Any) -> None:  # type: ignore[override]
+        _backward_method(root, gradient, retain_graph, create_graph, inputs=inputs)
 
     # --- differences from the plain pass -----------------------------------------------------------------------------------
 
@@ -102,11 +109,6 @@ class GraphPass(Pass):
             if state.saved_hooks is not hooks:
                 state.saved_hooks = hooks
 
-    def call_back(self, callback: Callable[[], Any]) -> None:
-        """Call what was queued for the end of the pass."""
-        with _recording(self.grad_enabled):
-            callback()
-
     def send(self, node: Node, grads: Sequence[Any], results: Sequence[Any]) -> None:
         """`deliver`, outside a stretch. Tensors add and fit themselves, quietly, and may be seen doing so."""
         if self.create_graph:
@@ -115,6 +117,9 @@ class GraphPass(Pass):
             quiet(self.deliver, node, grads, results)
 
     def _serve(self, node: Node, box: list[Any]) -> None:
+        if isinstance(node, Callback):
+            node.callback()
+            return
         self.node = node
         if isinstance(node, AccumulateGrad):
             self._serve_leaf(node, box)
@@ -224,7 +229,7 @@ class GraphPass(Pass):
         total = leaf._grad
         if grad is not None and total is not None and total._counter is NOT_COUNTED and not thread.state.inference:
             raise RuntimeError(REFUSED_UPDATE)
-        quiet(node.accumulate, grad, owned)
+        quiet(node._step, [grad], False, owned)
 
 
 def run(
@@ -541,6 +546,7 @@ def _recording(create_graph: bool) -> Iterator[None]:
         state.grad_enabled = before
 
 
+@functools.partial(overridable, name="backward")
 def _backward_method(
     self: Tensor,
     gradient: Tensor | None = None,
@@ -555,5 +561,4 @@ def _backward_method(
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
-bind("_backward", overridable(_backward_method, "backward"))
-bind("_kind_of_pass", GraphPass)
+Pass.kind = GraphPass

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..array.absent import refuse_tensors_of_pytorch
 from ..array.refusals import BACKWARD_TWICE
-from ..core import function as core
+from ..core import op as core
 from ..core.tensor import Node, Tensor, gradient_edge, sequence, wrap
 from ..modes import thread
 from . import grad_mode
@@ -261,6 +261,11 @@ class Function(core.Function, metaclass=FunctionMeta):
             f"function with static forward method: write @staticmethod above forward and backward, keep what backward "
             f"needs on ctx instead of self, and call {type(self).__name__}.apply(…)."
         )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the outputs from the arguments: `forward(ctx, …)`, or without `ctx` where there is a `setup_context`."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:

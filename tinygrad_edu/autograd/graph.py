@@ -142,8 +142,7 @@ class _Face(Node):
 
 
 def _run_leaf(self: AccumulateGrad, grads: list[Any], create_graph: bool, wanted: Any = None) -> Sequence[Any]:
-    self.accumulate(grads[0]._data if create_graph and grads[0] is not None else grads[0], owned=False)
-    return ()
+    return self._step([grads[0]._data if create_graph and grads[0] is not None else grads[0]], False)
 
 
 AccumulateGrad._run = _run_leaf  # type: ignore[method-assign]

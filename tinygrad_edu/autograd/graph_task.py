@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import functools
+import itertools
 from collections.abc import Callable
+from heapq import heappush
 from typing import Any
 
 from ..core.tensor import Node
@@ -16,6 +17,19 @@ __all__ = [
     "runs_for_some_inputs",
     "will_execute",
 ]
+
+
+# Places behind those of all nodes among what is ready: a node has its number with a minus there.
+_after_all_nodes = itertools.count(1)
+
+
+class Callback(Node):
+    """What a program has queued for the end of a pass."""
+
+    _around = ()  # the pass visits it
+
+    def __init__(self, callback: Callable[[], Any]) -> None:
+        self.callback = callback
 
 
 def current_graph_task_id() -> int:
@@ -51,6 +65,4 @@ def queue_callback(callback: Callable[[], Any]) -> None:
         raise RuntimeError(
             "Final callbacks can only be installed during backward pass: queue them in a hook or in the backward of a Function."
         )
-    if not task.callbacks:
-        task.callbacks = []
-    task.callbacks.append(functools.partial(task.call_back, callback))  # type: ignore[attr-defined]
+    heappush(task.ready, (next(_after_all_nodes), Callback(callback), []))  # type: ignore[attr-defined]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..array.refusals import BACKWARD_TWICE
-from ..core.layers import View
+from ..core.layers import DeclaredOfView
 from ..core.tensor import Node, Tensor, gradient_edge, sequence
 from ..modes import NOT_COUNTED, thread
 from .hooks import around, surround
@@ -17,7 +17,7 @@ from .hooks import around, surround
 __all__ = ["CopySlices", "ViewInfo", "check_inplace", "is_dense", "make_view", "owner", "rebase_history", "view_index"]
 
 
-class ViewInfo(View):
+class ViewInfo(DeclaredOfView):
     """What a view knows of the tensor whose storage it shows.
 
     `version` is the version of the storage at which the view's own `grad_fn` was made: when the storage has been
@@ -25,7 +25,7 @@ class ViewInfo(View):
     this view may be impossible: None where it is possible, else "multi-output", "no_grad", "custom" or "inference".
     """
 
-    __slots__ = ()
+    __slots__ = ("base", "creation", "version")
 
     def __init__(self, base: Tensor, creation: str | None, version: int) -> None:
         self.base = base
@@ -95,7 +95,7 @@ _WHY_FORBIDDEN = {
 }
 
 
-def _refuse_forbidden_view(t: Tensor, view: View, indirect: bool) -> None:
+def _refuse_forbidden_view(t: Tensor, view: DeclaredOfView, indirect: bool) -> None:
     """Raise if the history of this view cannot be rewritten; `indirect`: because its base was written to."""
     if view.creation is None:
         return

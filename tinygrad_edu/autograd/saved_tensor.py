@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from ..array.refusals import BACKWARD_TWICE, modified, refuse_detached
-from ..core.op import Op, shadow
-from ..core.tensor import AccumulateGrad, Node, Tensor, gradient_edge, version_of, wrap
+from ..core.tensor import AccumulateGrad, Node, Tensor, gradient_edge, shadow, version_of, wrap
 from ..modes import NOT_COUNTED, thread
 from . import grad_mode
 from .hooks import surround
@@ -73,11 +72,10 @@ class SavedTensor:
         self.pack_by_hooks_in_force()
 
     @classmethod
-    def of(cls, node: Op, n: int) -> SavedTensor:
-        """What `node` keeps as the `n`th of its tensors, with the version it was kept at."""
-        slot, output_nr, position = node._plan.tensors[n]
+    def of(cls, node: Any, slot: int, output_nr: int | None) -> SavedTensor:
+        """The tensor that `node` keeps at `slot`, with the version it was kept at: an output of it if that has a number."""
         assert node._versions is not None
-        t, version = node._kept[slot], node._versions[n]
+        t, version, position = node._kept[slot], node._versions[slot], node._plan.inputs[slot]
         self = cls.__new__(cls)
         self._unpack = None
         self._version = version if version is not None else 0
@@ -261,34 +259,34 @@ SavedTensor.freed.free()
 # --- what built-in ops save, which becomes a SavedTensor only on demand ------------------------------------------------
 
 
-def pack(node: Op, slot: int, by_hooks: bool = False) -> None:
+def pack(node: Any, slot: int, by_hooks: bool = False) -> None:
     """Turn the tensor that `node` saved at `slot` into a SavedTensor; with `by_hooks`, pack it by the hooks in force."""
     assert node._versions is not None
-    for n, (place, _, _) in enumerate(node._plan.tensors):
-        if place == slot and node._versions[n] is not None:
-            saved = SavedTensor.of(node, n)
+    for place, output_nr in node._plan.tensors:
+        if place == slot and node._versions[slot] is not None:
+            saved = SavedTensor.of(node, slot, output_nr)
             if by_hooks:
                 saved.pack_by_hooks_in_force()
             node._kept = (*node._kept[:slot], saved, *node._kept[slot + 1 :])
-            node._versions = (*node._versions[:n], None, *node._versions[n + 1 :])
+            node._versions = (*node._versions[:slot], None, *node._versions[slot + 1 :])
 
 
-def pack_all(node: Op, outputs: bool = True) -> None:
+def pack_all(node: Any, outputs: bool = True) -> None:
     """Pack every tensor that `node` saved by the hooks in force; those of its outputs only with `outputs`."""
     surround(node)
-    for slot, output_nr, _ in node._plan.tensors:
+    for slot, output_nr in node._plan.tensors:
         if outputs or output_nr is None:
             pack(node, slot, by_hooks=True)
 
 
-def keep_outputs(node: Op, target: Tensor) -> None:
+def keep_outputs(node: Any, target: Tensor) -> None:
     """Save `target`, which the output of `node` was written to, instead of that output."""
     assert node._versions is not None
-    for n, (slot, output_nr, _) in enumerate(node._plan.tensors):
+    for slot, output_nr in node._plan.tensors:
         if output_nr is not None:
             kept = shadow(target, output_nr)
             node._kept = (*node._kept[:slot], kept, *node._kept[slot + 1 :])
-            node._versions = (*node._versions[:n], version_of(kept), *node._versions[n + 1 :])
+            node._versions = (*node._versions[:slot], version_of(kept), *node._versions[slot + 1 :])
 
 
 class saved_tensors_hooks:

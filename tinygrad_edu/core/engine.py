@@ -1,8 +1,5 @@
-"""The engine: runs the nodes of the graph backward, each once, when all its gradients have arrived.
-
-First, one walk over the graph counts how many gradients each node waits for. Then, of the nodes that are ready, the one
-made last runs, frees what it kept, and delivers its results along its edges. Nothing here is recursive. Gradients are arrays.
-"""
+"""The engine: runs the nodes of the graph backward, each once, when all its gradients have arrived. Of the nodes that are ready,
+the one made last runs, frees what it kept, and delivers its results along its edges. Nothing is recursive. Gradients are arrays."""
 
 from __future__ import annotations
 
@@ -14,66 +11,53 @@ from typing import Any
 import numpy as np
 
 from .layers import AroundPass, thread
-from .tensor import AccumulateGrad, Node, Tensor, gradient_edge
-
-__all__ = ["Entry", "Pass"]
-
-# A node that is ready: its place in the order, the node, and the gradients of its outputs.
-Entry = tuple[int, Node, list[Any]]
-passes = itertools.count()
+from .tensor import Node, Tensor, gradient_edge
 
 
 class Pass(AroundPass):
-    """One backward pass. It enters the graph at `roots`, and what reaches a leaf is added to its `.grad`.
+    """One backward pass. It enters the graph at `roots`, and what reaches a leaf is added to its `.grad`."""
 
-    waiting: for each node of this pass, how many gradients it still waits for.
-    inbox: for each node that one has reached, and that waits for more, what has arrived, by output.
-    ready: the nodes that wait for nothing, each with what has arrived, in a heap: the one made last is first.
-    """
+    kind: type[Pass] | None = None  # a layer's own kind of it
+    ids = itertools.count()
+    waiting: dict[Any, int]  # for each node of this pass, how many gradients it still waits for
+    inbox: dict[Node, Any]  # what has arrived, by output, at a node that waits for more
+    ready: list[tuple[int, Node, list[Any]]]  # the nodes that wait for nothing, in a heap: the one made last is first
 
     def __init__(self, roots: tuple[Node | None, ...], output_nrs: tuple[int, ...], retain_graph: bool) -> None:
-        self.id, self.retain_graph, self.start = next(passes), retain_graph, Node()
+        self.id, self.retain_graph, self.start = next(self.ids), retain_graph, Node()
         self.start._next, self.start._next_output = roots, output_nrs
-        self.waiting: dict[Any, int] = {}
-        self.inbox: dict[Node, Any] = {}
-        self.ready: list[Entry] = []
-        reached = [self.start]
+        self.waiting, self.inbox, self.ready, reached = {}, {}, [], [self.start]
         for node in reached:  # which grows on the way
-            for receiver in node._next:
-                if receiver in self.waiting:
-                    self.waiting[receiver] += 1
-                elif receiver is not None:
-                    self.waiting[receiver] = 1
+            for receiver in filter(None, node._next):
+                if receiver not in self.waiting:
                     reached.append(receiver)
+                self.waiting[receiver] = self.waiting.get(receiver, 0) + 1
+
+    @classmethod
+    def begin(cls, root: Tensor, gradient: Any, retain_graph: Any, create_graph: bool, inputs: Any) -> None:
+        """`backward`, where more is asked for than the gradient of a scalar."""
+        node, output_nr = gradient_edge(root)
+        if node is None or create_graph or inputs is not None:
+            raise RuntimeError("element 0 of tensors does not require grad, or what is asked for is left to a layer")
+        if gradient is None and root._data.size != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs: pass the gradient")
+        start = np.ones_like(root._data) if gradient is None else gradient._data
+        cls((node,), (output_nr,), bool(retain_graph)).run((start,))
 
     def run(self, grads: Sequence[Any]) -> None:
         """Send `grads` in at the roots, and run every node that a gradient reaches."""
-        state = thread.state
-        outer, state.task, was_quiet = state.task, self, state.is_quiet
+        outer, thread.state.task = thread.state.task, self
         try:
             self.deliver(self.start, (), grads)
             while self.ready:
-                state.is_quiet = True
-                entry = self.stretch() if was_quiet else state.running(self.stretch)
-                state.is_quiet = was_quiet
-                if entry is not None:
-                    self.visit(*entry[1:])
-            for callback in self.callbacks:
-                callback()
+                _, node, box = heappop(self.ready)
+                if self.visits_all or node._around is not None:
+                    self.visit(node, box)
+                else:
+                    with np.errstate(all="ignore"):
+                        self.deliver(node, box, node._step(box, not self.retain_graph))
         finally:
-            state.task, state.is_quiet = outer, was_quiet
-
-    def stretch(self) -> Entry | None:
-        """Run nodes one after the other, up to one that has something around it: `visit` runs that one."""
-        while self.ready:
-            _, node, grads = entry = heappop(self.ready)
-            if self.visits_all or node._around is not None:
-                return entry
-            if isinstance(node, AccumulateGrad):
-                node.accumulate(grads[0], node in self.unshared)
-            else:
-                self.deliver(node, grads, node._step(grads, not self.retain_graph))
-        return None
+            thread.state.task = outer
 
     def deliver(self, node: Node, grads: Sequence[Any], results: Sequence[Any]) -> None:
         """Send the results that `node` computed from `grads` along its edges; a node that is complete is ready."""
@@ -81,51 +65,33 @@ class Pass(AroundPass):
             if receiver is not None and (left := self.waiting.get(receiver)):  # else no gradient is asked for there
                 box = self.inbox.pop(receiver, None) or [None] * len(receiver._outputs)
                 if grad is not None:
-                    shape, dtype = receiver._outputs[output_nr]
-                    if grad.shape != shape or grad.dtype is not dtype:
-                        grad = self.fitted(node, grad, shape, dtype)
-                    # What has arrived already is of the same tensor, which was used twice.
+                    if (grad.shape, grad.dtype) != receiver._outputs[output_nr]:
+                        grad = self.fitted(node, grad, *receiver._outputs[output_nr])
                     box[output_nr] = grad if box[output_nr] is None else box[output_nr] + grad
                 if left == 1:
                     heappush(self.ready, (-receiver._seq, receiver, box))
                 else:
                     self.waiting[receiver], self.inbox[receiver] = left - 1, box
 
-    def fitted(self, node: Node, grad: Any, shape: tuple[int, ...], dtype: np.dtype | None) -> Any:
-        """`grad` in the shape and dtype of the tensor it belongs to.
-
-        A gradient of a broadcast operand comes in the broadcast shape and is summed here, once for all ops.
-        """
-        summed = grad.sum(axis=tuple(range(grad.ndim - len(shape))))
-        summed = summed.sum(axis=tuple([i for i, size in enumerate(shape) if size == 1]), keepdims=True)
-        if summed.shape != shape:
+    def fitted(self, node: Node, grad: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+        """`grad` in the shape and dtype of its tensor: that of a broadcast operand is summed here, once for all ops."""
+        grad = grad.sum(axis=tuple(range(grad.ndim - len(shape))))
+        grad = grad.sum(axis=tuple([i for i, size in enumerate(shape) if size == 1]), keepdims=True)
+        if grad.shape != shape:
             raise RuntimeError(f"{node.name()} returned an invalid gradient: {grad.shape} does not fit {shape}")
-        return summed if dtype is None or summed.dtype == dtype else summed.astype(dtype)
+        return grad.astype(dtype)
 
 
 def backward(
     self: Tensor, gradient: Any = None, retain_graph: Any = None, create_graph: bool = False, inputs: Any = None
 ) -> None:
     """Compute the gradient of this tensor with respect to the leaves of its graph, and add it to their `.grad`."""
-    state, node, more = thread.state, self._grad_fn, gradient is not None or create_graph or inputs is not None
-    more = more or self._data.ndim > 0 or self._data.dtype.kind != "f"  # else 1 of the loss's own type begins the pass
+    node, array, state = self._grad_fn, self._data, thread.state
+    more = gradient is not None or create_graph or inputs is not None or array.ndim or array.dtype.kind != "f"
     if more or node is None or self._view is not None or state.unusual or state.task is not None:
-        self._backward(gradient=gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs)
-    else:
-        self._kind_of_pass((node,), (self.output_nr,), bool(retain_graph)).run((self._data.dtype.type(1),))
+        (Pass.kind or Pass).begin(self, gradient, retain_graph, create_graph, inputs)
+    else:  # 1 of the loss's own type begins the pass
+        (Pass.kind or Pass)((node,), (self.output_nr,), bool(retain_graph)).run((array.dtype.type(1),))
 
 
-def backward_in_full(self: Tensor, gradient: Any, retain_graph: Any, create_graph: bool, inputs: Any) -> None:
-    """`backward`, where more is asked for than the gradient of a scalar result. A layer puts its own in the place of this."""
-    node, output_nr = gradient_edge(self)
-    if node is None or create_graph or inputs is not None:
-        raise RuntimeError(
-            "this tensor does not require grad, or create_graph or inputs is given, which a layer has to add"
-        )
-    if gradient is None and self._data.size != 1:
-        raise RuntimeError("grad can be implicitly created only for scalar outputs: pass the gradient to start with")
-    start = np.ones_like(self._data) if gradient is None else gradient._data
-    self._kind_of_pass((node,), (output_nr,), bool(retain_graph)).run((start,))
-
-
-Tensor.backward, Tensor._backward, Tensor._kind_of_pass = backward, backward_in_full, Pass
+Tensor.backward = backward  # type: ignore[method-assign, assignment]

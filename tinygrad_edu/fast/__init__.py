@@ -28,7 +28,7 @@ def install() -> None:
     bind("_data", ArrayOfNumber())
     own_attributes.add("_as_number")
     Op._record, Op._step = classmethod(plans.record), plans.step  # type: ignore[method-assign, assignment]
-    Pass.stretch, Pass.deliver = road.stretch, road.deliver  # type: ignore[method-assign]
+    Pass.run, Pass.deliver = road.run, road.deliver  # type: ignore[method-assign]
     for symbol, (op, function, otherwise) in between_two.items():
         call = road.operator(op, function, otherwise)
         bind(symbol, functools.wraps(getattr(Tensor, symbol))(call))

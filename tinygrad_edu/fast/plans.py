@@ -11,11 +11,15 @@ from typing import Any
 import numpy as np
 
 from ..core import op as core
-from ..core.op import ASIDE, INPUT, LEAF, NUMBER, OUTPUT, SETTING, TENSOR, WANTED, shadow
-from ..core.tensor import Tensor, gradient_edge, sequence, version_of
-from ..ops.op import SIZES, Op, Plan
+from ..core.tensor import AccumulateGrad, Tensor, gradient_edge, sequence, shadow, version_of
+from ..ops.op import ASIDE, INPUT, OUTPUT, SETTING, SIZES, Op, Plan
 
 __all__ = ["FastPlan", "planned", "record", "record_two", "step"]
+
+# The ends of edges that are no ops.
+LEAF = (AccumulateGrad, type(None))
+# What an input is: no tensor, a tensor without an edge, one that needs a gradient.
+NUMBER, TENSOR, WANTED = range(3)
 
 # The forms of a node whose output is a number.
 FORMS_OF_NUMBERS = {kind: (((), np.dtype(kind)),) for kind in (np.float16, np.float32, np.float64)}
@@ -33,18 +37,21 @@ class FastPlan(Plan):
     """A Plan that has at hand what a node is made of."""
 
     def __init__(self, op: type[Op], kinds: Sequence[int]) -> None:
-        super().__init__(op, kinds)
+        super().__init__(op, tuple([kind == WANTED for kind in kinds]))
         self.blank: list[Any] = [None] * len(kinds)
         self.first_outputs = (0,) * len(kinds)
-        self.never_written = (0,) * len(self.tensors)
+        are_tensors = [
+            kind in (OUTPUT, ASIDE) or (kind == INPUT and kinds[where] != NUMBER) for kind, where in self.sources
+        ]
+        self.never_written = tuple([0 if is_tensor else None for is_tensor in are_tensors])
         self.forms: Any = (((), None),)
         # What is kept, as `record` collects it: the name, the kind of its place, the number there.
         self.parts = [(name, kind, where) for name, (kind, where) in zip(self.names, self.sources, strict=True)]
-        # What is kept that are tensors, as `step` reads them: the number there, that of the slot, and that of an input which
-        # has an edge.
+        # What is kept that are tensors, as `step` reads them: the slot, and the number of an input which has an edge.
         self.reads = [
-            (n, slot, position if position is not None and kinds[position] == WANTED else None)
-            for n, (slot, _, position) in enumerate(self.tensors)
+            (slot, position if position is not None and kinds[position] == WANTED else None)
+            for slot, position in enumerate(self.inputs)
+            if are_tensors[slot]
         ]
         # How two tensors are kept, or settings by their defaults; None where `record` works it out.
         self.keep: Callable[[Any, Any], tuple[Any, ...]] | None = None
@@ -73,6 +80,11 @@ def forms_of(plan: FastPlan, array: np.ndarray) -> tuple[tuple[tuple[int, ...], 
     return plan.forms  # type: ignore[no-any-return]
 
 
+def versions_of(kept: Sequence[Any]) -> tuple[int | None, ...]:
+    """The versions of those that are tensors."""
+    return tuple([version_of(x) if isinstance(x, Tensor) else None for x in kept])
+
+
 def record_two(plan: FastPlan, x: Tensor, y: Tensor, forms: Any) -> core.Op:
     """The node of an op on two tensors that are not views and of which at least one needs a gradient."""
     node = plan.op()
@@ -86,7 +98,7 @@ def record_two(plan: FastPlan, x: Tensor, y: Tensor, forms: Any) -> core.Op:
     if x._counter is y._counter is None:
         node._versions = plan.never_written
     else:
-        node._versions = tuple([version_of(kept[slot]) for slot, _, _ in plan.tensors])
+        node._versions = versions_of(kept)
     return node
 
 
@@ -129,24 +141,24 @@ def record(cls: Any, inputs: Sequence[Any], settings: dict[str, Any], outs: Sequ
                 value = shadow(value, where)
                 written_to = written_to or value._counter != [0]
         else:
-            value = cls._kept_as(name, inputs, settings, outs, plan.mask)
+            value = cls._kept_as(name, inputs, settings, outs, node)
         kept.append(value)
     node._kept = tuple(kept)
-    node._versions = (
-        tuple([version_of(kept[slot]) for slot, _, _ in plan.tensors]) if written_to else plan.never_written
-    )
+    node._versions = plan.never_written
+    if written_to:
+        node._versions = versions_of(kept)
     return node  # type: ignore[no-any-return]
 
 
 def step(self: Any, grads: list[Any], frees: bool) -> Sequence[Any]:
     """What `Op._step` of the core does. A 0-d saved value is read as a number."""
     plan, versions, grad = self._plan, self._versions, grads[0]
-    if grad is None or versions is None or len(grads) > 1 or not plan.is_plain:
+    if grad is None or versions is None or len(grads) > 1 or not self._is_plain:
         return self._in_its_own_way(grads, frees)  # type: ignore[no-any-return]
     values, results = [*self._kept], plan.blank.copy()
-    for n, slot, position in plan.reads:
+    for slot, position in plan.reads:
         t = values[slot]
-        changed = t._counter is not None and t._counter[0] != versions[n]
+        changed = t._counter is not None and t._counter[0] != versions[slot]
         if changed or (position is not None and t._grad_fn is None and not isinstance(self._next[position], LEAF)):
             return self._in_its_own_way(grads, frees)  # type: ignore[no-any-return]
         value = t._as_number
@@ -163,7 +175,7 @@ def step(self: Any, grads: list[Any], frees: bool) -> Sequence[Any]:
         else:
             results[i] = rule(grad, *[values[slot] for slot in slots])
     if frees and plan.frees_all:
-        self._kept, self._versions = (), None
+        self._kept, self._versions = (), None if values else ()
     elif frees and plan.frees:
         self._release()
     return results  # type: ignore[no-any-return]

@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ..core.engine import Entry, Pass
-from ..core.op import TENSOR, WANTED
+from ..core.engine import Pass
 from ..core.tensor import AccumulateGrad, Node, Tensor, wrap
 from ..modes import thread
 from ..ops.op import Op
 from .numbers import of_number
-from .plans import FORMS_OF_NUMBERS, forms_of, planned, record_two
+from .plans import FORMS_OF_NUMBERS, TENSOR, WANTED, forms_of, planned, record_two
 
-__all__ = ["deliver", "operator", "stretch"]
+__all__ = ["deliver", "operator", "run"]
 
 ndarray = np.ndarray
 
@@ -66,21 +65,37 @@ def operator(op: type[Op], function: Callable[..., Any], otherwise: Callable[...
     return call
 
 
-def stretch(self: Pass) -> Entry | None:
-    """What `Pass.stretch` of the core does."""
+def run(self: Pass, grads: Sequence[Any]) -> None:
+    """What `Pass.run` of the core does. NumPy's warnings are turned off for a stretch of nodes at once."""
+    state = thread.state
+    outer, state.task, was_quiet = state.task, self, state.is_quiet
+    try:
+        self.deliver(self.start, (), grads)
+        while self.ready:
+            state.is_quiet = True
+            entry = stretch(self) if was_quiet else state.running(stretch, self)
+            state.is_quiet = was_quiet
+            if entry is not None:
+                self.visit(*entry[1:])
+    finally:
+        state.task, state.is_quiet = outer, was_quiet
+
+
+def stretch(self: Any) -> tuple[int, Node, list[Any]] | None:
+    """Run nodes one after the other, up to one that has something around it: `visit` runs that one."""
     ready, visits_all, frees = self.ready, self.visits_all, not self.retain_graph
     while ready:
         _, node, grads = entry = heappop(ready)
         if visits_all or node._around is not None:
             return entry
         if type(node) is AccumulateGrad:
-            node.accumulate(grads[0], node in self.unshared)
+            node._step(grads, frees, node in self.unshared)
         else:
             self.deliver(node, grads, node._step(grads, frees))
     return None
 
 
-def deliver(self: Pass, node: Node, grads: Sequence[Any], results: Sequence[Any]) -> None:
+def deliver(self: Any, node: Node, grads: Sequence[Any], results: Sequence[Any]) -> None:
     """What `Pass.deliver` of the core does."""
     waiting, inbox, ready = self.waiting, self.inbox, self.ready
     i = -1  # counted by hand: with `enumerate` the loop takes 1.5 times as long
@@ -110,7 +125,7 @@ def deliver(self: Pass, node: Node, grads: Sequence[Any], results: Sequence[Any]
                 inbox[receiver] = box
 
 
-def not_shared(self: Pass, leaf: Node) -> None:
+def not_shared(self: Any, leaf: Node) -> None:
     """Say that `leaf` may keep the array that it was sent."""
     if not self.unshared:
         self.unshared = set()

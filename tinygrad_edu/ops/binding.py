@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import core
 from ..array import absent, dtypes
 from ..array.companions import GO_ON, companions
 from ..array.promotion import refuse_misfit
@@ -62,7 +61,7 @@ def public(
     method: bool = True,
     inplace: Any = None,
     operators: tuple[str, ...] = (),
-    of_two: type[core.op.Op] | None = None,
+    of_two: Any = None,
     number_first: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Bind a function of `ops` under its own name and `aliases`, in each table of `where` and as a method of Tensor.
@@ -134,11 +133,11 @@ def operator(symbol: str, name: str | None = None) -> Callable[[Callable[..., An
     return bind
 
 
-def _bind_operator(symbol: str, function: Callable[..., Any], name: str, op: type[core.op.Op] | None = None) -> None:
+def _bind_operator(symbol: str, function: Callable[..., Any], name: str, op: Any = None) -> None:
     if op is not None:
         otherwise = functools.partial(_unusual_operands, function)
         between_two[symbol] = op, function, otherwise
-        bound = core.op.operator(op, otherwise)
+        bound = op._between(otherwise)
     else:
 
         def bound(self: Tensor, other: Any) -> Any:

@@ -108,6 +108,6 @@ def _before_write(op: Any, inputs: tuple, settings: dict[str, Any], record: bool
         return target, ()
     edges = tuple(gradient_edge(x) if isinstance(x, Tensor) else (None, 0) for x in inputs)
     mask = tuple(edge[0] is not None for edge in edges)
-    if op._inputs[0] in op._what_to_save(mask):
+    if op._inputs[0] in op._needed(mask):
         return target.clone(), edges
     return target, edges

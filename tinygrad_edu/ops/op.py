@@ -25,6 +25,7 @@ Rules ignore broadcasting: the engine sums a gradient that has the broadcast sha
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -40,8 +41,7 @@ from ..autograd.hooks import surround
 from ..autograd.inplace import make_view
 from ..autograd.saved_tensor import SavedTensor, pack, pack_all
 from ..autograd.variable import volatile
-from ..core.op import ASIDE, INPUT, NAMED, OUTPUT, SETTING
-from ..core.tensor import AccumulateGrad, Tensor, wrap
+from ..core.tensor import AccumulateGrad, Tensor, shadow, version_of, wrap
 from ..modes import NOT_COUNTED, quiet, thread
 from .inplace import write
 from .operands import as_arrays, promoted, refuse_mismatch
@@ -50,23 +50,55 @@ from .tangents import elementwise, linear, push_tangents
 __all__ = ["Op", "elementwise", "linear"]
 
 
-# The kinds of what is kept that are tensors; one more kind, an input's shape; and settings that are no tensors.
+# Where what is kept comes from: an input, an output, an output without a gradient, a setting, an input's shape, elsewhere.
+INPUT, OUTPUT, ASIDE, SETTING, SIZES, NAMED = range(6)
+# The kinds that are tensors; and settings that are no tensors.
 _TENSORS = (INPUT, OUTPUT, ASIDE)
-SIZES = SETTING + 1
 _PLAIN = (int, float, complex, bool, str, type(None))
 # Marks a kept value that was freed.
 FREED: Any = object()
 
 
-class Plan(core.op.Plan):
-    """To the core's Plan it adds one rule for all inputs, and what is kept in forms that the core does not read."""
+def names_in(rule: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of what a rule asks for, besides the gradient that comes in."""
+    if hasattr(rule, "__signature__") or hasattr(rule, "__wrapped__"):  # else the code says it, and much quicker
+        return tuple(inspect.signature(rule).parameters)[1:]
+    return rule.__code__.co_varnames[1 : rule.__code__.co_argcount]
 
-    op: type[Op]
 
-    def __init__(self, op: type[Op], kinds: Sequence[int]) -> None:
-        super().__init__(op, kinds)
-        self.joint = op._joint.function if op._joint is not None else None
-        self.is_plain = not (op._joint or op.without_gradient or op._variadic)
+class Plan:
+    """For an op, and the inputs of it that need a gradient (`mask`): what is kept, which rules run, what is freed then."""
+
+    def __init__(self, op: type[Op], mask: tuple[bool, ...]) -> None:
+        self.op, self.mask, self.names, self.joint = op, op._mask(mask), op._needed(mask), op._joint
+        # Where each of what is kept comes from; and for what is an input, its number.
+        self.sources = tuple(map(op._source, self.names))
+        self.inputs = tuple([where if kind == INPUT else None for kind, where in self.sources])
+        # The rules that run: the number of the input, the rule, the places of what it is given.
+        self.rules: list[tuple[int, Callable[..., Any], tuple[int, ...]]] = []
+        for i, ((rule, names), needed) in enumerate(zip(op._rules, self.mask, strict=False)):
+            if rule is not None and needed:
+                self.rules.append((i, rule, tuple(map(self.names.index, names))))
+        # Which of what is kept are tensors: the place there, and the number of the output that it is.
+        self.tensors = [
+            (slot, where if kind == OUTPUT else None)
+            for slot, (kind, where) in enumerate(self.sources)
+            if kind in _TENSORS
+        ]
+        # Whether anything, and whether all that is kept, is freed when the node has run. Settings stay.
+        froms = [kind for kind, _ in self.sources]
+        self.frees, self.frees_all = any(k not in (SETTING, SIZES) for k in froms), all(k in _TENSORS for k in froms)
+
+
+class _PlanOfNode:
+    """The attribute `_plan` of a node, which is looked up when somebody asks for it."""
+
+    def __get__(self, node: Any, op: Any = None) -> Any:
+        if node is None:
+            return self
+        mask = tuple(map(bool, node._next))
+        plan = node._plan = op._plans.get(mask) or op._plans.setdefault(mask, Plan(op, mask))
+        return plan
 
 
 class Op(core.op.Op):
@@ -85,8 +117,10 @@ class Op(core.op.Op):
     _settings: tuple[str, ...] = ()
     _variadic = False
     _joint: Any = None  # one rule for all inputs
-    _kind_of_plan: type[core.op.Plan] = Plan
-    _plan: Plan
+    view = False  # the result shows the storage of the first input
+    visible_outputs: int | None = None  # how many outputs a user sees; the others are kept for the rule alone
+    _plans: dict[Any, Plan]
+    _plan: Any = _PlanOfNode()
     of_complex: Any = None
     of_bfloat16: Any = None
     _companion: Companion | None = None
@@ -99,11 +133,54 @@ class Op(core.op.Op):
             parameters = inspect.signature(cls.forward).parameters.values()
             cls._settings = tuple([p.name for p in parameters if p.kind is p.KEYWORD_ONLY])
             cls._variadic = any([p.kind is p.VAR_POSITIONAL for p in parameters])
-            cls._joint = core.op.Rule.of(cls.gradients) if hasattr(cls, "gradients") else None
-            cls._differentiable = cls._joint is not None or any(cls._rules)
+            cls._joint = cls.gradients if hasattr(cls, "gradients") else None
+            cls._rules = tuple([(rule, names_in(rule) if rule else ()) for rule, _ in cls._rules])
+            cls._differentiable = cls._differentiable or cls._joint is not None
+            cls._is_plain = not (cls._joint or cls.without_gradient or cls._variadic)
+            cls._plans = {}
         for need in cls._all_needs():
             setattr(cls, f"_saved_{need}", _property(cls._saved, need))
             setattr(cls, f"_raw_saved_{need}", _property(cls._raw_saved, need))
+
+    @classmethod
+    def apply(cls, *inputs: Any, **settings: Any) -> Any:
+        """Compute the op; record it if an input requires grad and grad mode is on.
+
+        Arrays and numbers alone give an array: that is how rules compute in the plain pass.
+        """
+        now, forward, given, arrays = thread.state, cls.forward, settings, []
+        dtype, wanted, is_usual = None, False, True  # usual: floats of one dtype, and numbers beside them
+        for x in inputs:
+            if isinstance(x, Tensor):
+                wanted = wanted or x._requires_grad or (x._view is not None and x.requires_grad)
+                x = x._data
+                if type(x) is not np.ndarray or (x.dtype is not dtype and (dtype is not None or x.dtype.kind != "f")):
+                    is_usual = False
+                dtype = x.dtype
+            elif type(x) is not float and type(x) is not int:
+                is_usual = False
+            arrays.append(x)
+        if settings or not is_usual:
+            forward, arrays, given = cls._adapted(arrays, settings, is_usual or dtype is None)
+        if dtype is None:
+            return forward(*arrays, **given)
+        try:
+            result = forward(*arrays, **given) if now.is_quiet else now.running(forward, *arrays, **given)
+        except ValueError:
+            if cls.promotes:
+                refuse_mismatch([np.shape(a) for a in arrays])
+            raise
+        if type(result) is tuple:
+            return cls._several(now, inputs, settings, result, wanted)
+        out = wrap(result)
+        is_float = out._data.dtype.kind == "f"
+        if wanted and is_float and now.recording and cls._differentiable:
+            out._grad_fn, out._requires_grad = cls._record(inputs, settings, (out,)), True
+        if cls.view:
+            cls._show(out, inputs[0], several=False)
+        if now.unusual or not (is_usual and is_float):
+            cls._meet(now, inputs, settings, (out,), out._grad_fn)
+        return out
 
     @classmethod
     def apply_(cls, target: Tensor, *others: Any, **settings: Any) -> Tensor:
@@ -117,20 +194,26 @@ class Op(core.op.Op):
     # --- what is saved, by name ---------------------------------------------------------------------------------------
 
     @classmethod
-    def _what_to_save(cls, mask: tuple[bool, ...]) -> tuple[str, ...]:
+    def _mask(cls, mask: tuple[bool, ...]) -> tuple[bool, ...]:
+        """The one input of an op needs a gradient, even where a view leaves it without an edge."""
+        return mask if len(mask) > 1 else (True,)
+
+    @classmethod
+    @functools.cache
+    def _needed(cls, mask: tuple[bool, ...]) -> tuple[str, ...]:
         """The names to save: settings that a rule uses, and tensors used by the rule of an input that needs a gradient."""
         if cls._joint is not None:
-            return cls._joint.needs
+            return names_in(cls._joint)
+        mask = cls._mask(mask)
         names = {
             name
-            for rule, wanted in zip(cls._rules, mask, strict=True)
-            if rule is not None
-            for name in rule.needs
+            for (_, needs), wanted in zip(cls._rules, mask, strict=True)
+            for name in needs
             if wanted or not (name in cls._inputs or cls._output(name) is not None)
         }
         if not any(mask):
             # A view made under no_grad can require grad and have no edge. As in PyTorch, it saves what every rule asks for.
-            names |= set.intersection(*(set(rule.needs) for rule in cls._rules if rule is not None))
+            names |= set.intersection(*(set(needs) for rule, needs in cls._rules if rule is not None))
         # By name, with outputs last: PyTorch saves in this order, and hooks on saved tensors can observe it.
         return tuple(sorted(names, key=lambda name: (cls._output(name) is not None, name)))
 
@@ -164,11 +247,6 @@ class Op(core.op.Op):
         return forward, arrays, settings
 
     @classmethod
-    def _refuse(cls, arrays: Sequence[Any]) -> None:
-        if cls.promotes:
-            refuse_mismatch([np.shape(a) for a in arrays])
-
-    @classmethod
     def _source(cls, name: str) -> tuple[int, Any]:
         """Where the value that a rule calls `name` comes from, and its number there."""
         if name in cls._inputs and not cls._variadic:
@@ -189,23 +267,26 @@ class Op(core.op.Op):
         make_view(out, source, mode or ("multi-output" if several else None))
 
     @classmethod
-    def _beside(cls, now: Any, inputs: tuple, settings: dict[str, Any], result: Any, out: Any, wanted: bool) -> Any:
-        if out is not None:
-            if cls.view:
-                cls._show(out, inputs[0], several=False)
-            cls._meet(now, inputs, settings, (out,), out._grad_fn)
-            return out
+    def _several(cls, now: Any, inputs: tuple, settings: dict[str, Any], result: tuple, wanted: bool) -> Any:
+        """The outputs of an op that has several."""
         node, outs = None, tuple([wrap(one) for one in result])
         if cls.view:
             for out in outs:
                 cls._show(out, inputs[0], several=True)
         if wanted and now.recording and cls._differentiable:
-            node = cls._record(inputs, settings, outs)
+            node = cls._record_several(inputs, settings, outs)
             for number, out in enumerate(outs[: cls.visible_outputs]):
                 if number not in cls.non_differentiable and out._data.dtype.kind == "f":
                     out._grad_fn, out.output_nr, out._requires_grad = node, number, True
         cls._meet(now, inputs, settings, outs, node)
         return outs[: cls.visible_outputs]
+
+    @classmethod
+    def _record_several(cls, inputs: Sequence[Any], settings: dict[str, Any], outs: Sequence[Tensor]) -> Any:
+        """The node of a run, of which the outputs that a user does not see are no part."""
+        node = cls._record(inputs, settings, outs)
+        node._outputs = node._outputs[: cls.visible_outputs]
+        return node
 
     @classmethod
     def _meet(
@@ -235,8 +316,11 @@ class Op(core.op.Op):
             push_tangents(op.tangents_by or op, inputs, settings, tuple(outs))
 
     @classmethod
-    def _kept_as(cls, name: str, inputs: Any, settings: dict[str, Any], outs: Any, mask: tuple[bool, ...]) -> Any:
-        return cls._packed(cls._named(name, inputs, settings, outs, mask))
+    def _kept_as(cls, name: str, inputs: Any, settings: dict[str, Any], outs: Any, node: Any) -> Any:
+        kind, where = cls._source(name)
+        if kind in _TENSORS:
+            return inputs[where] if kind == INPUT else outs[where] if kind == ASIDE else shadow(outs[where], where)
+        return cls._packed(cls._named(name, inputs, settings, outs, cls._mask(tuple(map(bool, node._next)))))
 
     @classmethod
     def _packed(cls, value: Any) -> Any:
@@ -335,28 +419,25 @@ class Op(core.op.Op):
         if versions is None:
             raise RuntimeError(BACKWARD_TWICE)
         values = [_unpacked(value) for value in self._kept]
-        for n, (slot, _, position) in enumerate(self._plan.tensors):
-            if versions[n] is not None:
-                t = values[slot] = self._tensor(n)
-                if (
-                    t._grad_fn is None
-                    and position is not None
-                    and not isinstance(self._next[position], AccumulateGrad | None)
-                ):
+        for slot, position in enumerate(self._plan.inputs):
+            if versions[slot] is not None:
+                t = values[slot] = self._tensor(slot)
+                is_inner = position is not None and not isinstance(self._next[position], AccumulateGrad | None)
+                if is_inner and t._grad_fn is None:
                     refuse_detached()
         return values
 
-    def _tensor(self, n: int) -> Any:
-        """The `n`th saved tensor, as it was in the forward pass."""
-        slot, output_nr, _ = self._plan.tensors[n]
+    def _tensor(self, slot: int) -> Any:
+        """The saved tensor at `slot`, as it was in the forward pass."""
+        kind, output_nr = self._plan.sources[slot]
         if self._versions is None:
             raise RuntimeError(BACKWARD_TWICE)
-        t, version = self._kept[slot], self._versions[n]
+        t, version = self._kept[slot], self._versions[slot]
         if version is None:
             return t.tensor()
-        if version != (0 if t._counter is None else t._counter[0]):
-            raise RuntimeError(modified(t, t.grad_fn if output_nr is None else self, version))
-        if output_nr is None:
+        if version != version_of(t):
+            raise RuntimeError(modified(t, t.grad_fn if kind != OUTPUT else self, version))
+        if kind != OUTPUT:
             return t
         out = wrap(t._data)
         out._counter = t._counter
@@ -366,7 +447,7 @@ class Op(core.op.Op):
         return out
 
     def _release(self) -> None:
-        if self._plan.frees_all and self._around is None:
+        if self._plan.frees_all and self._plan.names and self._around is None:
             self._kept, self._versions = (), None
         elif self._plan.frees:
             self._release_some()
@@ -414,10 +495,9 @@ class Op(core.op.Op):
         slot = self._slot(name)
         if slot is None:
             return None
-        for n, (place, _, _) in enumerate(self._plan.tensors):
-            if place == slot:
-                return self._tensor(n)
         saved = self._kept[slot] if self._kept else FREED
+        if isinstance(saved, Tensor):
+            return self._tensor(slot)
         if saved is FREED:
             raise RuntimeError(BACKWARD_TWICE)
         if isinstance(saved, SavedTensor):
@@ -470,8 +550,9 @@ class Op(core.op.Op):
 
     @classmethod
     def _all_needs(cls) -> list[str]:
-        rules = [*cls._rules, cls._joint]
-        needs = dict.fromkeys(n for rule in rules if rule is not None for n in rule.needs)
+        needs = dict.fromkeys(
+            n for _, names in (*cls._rules, (None, names_in(cls._joint) if cls._joint else ())) for n in names
+        )
         return [n for n in needs if n != "needs_input_grad" and not n.startswith("_")]
 
     def __dir__(self) -> list[str]:

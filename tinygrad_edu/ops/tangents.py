@@ -63,10 +63,10 @@ def _tangents(
 
     if op.jvp == elementwise:
         total = None
-        for rule, tangent in zip(op._rules, tangents, strict=True):
+        for (rule, names), tangent in zip(op._rules, tangents, strict=True):
             if rule is None or tangent is None:
                 continue
-            part = rule.function(tangent, *[value_of(name) for name in rule.needs])
+            part = rule(tangent, *[value_of(name) for name in names])
             total = part if total is None else total + part
         return (total,)
     given = [

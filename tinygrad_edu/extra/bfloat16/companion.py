@@ -152,7 +152,7 @@ class _BFloat16(Companion):
             self.pushed(op, inputs)
         wanted = op._differentiable and any([isinstance(x, Tensor) and x.requires_grad for x in inputs])
         if node is None and state.recording and wanted and holds(outs):
-            node = op._record(inputs, settings, outs)
+            node = op._record_several(inputs, settings, outs)
         for number, out in enumerate(outs[: op.visible_outputs]):
             if node is not None and number not in op.non_differentiable and out._data.dtype.kind == "V":
                 out._grad_fn, out.output_nr, out._requires_grad = node, number, True

@@ -88,7 +88,7 @@ class _Complex(Companion):
         wanted = (
             state.recording and op._differentiable and any([isinstance(x, Tensor) and x.requires_grad for x in inputs])
         )
-        node = op._record(inputs, settings, outs) if wanted else None
+        node = op._record_several(inputs, settings, outs) if wanted else None
         for number, out in enumerate(outs[: op.visible_outputs]):
             takes_part = node is not None and number not in op.non_differentiable and out._data.dtype.kind in "fc"
             out._grad_fn, out.output_nr, out._requires_grad = (node, number, True) if takes_part else (None, 0, False)

@@ -5,15 +5,39 @@ from __future__ import annotations
 import numpy as np
 
 from ...array.tensor import Tensor, wrap
+from ...modes import thread
 from ..binding import operator, public
 from ..op import Op, elementwise, linear
 from ..operands import need_float, need_tensor, promoted, refuse_mismatch
 from .rounding import sign
 
 
-class Add(Op):
+class Arithmetic(Op):
+    """An op of two tensors that has an operator."""
+
     promotes = True
 
+    @classmethod
+    def _between(cls, otherwise):
+        """A method of Tensor for the operator: the op of two tensors that are alike, or `otherwise(method, self, other)`."""
+        apply = super(Op, cls).apply
+
+        def method(self, other):
+            if isinstance(other, Tensor) and self._view is other._view is None and not thread.state.unusual:
+                a, b = self._data, other._data
+                if (
+                    type(a) is type(b) is np.ndarray
+                    and a.dtype is b.dtype
+                    and a.dtype.kind == "f"
+                    and a.shape == b.shape
+                ):
+                    return apply(self, other)
+            return otherwise(method, self, other)
+
+        return method
+
+
+class Add(Arithmetic):
     def forward(self, other, *, alpha=1):
         if alpha == 1:
             return self + other
@@ -28,9 +52,7 @@ class Add(Op):
     jvp = elementwise
 
 
-class Sub(Op):
-    promotes = True
-
+class Sub(Arithmetic):
     def forward(self, other, *, alpha=1):
         return self - (other if alpha == 1 else _scaled(alpha, other))
 
@@ -72,9 +94,7 @@ class RsubTensor(Op, name="RsubBackward0"):
     jvp = elementwise
 
 
-class Mul(Op):
-    promotes = True
-
+class Mul(Arithmetic):
     def forward(self, other):
         return self * other
 

@@ -11,7 +11,7 @@ from ...array.tensor import Tensor, bind
 from ..binding import operator, public
 from ..creation.factories import zeros_like
 from ..op import Op, elementwise
-from .arithmetic import mul
+from .arithmetic import Arithmetic, mul
 
 
 def _refuse_zero(divisor, other):
@@ -20,8 +20,8 @@ def _refuse_zero(divisor, other):
         raise RuntimeError("ZeroDivisionError: an integer cannot be divided by 0. Convert to float to get inf or nan.")
 
 
-class Div(Op):
-    promotes = makes_float = True
+class Div(Arithmetic):
+    makes_float = True
 
     def forward(self, other):
         return self / other
