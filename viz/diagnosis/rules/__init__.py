@@ -32,6 +32,6 @@ ALL: tuple[Callable[[Observation], Iterator[Finding]], ...] = (
     objective.find,
     *(rule.findings for rule in modes.RULES),
     memory.find,
-    silent.find,
+    *(rule.findings for rule in silent.RULES),
     *(rule.findings for rule in intent.RULES),
 )

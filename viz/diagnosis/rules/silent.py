@@ -7,170 +7,119 @@ import re
 from collections.abc import Iterator
 
 from viz.diagnosis.families import ERRORS, KEEPS_NOTHING, KEEPS_RESULT
-from viz.diagnosis.finding import Finding, listed, number
 from viz.diagnosis.functions import FAR
 from viz.diagnosis.observation import Held, Leaf, Observation, Seen, Through
+from viz.diagnosis.rules.rule import Match, Rule
 
 
-def find(seen: Observation) -> Iterator[Finding]:
-    """Causes that no engine reports."""
-    yield from _data_writes(seen)
-    yield from _functions(seen)
-    yield from _uphill(seen)
-    yield from _steps_uphill(seen)
-    yield from _used_twice(seen)
-    yield from _repeated(seen)
-    yield from _unseeded(seen)
-    yield from _aliases(seen)
-
-
-def _data_writes(seen: Observation) -> Iterator[Finding]:
-    told = set()
+def _data_writes(seen: Observation) -> Iterator[Match]:
+    """A write through .data to what a later backward() needs."""
     for op in seen.ops:
-        if not op.in_place or not op.inputs or op.line in told:
-            continue
-        source = _behind_data(seen, seen.values[op.inputs[0]])
+        source = _behind_data(seen, seen.values[op.inputs[0]]) if op.in_place and op.inputs else None
         if source is None:
             continue
         values = {source.nr} if source.leaf is None else set(seen.leaves[source.leaf].values)
-        for value in seen.values:  # views of it, such as w.t()
-            if value.base in values and value.requires_grad:
-                values.add(value.nr)
-        for each in seen.passes:
-            if each.ops <= op.nr or not each.done:
-                continue
-            behind = seen.recorded(each)
-            earlier = {
-                nr
-                for one in seen.passes
-                if one.nr < each.nr and one.done and one.ops <= op.nr
-                for nr in seen.recorded(one)
-            }
-            users = [
-                user
-                for user in seen.ops[: op.nr]
-                if values & set(user.inputs)
-                and user.recorded
-                and user.name not in KEEPS_NOTHING
-                and set(user.outputs) & (behind - earlier)
-            ]
+        values |= {
+            value.nr for value in seen.values if value.base in values and value.requires_grad
+        }  # views, such as w.t()
+        done = [each for each in seen.passes if each.done]
+        for each in (one for one in done if one.ops > op.nr):
+            fresh = seen.recorded(each).difference(
+                *(seen.recorded(one) for one in done if one.nr < each.nr and one.ops <= op.nr)
+            )
+            users = (user for nr in sorted(values) for user in seen.users(nr) if user.nr < op.nr and user.recorded)
+            user = next((one for one in users if one.name not in KEEPS_NOTHING and fresh & set(one.outputs)), None)
             maker = seen.maker(source)
-            kept = (
-                source.leaf is None
-                and source.nr in behind - earlier
+            if (
+                user is None
+                and source.leaf is None
+                and source.nr in fresh
                 and maker is not None
                 and maker.name in KEEPS_RESULT
-            )
-            if not users and not kept:
-                continue
-            told.add(op.line)
-            user = users[0] if users else maker
-            assert user is not None
-            names = seen.called([source.leaf]) if source.leaf is not None else [source.name] if source.name else []
-            yield Finding(
-                "data-write", op.line, True,
-                f"Line {op.line}, `{seen.places.code(op.line)}`, writes through .data over {listed(names) if names else 'a value'} that `{user.name}` in line "
-                f"{user.line} had saved. Nothing is checked there: backward() in line {each.line} computed with the new numbers, and its "
-                "gradients are wrong.",
-                "Write after backward(), or write under no_grad() without .data: then the engine raises an error "
-                "instead of computing a wrong gradient.",
-                names, [op.line or 0, user.line or 0, each.line or 0], 7, where=op.where, path=[source.nr, *user.outputs[:1]], cut=source.nr,
-                share=0.9,
-            )  # fmt: skip
-            break
+            ):
+                user = maker
+            if user is not None:
+                names = seen.called([source.leaf]) if source.leaf is not None else [source.name]
+                what, path = (user.name, user.line), [source.nr, *user.outputs[:1]]
+                yield Match(
+                    op,
+                    [user, each],
+                    names=names,
+                    path=path,
+                    cut=source.nr,
+                    what=what[0],
+                    at_use=what[1],
+                    back=each.line,
+                )
+                break
 
 
-def _behind_data(seen: Observation, value: Seen) -> Seen | None:
-    """The value whose memory is written to through `.data`, or None."""
-    through = False
-    for _ in range(20):
-        op = seen.maker(value)
-        if op is not None and op.name == "data" and not op.in_place:
-            through = True
-        if value.base is None:
-            break
-        value = seen.values[value.base]
-        if through and value.requires_grad:
-            return value
-    return None
-
-
-def _functions(seen: Observation) -> Iterator[Finding]:
+def _checked(seen: Observation) -> Iterator[Match]:
+    """A custom Function whose backward differs from numerical derivatives of its forward."""
     for check in seen.functions:
-        if check.worst < FAR or (check.flat and not check.missing) or (check.identity and not check.missing):
+        if check.worst < FAR or ((check.flat or check.identity) and not check.missing):
             continue  # the slope of what is flat, or of what gives back its input, is only ever changed on purpose
         span = seen.places.defined(check.name, "backward")
-        line = check.line
         stands_in = check.flat or check.identity  # a straight-through estimator, or a gradient reversed on purpose
-        what = "gives no gradient for" if check.missing else "disagrees with"
-        yield Finding(
-            "wrong-backward", line, not stands_in,
-            f"The backward of {check.name}{f' in line {line}' if line else ''} {what} what its own forward does: {check.text}."
-            + (" The sign is reversed." if check.opposite else "")
-            + (" The forward is flat there, so this may be a straight-through estimator." if check.flat else "")
-            + (" The forward returns its input, so this may be intended." if check.identity and not check.flat else ""),
-            "Check it against measured slopes while you write it: `T.autograd.gradcheck(F.apply, "
-            "inputs)` in float64.", [check.name],
-            [line or 0, *([span[1]] if span else []), check.call or 0], 7, share=0.9 if not stands_in else 0.2,
+        more = " The sign is reversed." if check.opposite else ""
+        more += " The forward is flat there, so this may be a straight-through estimator." if check.flat else ""
+        more += " The forward returns its input, so this may be intended." if check.identity and not check.flat else ""
+        yield Match(
+            check.line, [*([span[1]] if span else []), check.call], names=[check.name], text=check.text, more=more,
+            what="gives no gradient for" if check.missing else "disagrees with",
+            given={"certain": not stands_in, "share": 0.2 if stands_in else 0.9},
         )  # fmt: skip
 
 
-def _aliases(seen: Observation) -> Iterator[Finding]:
+def _aliases(seen: Observation) -> Iterator[Match]:
     """Two names for one network or one state, where a copy was intended."""
     two_names = any(one.kind != "state" for one in seen.aliases)
     for one in seen.aliases:
         if two_names and one.kind == "state" and one.line == one.used:
             continue  # loaded as it was taken, so it changes nothing: the two names already explain it
+        if not seen.steps and one.kind != "state":
+            continue
+        words, fix, certain, old, new = ALIASES[one.kind]
         code = seen.places.code(one.line)
-        if one.kind == "shallow" and seen.steps:
-            yield Finding(
-                "alias", one.line, True,
-                f"Line {one.line}, `{code}`, copies {one.text} with copy.copy(): the second network is new, and the parameters in it are those of the "
-                f"first. All {seen.steps} steps changed both.",
-                "Copy the parameters too: `copy.deepcopy(…)`.", [], [one.line or 0], 7,
-                (code, code.replace("copy.copy(", "copy.deepcopy(")) if "copy.copy(" in code else None, share=0.8,
-            )  # fmt: skip
-        elif one.kind == "data" and seen.steps:
-            yield Finding(
-                "alias", one.line, False,
-                f"Line {one.line}, `{code}`, does not copy: {one.text}, and all that follow, have one memory from there on. Each step changes both.",
-                "Write the numbers into its own memory: `target.data.copy_(source.data)`, or load_state_dict().", [], [one.line or 0], 7,
-                (code, re.sub(r"\.data = (.+)$", r".data.copy_(\1)", code)) if ".data = " in code else None, share=0.8,
-            )  # fmt: skip
-        elif one.kind == "state":
-            yield Finding(
-                "alias", one.line, True,
-                f"Line {one.line}, `{code}`, takes the state {one.text}, without a copy: it holds the very tensors that the steps went on "
-                f"changing. Line {one.used}, `{seen.places.code(one.used)}`, loads what is there already.",
-                "Copy it when you take it: `copy.deepcopy(model.state_dict())`.", [], [one.line or 0, one.used or 0], 7, share=0.8,
-            )  # fmt: skip
-        elif seen.steps:
-            yield Finding(
-                "alias", one.line, False,
-                f"Line {one.line}, `{code}`: {one.text} are two names of one network. Whatever changes one changes the other.",
-                "Make a copy: `copy.deepcopy(…)`, or a second network with load_state_dict().", [], [one.line or 0], 7, share=0.7,
-            )  # fmt: skip
+        changed = re.sub(old, new, code) if old else code
+        used = f"line {one.used}, `{seen.places.code(one.used)}`," if one.used else ""
+        given = {
+            "words": "{at}" + words,
+            "fix": fix,
+            "certain": certain,
+            "change": (code, changed) if changed != code else None,
+        }
+        yield Match(
+            one.line, [one.used] if one.kind == "state" else [], text=one.text, steps=seen.steps, used=used, given=given
+        )
 
 
-def _uphill(seen: Observation) -> Iterator[Finding]:
+ALIASES = {  # words, fix, whether it is sure, and the change of the line
+    "shallow": (", copies {text} with copy.copy(): the second network is new, and the parameters in it are those of the first. All {steps} steps changed both.",
+        "Copy the parameters too: `copy.deepcopy(…)`.", True, r"copy\.copy\(", "copy.deepcopy("),
+    "data": (", does not copy: {text}, and all that follow, have one memory from there on. Each step changes both.",
+        "Write the numbers into its own memory: `target.data.copy_(source.data)`, or load_state_dict().", False, r"\.data = (.+)$", r".data.copy_(\1)"),
+    "state": (", takes the state {text}, without a copy: it holds the very tensors that the steps went on changing. What {used} loads is there already.",
+        "Copy it when you take it: `copy.deepcopy(model.state_dict())`.", True, "", ""),
+    "module": (": {text} are two names of one network. Whatever changes one changes the other.",
+        "Make a copy: `copy.deepcopy(…)`, or a second network with load_state_dict().", False, "", ""),
+}  # fmt: skip
+
+
+def _uphill(seen: Observation) -> Iterator[Match]:
+    """Updates by hand that add the gradient."""
     writes = [(leaf, write) for leaf in seen.leaves for write in leaf.writes if write.kind == "update" and write.ascent]
-    if not writes or _climbs_on_purpose(seen, [leaf for leaf, _ in writes]):
-        return
     losses = [each.loss for each in seen.passes if each.loss is not None and not each.create]
     rises = sum(b > a for a, b in itertools.pairwise(losses))
-    if len(losses) < 2 or rises < 0.6 * (len(losses) - 1):
+    if (
+        not writes
+        or len(losses) < 2
+        or rises < 0.6 * (len(losses) - 1)
+        or _climbs_on_purpose(seen, [leaf for leaf, _ in writes])
+    ):
         return
-    line = writes[0][1].line
-    code = seen.places.code(line)
     names = seen.called(dict.fromkeys(leaf.nr for leaf, _ in writes))
-    yield Finding(
-        "reversed", line, False,
-        f"Line {line}, `{code}`, adds the gradient to {listed(names)}, which goes uphill: {number(losses[0])} → {number(losses[-1])} in {len(losses)} "
-        "passes.",
-        "Subtract it to "
-        "make the loss "
-        "smaller.", names, [line or 0], 7, (code, code.replace("+=", "-=")) if "+=" in code else None, share=0.9,
-    )  # fmt: skip
+    yield Match(writes[0][1], names=names, first=losses[0], last=losses[-1], count=len(losses))
 
 
 def _climbs_on_purpose(seen: Observation, leaves: list[Leaf]) -> bool:
@@ -181,96 +130,86 @@ def _climbs_on_purpose(seen: Observation, leaves: list[Leaf]) -> bool:
     return bool(others) and not any(write.kind in ("update", "step") for leaf in others for write in leaf.writes)
 
 
-def _steps_uphill(seen: Observation) -> Iterator[Finding]:
+def _steps_uphill(seen: Observation) -> Iterator[Match]:
     """An optimizer whose every step goes along the gradient, while the loss rises."""
     losses = [each.loss for each in seen.passes if each.loss is not None and each.kind == "backward"]
     if len(losses) < 3 or len({each.line for each in seen.passes}) != 1 or not losses[-1] > losses[0]:
         return
     for held in seen.optimizers:
         steps = [m for m in seen.moments if m.kind == "step" and m.who == held.nr and not m.empty]
-        if len(steps) < 3 or not all(step.uphill for step in steps):
-            continue
         root = seen.maker(seen.values[seen.passes[-1].roots[0]]) if seen.passes[-1].roots else None
-        if held.maximises and (root is None or root.name not in ERRORS):
-            continue  # an objective that should grow
-        changed = [
+        meant = held.maximises and (root is None or root.name not in ERRORS)  # an objective that should grow
+        if len(steps) < 3 or not all(step.uphill for step in steps) or meant:
+            continue
+        written = [
             op.line for op in seen.ops if op.in_place and op.inputs and seen.values[op.inputs[0]].of_grad is not None
         ]
         hooked = [line for nr, line in seen.hooks if nr in held.leaves]
-        line = held.line if held.maximises else next(iter((*hooked, *changed)), steps[0].line)
-        yield Finding(
-            "reversed", line, False,
-            f"Each of {len(steps)} steps went along the gradient from backward() instead of against it, and the loss "
-            f"rises: {number(losses[0])} → {number(losses[-1])}. Line {line}, `{seen.places.code(line)}`, "
-            + ("asks for that: maximize=True." if held.maximises else "reverses the sign."),
-            "Leave the sign of the gradient to the optimizer, which subtracts it.", seen.called(held.leaves), [line or 0, steps[0].line or 0], 7,
-            share=0.9,
-        )  # fmt: skip
+        line = held.line if held.maximises else next(iter((*hooked, *written)), steps[0].line)
+        how = "asks for that: maximize=True" if held.maximises else "reverses the sign"
+        yield Match(
+            line,
+            [steps[0]],
+            names=seen.called(held.leaves),
+            count=len(steps),
+            first=losses[0],
+            last=losses[-1],
+            how=how,
+        )
         return
 
 
-def _used_twice(seen: Observation) -> Iterator[Finding]:
+def _used_twice(seen: Observation) -> Iterator[Match]:
     """A layer that two lines of one forward pass use, beside one of the same shape that none does."""
-    for part in seen.parts:
-        own = seen.weights(part)
-        if part.called or not own or not part.registered:
-            continue
-        shapes = [seen.leaves[nr].shape for nr in own]
-        if any(seen.leaves[nr].used for nr in own):
-            continue
+    shapes = {part.nr: [seen.leaves[nr].shape for nr in seen.weights(part)] for part in seen.parts}
+    idle = [part for part in seen.parts if not part.called and part.registered and shapes[part.nr]]
+    for part in (one for one in idle if not any(seen.leaves[nr].used for nr in seen.weights(one))):
         for twin in seen.parts:
-            if (
-                twin.nr == part.nr
-                or not twin.called
-                or twin.kind != part.kind
-                or not set(twin.parents) & set(part.parents)
-            ):
-                continue
-            if [seen.leaves[nr].shape for nr in seen.weights(twin)] != shapes:
+            alike = twin.nr != part.nr and twin.called and twin.kind == part.kind and shapes[twin.nr] == shapes[part.nr]
+            if not alike or not set(twin.parents) & set(part.parents):
                 continue
             used = [seen.ops[nr] for leaf in seen.weights(twin)[:1] for nr in seen.leaves[leaf].used_by]
             lines = list(dict.fromkeys(op.line for op in used))
             if len(lines) < 2:
                 continue
-            line = lines[-1]
-            names = [part.path or part.kind]
             short, other = part.path.rpartition(".")[2], twin.path.rpartition(".")[2]
-            code = seen.places.code(line)
+            code = seen.places.code(lines[-1])
             change = (code, code.replace(f"self.{other}", f"self.{short}")) if f"self.{other}" in code else None
-            yield Finding(
-                "used-twice", line, False,
-                f"Lines {' and '.join(str(one) for one in lines)} both use {twin.path}, and nothing uses {part.path}, which has the same shape.",
-                f"Use {short} in one of the "
-                "two, if that was intended.", names, [one for one in reversed(lines) if one], 7, change, share=0.6,
-            )  # fmt: skip
+            both = " and ".join(str(one) for one in lines)
+            yield Match(
+                lines[-1],
+                lines[::-1],
+                names=[part.path or part.kind],
+                both=both,
+                twin=twin.path,
+                short=short,
+                given={"change": change},
+            )
             break
 
 
-def _repeated(seen: Observation) -> Iterator[Finding]:
+def _repeated(seen: Observation) -> Iterator[Match]:
     """One layer under several names of one container: the same weights in each place."""
-    for part in seen.parts:
-        if part.repeated < 2 or not part.called or not seen.weights(part):
-            continue
+    for part in (one for one in seen.parts if one.repeated > 1 and one.called and seen.weights(one)):
         holder = next((one for one in (seen.parts[nr] for nr in part.parents) if one.line is not None), None)
         line = part.line if holder is None or seen.places.multiplies_a_list(part.line) else holder.line
         if holder is not None and not seen.places.repeats(line):
             added = seen.places.where_called(f"self.{holder.path.rpartition('.')[2]}", "append")
             line = added if seen.places.loops(added) else line
         numbered = len({re.sub(r"\d+", "", name) for name in part.names}) == 1 and not part.names[0].isdigit()
-        if numbered and not (seen.places.repeats(line) or seen.places.loops(line)):
+        if not (seen.places.repeats(line) or seen.places.loops(line)):
+            if not numbered:
+                continue  # one by one, and by name: weights are shared on purpose
             line = seen.places.where_given(f"self.{part.names[-1]}") or line
-        elif not (seen.places.repeats(line) or seen.places.loops(line)):
-            continue  # one by one, and by name: weights are shared on purpose
-        code = seen.places.code(line)
-        yield Finding(
-            "used-twice", line, False,
-            f"Line {line}, `{code}`, puts one {part.kind} into {part.repeated} places: this does not copy the layer, "
-            "so all of them share its weights.",
-            f"Make one for each place: `[{'T.nn.' if part.library else ''}{part.kind}(…) for _ in range({part.repeated})]`.", [part.path], [line or 0, part.line or 0], 7, share=0.6,
-        )  # fmt: skip
+        made = f"{'T.nn.' if part.library else ''}{part.kind}"
+        words = (
+            "{at}, puts one {made} into {times} places: this does not copy the layer, so all of them share its weights."
+        )
+        given = {"words": words, "fix": "Make one for each place: `[{made}(…) for _ in range({times})]`."}
+        yield Match(line, [part], names=[part.path], made=made, times=part.repeated, given=given)
 
 
-def _unseeded(seen: Observation) -> Iterator[Finding]:
+def _unseeded(seen: Observation) -> Iterator[Match]:
     """The same lines trained twice, the same model from other random numbers: what differs is not what was changed."""
     for line, found in _runs(seen):
         first, second = found[0], found[-1]
@@ -299,16 +238,24 @@ def _unseeded(seen: Observation) -> Iterator[Finding]:
         if seeds and not _own_generator(seen):
             continue
         maker = _drawn(seen, first, second, began[1]) or seen.leaves[first.leaves[0]].line or line
-        code = seen.places.code(maker)
-        yield Finding(
-            "unseeded", maker, False,
-            f"The same training ran {len(found)} times (line {line} made {'an optimizer' if first.line == line else 'a model'} each time), and line {maker}, `{code}`, drew other "
-            f"random numbers each time: the first loss is {number(began[0].loss)} in one run and "
-            f"{number(began[1].loss or 0.0)} in another. Part of what differs between them is chance.",
-            "Seed before each run that you compare, `T.manual_seed(0)`, and give a shuffling loader its own generator; or average over "
-            "several seeds.", [], [maker, line], 7, share=0.1,
-        )  # fmt: skip
+        what = "an optimizer" if first.line == line else "a model"
+        yield Match(maker, [line], count=len(found), line=line, what=what, first=began[0].loss, second=began[1].loss)
         return
+
+
+def _behind_data(seen: Observation, value: Seen) -> Seen | None:
+    """The value whose memory is written to through `.data`, or None."""
+    through = False
+    for _ in range(20):
+        op = seen.maker(value)
+        if op is not None and op.name == "data" and not op.in_place:
+            through = True
+        if value.base is None:
+            break
+        value = seen.values[value.base]
+        if through and value.requires_grad:
+            return value
+    return None
 
 
 def _kinds(seen: Observation, held: Held) -> list[str]:
@@ -377,3 +324,27 @@ def _both_used(seen: Observation, *runs: Held) -> bool:
     """True if all are evaluated after the last pass, as the members of an ensemble are."""
     end = max((each.ops for each in seen.passes), default=0)
     return all(any(nr >= end for nr in seen.leaves[held.leaves[0]].used_by) for held in runs)
+
+
+RULES = [
+    Rule("data-write", _data_writes,
+        "{at}, writes through .data over {names} that `{what}` in line {at_use} had saved. Nothing is checked there: backward() in line {back} computed with "
+        "the new numbers, and its gradients are wrong.",
+        "Write after backward(), or write under no_grad() without .data: then the engine raises an error instead of computing a wrong gradient.",
+        certain=True),
+    Rule("wrong-backward", _checked, "The backward of {names} {what} what its own forward does: {text}.{more}",
+        "Check it against measured slopes while you write it: `T.autograd.gradcheck(F.apply, inputs)` in float64."),
+    Rule("reversed", _uphill, "{at}, adds the gradient to {names}, which goes uphill: {first} → {last} in {count} passes.",
+        "Subtract it to make the loss smaller.", change=lambda code, match: code.replace("+=", "-=")),
+    Rule("reversed", _steps_uphill,
+        "Each of {count} steps went along the gradient from backward() instead of against it, and the loss rises: {first} → {last}. {at}, {how}.",
+        "Leave the sign of the gradient to the optimizer, which subtracts it."),
+    Rule("used-twice", _used_twice, "Lines {both} both use {twin}, and nothing uses {names}, which has the same shape.",
+        "Use {short} in one of the two, if that was intended.", share=0.6),
+    Rule("used-twice", _repeated, share=0.6),
+    Rule("unseeded", _unseeded,
+        "The same training ran {count} times (line {line} made {what} each time). {at}, drew other random numbers each time: the first loss is {first} in one "
+        "run and {second} in another. Part of what differs between them is chance.",
+        "Seed before each run that you compare, `T.manual_seed(0)`, and give a shuffling loader its own generator; or average over several seeds.", share=0.1),
+    Rule("alias", _aliases, share=0.8),
+]  # fmt: skip
