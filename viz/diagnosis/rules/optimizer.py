@@ -19,6 +19,7 @@ LARGE = 3.0  # times that a loss grows over five passes or more; batches differ,
 AT_ONCE = 100.0
 GONE = 10.0  # all later losses are this many times the first
 THROWN = 0.5  # a step, relative to the size of the weights, that throws them around
+CAREFUL = 0.02  # likewise: steps that move no weight by more are not what makes a loss grow
 LEAP = 2.0  # likewise, if the loss came down again
 NOTHING = 1e-4  # the share of a gradient that is left if a line removes nearly all of it
 EATEN = 0.3  # of the first size of the weights: below this they shrank
@@ -284,7 +285,7 @@ def _rate(seen: Observation) -> Iterator[Finding]:
         apart = abs(losses[-1]) > grown * abs(losses[0]) > 0 and losses[-1] > losses[0]
         top = max(losses, key=abs)
         leapt = far > LEAP and abs(top) > AT_ONCE * abs(losses[0]) and losses[-1] > losses[0]
-        if ((apart and steadily) or leapt) and not _ascends(seen) and not _of_parts(seen):
+        if far > CAREFUL and ((apart and steadily) or leapt) and not _ascends(seen) and not _of_parts(seen):
             held_by = rated[0] if rated else None
             update = next((m.line for m in seen.moments if m.kind == "update"), None)
             line = seen.given_in(held_by, held_by.rate) if held_by else update

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from viz.diagnosis.families import ADDITIVE, NORMALIZES, PRODUCTS, SQUASHES
 from viz.diagnosis.finding import Finding, gets, listed, number
+from viz.diagnosis.layers import layers
 from viz.diagnosis.observation import Leaf, Observation, Ran, Through
 from viz.diagnosis.rules.weights import sized
 from viz.diagnosis.rules.zero import layer_line
@@ -25,6 +26,7 @@ CANCELS = 1e-3  # of what arrives at the places where a bias was added: gradient
 NEAR = 4  # ops after a layer, within which its normalization runs
 SHUT = 0.1  # of the incoming gradient, at most: a gate that is nearly closed
 FEW = 16  # ops that make a gate out of the state before, or products that are looked at
+EVEN = 0.01  # of the largest gradient of a layer: a layer with that much learns
 AGAIN = 3  # times that one op of a line runs, at least, where the line is a layer after another
 DEEP = 6  # ops of one line, or of lines that repeat, before a fall is a matter of depth
 
@@ -71,7 +73,21 @@ def find(seen: Observation) -> Iterator[Finding]:
     if found and first is not last and _grew(first, last):  # the loss grows: is that due to the steps alone?
         before = {finding.kind for finding in _of_pass(seen, first, AT_FIRST)}
         found = [finding for finding in found if finding.kind in before]
-    yield from (finding for finding in found if outgrown is None or finding.kind != "exploding")
+    by_hand = {write.line for leaf in seen.leaves for write in leaf.writes if write.kind in ("init", "write")}
+    by_hand |= {
+        seen.origin(leaf) for leaf in seen.leaves if leaf.holder is None or leaf.by_hand
+    }  # the size of a weight
+    for finding in found:
+        exploding = finding.kind == "exploding"
+        if not (outgrown is not None if exploding else _even(seen) and finding.line not in by_hand):
+            yield finding
+
+
+def _even(seen: Observation) -> bool:
+    """Whether the layers of modules, as the report shows them, get gradients of much the same size: then none of them vanishes."""
+    sizes = [row.gradients[-1] for row in layers(seen).rows if row.gradients and row.gradients[-1]]
+    known = [size for size in sizes if size is not None and 0 < size < math.inf]
+    return len(known) > 2 and min(known) >= EVEN * max(known)
 
 
 def _grew(first: Through, last: Through) -> bool:
