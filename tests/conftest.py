@@ -36,6 +36,7 @@ OUTER = [
     "exercises/test_grade.py",
     "course/test_cli.py",
     "exercises/test_forged.py",
+    "exercises/test_tampering.py",
     "exercises/test_attempts.py",
     "exercises/test_mutants.py",
     "exercises/test_hand_over.py",

@@ -4,6 +4,7 @@ import functools
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -201,7 +202,9 @@ def test_each_lesson_of_a_whole_course_is_graded_in_its_own_notebook(submit, tmp
     assert points(tmp_path / "out") == {"ada": 9, "bob": 9}
     table = gradebook(tmp_path / "out")
     assert table["ada"]["notes"] == ""
-    assert table["bob"]["notes"] == 'There are several notebooks of lesson 1; "bob/lesson1.ipynb" was graded.'
+    assert table["bob"]["notes"] == (
+        'There are several notebooks of lesson 1; "bob/lesson1.ipynb" was graded: it answers 3 of 3 exercises, the most.'
+    )
 
 
 def test_who_handed_in_nothing_stands_in_the_gradebook_and_so_does_what_is_no_file(submit, tmp_path):
@@ -511,3 +514,51 @@ def test_the_command_checks_one_notebook_in_the_terminal_and_grades_many(submit,
     assert main(["check", str(tmp_path / "nothing.ipynb")]) == 2
     assert main(["grade", str(folder), "--out", str(tmp_path / "out"), "--jobs", "1", "--no-progress"]) == 0
     assert int(gradebook(tmp_path / "out")["bob"]["points"]) == 6
+
+
+def stubs():
+    """The lesson as it was released: nothing answered."""
+    stub = "def {}:\n    # YOUR CODE HERE\n    raise NotImplementedError()\n".format
+    names = ("central_difference(f, x, eps)", "mul_backward(grad_output, a, b)", "relu_backward(grad_output, x)")
+    return notebook(*map(stub, names))
+
+
+def bare():
+    """A notebook that lost its metadata and its checks."""
+    cells = [{**one, "metadata": {}} for one in notebook()["cells"] if not one["source"].startswith("check(")]
+    return {**notebook(), "cells": cells}
+
+
+SEVERAL = {
+    "a stub whose name comes first": ({"a_stub.ipynb": stubs(), "b_work.ipynb": notebook()}, "b_work"),
+    "the released lessons beside the work": ({"lessons/01.ipynb": stubs(), "work/mine.ipynb": notebook()}, "mine"),
+    "a stub that is more recent": ({"b_work.ipynb": notebook(), "z_stub.ipynb": stubs()}, "b_work"),
+    "an older version": ({"a_old.ipynb": notebook(mul=MUL.replace("* b", "* a")), "b_new.ipynb": notebook()}, "b_new"),
+    "neither ids nor checks": ({"colab.ipynb": bare(), "lesson.ipynb": stubs()}, "colab"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("what", SEVERAL)
+def test_of_several_notebooks_the_one_with_the_work_is_graded(what, packed, tmp_path):
+    files, graded = SEVERAL[what]
+    folder = tmp_path / "in" / "ada"
+    for minute, (name, content) in enumerate(files.items()):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(json.dumps(content))
+        os.utime(folder / name, (1.7e9 + 60 * minute,) * 2)
+    if packed:
+        for student in ("ada", "bob"):  # an archive that stands alone would be that of the course
+            shutil.make_archive(str(tmp_path / "packed" / student), "zip", folder)
+    assert run(tmp_path / ("packed" if packed else "in"), tmp_path / "out", "--lesson", "1") == 0
+    row = gradebook(tmp_path / "out")["ada"]
+    assert int(row["points"]) == 9
+    assert f'{graded}.ipynb" was graded' in row["notes"]
+    assert f"{graded}.ipynb" in (tmp_path / "out" / "students" / "ada" / "feedback.html").read_text()
+
+
+def test_a_name_of_another_lesson_in_a_bare_notebook_is_no_answer(tmp_path):
+    cells = [*bare()["cells"], cell("class Value:\n    pass\n\nexp = 3\n\ndef train():\n    pass")]
+    (tmp_path / "x.ipynb").write_text(json.dumps({**notebook(), "cells": cells}))
+    (submission,) = read_submissions(tmp_path / "x.ipynb", all_exercises())
+    assert sorted(submission.answers) == ["central_difference", "mul_backward", "relu_backward"]

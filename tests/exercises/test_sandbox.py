@@ -430,7 +430,7 @@ def test_no_process_is_left_and_every_protection_holds_here(sandbox):
     assert sandbox.protections and all(sandbox.protections.values())
 
 
-def test_nothing_of_another_submission_is_in_memory(sandbox):
+def test_no_answer_searches_the_memory(sandbox):
     secret = "a_secret_of_the_student_before"
     verdict(sandbox, f"{secret} = '{secret}'\n{RIGHT}")
     source = """
@@ -439,8 +439,7 @@ def mul_backward(grad_output, a, b):
     needle = "secret_of_the" + "_student"
     return sum(needle in text for thing in gc.get_objects() if type(thing) is dict for text in thing if type(text) is str)
 """
-    observed = sandbox.run(unit_of(get("mul_backward"), source, seed=7))["observed"]["tinygrad_edu"][0][0]
-    assert observed == 0
+    assert sandbox.run(unit_of(get("mul_backward"), source, seed=7)) == {"trouble": "tampered"}
 
 
 def test_the_environment_of_the_grader_stays_outside(monkeypatch):
@@ -538,7 +537,7 @@ def sgd_step(T, w, lr):
 """
     found = verdict(sandbox_with_torch, source, id="sgd_step")
     assert [mark.points for mark in found.marks] == [0, 0]
-    assert "(with T = torch)" in found.marks[0].failure.input
+    assert "functions that it replaced" in found.trouble
 
 
 RIGHT_ANSWERS = [(exercise.id, i) for exercise in all_exercises().values() for i in range(len(exercise.rights))]

@@ -155,13 +155,14 @@ def order_faults(order, root, inputs):
     first = {name: place for place, name in reversed(list(enumerate(order)))}
     early = [a for b in needed for a in inputs[b] if a in first and b in first and first[a] < first[b]]
     twice = sorted(name for name, count in Counter(order).items() if count > 1)
-    return sorted(set(needed) - set(order)), twice, sorted(set(early))
+    missing = sorted(set(needed) - set(order))
+    return {"missing": missing, "more than once": twice, "too early": sorted(set(early))}
 
 
 @topological_order.criterion(
     "Every node that the root needs is there, once",
     cases=[*(("L", g) for g in (ALONE, CHAIN, DIAMOND, TREE, LATE)), ("loss", NAMED)],
-    measure=lambda order, root, inputs: order_faults(order, root, inputs)[:2],
+    measure=lambda order, root, inputs: order_faults(order, root, inputs) | {"too early": []},
 )
 def complete(answer, root, inputs):
     return list(answer(root, inputs))

@@ -3,6 +3,7 @@
 import weakref
 
 from ..exercise import Exercise
+from ..running.helpers import intact, opaque
 
 BOTH = ("tinygrad_edu", "torch")
 
@@ -329,46 +330,52 @@ def mean_value(answer, T, values):
     "No graph of an earlier step stays alive",
     points=2,
     cases=[([1.0, 2.0, 3.0, 4.0, 5.0, 6.0],)],
-    measure=lambda alive, values: (max(alive[:-1]) <= 2, alive[-1] <= 2, len(alive) > len(values)),
+    measure=lambda alive, values: {
+        "at most two graphs are alive during the loop": max(alive[:-1]) <= 2,
+        "at most two graphs are alive after it": alive[-1] <= 2,
+        "every loss was asked for": len(alive) > len(values),
+    },
 )
 def alive_graphs(answer, T, values):
-    # ctx lives as long as its node, so a weak reference to an object on it tells whether a step's graph still exists
-    class Token:
-        pass
-
+    # ctx lives as long as its node, so a weak reference to it tells whether a step's graph still exists
     class Scale(T.autograd.Function):
         @staticmethod
         def forward(ctx, x, factor):
-            ctx.token = Token()
-            tokens.add(ctx.token)
+            steps.append(weakref.ref(ctx))
             return x * factor
 
         @staticmethod
         def backward(ctx, grad_output):
             return grad_output, None
 
+    def count():
+        intact()
+        alive.append(sum(step() is not None for step in steps))
+
+    def at(i):
+        loss = Scale.apply(w, values[i])
+        count()
+        return loss
+
     def losses():
-        for value in values:
-            loss = Scale.apply(w, value)
-            alive.append(len(tokens))
-            yield loss
-            del loss
+        for i in range(len(values)):
+            yield at(i)
+
+    begin, item = opaque(lambda _: losses()), opaque(at)
 
     class Losses:
         def __iter__(self):
-            return losses()
+            return begin(None)
 
         def __len__(self):
             return len(values)
 
         def __getitem__(self, i):
-            loss = Scale.apply(w, values[i])
-            alive.append(len(tokens))
-            return loss
+            return item(i)
 
-    tokens, alive, w = weakref.WeakSet(), [], T.tensor(1.0, requires_grad=True)
+    steps, alive, w = [], [], T.tensor(1.0, requires_grad=True)
     mean = answer(T, Losses())
-    alive.append(len(tokens))  # while the mean still exists
+    count()  # while the mean still exists
     del mean
     return alive
 
@@ -458,6 +465,6 @@ def sum_for_mean_of_a_batch(T, w, micro_batches):
 )
 def whole_batch(answer, T, w, micro_batches):
     w, passes = T.tensor(w, requires_grad=True), []
-    w.register_hook(lambda grad: passes.append(1))
+    w.register_hook(opaque(lambda grad: passes.append(1)))
     answer(T, w, [(T.tensor(x), T.tensor(y)) for x, y in micro_batches])
     return {"w.grad": w.grad, "passes that reached w": len(passes)}

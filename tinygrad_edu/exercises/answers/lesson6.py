@@ -1,6 +1,7 @@
 """Lesson 6, stopping gradients: what still receives a gradient, and what must not."""
 
 from ..exercise import Exercise
+from ..running.helpers import intact, opaque
 
 BOTH = ("tinygrad_edu", "torch")
 
@@ -404,13 +405,14 @@ def recorded(answer, T, w, x, x_requires_grad):
     recording = []
 
     def model(x):
+        intact()
         y = w * x
         recording.append(y.requires_grad)
         return y + 1.0
 
     w, x = T.tensor(w, requires_grad=True), T.tensor(x, requires_grad=x_requires_grad)
     try:
-        answer(T, model, x)
+        answer(T, opaque(model), x)
         told = {
             "recorded inside": recording,
             "records afterwards": T.is_grad_enabled(),

@@ -1,11 +1,15 @@
-"""A page on what a class understood: how often each mistake was made, so that a teacher knows what to teach next.
+"""A page on what a class understood: how many students made each mistake, so that a teacher knows what to teach next.
 
-All text on it is ours: hints, statements, counts. It contains nothing that a submission wrote.
+All text on it is ours: hints, statements, headings, counts. It contains nothing that a submission wrote.
 """
 
 from __future__ import annotations
 
+import functools
 import html
+import json
+import re
+import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -13,15 +17,19 @@ from .. import get
 from ..judging.judge import Verdict
 from ..judging.report import marked
 
+TAUGHT_NEXT = 3  # misconceptions that the page proposes to teach
+BARS = 10  # of the distribution
+
 _PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
 <title>What the class understood</title>
-<style>:root {{ color-scheme: light dark }} body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
-padding: 0 1rem }} table {{ border-collapse: collapse; width: 100% }} td {{ padding: .2rem .6rem .2rem 0; vertical-align: top }}
-td.bar {{ width: 12rem }} td.n {{ width: 5rem; text-align: right; white-space: nowrap }} svg {{ display: block; margin-top: .4rem }}
-.solved {{ fill: #009E73 }} .missed {{ fill: #D55E00 }} .rest {{ fill: #8886 }}</style></head>
-<body><h1>What the class understood</h1><p>{students}. The most frequent mistakes come first.</p>{exercises}</body></html>
+<style>:root {{ color-scheme: light dark }} body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 1rem auto;
+padding: 0 1rem; overflow-wrap: anywhere }} svg {{ display: block; width: 100%; height: auto }} h2 {{ margin: 1.6rem 0 .3rem }}
+.row {{ display: grid; grid-template-columns: 6.5rem 1fr; gap: .2rem .8rem; margin: .5rem 0 }} .row div {{ min-width: 0 }}
+.bar {{ max-width: 20rem; margin: .2rem 0 }} .distribution {{ max-width: 30rem }} .where {{ opacity: .75; font-size: .9em }}
+.solved {{ fill: #009E73 }} .missed {{ fill: #D55E00 }} .rest {{ fill: #8886 }} text {{ fill: currentColor; font-size: 11px }}</style></head>
+<body><h1>What the class understood</h1>{summary}{next}{exercises}</body></html>
 """
 
 
@@ -31,38 +39,103 @@ def class_report(verdicts: Mapping[str, Sequence[Verdict]]) -> str:
     for own in verdicts.values():
         for verdict in own:
             by_exercise.setdefault(verdict.exercise, []).append(verdict)
-    students = "1 student" if len(verdicts) == 1 else f"{len(verdicts)} students"
-    return _PAGE.format(students=students, exercises="".join(_exercise(id, own) for id, own in by_exercise.items()))
+    return _PAGE.format(
+        summary=_summary(verdicts),
+        next=_next(by_exercise, len(verdicts)),
+        exercises="".join(_exercise(id, own) for id, own in by_exercise.items()),
+    )
+
+
+def _summary(verdicts: Mapping[str, Sequence[Verdict]]) -> str:
+    """How many students there are, their mean, and how their points are distributed."""
+    if not verdicts:
+        return "<p>0 students.</p>"
+    points = [sum(verdict.points for verdict in own) for own in verdicts.values()]
+    out_of = max(sum(verdict.out_of for verdict in own) for own in verdicts.values())
+    mean, middle = statistics.mean(points), statistics.median(points)
+    text = f"{_students(len(points))}. Mean {mean:.1f} of {out_of} points, median {middle:g}."
+    return f"<p>{text}</p>{_distribution(points, out_of)}"
+
+
+def _distribution(points: Sequence[int], out_of: int) -> str:
+    """A histogram: how many students have how many points."""
+    wide = -(-(out_of + 1) // BARS)
+    counts = Counter(n // wide for n in points)
+    bins, most = out_of // wide + 1, max(counts.values())
+    width, bars, told = 300 / bins, "", []
+    for place in range(bins):
+        low, high, n = place * wide, min(place * wide + wide - 1, out_of), counts[place]
+        name, x, height = f"{low}" if low == high else f"{low}\u2013{high}", place * width, 60 * n / most
+        told.append(f"{name} points: {_students(n)}")
+        bars += f'<rect class="solved" x="{x + 1:.1f}" y="{72 - height:.1f}" width="{width - 2:.1f}" height="{height:.1f}"/>'
+        bars += f'<text x="{x + width / 2:.1f}" y="84" text-anchor="middle">{name}</text>'
+        if n:
+            bars += f'<text x="{x + width / 2:.1f}" y="{70 - height:.1f}" text-anchor="middle">{n}</text>'
+    label = f"Students by points. {'; '.join(told)}"
+    return f'<svg class="distribution" viewBox="0 0 300 90" role="img" aria-label="{label}">{bars}</svg>'
+
+
+def _next(by_exercise: Mapping[str, Sequence[Verdict]], count: int) -> str:
+    """The misconceptions that most students have, and where the lesson teaches what corrects them."""
+    made: Counter[tuple[str, str]] = Counter()
+    for id, own in by_exercise.items():
+        for verdict in own:
+            made.update({(id, mark.failure.misconception) for mark in verdict.marks if mark.failure})
+    hints = {(id, wrong.name): wrong.hint for id in by_exercise for wrong in get(id).wrongs}
+    rows = [
+        _row(marked(hints[id, name]) + f'<div class="where">{_taught(id)}</div>', n, count, "missed")
+        for (id, name), n in made.most_common()
+        if (id, name) in hints
+    ][:TAUGHT_NEXT]
+    return f"<h2>To teach next</h2>{''.join(rows)}" if rows else ""
+
+
+@functools.cache
+def _taught(id: str) -> str:
+    """Where a lesson teaches what an exercise asks for: its number and the section above the exercise."""
+    from ...course.working_copy import lessons_root
+
+    exercise = get(id)
+    place = f"lesson {exercise.lesson}"
+    for path in lessons_root().glob(f"{exercise.lesson:02}_*/*.ipynb"):
+        section = ""
+        for number, cell in enumerate(json.loads(path.read_text("utf-8"))["cells"], start=1):
+            if (cell["metadata"].get("nbgrader") or {}).get("grade_id") == id:
+                return html.escape(f"{exercise.id}: {place}, {section}".rstrip(", "))
+            headings = re.findall(r"(?m)^#+ (.*)", "".join(cell["source"])) if cell["cell_type"] == "markdown" else []
+            for heading in headings:
+                if not re.match(r"Exercise|For practice", heading):
+                    section = f"\u201c{heading}\u201d (cell {number})"
+    return html.escape(f"{exercise.id}: {place}")
 
 
 def _exercise(id: str, verdicts: list[Verdict]) -> str:
+    """Each student once: solved, or the first cause of missing points."""
     solved, count = sum(verdict.passed for verdict in verdicts), len(verdicts)
-    rows = [_row("solved", solved, count, "solved")]
-    causes: Counter[tuple[str, str]] = Counter()
-    for verdict in verdicts:
-        causes.update(_causes(verdict))
-    rows += [_row(text, n, count, kind) for (kind, text), n in causes.most_common()]
-    return f"<h2>{html.escape(id)}</h2><table>{''.join(rows)}</table>"
+    causes = Counter(_cause(verdict) for verdict in verdicts if not verdict.passed)
+    rows = [_row("solved it", solved, count, "solved")]
+    rows += [_row(text, n, count, "missed") for text, n in causes.most_common()]
+    return f"<h2>{html.escape(id)}</h2>{''.join(rows)}"
 
 
-def _causes(verdict: Verdict) -> set[tuple[str, str]]:
-    """Why points are missing: misconceptions by their hint, statements missed for other reasons, and troubles."""
+def _cause(verdict: Verdict) -> str:
+    """Why a student misses points: a misconception by its hint, a trouble, or the first statement that does not hold."""
     if verdict.reason:
-        return {("missed", html.escape(verdict.reason))}
+        return html.escape(verdict.reason)
     hints = {wrong.name: wrong.hint for wrong in get(verdict.exercise).wrongs}
-    found = set()
-    for mark in verdict.marks:
-        if mark.failure and mark.failure.misconception in hints:
-            found.add(("missed", marked(hints[mark.failure.misconception])))
-        elif mark.failure:
-            found.add(("missed", f"Missed for another reason: {html.escape(mark.statement)}"))
-    return found
+    missed = [mark for mark in verdict.marks if mark.failure]
+    known = [mark.failure.misconception for mark in missed if mark.failure and mark.failure.misconception in hints]
+    return marked(hints[known[0]]) if known else f"Missed for another reason: {html.escape(missed[0].statement)}"
+
+
+def _students(n: int) -> str:
+    return "1 student" if n == 1 else f"{n} students"
 
 
 def _row(text: str, n: int, count: int, kind: str) -> str:
     width = round(180 * n / count)
     bar = (
-        f'<svg width="180" height="12" role="img" aria-label="{n} of {count}"><rect class="rest" width="180" height="12" rx="3"/>'
-        f'<rect class="{kind}" width="{width}" height="12" rx="3"/></svg>'
+        f'<svg class="bar" viewBox="0 0 180 10" role="img" aria-label="{n} of {_students(count)}">'
+        f'<rect class="rest" width="180" height="10" rx="3"/><rect class="{kind}" width="{width}" height="10" rx="3"/></svg>'
     )
-    return f'<tr><td class="n">{n} of {count}</td><td class="bar">{bar}</td><td>{text}</td></tr>'
+    return f'<div class="row"><div>{n} of {count}</div><div>{bar}{text}</div></div>'

@@ -41,6 +41,7 @@ def write_all(out: Path, results: Sequence[Mapping[str, Any]], verdicts: Mapping
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "feedback.html").write_text(feedback(student, own, result["notes"]), "utf-8", errors="replace")
         (folder / "results.json").write_text(json.dumps(gradescope(own, result["notes"]), indent=1))
+        (folder / "summary.md").write_text(summary(own), "utf-8")
         (folder / "result.json").write_text(json.dumps(classroom50(student, own), indent=1))
 
 
@@ -71,6 +72,17 @@ def feedback(student: str, verdicts: Sequence[Verdict], notes: Sequence[str]) ->
         notes="".join(f"<p>{html.escape(one_line(note))}</p>" for note in notes),
         reports="".join(html_of(verdict) for verdict in verdicts),
     )
+
+
+def summary(verdicts: Sequence[Verdict]) -> str:
+    """A table in Markdown, for the page of a run on GitHub. It contains no word of a submission."""
+    points, out_of = sum(verdict.points for verdict in verdicts), sum(verdict.out_of for verdict in verdicts)
+    lines = [f"**{points} of {out_of} points**", "", "| exercise | points | what is missing |", "| --- | --- | --- |"]
+    for verdict in verdicts:
+        missed = verdict.reason or "; ".join(mark.statement for mark in verdict.marks if mark.failure)
+        text = html.escape(one_line(missed)).replace("|", "\\|")
+        lines.append(f"| {verdict.exercise} | {verdict.points} of {verdict.out_of} | {text} |")
+    return "\n".join(lines) + "\n"
 
 
 def gradescope(verdicts: Sequence[Verdict], notes: Sequence[str]) -> dict[str, Any]:

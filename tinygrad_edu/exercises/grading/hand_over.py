@@ -24,7 +24,7 @@ set -euo pipefail
 root="${{AUTOGRADER_ROOT:-/autograder}}"
 work="$(mktemp -d)"
 mkdir -p "$work/in/student" "$root/results"
-cp -r "$root/submission/." "$work/in/student/"
+cp -rp "$root/submission/." "$work/in/student/"
 tinygrad-edu grade "$work/in" --lesson {lesson} --out "$work/out" --jobs 1 --unprotected --no-progress
 cp "$work/out/students/student/results.json" "$root/results/results.json"
 """
@@ -54,10 +54,10 @@ jobs:
       - run: python -m pip install --extra-index-url {cpu} "./.github/{wheel}[viz]" "{torch}"
       - name: grade
         run: |
-          mkdir -p in/student && find . -name '*.ipynb' -not -path './in/*' -exec cp --parents -t in/student {{}} +
+          mkdir -p in/student && find . -name '*.ipynb' -not -path './in/*' -exec cp -p --parents -t in/student {{}} +
           tinygrad-edu grade in --lesson {lesson} --out grades --jobs 2 --unprotected --no-progress
           cp grades/students/student/result.json result.json
-          cat grades/gradebook.csv >> "$GITHUB_STEP_SUMMARY"
+          cat grades/students/student/summary.md >> "$GITHUB_STEP_SUMMARY"
       - uses: actions/upload-artifact@v4
         with:
           name: feedback

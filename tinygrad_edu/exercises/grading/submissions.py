@@ -5,6 +5,7 @@ Nothing in a submission is parsed as Python here; the sandbox does that too.
 
 from __future__ import annotations
 
+import datetime
 import functools
 import io
 import json
@@ -62,19 +63,20 @@ def read_submissions(path: Path, exercises: Mapping[str, Exercise]) -> list[Subm
     """One submission per student in a folder, a zip file or a single notebook, ordered by name.
 
     A student is the first folder of a path, or without a folder the file's name; archives count as unpacked. Of several
-    notebooks of a lesson, the one with the most answers counts. Raises FileNotFoundError if `path` does not exist.
+    notebooks of a lesson, the one counts that has the most answers besides stubs, and of those the most recent. Raises
+    FileNotFoundError if `path` does not exist.
     """
     if not path.exists():
         raise FileNotFoundError(f"no submissions at {path}")
     found: dict[str, list[_Found]] = {}
-    for name, content in _files(path):
+    for name, content, when in _files(path):
         *folders, file = [part for part in name.split("/") if part not in ("", ".", "..")] or [name]
         if any(part.startswith(_OTHERS) for part in (*folders, file)):
             continue
         of_student = found.setdefault(folders[0] if folders else file if content is None else Path(file).stem, [])
         if content is not None:
             # Keep only the answers of a file: an archive may hold a thousand files.
-            of_student.append(_Found(name, *_answers(name, content, exercises)))
+            of_student.append(_Found(name, when, *_answers(name, content, exercises)))
     return [_submission(student, read, exercises) for student, read in sorted(found.items())]
 
 
@@ -93,8 +95,11 @@ def quoted(name: str) -> str:
 _OTHERS = (".", "__MACOSX")  # prefixes of files that systems and editors create
 
 
-def _files(path: Path) -> Iterator[tuple[str, bytes | str | None]]:
-    """The name and content of each submitted file: a sentence instead if it cannot be read, None for a folder."""
+_Files = Iterator[tuple[str, bytes | str | None, float]]
+"""Name, content and time of each submitted file: a sentence instead of the content if it cannot be read, None for a folder."""
+
+
+def _files(path: Path) -> _Files:
     if path.is_dir():
         files = sorted(path.rglob("*"))
         if [file.suffix.lower() for file in files] == [".zip"]:
@@ -103,19 +108,19 @@ def _files(path: Path) -> Iterator[tuple[str, bytes | str | None]]:
         for file in files:
             name = file.relative_to(path).as_posix()
             if file.is_symlink():
-                yield name, f"{quoted(file.name)} is a link and was not followed."
+                yield name, f"{quoted(file.name)} is a link and was not followed.", 0.0
             elif file.is_dir():
-                yield name, None
+                yield name, None, 0.0
             elif not file.is_file():
-                yield name, f"{quoted(file.name)} is no file."
+                yield name, f"{quoted(file.name)} is no file.", 0.0
             elif file.suffix.lower() == ".zip":
                 yield from _zipped(file, _unpacked(name))
             else:
-                yield name, _read(file)
+                yield name, _read(file), file.stat().st_mtime
     elif zipfile.is_zipfile(path):
         yield from _zipped(path, "")
     else:
-        yield path.name, _read(path)
+        yield path.name, _read(path), 0.0
 
 
 def _read(file: Path) -> bytes | str:
@@ -135,7 +140,7 @@ def _unpacked(name: str) -> str:
     return folder or file.rpartition(".")[0]
 
 
-def _zipped(file: Path | io.BytesIO, folder: str, nested: bool = False) -> Iterator[tuple[str, bytes | str | None]]:
+def _zipped(file: Path | io.BytesIO, folder: str, nested: bool = False) -> _Files:
     """The files of an archive, as if it had been unpacked into `folder`, including archives inside it.
 
     Without a `folder` it is the archive of a whole course, otherwise that of one student.
@@ -144,7 +149,7 @@ def _zipped(file: Path | io.BytesIO, folder: str, nested: bool = False) -> Itera
         archive = zipfile.ZipFile(file)
     except _DAMAGED:
         name = file.name if isinstance(file, Path) else "archive.zip"
-        yield f"{folder}/{name}", "The archive is damaged."
+        yield f"{folder}/{name}", "The archive is damaged.", 0.0
         return
     with archive:
         wrapper = "" if folder else _wrapper(archive.namelist())
@@ -152,7 +157,7 @@ def _zipped(file: Path | io.BytesIO, folder: str, nested: bool = False) -> Itera
         for entry in archive.infolist():
             inside = f"{folder}/{_slashed(entry.filename).removeprefix(wrapper)}".lstrip("/")
             if entry.is_dir():
-                yield inside.rstrip("/"), None
+                yield inside.rstrip("/"), None, 0.0
                 continue
             try:
                 with archive.open(entry) as opened:  # read up to the limit, whatever size the archive claims
@@ -161,14 +166,21 @@ def _zipped(file: Path | io.BytesIO, folder: str, nested: bool = False) -> Itera
                 content = f"{quoted(entry.filename)} is damaged or locked."
             room -= len(content)
             if room < 0:
-                yield inside, "The archive contains more than any submission and was not read to its end."
+                yield inside, "The archive contains more than any submission and was not read to its end.", 0.0
                 return
             if len(content) > MAX_FILE:
                 content = f"{quoted(entry.filename)} is larger than any notebook."
             if isinstance(content, bytes) and inside.lower().endswith(".zip") and not nested:
                 yield from _zipped(io.BytesIO(content), _unpacked(inside), nested=True)
             else:
-                yield inside, content
+                yield inside, content, _time_of(entry)
+
+
+def _time_of(entry: zipfile.ZipInfo) -> float:
+    try:
+        return datetime.datetime(*entry.date_time).timestamp()
+    except (ValueError, OverflowError):  # an archive may claim the 31st of February
+        return 0.0
 
 
 def _slashed(name: str) -> str:
@@ -190,8 +202,13 @@ class _Found:
     """What was found in one file."""
 
     name: str
+    when: float
     answers: dict[str, Answer]
     notes: list[str]
+
+    def rank(self, asked: list[str]) -> tuple[int, int]:
+        """What makes this the notebook to grade: answers besides stubs, then the time in seconds."""
+        return sum(id in self.answers and not _is_stub(self.answers[id].source) for id in asked), int(self.when)
 
 
 def _submission(student: str, read: list[_Found], exercises: Mapping[str, Exercise]) -> Submission:
@@ -201,17 +218,23 @@ def _submission(student: str, read: list[_Found], exercises: Mapping[str, Exerci
     for lesson in sorted({exercises[id].lesson for file in read for id in file.answers}):
         asked = [id for id, exercise in exercises.items() if exercise.lesson == lesson]
         begun = [file for file in read if file.answers.keys() & set(asked)]
-        best = max(begun, key=lambda file: len(file.answers.keys() & set(asked)))
+        best = max(begun, key=lambda file: (*file.rank(asked), len(file.answers.keys() & set(asked))))
         answers |= {id: best.answers[id] for id in asked if id in best.answers}
         graded[best.name] = best
         if len(begun) > 1:
-            notes.append(f"There are several notebooks of lesson {lesson}; {quoted(best.name)} was graded.")
+            why = f"it answers {best.rank(asked)[0]} of {len(asked)} exercises"
+            why += ", and is the most recent that does" if _equals(best, begun, asked) else ", the most"
+            notes.append(f"There are several notebooks of lesson {lesson}; {quoted(best.name)} was graded: {why}.")
     if read and not graded:
         told = next((file for file in read if file.name.lower().endswith(".ipynb")), read[-1])
         graded[told.name] = told
     if not read:
         notes.append("Nothing was handed in: the folder is empty, or cannot be read.")
     return Submission(student, answers, (*(note for file in graded.values() for note in file.notes), *notes))
+
+
+def _equals(best: _Found, begun: list[_Found], asked: list[str]) -> bool:
+    return sum(file.rank(asked)[0] == best.rank(asked)[0] for file in begun) > 1
 
 
 def _answers(name: str, content: bytes | str, exercises: Mapping[str, Exercise]) -> tuple[dict[str, Answer], list[str]]:
@@ -235,8 +258,10 @@ def _answers(name: str, content: bytes | str, exercises: Mapping[str, Exercise])
     elsewhere = {id for kind, id, _ in cells if kind != "code"}
     lengthy = sum(len(source) for _, source in code) > MAX_CODE
     answers, notes = {}, []
+    places = {id: place_of_answer(id, exercise.name, code) for id, exercise in exercises.items()}
+    places |= _by_name_alone(places, exercises, code)
     for exercise in exercises.values():
-        place, note = place_of_answer(exercise.id, exercise.name, code)
+        place, note = places[exercise.id]
         if place is None:
             if exercise.id in elsewhere:
                 notes.append(f"{exercise.id}: its cell is no longer a code cell.")
@@ -267,6 +292,25 @@ def _answers(name: str, content: bytes | str, exercises: Mapping[str, Exercise])
     if not answers:
         notes.append(f"{quoted(name)} contains no answer to any exercise.")
     return answers, notes
+
+
+def _by_name_alone(
+    places: Mapping[str, tuple[int | None, str]], exercises: Mapping[str, Exercise], code: list[tuple[str, str]]
+) -> dict[str, tuple[int | None, str]]:
+    """Answers in a notebook without the lesson's ids and checks: cells that define an answer's name.
+
+    Other lessons use some of the names for other things, so only the lesson counts that most of the notebook belongs to.
+    """
+    defining = {}
+    for id, exercise in exercises.items():
+        written = [i for i, (_, source) in enumerate(code) if defines(exercise.name).search(source)]
+        written = [i for i in written if not code[i][0].startswith("check_") and not _is_stub(code[i][1])]
+        if places[id][0] is None and written:
+            note = f"no cell carries this id or checks it; one that defines `{exercise.name}` was graded"
+            defining[id] = (written[-1], note)
+    found = [id for id, (place, _) in places.items() if place is not None]
+    lesson = Counter(exercises[id].lesson for id in found or defining).most_common(1)
+    return {id: place for id, place in defining.items() if exercises[id].lesson == lesson[0][0]}
 
 
 def place_of_answer(id: str, name: str, code: list[tuple[str, str]]) -> tuple[int | None, str]:

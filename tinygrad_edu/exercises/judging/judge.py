@@ -13,12 +13,14 @@ from dataclasses import dataclass, replace
 
 from .. import plain
 from ..exercise import Criterion, Exercise, Misconception
-from ..plain import Data
+from ..plain import Data, decode
 from ..running.probe import Budget, TimeUp, kind_of_answer, probe, time_limit
 from . import schema
+from .relation import Row, measured_fault, relation
 from .schema import Observed, Trouble, Where
 
 SECONDS = 2.0  # processor time for the judge itself, whatever it has to read
+UNTOLD = ("The numbers differ.", "The answers differ.", "The values differ.", "does not hold.")
 LONGEST = 600  # the most characters of a value or message that a report shows
 
 
@@ -124,6 +126,8 @@ def _judged(exercise: Exercise, beside: Known, read: schema.Probed) -> Verdict:
         failure = _failure(exercise, criterion, case, where[0], beside.right[where], got[where], made.get(i))
         if changed[where]:
             failure = _told_of_change(failure, changed[where])
+        elif not failure.hint and failure.message.endswith(UNTOLD):
+            failure = _related(exercise, beside, seen, missed, where, failure)
         marks.append(Mark(criterion.statement, 0, criterion.points, failure))
     return Verdict(exercise.id, tuple(marks))
 
@@ -159,6 +163,28 @@ _CHANGES = {
     ".requires_grad": "`{}.requires_grad` was changed",
     ".grad": "`{}.grad` was changed",
 }
+
+
+def _related(
+    exercise: Exercise, beside: Known, seen: Observed, missed: list[Where], at: Where, failure: Failure
+) -> Failure:
+    """`failure`, with what its criterion's observations have to do with the right ones, where that can be said."""
+    places = [where for where in beside.right if where[1] == at[1] and where[0] == at[0]]
+    criterion = exercise.criteria[at[1]]
+    if criterion.measure is not None:
+        said = measured_fault(beside.seen[at], seen[at])
+        return replace(failure, message=f"{failure.message} {said}") if said else failure
+    rows = [
+        Row(
+            dict(zip(criterion.parameters, decode(beside.cases[at[1]][where[2]]), strict=True)),
+            beside.seen[where],
+            seen[where],
+            where not in missed,
+        )
+        for where in places
+    ]
+    said = relation(rows)
+    return replace(failure, message=_short(said)) if said else failure
 
 
 def _told_of_change(failure: Failure, changed: frozenset[str]) -> Failure:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,10 @@ import numpy as np
 __all__ = [
     "changed_in_place",
     "function_of_x",
+    "intact",
     "math",
     "np",
+    "opaque",
     "registered_op",
     "run_function",
     "run_program",
@@ -84,3 +86,26 @@ def unused(T: Any, name: str) -> str:
     while registered_op(T, found := name if number == 1 else f"{name}{number}") is not None:
         number += 1
     return found
+
+
+def opaque(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """`function` of one argument, such that whoever gets it cannot reach what it writes to.
+
+    >>> opaque(abs)(-2)
+    2
+    """
+
+    def run() -> Iterator[Any]:
+        result = None
+        while True:
+            argument = yield result
+            result = function(argument)
+            del argument  # the instrument must keep nothing alive
+
+    started = run()
+    next(started)
+    return started.send  # type: ignore[attr-defined]
+
+
+def intact() -> None:
+    """In the sandbox: ends an answer that has replaced what a probe relies on. In a notebook: nothing."""

@@ -32,7 +32,7 @@ from collections.abc import Callable
 from types import CodeType, ModuleType
 from typing import Any
 
-from ..isolation import landlock, python_only
+from ..isolation import instruments, landlock, python_only
 from ..isolation import limits as isolation
 from ..plain import Data
 from . import helpers
@@ -132,18 +132,20 @@ class _LastResort(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         pass
 
 
-def run(unit: Data) -> Data:
+def run(unit: Data, intact: Callable[[], None] = helpers.intact) -> Data:
     """Run one answer: execute its cell, take the definition, and probe it. Returns what the judge reads.
+
+    `intact` is called whenever code of the answer has run.
 
     That is the probe's data, a kind of trouble, or `{"again": "torch"}` if PyTorch was imported and is not loaded.
     """
     asked = _LastResort()
     sys.meta_path.append(asked)
-    result = _run(unit)
+    result = _run(unit, intact)
     return {"again": "torch"} if asked.torch else result
 
 
-def _run(unit: Data) -> Data:
+def _run(unit: Data, intact: Callable[[], None]) -> Data:
     until = time.monotonic() + WALL
     names: dict[str, Any] = {"np": sys.modules["numpy"], "T": sys.modules["tinygrad_edu"]}
     names |= {"check": sys.modules["tinygrad_edu.exercises"].check, "display": _Quiet("display")}
@@ -190,18 +192,19 @@ def _run(unit: Data) -> Data:
                 }
     except TimeUp:
         trouble = {"trouble": "endless"}
+    intact()
     if unit["name"] not in names:  # an error after the answer's definition does not affect it
         return trouble | {"absent": absent}
     probes = []
     for source in unit["probes"]:
-        scope = {name: getattr(helpers, name) for name in helpers.__all__}
+        scope = {name: getattr(helpers, name) for name in helpers.__all__} | {"intact": intact}
         code = compile(
             source, str(ANSWERS / "probe"), "exec", dont_inherit=True
         )  # where it stands, and is not read from
         exec(code, scope)
         probes.append(scope["probe"])
     return probe(
-        probes, unit["cases"], names[unit["name"]], unit["engines"], unit["seconds"], until, unit["parameters"]
+        probes, unit["cases"], names[unit["name"]], unit["engines"], unit["seconds"], until, unit["parameters"], intact
     )
 
 
@@ -376,10 +379,22 @@ def _wait(child: int, deadline: float, isolated: bool) -> int:
 def _child(source: int, result: int, nothing: int, memory: int, filtered: bool, empty: bool) -> None:
     """The process that runs an answer. Never returns."""
     leave = os._exit  # the answer may replace os._exit
+
+    def sent(data: bytes, write: Callable[[int, bytes], int] = os.write) -> None:
+        # The nonce says that this was not written by the answer, and passes through no code that an answer may replace.
+        text = b'{"nonce": "' + nonce + b'", "result": ' + data + b"}"
+        while text:
+            text = text[write(3, text) :]
+        leave(0)
+
+    def tampered() -> None:
+        sent(b'{"trouble": "tampered"}')
+
     with contextlib.suppress(BaseException):
         os.setsid()
         with os.fdopen(source, "rb", closefd=False) as file:
             unit = json.loads(file.read())
+        nonce = unit.pop("nonce").encode()
         for standard in (0, 1, 2):
             os.dup2(nothing, standard)
         os.dup2(result, 3)
@@ -390,9 +405,11 @@ def _child(source: int, result: int, nothing: int, memory: int, filtered: bool, 
         isolation.deny_system_calls()
         if not (locked or empty):
             python_only.refuse_the_outside()
-        text = json.dumps(run(unit)).encode()
-        while text:
-            text = text[os.write(3, text) :]
+        intact = instruments.intact_check(tampered)
+        instruments.refuse_to_look(tampered)
+        result = run(unit, intact)
+        intact()
+        sent(json.dumps(result).encode())
     leave(0)
 
 
@@ -417,7 +434,7 @@ def _once(engines: list[str]) -> None:
         python_only.forget_where_modules_are()
         if not landlock.forbid_files():
             python_only.refuse_the_outside()
-        result.write(json.dumps(run(unit)))
+        result.write(json.dumps({"nonce": unit.pop("nonce"), "result": run(unit)}))
     leave(0)
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ..plain import Data, decode, encode, text_of, type_name
+from .helpers import intact
 from .state import watched_class, watching
 
 ANSWERS = Path(__file__).parent.parent / "answers"
@@ -71,11 +72,12 @@ def probe(
     seconds: float,
     until: float | None = None,
     parameters: Mapping[str, Sequence[str]] | None = None,
+    intact: Callable[[], None] = intact,
 ) -> Data:
     """Run each probe on its cases with `answer`, for each engine, within one budget: `seconds`, and the time `until`.
 
     A case is an encoded tuple of arguments, decoded again for each call, so an answer that writes into its inputs harms only
-    itself. `parameters` names those of the answer, or of the methods of a class, by which it says what was changed.
+    itself. `intact` is called whenever the answer returns. `parameters` names those of the answer, or of the methods of a class, by which it says what was changed.
     Returns `{"answer": kind, "observed": {engine: [[observation, …], …]}, "changed": {engine: [[[name, …], …], …]}}`.
     """
     for engine in engines:
@@ -86,7 +88,7 @@ def probe(
     changed: dict[str, list] = {}
     for engine in engines:
         rows = [
-            [_observe(probe, answer, engine, case, budget, parameters or {}) for case in inputs]
+            [_observe(probe, answer, engine, case, budget, parameters or {}, intact) for case in inputs]
             for probe, inputs in zip(probes, cases, strict=True)
         ]
         observed[engine] = [[data for data, _ in row] for row in rows]
@@ -104,7 +106,13 @@ def kind_of_answer(answer: object) -> str:
 
 
 def _observe(
-    probe: Callable, answer: Any, engine: str, case: Data, budget: Budget, parameters: Mapping[str, Sequence[str]]
+    probe: Callable,
+    answer: Any,
+    engine: str,
+    case: Data,
+    budget: Budget,
+    parameters: Mapping[str, Sequence[str]],
+    intact: Callable[[], None],
 ) -> tuple[Data, list[str]]:
     """What is observed of one case, and the names of the arguments that the answer changed."""
     changed: set[str] = set()
@@ -117,13 +125,13 @@ def _observe(
         return returned
 
     kind = kind_of_answer(answer)
-    called = watching(answer, parameters.get("", ()), changed.add)
+    called = watching(answer, parameters.get("", ()), changed.add, intact)
     head: tuple = (watched if kind == "a function" else answer,)
     if "T" in probe.__code__.co_varnames[: probe.__code__.co_argcount]:
         head += (importlib.import_module(engine),)
     methods = parameters if kind == "a class" else {}
     try:
-        with watched_class(answer, methods, changed.add) if methods else nullcontext(), time_limit(budget):
+        with watched_class(answer, methods, changed.add, intact) if methods else nullcontext(), time_limit(budget):
             try:
                 data = encode(probe(*head, *decode(case)))
             except TimeUp:

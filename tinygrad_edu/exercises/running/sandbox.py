@@ -11,6 +11,7 @@ import importlib.util
 import io
 import json
 import os
+import secrets
 import select
 import socket
 import subprocess
@@ -96,7 +97,8 @@ class Sandbox:
 
         Raises OSError if no sandbox can be started, which is no student's fault.
         """
-        text = json.dumps(unit).encode()
+        nonce = secrets.token_hex(16)
+        text = json.dumps(unit | {"nonce": nonce}).encode()
         for _ in range(2):  # the machine may have ended the sandbox
             try:
                 data, code = self._run_forked(text, WALL) if self.fork else self._run_spawned(text, WALL)
@@ -110,7 +112,9 @@ class Sandbox:
                 result = json.loads(data)
             if result is None:
                 return {"trouble": "too long" if code == KILLED else "ended"}
-            return self._believed(unit, result)
+            if not isinstance(result, dict) or result.get("nonce") != nonce:
+                return {"trouble": "forged"}
+            return self._believed(unit, result.get("result"))
         return {"trouble": "lost"}
 
     def _believed(self, unit: Data, result: Data) -> Data:

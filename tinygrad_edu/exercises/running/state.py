@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..plain import is_tensor
+from .helpers import intact
 
 NEAR = 1e-9  # x + eps - eps is not always x
 MOST = 4096  # parts of an argument that are looked at
@@ -82,8 +83,10 @@ def _same(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(np.allclose(a, b, rtol=NEAR, atol=NEAR, equal_nan=True))
 
 
-def watching(function: Callable, names: Sequence[str], note: Callable[[str], object]) -> Callable:
-    """`function`; it calls `note` with each argument that a call has changed, such as "x" or "x.grad"."""
+def watching(
+    function: Callable, names: Sequence[str], note: Callable[[str], object], intact: Callable[[], None] = intact
+) -> Callable:
+    """`function`; it calls `note` with each argument that a call has changed, such as "x" or "x.grad", and `intact` after it."""
 
     def watched(*arguments: Any, **named: Any) -> Any:
         given = [*zip(names, arguments, strict=False), *((name, named[name]) for name in names if name in named)]
@@ -91,6 +94,7 @@ def watching(function: Callable, names: Sequence[str], note: Callable[[str], obj
         try:
             return function(*arguments, **named)
         finally:
+            intact()
             for name, value, was in before:
                 if was is not None:
                     for aspect in changed(was, state(value)):
@@ -100,7 +104,12 @@ def watching(function: Callable, names: Sequence[str], note: Callable[[str], obj
 
 
 @contextlib.contextmanager
-def watched_class(answer: type, methods: Mapping[str, Sequence[str]], note: Callable[[str], object]) -> Iterator[None]:
+def watched_class(
+    answer: type,
+    methods: Mapping[str, Sequence[str]],
+    note: Callable[[str], object],
+    intact: Callable[[], None] = intact,
+) -> Iterator[None]:
     """While this holds, the methods of the class `answer` are watched: those that it defines or gets from a class like it."""
     own = type.__dict__["__dict__"].__get__(answer)
     replaced = []
@@ -109,7 +118,7 @@ def watched_class(answer: type, methods: Mapping[str, Sequence[str]], note: Call
         function = raw.__func__ if type(raw) is staticmethod else raw
         if type(function) is not FunctionType:
             continue
-        watched = watching(function, names, note)
+        watched = watching(function, names, note, intact)
         with contextlib.suppress(AttributeError, TypeError):
             replaced.append((method, method in own, own.get(method)))
             type.__setattr__(answer, method, staticmethod(watched) if type(raw) is staticmethod else watched)

@@ -4,6 +4,7 @@ TOLD_INSIDE = {
     "syntax": "The cell is not valid Python",
     "raised": "The cell raised an error",
     "endless": "Endless loop? The cell was still running when its time was up",
+    "tampered": "The answer reached for what measures it (frames, objects of the judge, functions that it replaced)",
     "absent": "The cell does not define the name that the exercise asks for",
 }
 """Kinds that may come out of the sandbox, with what a teacher reads of them. The details are the student's to read."""
@@ -13,6 +14,7 @@ TOLD_OUTSIDE = {
     "too long": "Endless loop? It was still running when its time was up, so it was stopped",
     "ended": "It ended the process before there was a result: os._exit, a signal, or no memory left",
     "too much": "It sent more data than any answer has",
+    "forged": "The answer wrote a result of its own in the place of the judge's",
     "unreadable": "The answer gave no readable result",
     "no answer": "No cell with an answer was found",
     "not answered": "Not answered yet",
