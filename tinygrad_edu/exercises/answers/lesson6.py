@@ -26,8 +26,8 @@ def parameter_detached(T, w1, w2, w3, x):
 
 
 @freeze_middle.wrong(
-    "The path ends at the middle layer, so w1 gets no gradient: the layer is computed under no_grad, or its input or "
-    "output is detached. Freeze the parameter, not the computation: its input must stay connected."
+    "w1 gets no gradient: its path to the loss ends at the middle layer or before it, under no_grad or at a detach(). Freeze "
+    "the parameter w2, not the computation: the layer's input must stay connected."
 )
 def under_no_grad(T, w1, w2, w3, x):
     h = T.tanh(w1 * x)
@@ -91,8 +91,8 @@ def detach_of_an_alias(T, y):
 
 
 @stop_gradient.wrong(
-    "`.data` gives the same numbers with a new version counter: a later in-place change goes unnoticed, and the "
-    "gradient is silently wrong. `detach()` shares the counter, so backward() raises."
+    "The result has the same numbers but a version counter of its own, as `.data` and a way through NumPy give it: a later "
+    "in-place change goes unnoticed, and the gradient is silently wrong. `detach()` shares the counter, so backward() raises."
 )
 def data(T, y):
     return y.data
@@ -170,8 +170,8 @@ def wrong_branch(T, w, state, reward, next_state, gamma):
 
 
 @td_loss.wrong(
-    "No gradient is left, so nothing learns: both branches are detached, or everything is computed under no_grad. "
-    "Detach only the target."
+    "No gradient is left, so nothing learns: w gets none from the prediction either. Only the target must stand still: "
+    "detach it, and nothing else."
 )
 def both_detached(T, w, state, reward, next_state, gamma):
     return (w.detach() * state - (reward + gamma * w.detach() * next_state)) ** 2

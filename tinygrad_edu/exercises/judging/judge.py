@@ -252,7 +252,7 @@ def _same_error(a: Data, b: Data) -> bool:
         return True
     if not (a["beneath"] and b["beneath"]):  # raised by the answers themselves, in their own words
         return bool(a["beneath"] == b["beneath"])
-    return bool(a["message"][:20] == b["message"][:20])
+    return bool(a["message"][:30] == b["message"][:30])
 
 
 def _is_stub(data: Data) -> bool:

@@ -19,6 +19,7 @@ from ..plain import Data
 
 NEAR = 1e-3  # relations are of float32 numbers, some of them differences
 ENOUGH = 2  # inputs that a relation must be seen on
+ENOUGH_FOR_A_RULE = 3  # inputs on either side, before a property is said to tell them apart
 
 
 @dataclass(frozen=True)
@@ -55,13 +56,15 @@ def _by_parts(rows: Sequence[Row]) -> str:
             return ""
         else:
             others = {other: [_array(e[other]) for e, _ in parts] for other in names if other != name}
-            sentence = _of_part(pairs, rows, others)  # type: ignore[arg-type]
+            truths = all(isinstance(g[name], bool) for _, g in parts)
+            sentence = _of_truths(pairs) if truths else _of_part(pairs, rows, others)  # type: ignore[arg-type]
             if not sentence:
                 return ""
             said.append(f"{name} {sentence}" if name else f"The result {sentence}")
     told = "; ".join(said)
     if right and said:
-        told += f". {_listed(right)} {'is' if len(right) == 1 else 'are'} right"
+        fine = f"{_listed(right)} {'is' if len(right) == 1 else 'are'} right"
+        told += f". {fine[:1].upper()}{fine[1:]}"
     return told[:1].upper() + told[1:] + "." if told else ""
 
 
@@ -108,6 +111,15 @@ def _of_part(pairs: Pairs, rows: Sequence[Row], others: dict[str, list[np.ndarra
         or _in_places(pairs)
         or _of_size(pairs)
     )
+
+
+def _of_truths(pairs: Pairs) -> str:
+    """What is wrong with answers that are True or False."""
+    if len(pairs) >= ENOUGH and len({float(y) for _, y in pairs}) == 1:
+        return f"is {bool(pairs[0][1])} on every input"
+    if len(pairs) >= ENOUGH and _holds(pairs, lambda x: 1 - x):
+        return "is the opposite: True where False is right, and False where True is"
+    return ""
 
 
 def _near(x: np.ndarray, y: np.ndarray) -> bool:
@@ -166,7 +178,6 @@ _REARRANGED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "is rounded to one decimal place": lambda x: np.round(x, 1),
     "is rounded down": np.floor,
     "is the sign of what is expected": np.sign,
-    "is the opposite: True where False is right, and False where True is": lambda x: 1 - x,
     "is the sum of what is expected, in every place": lambda x: np.full(x.shape, x.sum()),
     "is the mean of what is expected, in every place": lambda x: np.full(x.shape, x.mean()),
 }
@@ -181,6 +192,8 @@ def _rearranged(pairs: Pairs) -> str:
 
 def _in_terms_of(pairs: Pairs, rows: Sequence[Row]) -> str:
     """A factor or a term: a number, or something made of the inputs."""
+    if len({float(number) for x, _ in pairs for number in x.flat}) < ENOUGH:
+        return ""
     for ratio in (_ratio(pairs), 1.0):
         if ratio not in (None, 1.0) and _holds(pairs, lambda x, k=ratio: k * x):  # type: ignore[misc]
             times = f"{_number(ratio)} times what is expected"
@@ -259,7 +272,7 @@ def _expressions(rows: Sequence[Row]) -> Iterator[tuple[str, list[np.ndarray]]]:
 
 
 def _input(value: Any) -> np.ndarray | None:
-    if isinstance(value, bool | str) or value is None:
+    if isinstance(value, bool | str | tuple) or value is None:  # a tuple is a shape
         return None
     try:
         array = np.array(value, dtype=float)
@@ -320,24 +333,27 @@ def _of_shapes(pairs: Pairs) -> str:
 
 
 def _where(rows: Sequence[Row]) -> str:
-    """Which inputs go wrong, if a property of one input, or of two, tells them from the others."""
-    wrong = [not row.right for row in rows]
-    distinct = {repr(row.inputs) for row in rows}
-    if all(wrong) or len(distinct) < 2 * ENOUGH:
+    """Which inputs go wrong: the few that do or do not, or a property of one input, or of two, that tells them apart."""
+    named = {_shown(row): row.right for row in rows}
+    right, wrong = ([name for name, held in named.items() if held is which] for which in (True, False))
+    if not right or not wrong:
         return ""
-    good = len({repr(row.inputs) for row in rows if row.right})
-    head = f"It is right on {good} of {len(distinct)} inputs, and wrong exactly where"
-    found = dict(_properties(rows))
+    if len(right) < ENOUGH_FOR_A_RULE or len(wrong) < ENOUGH_FOR_A_RULE:
+        few, which = (right, "right") if len(right) <= len(wrong) else (wrong, "wrong")
+        return f"It is {which} on {len(few)} of {len(named)} inputs only: where {'; and where '.join(few)}."
+    head = f"It is right on {len(right)} of {len(named)} inputs, and wrong exactly where"
+    found, bad = dict(_properties(rows)), [not row.right for row in rows]
     for name, holds in found.items():
-        if holds == wrong:
+        if holds == bad:
             return f"{head} {name}."
     for (one, holds), (other, also) in itertools.combinations(found.items(), 2):
-        if [a and b for a, b in zip(holds, also, strict=True)] == wrong:
+        if [a and b for a, b in zip(holds, also, strict=True)] == bad:
             return f"{head} {one} and {other}."
-    for (one, holds), (other, also) in itertools.combinations(found.items(), 2):
-        if [a or b for a, b in zip(holds, also, strict=True)] == wrong:
-            return f"{head} {one}, or {other}."
     return ""
+
+
+def _shown(row: Row) -> str:
+    return ", ".join(f"{name} = {plain.show(plain.encode(value))}" for name, value in row.inputs.items())
 
 
 def _properties(rows: Sequence[Row]) -> Iterator[tuple[str, list[bool]]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import ctypes
+import dis
 import functools
 import importlib
 import math
@@ -19,6 +20,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from ..plain import Data, decode, encode, text_of, type_name
@@ -151,8 +153,8 @@ _OF_PYTHON = {id(kind): name for name, kind in vars(builtins).items() if isinsta
 def raised(error: BaseException) -> Data:
     """A description of the exception being handled: its type, its message, and the last line of the answer in it.
 
-    A custom error of the answer counts `as` the Python error that it derives from. `beneath` says whether it was raised in
-    what the answer calls, rather than in the answer itself.
+    A custom error of the answer counts `as` the Python error that it derives from. `beneath` says whether Python or an engine
+    raised it, in words that are always the same, and not a `raise` of the answer's own.
 
     The answer's own code makes its message, so call this within a time limit.
     """
@@ -165,13 +167,23 @@ def raised(error: BaseException) -> Data:
     frames = traceback.extract_tb(sys.exc_info()[2])  # error.__traceback__ may be a property of the answer's
     own = [frame.lineno for frame in frames if _is_answer(frame.filename)]
     deepest = frames[-1].filename if frames else ""  # an answer may remove the frames
+    ours = _is_answer(deepest) or deepest == OTHER_CELL or Path(deepest).parent == ANSWERS
     return {
         "raised": type_name(error),
         "message": message,
         "line": own[-1] if own else None,
         "as": next(_OF_PYTHON[id(kind)] for kind in type.mro(type(error)) if id(kind) in _OF_PYTHON),
-        "beneath": not (_is_answer(deepest) or deepest == OTHER_CELL or Path(deepest).parent == ANSWERS),
+        "beneath": not ours or not _by_a_raise(sys.exc_info()[2]),
     }
+
+
+def _by_a_raise(trace: TracebackType | None) -> bool:
+    """Whether the last step of `trace` is a `raise` statement."""
+    if trace is None:
+        return True
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return dis.opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]] in ("RAISE_VARARGS", "RERAISE")
 
 
 def _is_answer(filename: str) -> bool:
