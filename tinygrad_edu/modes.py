@@ -56,6 +56,7 @@ class State(layers.State):
         self._keep_versions: Any = None
         self.hooks_refused: str | None = None  # why saved-tensor hooks may not be entered now
         self.below = 0  # backward passes inside one another, in the threads that wait for this one
+        self.more_samples = False  # in `vmap`: samples follow whose passes go through the same graph
         self.modes = standing_modes
         everywhere.states.add(self)
 

@@ -48,7 +48,7 @@ WRITES = """
 {x}[{x} > 0] = {c} | {x} += {y} | {x} *= {c} | {x}.addcmul_({y}, {y}) | {x}.lerp_({y}, 0.5) | {x}.index_fill_({d}, T.tensor([0]), {c})
 {x}.data.mul_({c}) | {x}.detach().add_({c}) | {x}.data = {y} | {x}.data = {y}.data | {x}.set_({y}.detach()) | {x}.index_copy_({d}, T.tensor([0]), {y})
 {x}.scatter_reduce_({d}, T.zeros_like({x}, dtype=T.int64), {y}, 'sum') | {x}.pow_(2) | {x}.sqrt_() | {x}.cumsum_({d}) | {x}.put_(T.tensor([0]), {y})
-{x}.resize_({x}.shape) | T.mul({x}, {c}, out={y}) | {x}.masked_scatter_({y} > 0, {y}) | {x}.diagonal().fill_({c})
+{x}.resize_({x}.shape) | T.mul({x}, {c}, out={y}) | {x}.masked_scatter_({y} > 0, {y}.clone()) | {x}.diagonal().fill_({c})
 """.replace("\n", " | ").strip(" |").split(" | ")  # fmt: skip
 GRADIENTS = """
 {x}.sum().backward() | {x}.sum().backward(retain_graph=True) | {x}.backward() | {x}.backward(T.ones_like({x})) | {x}.backward({y}, retain_graph=True)

@@ -243,6 +243,7 @@ def run(
     """Send `grads` into the graph at `roots`; return the gradients that arrived at the edges in `captures`."""
     outer = thread.state.task
     depth = outer.depth if outer is not None else 0
+    retain_graph = retain_graph or thread.state.more_samples
     if depth == LEVELS:
         return in_another_thread(depth, run, roots, grads, retain_graph, create_graph, captures, targets)
     task = GraphPass(tuple([node for node, _ in roots]), tuple([nr for _, nr in roots]), retain_graph)

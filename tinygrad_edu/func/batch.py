@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..array.tensor import Tensor
+from ..modes import thread
 from ..ops import functions as F
 from ..ops.creation import random
 from .trees import Function, filled, leaves, mapped
@@ -61,7 +62,7 @@ def vmap(
         for start in range(0, size, chunk_size or max(size, 1)):
             draws = _Draws(randomness, min(size - start, chunk_size or size))
             for index in range(draws.size):
-                with draws.of(index):
+                with draws.of(index), _before_others(start + index + 1 < size):
                     results.append(func(*sample(start + index), **kwargs))
         like = results[0] if results else func(*nothing(), **kwargs)
         outs = [leaves(r) for r in results]
@@ -80,6 +81,18 @@ def vmap(
         return filled(like, stacked)
 
     return functools.wraps(func)(wrapper)
+
+
+@contextmanager
+def _before_others(more: bool) -> Iterator[None]:
+    """Inside `with`: a pass keeps the graph that it finds, for the samples after this one. A batched run would pass once."""
+    state = thread.state
+    outer = state.more_samples
+    state.more_samples = outer or more
+    try:
+        yield
+    finally:
+        state.more_samples = outer
 
 
 # --- dimensions ------------------------------------------------------------------------------------------------------------

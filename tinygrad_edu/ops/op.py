@@ -44,7 +44,7 @@ from ..autograd.variable import volatile
 from ..core.tensor import AccumulateGrad, Tensor, shadow, version_of, wrap
 from ..modes import NOT_COUNTED, quiet, thread
 from .inplace import write
-from .operands import as_arrays, promoted, refuse_mismatch
+from .operands import as_arrays, promoted, refuse_mismatch, refuse_mixture
 from .tangents import elementwise, linear, push_tangents
 
 __all__ = ["Op", "elementwise", "linear"]
@@ -108,6 +108,7 @@ class Op(core.op.Op):
     # Declared by a companion: the op with its rules for complex numbers; how it computes with bfloat16. And, of a node, which
     # companion runs its rules.
     promotes = False  # operands of different dtypes are brought to a common one first
+    mixes = False  # takes operands of different dtypes as they are; else, without `promotes`, they are refused
     makes_float = False  # integers become the default float type first
     apart = False  # in place, no operand may show the memory that is written
     idempotent = False  # writes one value everywhere: in place, elements may share memory
@@ -240,8 +241,11 @@ class Op(core.op.Op):
                 array.refuse()  # it has no numbers
         if settings and cls.without_gradient:
             settings = as_arrays(settings, cls.without_gradient)
-        if not are_alike and (cls.promotes or cls.makes_float):
-            arrays = promoted(arrays, cls.makes_float)
+        if not are_alike:
+            if cls.promotes or cls.makes_float:
+                arrays = promoted(arrays, cls.makes_float)
+            elif not cls.mixes and len(arrays) > 1:
+                refuse_mixture(arrays)
         for companion in companions:
             forward = companion.forward_of(cls, forward)
         return forward, arrays, settings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ __all__ = [
     "need_tensor",
     "promoted",
     "refuse_mismatch",
+    "refuse_mixture",
     "refuse_write",
 ]
 
@@ -59,6 +61,15 @@ def need_float(array: Any, kernel: str) -> None:
     if array.dtype.kind not in "fV":
         kind = dtypes.from_numpy_dtype(array.dtype).legacy_name
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{kind}'. Convert first: t.float().")
+
+
+def refuse_mixture(arrays: Sequence[Any]) -> None:
+    """Raise if the operands of an op that converts none of them have different dtypes."""
+    kinds = [a.dtype for a in arrays if isinstance(a, np.ndarray)]
+    for kind in kinds:
+        if kind != kinds[0] and "V" not in (kind.kind, kinds[0].kind):
+            names = [dtypes.from_numpy_dtype(d).legacy_name for d in (kinds[0], kind)]
+            raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}. Convert one: t.to(other.dtype).")
 
 
 def refuse_write(target: Any, *others: Any) -> None:

@@ -179,6 +179,11 @@ def triplet_margin_loss(
     """
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
+            f"{anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
     reduction = checked_reduction(size_average, reduce, reduction)
     near = pairwise_distance(anchor, positive, p, eps)
     far = pairwise_distance(anchor, negative, p, eps)

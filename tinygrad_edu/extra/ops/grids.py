@@ -7,6 +7,7 @@ import numpy as np
 from ...array.tensor import Tensor, wrap
 from ...ops.binding import functions, nn_functions, public
 from ...ops.indexing.masking import where
+from ...ops.operands import refuse_mixture
 from ...ops.pointwise.arithmetic import abs
 from ...ops.pointwise.rounding import sign
 from ...ops.shapes.shape import reshape, unsqueeze
@@ -92,6 +93,7 @@ def grid_sample(input: Tensor, grid, mode: str = "bilinear", padding_mode: str =
         raise RuntimeError(
             f"grid_sampler(): expected grid to have size 2 in last dimension, but got grid with sizes {list(grid.shape)}"
         )
+    refuse_mixture([input._data, grid._data])
     batch, channels, height, width = input.shape
 
     def place(value, n):

@@ -14,6 +14,7 @@ from ...ops.binding import linalg_functions, nn_functions, public
 from ...ops.indexing.masking import where
 from ...ops.linalg.matmul import LinalgCross, matmul
 from ...ops.op import Op, linear
+from ...ops.operands import refuse_mixture
 from ...ops.pointwise.powers import pow
 from ...ops.reductions.reduce import sum
 from ...ops.shapes.shape import View, unsqueeze
@@ -30,6 +31,7 @@ def vecdot(x, y, *, dim=-1) -> Any:
     >>> T.linalg.vecdot(T.tensor([[1.0, 2.0], [3.0, 4.0]]), T.ones(2, 2))
     tensor([3., 7.])
     """
+    refuse_mixture([x._data, y._data])
     return sum(x * y, dim)
 
 

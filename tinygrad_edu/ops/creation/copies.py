@@ -60,6 +60,8 @@ class ToCopy(Op):
 class Copy(Op, name="torch::autograd::CopyBackwards"):
     """The node of `copy_`: no gradient for the old value, all of it for `src`."""
 
+    mixes = True
+
     def forward(self, src):
         check_writable(self.shape, src.shape)
         return cast(np.broadcast_to(src, self.shape), self.dtype)
@@ -105,6 +107,8 @@ class Fill(Op, name="FillBackward2"):
 
 class FillTensor(Op, name="FillBackward3"):
     """The node of `fill_` with a 0-d tensor, which may need a gradient."""
+
+    mixes = True
 
     def forward(self, value):
         return np.full_like(self, value)

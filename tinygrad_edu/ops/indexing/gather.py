@@ -200,6 +200,8 @@ class IndexFillTensor(Op, name="IndexFillBackward1"):
 
     without_gradient = ("index",)
 
+    mixes = True
+
     def forward(self, value, *, dim, index):
         return IndexFill.forward(self, dim=dim, index=index, value=value)
 
@@ -444,7 +446,7 @@ def _with_source(op, form, name, input, dim, index, source, **settings):
 
 
 def _check_added(shape, given, axis, count):
-    if given and axis >= len(given):
+    if axis >= max(len(given), 1):
         raise RuntimeError(
             f"index_add_(): Indexing dim {axis} is out of bounds of the source tensor with dim {len(given)}"
         )

@@ -55,6 +55,8 @@ class MaskedFillTensor(Op, name="MaskedFillBackward1"):
 
     without_gradient = ("mask",)
 
+    mixes = True
+
     def forward(self, value, *, mask):
         return choose(mask, value, self).astype(self.dtype, copy=False)
 
@@ -188,7 +190,13 @@ def _where(condition, input=None, other=None) -> Any:
 bind("where", lambda self, condition, other: functions["where"](condition, self, other))
 
 
+def _check_mask(mask):
+    if mask._data.dtype != np.bool_:
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.name}")
+
+
 def _masked_fill_(self, mask, value):
+    _check_mask(mask)
     if isinstance(value, Tensor):
         return MaskedFillTensor.apply_(self, value, mask=mask)
     return MaskedFill.apply_(self, mask=mask, value=value)
@@ -202,8 +210,7 @@ def masked_fill(input, mask, value) -> Tensor:
     >>> T.ones(3).masked_fill(T.tensor([True, False, True]), 0.0)
     tensor([0., 1., 0.])
     """
-    if mask._data.dtype != np.bool_:
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.name}")
+    _check_mask(mask)
     refuse_mismatch([mask.shape, input.shape])
     if isinstance(value, Tensor):
         if value.ndim:

@@ -35,8 +35,6 @@ class Dot(Op):
 class LinalgCross(Op):
     """The vector at right angles to two others, along a dimension of size 3."""
 
-    promotes = True
-
     def forward(self, other, *, dim):
         after, last = (1, 2, 0), (2, 0, 1)
         return self.take(after, dim) * other.take(last, dim) - self.take(last, dim) * other.take(after, dim)

@@ -87,6 +87,7 @@ class Convolution(Op):
     def forward(input, weight, bias, *, stride, padding, dilation, groups):
         out = _convolve(input, weight, stride, padding, dilation, groups)
         if bias is not None:
+            _check_bias("Given", weight, bias, out.shape[1])
             out += bias.reshape(-1, *(1,) * (input.ndim - 2))
         return by_channels(out, input, weight)
 
@@ -105,6 +106,14 @@ class Convolution(Op):
         settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
         moved = Convolution.apply(input_tangent, weight, bias_tangent, **settings)
         return moved + Convolution.apply(input, weight_tangent, None, **settings)
+
+
+def _check_bias(given, weight, bias, channels):
+    if bias.shape != (channels,):
+        raise RuntimeError(
+            f"{given} weight of size {list(weight.shape)}, expected bias to be 1-dimensional with {channels} elements, but got "
+            f"bias of size {list(bias.shape)} instead"
+        )
 
 
 def _to_bias(grad):
@@ -181,6 +190,7 @@ class ConvolutionTransposed(Op, name="ConvolutionBackward0"):
         settings = {"size": size, "stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
         out = InputOfConvolution.forward(input, weight, **settings)
         if bias is not None:
+            _check_bias("Given transposed=1,", weight, bias, out.shape[1])
             out += bias.reshape(-1, *(1,) * (input.ndim - 2))
         return by_channels(out, input, weight)
 

@@ -25,6 +25,8 @@ _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 class BinaryCrossEntropy(Op):
     """-w·(t·ln s + (1 - t)·ln(1 - s)), with the logarithms clamped at -100."""
 
+    mixes = True
+
     def forward(self, target, weight, *, reduction):
         need_float(self, "binary_cross_entropy")
         loss = (target - 1) * np.maximum(np.log1p(-self), -100) - target * np.maximum(np.log(self), -100)
@@ -45,6 +47,8 @@ class BinaryCrossEntropy(Op):
 
 class BinaryCrossEntropyWithLogits(Op):
     """-w·(p·t·ln σ(s) + (1 - t)·ln(1 - σ(s)))"""
+
+    mixes = True
 
     def forward(self, target, weight, pos_weight, *, reduction):
         need_float(self, "log_sigmoid_cpu")
@@ -260,6 +264,11 @@ def _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoo
     logs = log_softmax(input, axis)
     product = logs * target
     if weight is not None:
+        if tuple(weight.shape) != (classes,):
+            raise RuntimeError(
+                f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got weight "
+                f"tensor of shape: {list(weight.shape)}"
+            )
         product = product * _per_class(weight, input.ndim, axis)
     if reduction == "none":
         return -sum(product, axis)

@@ -110,6 +110,7 @@ def _normalized(value, axes, eps, centre, rstd):
 class NativeBatchNorm(Op):
     """Normalize each channel (dimension 1) by its statistics over the batch, or by the running ones."""
 
+    mixes = True  # float16 beside float32: see `_check_alike`
     visible_outputs = 1
     without_gradient = ("running_mean", "running_var")
 
@@ -195,6 +196,7 @@ def _update(running_mean, running_var, input, centre, rstd, momentum, eps, axes)
 class NativeLayerNorm(Op):
     """Normalize by mean and variance over the last dimensions."""
 
+    mixes = True  # float16 beside float32: see `_check_alike`
     visible_outputs = 1
 
     def forward(input, weight, bias, *, normalized_shape, eps):
@@ -248,6 +250,7 @@ class NativeLayerNorm(Op):
 class NativeGroupNorm(Op):
     """Normalize by mean and variance over groups of channels."""
 
+    mixes = True  # float16 beside float32: see `_check_alike`
     visible_outputs = 1
 
     def forward(input, weight, bias, *, group, eps):

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ...array import dtypes
 from ...array.tensor import Tensor, bind
 from ...overrides import overridable
 from ..arrays import by_channels, row_major
 from ..binding import nn_functions, public
+from ..creation.copies import to_copy
 from ..op import Op, linear
 from .shape import axis_of, reshape, unsqueeze
 
@@ -255,7 +257,9 @@ def cat(tensors, dim=0) -> Tensor:
         ):
             # An empty vector can be joined with anything, which older PyTorch programs rely on.
             if tuple(t.shape) == (0,):
-                return cat([u for u in tensors if tuple(u.shape) != (0,)], dim)
+                joined = cat([u for u in tensors if tuple(u.shape) != (0,)], dim)
+                common = dtypes.promote([getattr(u, "_data", u) for u in tensors])
+                return joined if getattr(joined, "_data", joined).dtype == common else to_copy(joined, common)
             if len(t.shape) != len(first):
                 raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(t.shape)}")
             d = next(d for d, (a, b) in enumerate(zip(t.shape, first, strict=True)) if d != axis and a != b)

@@ -21,6 +21,16 @@ class LinalgSolveTriangular(Op):
                 self.swapaxes(-2, -1), B.swapaxes(-2, -1), upper=not upper, left=True, unitriangular=unitriangular
             )
             return np.ascontiguousarray(solved.swapaxes(-2, -1))
+        (n, m), rows = self.shape[-2:], B.shape[-2]
+        if n != m:
+            raise RuntimeError(
+                f"linalg.solve_triangular: A must be batches of square matrices, but they are {n} by {m} matrices"
+            )
+        if rows != n:
+            raise RuntimeError(
+                f"linalg.solve_triangular: Incompatible shapes of A and B for the equation AX = B ({n}x{n} and "
+                f"{rows}x{B.shape[-1]})"
+            )
         shape = (*np.broadcast_shapes(self.shape[:-2], B.shape[:-2]), *B.shape[-2:])
         out = np.array(np.broadcast_to(B, shape))
         if upper:
