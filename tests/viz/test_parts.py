@@ -5,6 +5,7 @@ from support.stage_programs import HELD_OUT, PROGRAMS
 
 import viz
 from viz.picture import parts
+from viz.picture.fit import BESIDE
 
 ALL = {**PROGRAMS, **HELD_OUT}
 LOOP = "w = T.tensor(2.0, requires_grad=True)\nv = w\nfor i in range({}):\n    u = v * w\n    v = u + 1\nv.backward()"
@@ -66,3 +67,11 @@ def test_the_steps_of_an_inner_loop_count_within_the_outer_step():
     assert [[step for _, step in op.loops] for op in ops if op.name == "MulBackward0"] == [
         [i, j] for i in (1, 2) for j in (1, 2, 3)
     ]
+
+
+def test_what_a_fold_hides_is_lit_at_the_fold() -> None:
+    recording = viz.record(PROGRAMS["loop of 30"])
+    picture = recording.scene(views=("values",), rooms=(BESIDE,))["views"]["values"]
+    hidden = [key for key, at in picture["stands"].items() if at in picture["folds"]]
+    assert len(hidden) > 30
+    assert not any(f'-{key}"' in picture["svg"] for key in hidden)

@@ -43,7 +43,8 @@ def scene(
 
     A view has a picture for each of the rooms that needs a different one: `svg` and `patches` belong to the first, `others` has
     the rest. `rank` says how much of the graph a picture leaves out (0: nothing), `least` is the size of its smallest letters,
-    `width` and `height` are its size in pixels. `widest` is the width of the widest stage for which a phone's picture is meant.
+    `width` and `height` are its size in pixels, `stands` says which
+    element stands for one that is not drawn. `widest` is the width of the widest stage for which a phone's picture is meant.
 
     Args:
         recording: what to show.
@@ -145,6 +146,7 @@ def _picture(director: Director, view: str, placed: Placed, identity: str, theme
         drawn = Drawn(drawing, stage.first, about, direction, identity, text)
         kept.add(drawn)
     width, height = svg.canvas(placed.layout, [])
+    boxes = {box.key for box in drawing.boxes}
     return {
         "svg": drawn.text.replace(drawn.identity, identity),
         "patches": patches,
@@ -153,6 +155,7 @@ def _picture(director: Director, view: str, placed: Placed, identity: str, theme
         "direction": direction,
         "rank": placed.rank,
         "least": detail.least,
+        "stands": {key: box for key, box in drawing.alias.items() if box in boxes},
         "width": round(width),
         "height": round(height),
     }

@@ -6,6 +6,7 @@ The inside of a module has its own layout, so it can open in place: its surround
 
 from __future__ import annotations
 
+import functools
 import math
 import textwrap
 from bisect import bisect_right
@@ -50,6 +51,17 @@ class Level:
     call: int | None = None  # None also for a list of modules, which is not called itself
 
 
+@functools.lru_cache(maxsize=4096)  # a picture asks for each size hundreds of times
+def _closed(kind: str, rows: tuple[tuple[str, str, str], ...], graded: bool, pad: int) -> tuple[float, float]:
+    """The width and height of a closed box, in pixels."""
+    if kind == "port":
+        return PORT, PORT
+    width = max(text_width(text, SIZE[style], style in BOLD) for _, style, text in rows)
+    height = 2 * pad + sum(LINE[style] for _, style, _ in rows) + (LINE["tiny"] if graded else 0.0)
+    wide = max(width, 62.0 if graded else 26.0)  # room for `grad 1.2e−7`
+    return round(wide + 10 + 2 * pad + 2 * PLUS * (kind == "module")), round(height)
+
+
 @dataclass
 class Unit:
     """A box: a module, an op, a leaf, a result, or a port of the surrounding module."""
@@ -72,12 +84,7 @@ class Unit:
     @property
     def size(self) -> tuple[float, float]:
         """The width and height of the closed box, in pixels."""
-        if self.kind == "port":
-            return PORT, PORT
-        width = max(text_width(text, SIZE[style], style in BOLD) for _, style, text in self.rows)
-        height = 2 * self.pad + sum(LINE[style] for _, style, _ in self.rows) + (LINE["tiny"] if self.graded else 0.0)
-        wide = max(width, 62.0 if self.graded else 26.0)  # room for `grad 1.2e−7`
-        return round(wide + 10 + 2 * self.pad + 2 * PLUS * (self.kind == "module")), round(height)
+        return _closed(self.kind, tuple(self.rows), self.graded, self.pad)
 
     def make_snug(self) -> None:
         """Keep the first two lines of its text, in small letters."""
@@ -490,22 +497,23 @@ class _Builder:
             inside = [key for one in level for key in self.units[one].children if self.units[key].kind == "module"]
             inside = [key for key in inside if len(self.units[key].ops) > 1]
             alone = level == [ROOT] and sum(self.units[key].kind == "module" for key in self.units[ROOT].children) == 1
-            if alone or (inside and self._scale(compose(whole, [*opened, *inside])) >= self.readable):
+            if alone or (inside and self._scale(whole, [*opened, *inside]) >= self.readable):
                 opened, level = [*opened, *inside], inside
                 continue
             # Open only those for which there is room; what is trained first.
             for key in sorted(inside, key=lambda key: (not self.units[key].leaves, -len(self.units[key].ops)))[:FEW]:
-                if self._scale(compose(whole, [*opened, key])) >= self.readable:
+                if self._scale(whole, [*opened, key]) >= self.readable:
                     opened = [*opened, key]
             return opened
 
-    def _scale(self, shown: Shown) -> float:
+    def _scale(self, whole: Network, opened: Iterable[str]) -> float:
         """The scale of the picture in the room that suits it best."""
-        return max(min(1.0, wide / shown.width, high / shown.height) for wide, high in self.rooms)
+        width, height = _spread(whole, opened)[1][ROOT]
+        return max(min(1.0, wide / width, high / height) for wide, high in self.rooms)
 
     def _tells(self, whole: Network) -> tuple[bool, int, int, float]:
         """How well a network can be seen at first: complete and readable, then its layers, then how much is open, how large."""
-        scale = self._scale(compose(whole, whole.first))
+        scale = self._scale(whole, whole.first)
         if scale < self.readable:
             return False, 0, 0, scale
         return True, len(self._containers() & {*whole.first}), len(whole.first), scale
@@ -629,11 +637,16 @@ class Shown:
     curves: list[list[tuple[float, float]]]
 
 
-def compose(whole: Network, opened: Iterable[str]) -> Shown:
-    """Insert the contents of the open boxes; their surroundings make room and keep their order."""
+Map = tuple[
+    Callable[[float], float], Callable[[float], float]
+]  # where what is inside an open box moves, across and down
+
+
+def _spread(whole: Network, opened: Iterable[str]) -> tuple[list[str], dict[str, tuple[float, float]], dict[str, Map]]:
+    """The open boxes in sight, outer ones first, the size of each box, and how the inside of the open ones makes room."""
     order = [key for key in whole.units if key in {ROOT, *opened} and _in_sight(whole, key, {ROOT, *opened})]
     size = {key: unit.size for key, unit in whole.units.items()}
-    maps: dict[str, tuple[Callable[[float], float], Callable[[float], float]]] = {}
+    maps: dict[str, Map] = {}
     for key in reversed(order):  # inner ones first
         unit, placed = whole.units[key], whole.layouts[whole.units[key].layout]
         spans: tuple[list[tuple[float, float, float]], ...] = [], []
@@ -647,6 +660,12 @@ def compose(whole: Network, opened: Iterable[str]) -> Shown:
         title = _title_width(unit) if key != ROOT else 0.0
         width, height = max(across(placed.width) + margin, title), down(placed.height) + margin
         size[key] = width, height + (TITLE if key != ROOT else 0.0)
+    return order, size, maps
+
+
+def compose(whole: Network, opened: Iterable[str]) -> Shown:
+    """Insert the contents of the open boxes; their surroundings make room and keep their order."""
+    order, size, maps = _spread(whole, opened)
     origin = {ROOT: (0.0, 0.0)}
     shown = Shown(*size[ROOT], [], [])
     for key in order:

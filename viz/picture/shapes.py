@@ -495,7 +495,7 @@ def _tabs(op: Op, graph: Graph) -> list[tuple[str, str]]:
     tabs = []
     for position, saved in enumerate(op.saved):
         value = graph.values.get(saved.value or "")
-        name = value.title if value is not None and value.name else saved.name
+        name = value.title if value is not None else saved.text or saved.name
         tabs.append((f"{op.key}s{position}", shorten(f"saved {name}", SIZE["small"], WIDEST, False)))
     return tabs
 

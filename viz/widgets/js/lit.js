@@ -46,6 +46,25 @@ export function roomFor(node, width, taken, box) {
 }
 
 /**
+ * What is lit in a picture: a part that is not drawn lights what stands for it, such as its fold.
+ *
+ * @param {Record<string, Lit>} lit
+ * @param {Record<string, string>} stands
+ * @param {(key: string) => boolean} drawn
+ */
+export function shownAs(lit, stands, drawn) {
+  /** @type {Record<string, Lit>} */
+  const found = {};
+  for (const [key, one] of Object.entries(lit)) {
+    const at = drawn(key) ? key : stands[key];
+    if (!at || !drawn(at)) continue;
+    // Numbers of a part say nothing about a whole.
+    found[at] = at === key ? { ...found[at], ...one } : found[at] ?? { kind: one.kind === "grad" ? "grad" : "value", order: one.order };
+  }
+  return found;
+}
+
+/**
  * Light the parts of a picture that differ. `elements` finds an element by its key; `runs` lets the change run through the
  * graph, values forward and then gradients back.
  *

@@ -4,7 +4,7 @@
 //     const stage = new Stage(host, { label: "graph", onPick: (key) => …, height: 400 });
 //     stage.show(scene, "values", 0); stage.go(3); stage.setHeight(300); stage.destroy();
 import { button, h, newId } from "./dom.js";
-import { light } from "./lit.js";
+import { light, shownAs } from "./lit.js";
 import { Motion, mayMove } from "./motion.js";
 import { NetworkStage } from "./network.js";
 
@@ -177,7 +177,8 @@ export class Stage {
   #light() {
     const { change } = this.scene;
     if (!change || !this.svg) return;
-    light(this.svg, this.elements, change.nodes, this.box, Boolean(change.runs));
+    const lit = shownAs(change.nodes, this.picture.stands ?? {}, (key) => this.elements.has(key));
+    light(this.svg, this.elements, lit, this.box, Boolean(change.runs));
     change.runs = false;
   }
 
