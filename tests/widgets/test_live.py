@@ -54,3 +54,40 @@ def test_a_change_from_another_thread_runs_at_home_where_an_interrupt_ends_it(tm
         "a is 1.5: c = 2.25 (was 1.562). 1.5",
         "{'MainThread'} SIG_IGN",
     ], ran.stderr
+
+
+AGAIN = """
+import contextlib, gc, io, sys
+from IPython.core.interactiveshell import InteractiveShell
+from ipywidgets.widgets.widget import _instances
+import viz
+
+shell = InteractiveShell.instance()
+program = "w = T.tensor(3.0, requires_grad=True)\\nL = w * w\\nL.backward()"
+shell.user_ns.update(viz=viz, program=program)
+
+
+FIRST = "from IPython.display import display; kept = viz.explore(program); display(kept, viz.explore(program))"
+
+
+def cell(name, code, run):
+    shell.parent_header = {"metadata": {"cellId": name}, "header": {"msg_id": f"{name}{run}"}}
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert shell.run_cell(code).success
+    return sum(type(one).__module__.startswith("viz") for one in _instances.values())
+
+
+counts = []
+for run in range(3):
+    counts += [cell("one", FIRST, run), cell("two", "display(kept)", run)]
+shown_by_two = shell.user_ns["kept"]
+counts.append(cell("one", FIRST, 3))
+print(counts, shown_by_two.comm is not None, shell.user_ns["kept"].comm is not None)
+"""
+
+
+def test_widgets_of_a_cell_that_runs_again_are_closed_unless_another_cell_shows_them(tmp_path):
+    notebook = tmp_path / "notebook.py"
+    notebook.write_text(AGAIN)
+    ran = subprocess.run([sys.executable, notebook], capture_output=True, text=True, check=False)
+    assert ran.stdout.splitlines() == ["[2, 2, 3, 2, 3, 2, 3] True True"], ran.stdout + ran.stderr

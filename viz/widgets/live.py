@@ -12,6 +12,7 @@ from typing import Any
 
 import anywidget
 import traitlets
+from IPython import get_ipython
 from IPython.display import DisplayHandle, display
 
 
@@ -51,6 +52,7 @@ class Live(anywidget.AnyWidget):
 
     def _ipython_display_(self) -> None:
         """Show a still, which a saved notebook stores, and the live widget in its place."""
+        _close_those_of_an_earlier_run(self)
         still = self._still()
         if still is not None:
             self._shown = display(still, raw=True, display_id=True)
@@ -67,6 +69,28 @@ class Live(anywidget.AnyWidget):
             work()
         else:
             self._loop.call_soon_threadsafe(work)
+
+
+_of_cells: dict[str, tuple[str, list[Live]]] = {}
+"""For each cell its last run, and the widgets that this run showed."""
+
+
+def _close_those_of_an_earlier_run(shown: Live) -> None:
+    """Close what an earlier run of this cell showed: nobody sees it any more, and a kernel keeps every open widget."""
+    shell = get_ipython()  # type: ignore[no-untyped-call]
+    parent = getattr(shell, "parent_header", None) or {}
+    cell = (parent.get("metadata") or {}).get("cellId")  # JupyterLab, Notebook 7 and VS Code say which cell runs
+    if cell is None:
+        return
+    run = parent["header"]["msg_id"]
+    earlier, widgets = _of_cells.get(cell, ("", []))
+    elsewhere = [one for other, (_, held) in _of_cells.items() if other != cell for one in held]
+    if earlier != run:
+        for widget in widgets:
+            if widget is not shown and not any(widget is one for one in elsewhere):
+                widget.close()
+        widgets = []
+    _of_cells[cell] = run, [*widgets, shown]
 
 
 @contextmanager
