@@ -60,7 +60,7 @@ class Picture:
     theme: str = "auto"
     title: str = "Graph"
     state: dict[str, State] = field(default_factory=dict)
-    rooms: dict[str, dict[str, str]] = field(default_factory=dict)
+    longest: dict[str, dict[str, str]] = field(default_factory=dict)
     layers: dict[str, list[grids.Grid]] = field(default_factory=dict)
     caption: str = ""
     identity: str = field(default_factory=scene.new_identity)
@@ -71,7 +71,7 @@ class Picture:
 
     @cached_property
     def _drawing(self) -> Drawing:
-        return shapes.drawing(self.graph, self.view, self.rooms, self.layers, self.folding)
+        return shapes.drawing(self.graph, self.view, self.longest, self.layers, self.folding)
 
     @cached_property
     def layout(self) -> Layout:
@@ -294,8 +294,8 @@ def _of_model(
     run = running.run(engine, model, args, kwargs, loss, name)
     title = f"{type(model).__name__}, as it was called"
     if view in VIEWS:
-        state, rooms, layers = _final_state(run.graph, folding := fold(run.graph))
-        return Picture(run.graph, view, "auto", title, state, rooms, layers, folding=folding)
+        state, longest, layers = _final_state(run.graph, folding := fold(run.graph))
+        return Picture(run.graph, view, "auto", title, state, longest, layers, folding=folding)
     return NetworkPicture(run.graph, MODULES, title=title, caption=_totals(run), calls=run.calls, run=run)
 
 
@@ -374,9 +374,9 @@ def _of_tensors(thing: Any, names: dict[str, Any], module: Any, view: str | None
     notation.name_values(graph)
     if by_module:
         return NetworkPicture(graph, MODULES, title=_title(graph), caption=_guessed(graph, module))
-    state, rooms, layers = _final_state(graph, folding)
+    state, longest, layers = _final_state(graph, folding)
     return Picture(
-        graph, view if view in VIEWS else VIEWS[0], "auto", _title(graph), state, rooms, layers, folding=folding
+        graph, view if view in VIEWS else VIEWS[0], "auto", _title(graph), state, longest, layers, folding=folding
     )
 
 
@@ -479,7 +479,7 @@ def _final_state(
 ) -> tuple[dict[str, State], dict[str, dict[str, str]], dict[str, list[grids.Grid]]]:
     layers: dict[str, list[grids.Grid]] = {}
     state: dict[str, State] = {}
-    rooms: dict[str, dict[str, str]] = {}
+    longest: dict[str, dict[str, str]] = {}
     for value in graph.values.values():
         if value.key in folding.hidden:
             continue
@@ -496,8 +496,8 @@ def _final_state(
             text["short"] = notation.gradient(value.grad)
             text["grad"], text["note"] = f"grad {notation.brief(value.grad)}", "kept in .grad"
         state[value.key] = State("", text)
-        rooms[value.key] = text
+        longest[value.key] = text
     for op in graph.ops.values():
         for position, saved in enumerate(op.saved if op.key not in folding.unit else ()):
             state[f"{op.key}s{position}"] = State("freed" if saved.state == "freed" else "")
-    return state, rooms, layers
+    return state, longest, layers

@@ -87,8 +87,8 @@ def test_details_name_a_fold_count_its_ops_and_say_that_it_opens(scene):
 
 
 def test_what_does_not_fit_stays_closed_and_says_so(recording, monkeypatch):
-    monkeypatch.setattr("viz.frames.scene.ROOM", 0)
-    monkeypatch.setattr("viz.frames.scene.LEAST_ROOM", 60_000)
+    monkeypatch.setattr("viz.frames.scene.CHARACTERS", 0)
+    monkeypatch.setattr("viz.frames.scene.LEAST_CHARACTERS", 60_000)
     scene = recording.scene()
     folds = scene["views"]["values"]["folds"]
     assert 0 < len(folds) < 10

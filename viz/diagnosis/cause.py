@@ -151,7 +151,7 @@ def scene(seen: Observation, path: Path) -> dict[str, Any]:
 def _drawn(path: Path, stage: Stage, detail: shapes.Detail, rank: int) -> dict[str, Any]:
     """One picture of the path, in the stage's form. The higher `rank` is, the less the picture shows."""
     identity = scenes.new_identity()
-    drawing = shapes.drawing(path.graph, VIEW, stage.rooms, detail=detail)
+    drawing = shapes.drawing(path.graph, VIEW, stage.longest, detail=detail)
     layout = scenes.arrange(drawing)
     first = {path.cut: State("error")} if path.cut is not None else {}
     width, height = svg.canvas(layout, [])

@@ -123,11 +123,11 @@ class Frames:
         self.count = len(director.steps)
         self._director = director
         self._first = stage.first
-        self._drawing = shapes.drawing(recording.graph, view, stage.rooms, director.layers)
+        self._drawing = shapes.drawing(recording.graph, view, stage.longest, director.layers)
         self._patches = [translated(patch, self._drawing) for patch in stage.patches]
         self._layout: Layout = scene.arrange(self._drawing)
         self._view = view
-        self._rooms = stage.rooms
+        self._longest = stage.longest
         self._identity = scene.new_identity()
 
     def state(self, step: int) -> dict[str, State]:
@@ -148,7 +148,7 @@ class Frames:
         state = self.state(which)
         about = self._director.steps[which]
         layers = self._director.layers
-        made = Picture(self._director.graph, self._view, theme, about.title, state, self._rooms, layers)
+        made = Picture(self._director.graph, self._view, theme, about.title, state, self._longest, layers)
         made.caption = f"{about.title}. {about.sentence}"
         return made
 

@@ -77,9 +77,9 @@ def details(graph: Graph, foldings: list[Folding], found: list[Level], opened: s
 
 
 def pictures(
-    director: Director, view: str, found: list[Level], identity: str, top: set[str], place: Place, room: int
+    director: Director, view: str, found: list[Level], identity: str, top: set[str], place: Place, characters: int
 ) -> tuple[dict[str, dict[str, Any]], set[str]]:
-    """The picture of each level in one view, by the key of its fold, as long as they fit into `room` characters.
+    """The picture of each level in one view, by the key of its fold, as long as they fit into so many `characters`.
 
     Also returns the keys of everything that they show.
 
@@ -88,7 +88,7 @@ def pictures(
     the view, the fold and a function that draws the level in more or less detail. It returns a drawing with its positions.
     """
     stage = director.stages[view]
-    rooms = stage.rooms
+    longest = stage.longest
     steps: dict[str, list[int]] = {}
     for step, patch in enumerate(stage.patches):
         for key in patch:
@@ -102,7 +102,7 @@ def pictures(
             view,
             level.fold.key,
             lambda detail, level=level: shapes.drawing(  # type: ignore[misc]
-                level.graph, view, rooms, director.layers, level.folding, level.border, detail
+                level.graph, view, longest, director.layers, level.folding, level.border, detail
             ),
         )
         patches: dict[int, dict[str, Any]] = {}
@@ -119,8 +119,8 @@ def pictures(
             "patches": {str(step): translated(patches[step], drawing) for step in sorted(patches)},
         }
         packed = _packed(picture)
-        room -= len(packed)
-        if room < 0:
+        characters -= len(packed)
+        if characters < 0:
             break
         made[level.fold.key] = {"title": title, "parent": level.parent, "packed": packed}
         shown |= drawing.keys

@@ -24,8 +24,8 @@ from viz.recording.recording import Recording
 
 MODULES = "modules"  # the view of a program whose ops run inside modules
 WIDE = 1240.0  # pixels; a wider left-to-right picture is drawn top to bottom instead
-ROOM = 1_400_000  # characters that a scene may have, the insides of its folds included
-LEAST_ROOM = 400_000  # for those insides, in a scene that is large without them
+CHARACTERS = 1_400_000  # characters that a scene may have, the insides of its folds included
+LEAST_CHARACTERS = 400_000  # for those insides, in a scene that is large without them
 
 
 @no_collection()
@@ -56,10 +56,8 @@ def scene(
         kept: the pictures of earlier runs, which are taken again where they fit.
         beside: what another engine made of the program: where its numbers are others, the picture carries both.
     """
-    identity = identity or new_identity()
-    kept = kept or Kept()
-    director = Director(recording, beside)
-    graph = recording.graph
+    identity, kept = identity or new_identity(), kept or Kept()
+    director, graph = Director(recording, beside), recording.graph
     by_module = MODULES in views and has_modules(graph)
     views = tuple(view for view in views if view != MODULES)
     foldings: dict[tuple[str, ...], Folding] = {}
@@ -67,21 +65,9 @@ def scene(
     drawn: dict[str, set[str]] = {}  # what at least one picture of a view shows
     common: dict[str, set[str]] = {}  # what all pictures of a view show
     for view in views:
-        texts = kept.rooms(graph, view, director.stages[view].rooms)
-        found: dict[Choice, Placed] = {}
-        meant: dict[Choice, set[Room]] = {}  # the rooms that a picture is for
-        fitter = Fitter(graph, functools.partial(_drawing, director, view, texts))
-        for room in rooms:
-            placed = fitter.fit(room, kept.choices.get((view, room)))
-            kept.choices[view, room] = placed.choice
-            found[placed.choice] = placed
-            meant.setdefault(placed.choice, set()).add(room)
-            foldings[tuple(placed.folding.folds)] = placed.folding
-        first, *others = (_picture(director, view, one, f"{identity}{view[0]}", theme, kept) for one in found.values())
-        for picture, choice in zip(others, list(found)[1:], strict=True):
-            if meant[choice] == {POCKET}:
-                picture["widest"] = POCKET.width + POCKET.width // 4
-        pictures[view] = {**first, "others": others} if others else first
+        found, meant = _fitted(director, view, rooms, kept)
+        foldings.update({tuple(placed.folding.folds): placed.folding for placed in found.values()})
+        pictures[view] = _with_others(director, view, found, meant, identity, theme, kept)
         common[view] = set.intersection(*(placed.drawing.keys for placed in found.values()))
         drawn[view] = set().union(*(placed.drawing.keys for placed in found.values()))
     made: dict[str, Any] = {
@@ -99,23 +85,69 @@ def scene(
     }
     # Modules open in place, so the contents of the flat views' folds are not needed beside them.
     if not by_module and any(folding.folds for folding in foldings.values()):
-        inner = levels.levels(graph, *foldings.values())
-        shown: set[str] = set()  # what a reader can point at
-        room_left = max(LEAST_ROOM, ROOM - len(json.dumps(made, ensure_ascii=False))) // len(views)
-        place = functools.partial(_inside, kept, rooms[0])
-        for view in views:
-            pictures[view]["folds"], within = levels.pictures(
-                director, view, inner, pictures[view]["id"], common[view], place, room_left
-            )
-            shown |= drawn[view] | within
-        opened = {key for picture in pictures.values() for key in picture["folds"]}
-        made["details"].update(levels.details(graph, list(foldings.values()), inner, opened))
-        made["details"] = {key: rows for key, rows in made["details"].items() if key in shown}
+        _add_insides(made, director, list(foldings.values()), common, drawn, functools.partial(_inside, kept, rooms[0]))
     if by_module:
         whole = network.network_view(director, f"{identity}m", theme, rooms[0] if len(rooms) == 1 else None)
         made["views"] = {MODULES: whole, **made["views"]}
         made["details"].update(network.details(whole["network"]))
     return made
+
+
+def _fitted(
+    director: Director, view: str, rooms: tuple[Room, ...], kept: Kept
+) -> tuple[dict[Choice, Placed], dict[Choice, set[Room]]]:
+    """The different pictures of a view that fit the rooms, and the rooms that each is for."""
+    graph = director.graph
+    found: dict[Choice, Placed] = {}
+    meant: dict[Choice, set[Room]] = {}
+    texts = kept.longest(graph, view, director.stages[view].longest)
+    fitter = Fitter(graph, functools.partial(_drawing, director, view, texts))
+    for room in rooms:
+        placed = fitter.fit(room, kept.choices.get((view, room)))
+        kept.choices[view, room] = placed.choice
+        found[placed.choice] = placed
+        meant.setdefault(placed.choice, set()).add(room)
+    return found, meant
+
+
+def _with_others(
+    director: Director,
+    view: str,
+    found: dict[Choice, Placed],
+    meant: dict[Choice, set[Room]],
+    identity: str,
+    theme: str,
+    kept: Kept,
+) -> dict[str, Any]:
+    """The first picture of a view, with the others in it."""
+    first, *others = (_picture(director, view, one, f"{identity}{view[0]}", theme, kept) for one in found.values())
+    for picture, choice in zip(others, list(found)[1:], strict=True):
+        if meant[choice] == {POCKET}:
+            picture["widest"] = POCKET.width + POCKET.width // 4
+    return {**first, "others": others} if others else first
+
+
+def _add_insides(
+    made: dict[str, Any],
+    director: Director,
+    foldings: list[Folding],
+    common: dict[str, set[str]],
+    drawn: dict[str, set[str]],
+    place: levels.Place,
+) -> None:
+    """Add the pictures of what the folds hold, and the details of what a reader can then point at."""
+    inner = levels.levels(director.graph, *foldings)
+    shown: set[str] = set()
+    pictures = made["views"]
+    characters = max(LEAST_CHARACTERS, CHARACTERS - len(json.dumps(made, ensure_ascii=False))) // len(pictures)
+    for view, picture in pictures.items():
+        picture["folds"], within = levels.pictures(
+            director, view, inner, picture["id"], common[view], place, characters
+        )
+        shown |= drawn[view] | within
+    opened = {key for picture in pictures.values() for key in picture["folds"]}
+    made["details"].update(levels.details(director.graph, foldings, inner, opened))
+    made["details"] = {key: rows for key, rows in made["details"].items() if key in shown}
 
 
 def _drawing(
@@ -212,7 +244,7 @@ def fits_across(drawing: shapes.Drawing) -> bool:
     waits = dict.fromkeys(width, 0)
     for link in drawing.links:
         if link.kind != "share":
-            below[link.tail].append((link.head, max(24.0, link.room[0])))
+            below[link.tail].append((link.head, max(24.0, link.label_size[0])))
             waits[link.head] += 1
     reach = dict(width)
     ready = [key for key, count in waits.items() if not count]

@@ -50,14 +50,14 @@ class Stage:
         self._moves.append({way: key, "texts": list(dict.fromkeys(filter(None, texts)))})
 
     @property
-    def rooms(self) -> dict[str, dict[str, str]]:
+    def longest(self) -> dict[str, dict[str, str]]:
         """For each element and slot, the widest text that it will ever hold."""
-        rooms = {}
+        longest = {}
         for key, slots in self.widest.items():
-            rooms[key] = dict(slots)
+            longest[key] = dict(slots)
             if "label2" in slots:
-                rooms[key]["label"] = f"{slots['label']}\n{slots['label2']}"
-        return rooms
+                longest[key]["label"] = f"{slots['label']}\n{slots['label2']}"
+        return longest
 
     def close(self) -> None:
         """End the step."""

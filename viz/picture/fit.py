@@ -179,7 +179,7 @@ def lay_out(drawing: Drawing, direction: str, time_limit: float = layouts.TIME_L
     sizes = _units(drawing)
     boxes = [(key, *size) for key, size in sizes.items()]
     ends = [
-        (link.key, docked.get(link.tail, link.tail), docked.get(link.head, link.head), *link.room)
+        (link.key, docked.get(link.tail, link.tail), docked.get(link.head, link.head), *link.label_size)
         for link in drawing.links
     ]
     loose = {link.key for link in drawing.links if link.kind == "share"}
@@ -223,7 +223,7 @@ def _longest(drawing: Drawing, sizes: dict[str, tuple[float, float]], axis: int)
         tail, head = docked.get(link.tail, link.tail), docked.get(link.head, link.head)
         if link.kind == "share" or tail == head:
             continue
-        below[tail].append((head, max(gap, link.room[axis])))
+        below[tail].append((head, max(gap, link.label_size[axis])))
         waits[head] += 1
     reach = {key: size[axis] for key, size in sizes.items()}
     ready = [key for key, count in waits.items() if not count]

@@ -39,7 +39,7 @@ class Kept:
     """
 
     def __init__(self) -> None:
-        self._rooms: dict[Any, dict[str, dict[str, str]]] = {}
+        self._longest: dict[Any, dict[str, dict[str, str]]] = {}
         self._drawn: list[Drawn] = []
         self.choices: dict[
             tuple[str, Room], Choice
@@ -47,17 +47,17 @@ class Kept:
 
         self.insides: dict[tuple[str, str, Room], Manner] = {}  # the same for the contents of folds
 
-    def rooms(self, graph: Graph, view: str, rooms: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
-        """`rooms`, with each text as wide as it ever was in a graph of this structure."""
+    def longest(self, graph: Graph, view: str, longest: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+        """`longest`, with each text as wide as it ever was in a graph of this structure."""
         structure = view, _structure(graph)
-        before = self._rooms.pop(structure, {})
+        before = self._longest.pop(structure, {})
         widest = {
             key: {slot: _wider(text, before.get(key, {}).get(slot, "")) for slot, text in slots.items()}
-            for key, slots in rooms.items()
+            for key, slots in longest.items()
         }
-        self._rooms[structure] = widest  # move the latest to the end
-        if len(self._rooms) > KEPT:
-            del self._rooms[next(iter(self._rooms))]
+        self._longest[structure] = widest  # move the latest to the end
+        if len(self._longest) > KEPT:
+            del self._longest[next(iter(self._longest))]
         return widest
 
     def find(self, drawing: Drawing, first: dict[str, State], about: tuple[str, ...], direction: str) -> Drawn | None:

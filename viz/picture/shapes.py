@@ -48,12 +48,12 @@ DETAILS = (
 
 @dataclass
 class Row:
-    """One line of text in a box; `slot` names it for patches, `room` is the widest text it will ever hold."""
+    """One line of text in a box; `slot` names it for patches, `longest` is the widest text it will ever hold."""
 
     slot: str
     style: str  # name | value | small | tiny | grad | symbol | word
     text: str = ""
-    room: str = ""
+    longest: str = ""
     layers: list[Grid] = field(default_factory=list)  # pictures of an array in place of text, one shown at a time
     beside: list[Grid] = field(default_factory=list)  # pictures of its gradient, to the right of it
     widest: float = WIDEST
@@ -80,7 +80,7 @@ class Row:
             return _widest(self.layers) + gap + _widest(self.beside)
         size = SIZE.get("small" if self.style == "grad" else self.style, 13.0)
         bold = self.style in BOLD
-        return min(self.widest, max(text_width(self.text, size, bold), text_width(self.room, size, bold)))
+        return min(self.widest, max(text_width(self.text, size, bold), text_width(self.longest, size, bold)))
 
     def cut(self, text: str) -> str:
         """`text`, shortened where it would not fit a line."""
@@ -154,7 +154,7 @@ class Link:
     back: str | None = None  # key of the gradient's dashed line beside it
 
     @property
-    def room(self) -> tuple[float, float]:
+    def label_size(self) -> tuple[float, float]:
         """Width and height to keep free for the label."""
         if not self.label:
             return 0.0, 0.0
@@ -194,7 +194,7 @@ class Drawing:
 def drawing(
     graph: Graph,
     view: str,
-    room: dict[str, dict[str, str]],
+    longest: dict[str, dict[str, str]],
     layers: dict[str, list[Grid]] | None = None,
     folding: Folding | None = None,
     border: list[Op] | None = None,
@@ -205,7 +205,7 @@ def drawing(
     Args:
         graph: what to draw.
         view: `"values"` or `"grad_fn"`.
-        room: for each key and slot, the widest text that it will ever hold.
+        longest: for each key and slot, the widest text that it will ever hold.
         layers: for each value, the pictures of its gradients.
         folding: the folds; computed if not given.
         border: if `graph` is a part of another graph, the outer recorded ops that its ops are linked to.
@@ -213,9 +213,9 @@ def drawing(
     """
     folding = fold(graph) if folding is None else folding
     if view == "values":
-        made = _values_view(graph, folding, room, layers or {}, detail)
+        made = _values_view(graph, folding, longest, layers or {}, detail)
     else:
-        made = _node_view(graph, folding, room, border or [], detail)
+        made = _node_view(graph, folding, longest, border or [], detail)
     made.detail = detail
     if not detail.about:
         for link in made.links:
@@ -303,7 +303,7 @@ def _fold_box(one: Fold, graph: Graph) -> Box:
 def _values_view(
     graph: Graph,
     folding: Folding,
-    room: dict[str, dict[str, str]],
+    longest: dict[str, dict[str, str]],
     layers: dict[str, list[Grid]],
     detail: Detail,
 ) -> Drawing:
@@ -316,7 +316,7 @@ def _values_view(
     boxes = [
         _value_box(
             value,
-            room.get(value.key, {}),
+            longest.get(value.key, {}),
             layers.get(value.key, []),
             _made_at(graph, value),
             detail,
@@ -334,7 +334,7 @@ def _values_view(
                 continue
             grad = slot < len(op.next) and op.next[slot][0] is not None
             link = Link(f"e{op.key}i{slot}", "forward", key, op.key, back=f"b{op.key}i{slot}" if grad else None)
-            link.label = room.get(link.back or "", {}).get("label", "")
+            link.label = longest.get(link.back or "", {}).get("label", "")
             joined.add(link)
         for key in op.outputs:
             if key not in hidden and not joined.inside(op.key, key):
@@ -390,13 +390,13 @@ def _made_at(graph: Graph, value: Value) -> int:
 
 
 def _value_box(
-    value: Value, room: dict[str, str], layers: list[Grid], made_at: int, detail: Detail, brief: bool = False
+    value: Value, longest: dict[str, str], layers: list[Grid], made_at: int, detail: Detail, brief: bool = False
 ) -> Box:
     rows = [Row("name", "name" if value.name else "value", value.title)]
     if brief:
         pass  # where it is tight, a leaf keeps its value, a result its name
     elif not detail.arrays:
-        _in_words(rows, value, room)
+        _in_words(rows, value, longest)
     else:
         if value.shape != [] or (value.kind in ("leaf", "input") and detail is FULL):
             about = value.dtype if value.shape == [] else f"{notation.shape(value.shape)} {value.dtype}"
@@ -405,31 +405,31 @@ def _value_box(
             drawn = grid(f"{value.key}x", value.array)
             words = grids.words(value.array)
             if words and drawn is None:
-                rows.insert(1, Row("value", "value", "", room.get("value", words)))
+                rows.insert(1, Row("value", "value", "", longest.get("value", words)))
             elif words:
-                rows.append(Row("value", "small", "", room.get("value", words)))
+                rows.append(Row("value", "small", "", longest.get("value", words)))
             if drawn is not None or layers:
                 rows.append(Row("", "grid", layers=[] if drawn is None else [drawn], beside=layers))
         elif layers:
             rows.append(Row("", "grid", beside=layers))
-        if room.get("grad"):
-            rows.append(Row("grad", "grad", "", room["grad"]))
-        if room.get("note") and detail is FULL:
-            rows.append(Row("note", "tiny", "", room["note"]))
+        if longest.get("grad"):
+            rows.append(Row("grad", "grad", "", longest["grad"]))
+        if longest.get("note") and detail is FULL:
+            rows.append(Row("note", "tiny", "", longest["note"]))
     if value.version > made_at:
         rows.append(Row("version", "tiny", f"v{value.version}" if detail.snug else f"version {value.version}"))
     rows[0].text = rows[0].cut(rows[0].text)
     return Box(value.key, value.kind, rows, title=value.title)
 
 
-def _in_words(rows: list[Row], value: Value, room: dict[str, str]) -> None:
+def _in_words(rows: list[Row], value: Value, longest: dict[str, str]) -> None:
     """The rows of a value if there is no room for tables: its number or its shape, and its gradient in the same short form."""
     if value.shape:
         rows.append(Row("about", "small", notation.shape(value.shape)))
-    elif room.get("value"):
-        rows.append(Row("value", "value", "", room["value"]))
-    if room.get("short"):
-        rows.append(Row("short", "grad", "", room["short"]))
+    elif longest.get("value"):
+        rows.append(Row("value", "value", "", longest["value"]))
+    if longest.get("short"):
+        rows.append(Row("short", "grad", "", longest["short"]))
 
 
 def _op_box(op: Op, graph: Graph, detail: Detail) -> Box:
@@ -445,7 +445,7 @@ def _op_box(op: Op, graph: Graph, detail: Detail) -> Box:
 
 
 def _node_view(
-    graph: Graph, folding: Folding, room: dict[str, dict[str, str]], border: list[Op], detail: Detail
+    graph: Graph, folding: Folding, longest: dict[str, dict[str, str]], border: list[Op], detail: Detail
 ) -> Drawing:
     boxes = [_fold_box(one, graph) for one in folding.folds.values()]
     joined = _Joined(folding)
@@ -455,37 +455,37 @@ def _node_view(
         if not op.recorded:
             continue
         if op.key not in folding.unit:
-            boxes.append(_node_box(op, graph, room.get(op.key, {}), detail))
+            boxes.append(_node_box(op, graph, longest.get(op.key, {}), detail))
         for slot, (key, _) in enumerate(op.next):
             if key is not None:
                 used.add(key)
                 if not joined.inside(op.key, key):
-                    joined.add(_node_link(op, slot, key, room))
+                    joined.add(_node_link(op, slot, key, longest))
     for op in border:
-        boxes.append(_node_box(op, graph, room.get(op.key, {}), detail, "beyond"))
+        boxes.append(_node_box(op, graph, longest.get(op.key, {}), detail, "beyond"))
         for slot, (key, _) in enumerate(op.next):
             if key is not None and key in graph.ops:
-                joined.add(_node_link(op, slot, key, room))
+                joined.add(_node_link(op, slot, key, longest))
     behind = used - graph.ops.keys() - {op.key for op in border} - folding.hidden.keys()
     for key in [*(key for key in leaves if key in behind), *sorted(behind - leaves.keys())]:
         leaf = leaves.get(key)  # None in a part whose leaf was changed in place later
         rows = [Row("node", "value", "AccumulateGrad"), Row("about", "tiny", "")]
         rows[1].text = rows[1].cut(f"leaf {leaf.title} {notation.shape(leaf.shape)}" if leaf else "of a leaf outside")
-        if room.get(key, {}).get("grad"):
-            rows.append(Row("grad", "grad", "", room[key]["grad"]))
+        if longest.get(key, {}).get("grad"):
+            rows.append(Row("grad", "grad", "", longest[key]["grad"]))
         boxes.append(
             Box(key, "accumulate", rows, title=f"AccumulateGrad of {leaf.title if leaf else 'a leaf outside'}")
         )
     return Drawing(boxes, joined.links, joined.alias)
 
 
-def _node_box(op: Op, graph: Graph, room: dict[str, str], detail: Detail, kind: str = "op") -> Box:
+def _node_box(op: Op, graph: Graph, longest: dict[str, str], detail: Detail, kind: str = "op") -> Box:
     rows = [Row("node", "value", "", widest=WIDEST)]
     rows[0].text = rows[0].cut(op.name)
     if detail.about:
         rows.append(Row("about", "tiny", f"sequence {op.sequence_nr}" if op.sequence_nr is not None else ""))
-    if room.get("grad"):
-        rows.append(Row("grad", "grad", "", room["grad"]))
+    if longest.get("grad"):
+        rows.append(Row("grad", "grad", "", longest["grad"]))
     tabs = _tabs(op, graph)
     return Box(op.key, kind, rows, tabs, title=op.name)
 
@@ -500,7 +500,7 @@ def _tabs(op: Op, graph: Graph) -> list[tuple[str, str]]:
     return tabs
 
 
-def _node_link(op: Op, slot: int, key: str, room: dict[str, dict[str, str]]) -> Link:
+def _node_link(op: Op, slot: int, key: str, longest: dict[str, dict[str, str]]) -> Link:
     link = Link(f"n{op.key}i{slot}", "back", key, op.key)
-    link.label = room.get(link.key, {}).get("label", "")
+    link.label = longest.get(link.key, {}).get("label", "")
     return link
