@@ -284,6 +284,7 @@ class Observation:
     steps: int = 0
     seeds: dict[str, Any] = field(default_factory=dict)
     given_model: int | None = None
+    links: dict[int, list[int]] | None = None  # see `rules.none.links`
     _behind: dict[int, set[int]] = field(default_factory=dict)
     _recorded: dict[int, set[int]] = field(default_factory=dict)
     _users: dict[int, list[Ran]] = field(default_factory=dict)

@@ -21,7 +21,7 @@ from viz.diagnosis.rules import (
 )
 
 ALL: tuple[Callable[[Observation], Iterator[Finding]], ...] = (
-    refused.find,
+    *(rule.findings for rule in refused.RULES),
     none.find,
     zero.find,
     *(rule.findings for rule in finite.RULES),

@@ -43,7 +43,13 @@ def find(seen: Observation) -> Iterator[Finding]:
 
 
 def links(seen: Observation) -> dict[int, list[int]]:
-    """Maps a value to the values whose numbers reached it through Python: `item()` and back."""
+    """Maps a value to the values whose numbers reached it through Python, `item()` and back: an index, built once."""
+    if seen.links is None:
+        seen.links = _linked(seen)
+    return seen.links
+
+
+def _linked(seen: Observation) -> dict[int, list[int]]:
     found: dict[int, list[int]] = {}
     sources = [value for value in seen.values if value.op is None or not seen.ops[value.op].inputs]
     first_use: dict[int, int] = {}
