@@ -55,10 +55,10 @@ def _miscounted(seen: Observation) -> Iterator[Match]:
     if (found := COUNT.search(message)) is not None:
         place = seen.places.where_returns(found[1], "backward") or line
         yield Match(place, [line], names=[found[1]], inputs=int(found[2]), gradients=int(found[3]))
-    elif NOT_STATIC in message and (place := _not_static(seen)) is not None:
+    elif NOT_STATIC in message and (method := _not_static(seen)) is not None:
         words = "{at}, is a method of an instance. A Function has static methods that are given a context, `ctx`."
         fix = "Write `@staticmethod` above forward and backward, call the first argument ctx, and call `F.apply(x)` instead of `F()(x)`."
-        yield Match(place, [line], given={"words": words, "fix": fix})
+        yield Match(method, [line], given={"words": words, "fix": fix})
 
 
 def _own_view(seen: Observation) -> Iterator[Match]:
