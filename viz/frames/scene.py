@@ -48,16 +48,14 @@ def scene(
 
     Args:
         recording: what to show.
-        identity: prefix of all element ids, unique on the page; made up when not given.
-        title: heading of the player.
+        identity: prefix of all element ids, unique on the page; made up when not given. title: heading of the player.
         views: which views to prepare; that of modules comes where the program has some.
-        theme: `"auto"`, `"light"` or `"dark"`.
-        rooms: the places that the pictures are to fit; a stage takes the one that fits it best.
+        theme: `"auto"`, `"light"` or `"dark"`. rooms: the places to fit; a stage takes the picture that fits it best.
         kept: the pictures of earlier runs, which are taken again where they fit.
         beside: what another engine made of the program: where its numbers are others, the picture carries both.
     """
-    identity, kept = identity or new_identity(), kept or Kept()
-    director, graph = Director(recording, beside), recording.graph
+    identity, kept, graph = identity or new_identity(), kept or Kept(), recording.graph
+    director = Director(recording, beside)
     by_module = MODULES in views and has_modules(graph)
     views = tuple(view for view in views if view != MODULES)
     foldings: dict[tuple[str, ...], Folding] = {}
@@ -66,7 +64,7 @@ def scene(
     common: dict[str, set[str]] = {}  # what all pictures of a view show
     for view in views:
         found, meant = _fitted(director, view, rooms, kept)
-        foldings.update({tuple(placed.folding.folds): placed.folding for placed in found.values()})
+        foldings |= {tuple(placed.folding.folds): placed.folding for placed in found.values()}
         pictures[view] = _with_others(director, view, found, meant, identity, theme, kept)
         common[view] = set.intersection(*(placed.drawing.keys for placed in found.values()))
         drawn[view] = set().union(*(placed.drawing.keys for placed in found.values()))
