@@ -3,6 +3,7 @@
 import collections
 import html
 import re
+import signal
 import threading
 import time
 
@@ -306,3 +307,15 @@ def test_an_omitted_prediction_is_not_revealed(id):
     text = repr(check(id, {"made": False, "exp": False}))
     assert "Not answered yet." in text
     assert text.count("expected") == 1
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="no signals to block")
+def test_an_answer_that_blocks_the_signal_is_ended_and_the_next_one_too():
+    def mul_backward(grad_output, a, b):
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+        while True:
+            pass
+
+    assert "Endless loop?" in repr(check("mul_backward", mul_backward))
+    assert check("mul_backward", lambda grad_output, a, b: (grad_output * b, grad_output * a)).passed
+    assert signal.SIGALRM not in signal.pthread_sigmask(signal.SIG_BLOCK, ())

@@ -31,6 +31,10 @@ ANSWERS = Path(__file__).parent.parent / "answers"
 OTHER_CELL = "<cell>"  # the file name of code from the student's other cells
 AGAIN = 0.05  # seconds between two attempts to end a loop that catches everything
 WALL = 10.0  # total seconds of wall-clock time for an answer that sleeps
+LONG = 60.0  # the same for one that works all the time, where a busy machine makes it wait
+WORKING = (
+    0.005  # seconds of processor time a second, by which an answer that waits for its turn differs from one that sleeps
+)
 STAGES = 3  # the needed cells, the answer's own cell, the probe: each has its own budget
 
 
@@ -45,18 +49,35 @@ class Budget:
     """The time left for an answer: `seconds` of processor time, so that a busy machine makes no answer worse.
 
     An answer that sleeps uses no processor time; it is stopped at the wall-clock time `until`, by default after `WALL` seconds.
-    A budget without limit has no such time.
+    One that works may go on until `LONG` seconds have passed. A budget without limit has no such time.
     """
 
     def __init__(self, seconds: float, until: float | None = None) -> None:
         self._clock = _clock_of_this_thread()
         self._end = self._clock() + seconds
+        self._looked, self._works = (time.monotonic(), self._clock()), True
         self._until = math.inf if seconds == math.inf else until or time.monotonic() + WALL
 
     @property
     def left(self) -> float:
         """Seconds until it may be used up; not positive once it is."""
-        return min(self._end - self._clock(), self._until - time.monotonic())
+        now, until = time.monotonic(), self._until
+        if now >= until and self._working(now):
+            until += LONG - WALL
+        return min(self._end - self._clock(), until - now)
+
+    @property
+    def wait(self) -> float:
+        """Seconds until it is worth looking again."""
+        return max(min(self.left, 1.0) if time.monotonic() >= self._until else self.left, AGAIN)
+
+    def _working(self, now: float) -> bool:
+        """Whether the thread used the processor in the last second or more."""
+        then, used = self._looked
+        if now - then >= 1.0:
+            self._works = self._clock() - used >= WORKING * (now - then)
+            self._looked = (now, self._clock())
+        return self._works
 
 
 def _clock_of_this_thread() -> Callable[[], float]:
@@ -213,6 +234,17 @@ def time_limit(budget: Budget) -> Iterator[None]:
         stop()
 
 
+@contextmanager
+def backstop(seconds: float) -> Iterator[None]:
+    """Raise TimeUp in this thread after `seconds` of its processor time, by a second thread that no signal mask stops."""
+    start, stop = _watchdog(Budget(seconds))
+    start()
+    try:
+        yield
+    finally:
+        stop()
+
+
 def _timer_signal(budget: Budget) -> tuple[Callable[[], object], Callable[[], object]]:
     armed = True
     previous: Any = signal.SIG_DFL
@@ -223,8 +255,9 @@ def _timer_signal(budget: Budget) -> tuple[Callable[[], object], Callable[[], ob
 
     def start() -> None:
         nonlocal previous
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})  # an answer before may have blocked it
         previous = signal.signal(signal.SIGALRM, ring)
-        signal.setitimer(signal.ITIMER_REAL, max(budget.left, AGAIN), AGAIN)
+        signal.setitimer(signal.ITIMER_REAL, budget.wait, AGAIN)
 
     def stop() -> None:
         nonlocal armed
@@ -240,7 +273,7 @@ def _watchdog(budget: Budget) -> tuple[Callable[[], object], Callable[[], object
     target = ctypes.c_ulong(threading.get_ident())
 
     def watch() -> None:
-        while not over.wait(max(budget.left, AGAIN)):
+        while not over.wait(budget.wait):
             if budget.left <= 0:
                 _RAISE_IN_THREAD(target, ctypes.py_object(TimeUp))
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from ..exercise import Exercise, source_of
 from ..plain import Data
-from .probe import WALL
+from .probe import LONG, WALL
 from .trouble import TOLD_OUTSIDE
 
 MAX_RESULT = 1 << 20  # bytes; the largest honest result is a few kB
@@ -150,7 +150,7 @@ class Sandbox:
                     socket.send_fds(self._channel, [str(limit).encode()], [unit_read, result_write])
                 with _closing(unit_write), contextlib.suppress(BrokenPipeError):
                     _write(unit_write, text)
-                return self._collect(result, time.monotonic() + limit + LATE)
+                return self._collect(result, time.monotonic() + max(limit, LONG) + LATE)
             except OSError as error:
                 raise _Lost from error
 
