@@ -57,7 +57,9 @@ def program(T: Any, row: int, name: str, step: str, dim: int) -> Any:
 CASES = [
     (row, name, step, dim)
     for row, sample in enumerate(SAMPLES)
-    if len(sample.inputs) > 1 and not any(sample is s for s in RANDOM)
+    if len(sample.inputs) > 1
+    and not any(sample is s for s in RANDOM)
+    and "embedding_bag" not in sample.code  # PyTorch itself crashes
     for name, given in sample.inputs.items()
     for step in STEPS
     for dim in (range(len(given.shape)) if step in ("more", "less", "one", "flat") else (0,))
@@ -65,7 +67,7 @@ CASES = [
 # Not closed: here these give a number where PyTorch raises, or a number of another type. The others, by the page of differences,
 # are refused where PyTorch computes.
 OPEN = re.compile(
-    r"fractional_max_pool|T\.cov|embedding_bag|multi_margin|multilabel_margin|(huber|mse|l1|nll|soft_margin|hinge_embedding)_loss|"
+    r"fractional_max_pool|T\.cov|multi_margin|multilabel_margin|(huber|mse|l1|nll|soft_margin|hinge_embedding)_loss|"
     r"F\.cross_entropy\(x, t\)|cross_entropy_with_logits|T\.dist|bilinear\(x|F\.batch_norm|lstsq|scatter_reduce|quantile|"
     r"repeat_interleave|T\.diff|F\.conv2d\(x, w\)"
 )

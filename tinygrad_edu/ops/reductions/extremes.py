@@ -67,6 +67,8 @@ def shares(value, extreme, dim, nan_ties=True):
     if nan_ties:
         mask = mask | (np.isnan(value) & np.isnan(extreme))
     count = mask.sum(axis=normalized_dims(dim, mask.ndim), keepdims=True)
+    if nan_ties:
+        count = np.maximum(count, 1)  # none is equal where `value` was changed through `.data`
     return mask.astype(value.dtype) / count.astype(value.dtype)
 
 
