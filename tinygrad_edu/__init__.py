@@ -163,7 +163,7 @@ __getattr__ = later(
     "as a Function, or run the program on PyTorch.",
     ops.functions,
     {
-        **{name: name for name in ("func", "jit", "library", "linalg", "nn", "optim", "testing", "utils")},
+        **{name: name for name in ("func", "jit", "library", "linalg", "nn", "optim", "utils")},
         "default_generator": "ops.creation.random",
         "return_types": "array.return_types",
         "vmap": "func",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib
 import pickle
+import re
 import warnings
 from typing import Any
 
@@ -150,7 +151,9 @@ def _scheduled(T: Any, code: str) -> tuple[Any, list[Any]]:
     params, loss = _problem(T)
     optimizer = T.optim.SGD(params, lr=0.1, momentum=0.5)
     loss().backward()
-    made = eval(code, {**vars(T.optim.lr_scheduler), "o": optimizer, "Own": Own})
+    schedulers = T.optim.lr_scheduler
+    named = {name: getattr(schedulers, name) for name in re.findall(r"\b[A-Z]\w+", code) if hasattr(schedulers, name)}
+    made = eval(code, {**named, "o": optimizer, "Own": Own})
     return optimizer, made if isinstance(made, list) else [made]
 
 

@@ -14,6 +14,7 @@ import torch
 from support.both import same_on_both
 
 import tinygrad_edu
+from tinygrad_edu.extra.ops import angles
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -430,10 +431,9 @@ def test_a_write_through_a_real_view_of_a_complex_tensor_is_refused_where_it_wou
 def test_an_op_that_is_not_on_the_list_refuses_wherever_it_is_called() -> None:
     T = tinygrad_edu
     z = T.tensor([1j, 2.0], requires_grad=True)
-    ops = tinygrad_edu.ops
     for call in (
         lambda: z.erf(), lambda: T.var(z), lambda: T.stack([z, z]).amax(), lambda: z.clone().clamp_(0), lambda: T.nn.functional.softmax(z, 0),
-        lambda: ops.trigonometric.Atan.apply(z), lambda: ops.trigonometric.Atan.apply_(z.clone()), lambda: T.nn.ReLU()(z), lambda: T.sort(z),
+        lambda: angles.Atan.apply(z), lambda: angles.Atan.apply_(z.clone()), lambda: T.nn.ReLU()(z), lambda: T.sort(z),
     ):  # fmt: skip
         with pytest.raises(NotImplementedError, match="complex tensors"):
             call()

@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..array import dtypes
 from ..core.tensor import AccumulateGrad, Node, Tensor, gradient_edge, wrap
-from ..modes import NOT_COUNTED, bump_version, thread
-from .graph_task import current_graph_task_id, will_execute
+from ..modes import thread
+from ..seam.later import later, names_of
 from .hooks import RemovableHandle
-from .saved_tensor import (
-    SavedTensor,
-    allow_mutation_on_saved_tensors,
-    disable_saved_tensors_hooks,
-    saved_tensors_hooks,
-)
+from .saved_tensor import SavedTensor, saved_tensors_hooks
 
 __all__ = [
-    "AccumulateGrad",
-    "GradientEdge",
-    "Node",
-    "RemovableHandle",
-    "SavedTensor",
-    "allow_mutation_on_saved_tensors",
-    "disable_saved_tensors_hooks",
-    "get_gradient_edge",
-    "increment_version",
-    "register_multi_grad_hook",
-    "save_on_cpu",
-    "saved_tensors_hooks",
-]
+    "AccumulateGrad", "GradientEdge", "Node", "RemovableHandle", "SavedTensor", "get_gradient_edge", "saved_tensors_hooks",
+    *names_of("autograd.graph"),
+]  # fmt: skip
 
 
 class TensorMeta(NamedTuple):
@@ -77,20 +62,6 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
             "graph leads to it."
         )
     return GradientEdge(node, output_nr)
-
-
-def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
-    """Count a write to the tensor that autograd did not see, so that saved uses of it raise.
-
-    >>> import tinygrad_edu as T
-    >>> t = T.zeros(2)
-    >>> T.autograd.graph.increment_version(t)
-    >>> t._version
-    1
-    """
-    for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
-        if t._counter is not NOT_COUNTED:
-            bump_version(t)
 
 
 def _call(self: Node, *grads: Tensor) -> Any:
@@ -151,90 +122,4 @@ for _name in ("metadata", "requires_grad", "_input_metadata", "_sequence_nr", "_
 Node.__call__ = _call  # type: ignore[method-assign]
 
 
-class save_on_cpu(saved_tensors_hooks):
-    """Inside `with`, saved tensors are kept on the CPU. They are there already, so the saved values come back unchanged.
-
-    >>> import tinygrad_edu as T
-    >>> x = T.tensor(3.0, requires_grad=True)
-    >>> with T.autograd.graph.save_on_cpu():
-    ...     y = x * x
-    >>> y.backward()
-    >>> x.grad
-    tensor(6.)
-    """
-
-    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        super().__init__(lambda tensor: tensor, lambda tensor: tensor)
-
-
-class _MultiHandle:
-    def __init__(self, handles: list[RemovableHandle]) -> None:
-        self.handles = tuple(handles)
-
-    def remove(self) -> None:
-        for handle in self.handles:
-            handle.remove()
-
-    def __enter__(self) -> _MultiHandle:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.remove()
-
-
-def register_multi_grad_hook(
-    tensors: Sequence[Tensor], fn: Callable[[Any], None], *, mode: str = "all"
-) -> _MultiHandle:
-    """Call `fn` when the gradients of all `tensors` that take part in a backward pass have arrived.
-
-    With mode "all" `fn` gets the list of gradients (None for a tensor that takes no part); with mode "any" it gets the
-    first gradient that arrives, once per backward pass.
-
-    >>> import tinygrad_edu as T
-    >>> a, b = T.tensor(2.0, requires_grad=True), T.tensor(3.0, requires_grad=True)
-    >>> handle = T.autograd.graph.register_multi_grad_hook((a, b), lambda grads: print(grads))
-    >>> (a * b).backward()
-    [tensor(3.), tensor(2.)]
-    """
-    if mode not in ("all", "any"):
-        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    if mode == "any":
-        fired: set[int] = set()
-
-        def first(grad: Tensor) -> None:
-            task = current_graph_task_id()
-            if task not in fired:
-                fired.clear()
-                fired.add(task)
-                fn(grad)
-
-        return _MultiHandle([t.register_hook(first) for t in tensors if t.requires_grad])
-
-    edges = []
-    for t in tensors:
-        if not t.requires_grad:
-            raise AssertionError(
-                "Expected gradient function to be set: one of the tensors requires no gradient, so none will ever arrive "
-                "there."
-            )
-        edges.append(get_gradient_edge(t))
-    arrived: dict[int, list[Tensor | None]] = {}
-    counts: dict[int, list[int]] = {}
-
-    def one_of(index: int) -> Callable[[Tensor], None]:
-        def hook(grad: Tensor) -> None:
-            task = current_graph_task_id()
-            if task not in arrived:
-                arrived[task] = [None] * len(edges)
-                expected = sum(will_execute(edge.node) for edge in edges)
-                counts[task] = [0, expected]
-            arrived[task][index] = grad
-            counts[task][0] += 1
-            if counts[task][0] == counts[task][1]:
-                grads = arrived.pop(task)
-                del counts[task]
-                fn(grads)
-
-        return hook
-
-    return _MultiHandle([t.register_hook(one_of(i)) for i, t in enumerate(tensors)])
+__getattr__ = later(__name__, "It is not built here: run the program on PyTorch.")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from ..array.refusals import BACKWARD_TWICE, modified, refuse_detached
@@ -15,8 +14,6 @@ from .hooks import surround
 
 __all__ = [
     "SavedTensor",
-    "allow_mutation_on_saved_tensors",
-    "disable_saved_tensors_hooks",
     "keep_outputs",
     "pack",
     "pack_all",
@@ -315,94 +312,3 @@ class saved_tensors_hooks:
 
     def __exit__(self, *exception: object) -> None:
         thread.state.saved_hooks = thread.state.saved_hooks[:-1]
-
-
-@contextmanager
-def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Inside `with`, entering `saved_tensors_hooks` raises a RuntimeError with `error_message`.
-
-    >>> import tinygrad_edu as T
-    >>> with T.autograd.graph.disable_saved_tensors_hooks("no hooks here"):
-    ...     with T.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
-    ...         pass
-    Traceback (most recent call last):
-    RuntimeError: no hooks here...
-    """
-    state = thread.state
-    if state.saved_hooks:
-        raise RuntimeError(error_message)
-    previous = state.hooks_refused
-    state.hooks_refused = error_message
-    try:
-        yield
-    finally:
-        state.hooks_refused = previous
-
-
-class _MutationGuard:
-    """Saves a copy of each saved tensor that is about to be changed in place, so that backward still finds the old value."""
-
-    def __init__(self) -> None:
-        self._alive: list[SavedTensor] = []
-
-    def track(self, saved: SavedTensor) -> None:
-        self._alive.append(saved)
-
-    def before_write(self, t: Tensor) -> None:
-        """`t` is about to be written to: saved tensors of the same storage get their own copies."""
-        for saved in self._alive:
-            if saved._tensor is _FREED or saved._unpack is not None:
-                continue
-            original = saved.tensor()
-            same = original is t or (original._counter is not None and original._counter is t._counter)
-            if not same:
-                continue
-            copy = wrap(original._data.copy())
-            copy._requires_grad, copy.output_nr = original._requires_grad, original.output_nr
-            copy._grad_fn, copy._accumulator = original._grad_fn, original._accumulator
-            if saved._node is None:
-                if copy._requires_grad and copy._grad_fn is None:
-                    copy._accumulator = weakref.ref(gradient_edge(original)[0])  # type: ignore[arg-type]
-                saved._tensor, saved._version = copy, 0
-            else:
-                saved._array, saved._counter, saved._version = copy._data, [0], 0
-
-    def clear(self) -> None:
-        for saved in self._alive:
-            if saved._tensor is not _FREED:
-                saved._unpack, saved._tensor, saved._array = _refuse_outside, (None, (None, 0), False), None
-        self._alive.clear()
-
-
-def _refuse_outside(packed: Any) -> Any:
-    raise AssertionError(
-        "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was recorded. Call "
-        "backward inside the block."
-    )
-
-
-@contextmanager
-def allow_mutation_on_saved_tensors() -> Iterator[_MutationGuard]:
-    """Inside `with`, saved tensors may be changed in place: backward uses a copy of the old value, made before the change.
-
-    The backward pass must run inside the block too.
-
-    >>> import tinygrad_edu as T
-    >>> x = T.tensor(3.0, requires_grad=True)
-    >>> with T.autograd.graph.allow_mutation_on_saved_tensors():
-    ...     copy = x.clone()
-    ...     y = copy * copy
-    ...     _ = copy.zero_()
-    ...     y.backward()
-    >>> x.grad
-    tensor(6.)
-    """
-    state = thread.state
-    if state.keep_versions is not None:
-        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
-    guard = state.keep_versions = _MutationGuard()
-    try:
-        yield guard
-    finally:
-        state.keep_versions = None
-        guard.clear()

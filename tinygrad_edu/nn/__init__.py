@@ -3,25 +3,11 @@
 from __future__ import annotations
 
 from ..seam.later import later, names_of
-from . import (
-    activations,
-    attention,
-    containers,
-    functional,
-    init,
-    layers,
-    losses,
-    norms,
-    padding,
-    pooling,
-    recurrent,
-    transformer,
-    utils,
-)
+from . import activations, containers, functional, init, layers, losses, norms, utils
 from .module import Module
 from .parameter import Buffer, Parameter
 
-_FAMILIES = (activations, attention, containers, layers, losses, norms, padding, pooling, recurrent, transformer)
+_FAMILIES = (activations, containers, layers, losses, norms)
 
 __all__ = ["Buffer", "Module", "Parameter", "functional", "init", "utils"]
 for _family in _FAMILIES:
@@ -32,7 +18,6 @@ for _family in _FAMILIES:
 _BELOW = {
     name: module
     for module, names in {
-        "attention": "NonDynamicallyQuantizableLinear",
         "bases": (
             "_IncompatibleKeys _addindent _get_activation_fn _get_clones _ntuple _pair _quadruple _reverse_repeat_tuple _single "
             "_triple"
@@ -41,12 +26,10 @@ _BELOW = {
             "register_module_forward_hook register_module_forward_pre_hook register_module_full_backward_hook "
             "register_module_full_backward_pre_hook"
         ),
-        "layers": "_ConvNd _ConvTransposeNd _DropoutNd",
+        "layers": "_DropoutNd",
         "losses": "_Loss _WeightedLoss",
         "modules": "modules",
-        "norms": "_BatchNorm _InstanceNorm _NormBase",
-        "pooling": "_AdaptiveAvgPoolNd _AvgPoolNd _MaxPoolNd",
-        "_reduction": "_reduction",
+        "norms": "_BatchNorm _NormBase",
     }.items()
     for name in names.split()
 }

@@ -5,39 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ..array.tensor import Tensor
-from ..autograd.grad_mode import no_grad
 from ..ops import functions
 from . import functional as F
 from .module import Module
-from .parameter import Parameter
 
 __all__ = [
-    "CELU",
-    "ELU",
-    "GELU",
-    "GLU",
-    "SELU",
-    "Hardshrink", "Hardsigmoid",
-    "Hardswish",
-    "Hardtanh",
-    "Identity",
-    "LeakyReLU",
-    "LogSigmoid",
-    "LogSoftmax",
-    "Mish",
-    "PReLU",
-    "ReLU",
-    "ReLU6",
-    "SiLU",
-    "Sigmoid",
-    "Softmax",
-    "Softmin",
-    "Softplus",
-    "Softshrink",
-    "Softsign",
-    "Tanh",
-    "Tanhshrink",
-    "Threshold",
+    "ELU", "GELU", "Hardtanh", "Identity", "LeakyReLU", "LogSigmoid", "LogSoftmax", "ReLU", "ReLU6", "SiLU",
+    "Sigmoid", "Softmax", "Softmin", "Softplus", "Tanh", "Threshold",
 ]  # fmt: skip
 
 
@@ -72,7 +46,7 @@ class _Activation(Module):
         return ", ".join(repr(getattr(self, n)) if n == "lambd" else f"{n}={getattr(self, n)!r}" for n in shown)
 
 
-def _activation(name: str, function: str, **defaults: Any) -> type[_Activation]:
+def _activation(name: str, function: str, *, module: str = __name__, **defaults: Any) -> type[_Activation]:
     call = getattr(F, function, None) or functions[function]
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -86,7 +60,7 @@ def _activation(name: str, function: str, **defaults: Any) -> type[_Activation]:
         for key, value in given.items():
             object.__setattr__(self, key, value)
 
-    body = {"__init__": __init__, "_function": staticmethod(call), "_settings": defaults, "__module__": __name__}
+    body = {"__init__": __init__, "_function": staticmethod(call), "_settings": defaults, "__module__": module}
     body["__doc__"] = f"`{function}` as a module. {(call.__doc__ or '').strip()}"
     return type(name, (_Activation,), body)
 
@@ -95,50 +69,14 @@ ReLU = _activation("ReLU", "relu", inplace=False)
 ReLU6 = _activation("ReLU6", "relu6", inplace=False)
 LeakyReLU = _activation("LeakyReLU", "leaky_relu", negative_slope=0.01, inplace=False)
 ELU = _activation("ELU", "elu", alpha=1.0, inplace=False)
-SELU = _activation("SELU", "selu", inplace=False)
-CELU = _activation("CELU", "celu", alpha=1.0, inplace=False)
 GELU = _activation("GELU", "gelu", approximate="none")
 SiLU = _activation("SiLU", "silu", inplace=False)
-Mish = _activation("Mish", "mish", inplace=False)
 Sigmoid = _activation("Sigmoid", "sigmoid")
 Tanh = _activation("Tanh", "tanh")
 Softplus = _activation("Softplus", "softplus", beta=1.0, threshold=20.0)
 LogSigmoid = _activation("LogSigmoid", "logsigmoid")
 Hardtanh = _activation("Hardtanh", "hardtanh", min_val=-1.0, max_val=1.0, inplace=False)
-Hardsigmoid = _activation("Hardsigmoid", "hardsigmoid", inplace=False)
-Hardswish = _activation("Hardswish", "hardswish", inplace=False)
-Hardsigmoid._hides_inplace = Hardswish._hides_inplace = True
-Softsign = _activation("Softsign", "softsign")
-Tanhshrink = _activation("Tanhshrink", "tanhshrink")
-Hardshrink = _activation("Hardshrink", "hardshrink", lambd=0.5)
-Softshrink = _activation("Softshrink", "softshrink", lambd=0.5)
 Threshold = _activation("Threshold", "threshold", threshold=0.0, value=0.0, inplace=False)
-GLU = _activation("GLU", "glu", dim=-1)
 Softmax = _activation("Softmax", "softmax", dim=None)
 Softmin = _activation("Softmin", "softmin", dim=None)
 LogSoftmax = _activation("LogSoftmax", "log_softmax", dim=None)
-
-
-class PReLU(Module):
-    """A ReLU with a learned slope below 0: one for all channels, or one per channel.
-
-    >>> import tinygrad_edu as T
-    >>> T.nn.PReLU()(T.tensor([-1.0, 2.0])).detach()
-    tensor([-0.2500,  2.0000])
-    """
-
-    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
-        super().__init__()
-        self.num_parameters, self.init = num_parameters, init
-        self.weight = Parameter(functions["full"]((num_parameters,), init, dtype=dtype, device=device))
-
-    def reset_parameters(self) -> None:
-        """Reset the slopes to `init`."""
-        with no_grad():
-            self.weight.fill_(self.init)
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.prelu(input, self.weight)
-
-    def extra_repr(self) -> str:
-        return f"num_parameters={self.num_parameters}"

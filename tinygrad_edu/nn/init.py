@@ -12,12 +12,12 @@ from ..array import companions, dtypes
 from ..array.tensor import Tensor
 from ..autograd.grad_mode import no_grad
 from ..modes import bump_version
-from ..ops.creation.random import even_like, normal_like, source
-from ..seam.later import later
+from ..ops.creation.random import even_like, normal_like
+from ..seam.later import later, names_of
 
 __all__ = [
-    "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "orthogonal_",
-    "sparse_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
+    "calculate_gain", "constant_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "trunc_normal_",
+    "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_", *names_of("nn.init"),
 ]  # fmt: skip
 
 
@@ -155,40 +155,6 @@ def zeros_(tensor: Tensor) -> Tensor:
     return _fill(tensor, 0.0)
 
 
-def eye_(tensor: Tensor) -> Tensor:
-    """Fill with the identity matrix, so that a linear layer preserves its input.
-
-    >>> import tinygrad_edu as T
-    >>> T.nn.init.eye_(T.empty(2, 2))
-    tensor([[1., 0.],
-            [0., 1.]])
-    """
-    if tensor.ndim != 2:
-        raise ValueError("Only tensors with 2 dimensions are supported")
-    return _fill(tensor, np.eye(*tensor.shape))
-
-
-def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Fill with identity kernels, 1 in the middle from each channel to itself, so that a convolution preserves its input.
-
-    >>> import tinygrad_edu as T
-    >>> kernel = T.nn.init.dirac_(T.empty(1, 1, 3))
-    >>> T.nn.functional.conv1d(T.tensor([[[1.0, 2.0, 3.0]]]), kernel, padding=1)
-    tensor([[[1., 2., 3.]]])
-    """
-    if tensor.ndim not in (3, 4, 5):
-        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
-    if tensor.shape[0] % groups:
-        raise ValueError("dim 0 must be divisible by groups")
-    out = np.zeros(tensor.shape)
-    per_group = tensor.shape[0] // groups
-    middle = tuple(k // 2 for k in tensor.shape[2:])
-    for g in range(groups):
-        for d in range(min(per_group, tensor.shape[1])):
-            out[(g * per_group + d, d, *middle)] = 1
-    return _fill(tensor, out)
-
-
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Uniform over ±gain·√(6/(fan_in + fan_out)). Preserves the standard deviation in both passes (Glorot and Bengio 2010).
 
@@ -254,57 +220,21 @@ def kaiming_normal_(
     return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
 
 
-def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """Fill with a (semi-)orthogonal matrix whose rows or columns have length `gain`.
-
-    >>> import tinygrad_edu as T
-    >>> w = T.nn.init.orthogonal_(T.empty(3, 3))
-    >>> T.allclose(w @ w.T, T.eye(3), atol=1e-6)
-    True
-    """
-    _refuse_unusual(tensor, "orthogonal_")
-    if tensor.ndim < 2:
-        raise ValueError("Only tensors with 2 or more dimensions are supported")
-    rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])
-    flat = source(generator).normal((rows, columns), tensor._data.dtype)
-    q, r = np.linalg.qr(flat if rows >= columns else flat.T)
-    q *= np.sign(np.diag(r))
-    return _fill(tensor, (gain * (q if rows >= columns else q.T)).reshape(tensor.shape))
-
-
-def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Normal with standard deviation `std`; a fraction `sparsity` of each column is 0 (Martens 2010).
-
-    >>> import tinygrad_edu as T
-    >>> (T.nn.init.sparse_(T.empty(4, 2), sparsity=0.5) == 0).sum(dim=0)
-    tensor([2, 2])
-    """
-    _refuse_unusual(tensor, "sparse_")
-    if tensor.ndim != 2:
-        raise ValueError("Only tensors with 2 dimensions are supported")
-    normal_(tensor, 0.0, std, generator)
-    none = math.ceil(sparsity * tensor.shape[0])
-    for column in tensor._data.T:
-        column[source(None).permutation(len(column))[:none]] = 0
-    return tensor
-
-
-def _older(name: str) -> Any:
+def _older(function: Any) -> Any:
     """The function under its name without the underscore, as in PyTorch before 0.4."""
+    name = function.__name__.rstrip("_")
 
     def call(*args: Any, **kwargs: Any) -> Tensor:
         warnings.warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2)
-        return globals()[f"{name}_"](*args, **kwargs)
+        return function(*args, **kwargs)
 
     call.__name__, call.__doc__ = name, f"The older name of `{name}_`."
     return call
 
 
-uniform, normal, constant, eye, dirac = map(_older, ("uniform", "normal", "constant", "eye", "dirac"))
-xavier_uniform, xavier_normal = _older("xavier_uniform"), _older("xavier_normal")
-kaiming_uniform, kaiming_normal = _older("kaiming_uniform"), _older("kaiming_normal")
-orthogonal, sparse = _older("orthogonal"), _older("sparse")
-
+uniform, normal, constant = map(_older, (uniform_, normal_, constant_))
+xavier_uniform, xavier_normal = map(_older, (xavier_uniform_, xavier_normal_))
+kaiming_uniform, kaiming_normal = map(_older, (kaiming_uniform_, kaiming_normal_))
 
 __getattr__ = later(__name__, "Fill the tensor with an in-place op under no_grad.")
 

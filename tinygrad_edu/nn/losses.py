@@ -12,9 +12,7 @@ from . import functional as F
 from .module import Module
 
 __all__ = [
-    "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "GaussianNLLLoss",
-    "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss", "MarginRankingLoss", "NLLLoss",
-    "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss",
+    "BCELoss", "BCEWithLogitsLoss", "CrossEntropyLoss", "KLDivLoss", "L1Loss", "MSELoss", "NLLLoss", "SmoothL1Loss",
 ]  # fmt: skip
 
 
@@ -75,15 +73,8 @@ def _loss(name: str, function: str, without: str = "", module: str = __name__) -
 MSELoss = _loss("MSELoss", "mse_loss", without="weight")
 L1Loss = _loss("L1Loss", "l1_loss", without="weight")
 SmoothL1Loss = _loss("SmoothL1Loss", "smooth_l1_loss")
-HuberLoss = _loss("HuberLoss", "huber_loss", without="weight")
 NLLLoss = _loss("NLLLoss", "nll_loss")
 CrossEntropyLoss = _loss("CrossEntropyLoss", "cross_entropy")
 BCELoss = _loss("BCELoss", "binary_cross_entropy")
 BCEWithLogitsLoss = _loss("BCEWithLogitsLoss", "binary_cross_entropy_with_logits")
 KLDivLoss = _loss("KLDivLoss", "kl_div")
-SoftMarginLoss = _loss("SoftMarginLoss", "soft_margin_loss")
-MarginRankingLoss = _loss("MarginRankingLoss", "margin_ranking_loss")
-HingeEmbeddingLoss = _loss("HingeEmbeddingLoss", "hinge_embedding_loss")
-CosineEmbeddingLoss = _loss("CosineEmbeddingLoss", "cosine_embedding_loss")
-GaussianNLLLoss = _loss("GaussianNLLLoss", "gaussian_nll_loss")
-PoissonNLLLoss = _loss("PoissonNLLLoss", "poisson_nll_loss")

@@ -9,19 +9,8 @@ from __future__ import annotations
 from .binding import fft_functions, functions, linalg_functions, nn_functions
 from .creation import copies, factories, methods, random
 from .indexing import gather, index, masking
-from .linalg import einsum, matmul
-from .network import (
-    activation,
-    convolution,
-    cross_entropy,
-    layers,
-    loss,
-    normalization,
-    pooling,
-    rectifier,
-    recurrent,
-    softmax,
-)
+from .linalg import matmul
+from .network import activation, cross_entropy, layers, loss, normalization, rectifier, softmax
 from .op import Op, elementwise, linear
 from .pointwise import (
     arithmetic,
@@ -38,9 +27,9 @@ from .reductions import cumulative, extremes, moments, norms, reduce, sorting
 from .shapes import diagonal, joining, permute, repetition, shape, turning, windows
 
 __all__ = [
-    "Op", "activation", "arithmetic", "clamp", "compare", "convolution", "copies", "cross_entropy", "cumulative", "diagonal",
-    "division", "einsum", "elementwise", "error_function", "exponential", "extremes", "factories", "fft_functions", "functions",
+    "Op", "activation", "arithmetic", "clamp", "compare", "copies", "cross_entropy", "cumulative", "diagonal",
+    "division", "elementwise", "error_function", "exponential", "extremes", "factories", "fft_functions", "functions",
     "gather", "index", "joining", "layers", "linalg_functions", "linear", "loss", "masking", "matmul", "methods", "moments",
-    "nn_functions", "normalization", "norms", "permute", "pooling", "powers", "random", "rectifier", "recurrent", "reduce",
+    "nn_functions", "normalization", "norms", "permute", "powers", "random", "rectifier", "reduce",
     "repetition", "rounding", "shape", "softmax", "sorting", "trigonometric", "turning", "windows",
 ]  # fmt: skip

@@ -1,7 +1,8 @@
 """Imports of PyTorch's modules: find the module here that holds their names, or raise an explanation.
 
-`import tinygrad_edu.nn.modules.conv` finds `nn`, which has all the layers. `import tinygrad_edu.fx` raises an ImportError
-that says what to do instead. Python's own import comes first: this finder only sees what Python has not found.
+`import tinygrad_edu.nn.modules.conv` finds `nn`, which has all the layers. `import tinygrad_edu.export` raises an ImportError
+that says what to do instead. One finder stands before Python's own, which takes a folder that an older version has left
+behind, with compiled files in it, for a package. The other stands behind it, and explains what nothing has found.
 """
 
 from __future__ import annotations
@@ -63,15 +64,22 @@ class _Object(Loader):
         module.__getattr__ = lambda name: getattr(thing, name)  # type: ignore[method-assign]
 
 
-class _Finder(MetaPathFinder):
+class _Homes(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         package, _, name = fullname.partition(".")
-        if package != _PACKAGE or not name or (home(name) is None and name.rpartition(".")[2].startswith("__")):
+        place = home(name) if package == _PACKAGE else None
+        return None if place is None else ModuleSpec(fullname, _Elsewhere(place), is_package=True)
+
+
+class _NotFound(MetaPathFinder):
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        package, _, name = fullname.partition(".")
+        if package != _PACKAGE or not name or name.rpartition(".")[2].startswith("__"):
             return None
-        if (place := home(name)) is not None:
-            return ModuleSpec(fullname, _Elsewhere(place), is_package=True)
         if name.partition(".")[0] in _OBJECTS and "amp" not in name:
             return ModuleSpec(fullname, _Object(name), is_package=True)
         # No name, so that `from tinygrad_edu import …` does not replace this message by Python's own.
@@ -91,6 +99,7 @@ def _sentence(fullname: str) -> str:
 
 
 def install() -> None:
-    """Register the finder, which sees the imports from this package that Python has not found."""
-    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.append(_Finder())
+    """Register the finders of the imports from this package: before Python's own, and behind it."""
+    if not any(isinstance(finder, _NotFound) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Homes())
+        sys.meta_path.append(_NotFound())

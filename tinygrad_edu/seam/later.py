@@ -104,5 +104,4 @@ class _Later:
 def bind_later() -> None:
     """Let Tensor find its methods that are in `extra/`."""
     for name, place in names_of("Tensor").items():
-        if not hasattr(Tensor, name):
-            setattr(Tensor, name, _Later(name, place))
+        setattr(Tensor, name, _Later(name, place))

@@ -23,10 +23,10 @@ NAMES: dict[str, dict[str, str]] = {
             "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor "
             "abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ atanh_ "
             "backends ceil_ channels_last channels_last_3d clamp_ clamp_max_ clamp_min_ clip_ contiguous_format cos_ "
-            "cosh_ deg2rad_ erf_ erfc_ exp2_ exp_ expm1_ fill_ fix_ floor_ frac_ get_num_threads hardshrink index_put_ "
-            "legacy_contiguous_format log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ preserve_format "
-            "rad2deg_ reciprocal_ relu_ resize_as_ round_ rsqrt_ set_num_threads sigmoid_ sin_ sinh_ sqrt_ square_ "
-            "tan_ tanh_ trunc_ use_deterministic_algorithms xlogy_ zero_"
+            "cosh_ deg2rad_ erf_ erfc_ exp2_ exp_ expm1_ fill_ fix_ floor_ frac_ get_num_threads hardshrink "
+            "index_put_ legacy_contiguous_format log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ "
+            "preserve_format rad2deg_ reciprocal_ relu_ resize_as_ round_ rsqrt_ set_num_threads sigmoid_ sin_ sinh_ "
+            "sqrt_ square_ tan_ tanh_ trunc_ use_deterministic_algorithms xlogy_ zero_"
         ),
         "extra.compat.memory": "layout memory_format",
         "extra.compat.settings": (
@@ -44,15 +44,31 @@ NAMES: dict[str, dict[str, str]] = {
         ),
         "extra.complex_numbers.short_time": "istft stft",
         "extra.distributions.draws": "binomial poisson",
+        "extra.ops.activations": "celu selu",
+        "extra.ops.angles": (
+            "acos acosh arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh cosh hypot "
+            "sinh tan"
+        ),
         "extra.ops.arrangement": (
             "atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod "
-            "column_stack dstack logspace ravel rot90 tril_indices triu_indices"
+            "column_stack dstack fliplr flipud logspace meshgrid moveaxis movedim ravel repeat_interleave roll rot90 "
+            "swapaxes tile tril_indices triu_indices unflatten"
         ),
+        "extra.ops.bags": "bilinear",
+        "extra.ops.bits": (
+            "bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor signbit"
+        ),
+        "extra.ops.convolution": "conv1d conv2d conv_transpose1d conv_transpose2d",
         "extra.ops.distance": "cdist cosine_similarity dist pairwise_distance triplet_margin_loss",
+        "extra.ops.distinct": "bincount mode msort unique",
         "extra.ops.dropout": "alpha_dropout feature_alpha_dropout rrelu",
+        "extra.ops.einsum": "einsum inner kron tensordot",
         "extra.ops.elementwise": (
-            "copysign fmax fmin frexp gcd heaviside isneginf isposinf lcm ldexp logaddexp2 nextafter"
+            "copysign fmax fmin frexp gcd heaviside isneginf isposinf lcm ldexp logaddexp2 nan_to_num nextafter"
         ),
+        "extra.ops.fillings": "randint_like",
+        "extra.ops.group_norms": "rms_norm",
+        "extra.ops.images": "adaptive_avg_pool1d avg_pool1d max_pool1d max_pool2d",
         "extra.ops.integrals": "cumulative_trapezoid gradient histogram renorm trapezoid trapz",
         "extra.ops.linalg.decomposition": "cholesky det inverse matrix_power slogdet",
         "extra.ops.linalg.factors": (
@@ -60,20 +76,34 @@ NAMES: dict[str, dict[str, str]] = {
             "pinverse qr svd svd_lowrank"
         ),
         "extra.ops.linalg.lu": "lu lu_solve lu_unpack",
-        "extra.ops.losses": "ctc_loss",
+        "extra.ops.logarithms": "exp2 expm1 log10 log2 logaddexp logit",
+        "extra.ops.losses": (
+            "cosine_embedding_loss ctc_loss hinge_embedding_loss margin_ranking_loss poisson_nll_loss"
+        ),
+        "extra.ops.medians": "kthvalue median nanmedian",
         "extra.ops.order": "argwhere bucketize isin searchsorted",
         "extra.ops.outer_products": "addbmm addr combinations pdist vander",
         "extra.ops.parts": (
-            "diagflat diagonal_scatter dsplit hsplit narrow_copy nonzero_static put select_scatter slice_scatter "
-            "tensor_split unique_consecutive unravel_index unsafe_chunk unsafe_split unsafe_split_with_sizes vsplit"
+            "diag diag_embed diagflat diagonal_scatter dsplit hsplit narrow_copy nonzero_static put select_scatter "
+            "slice_scatter tensor_split trace unique_consecutive unravel_index unsafe_chunk unsafe_split "
+            "unsafe_split_with_sizes vsplit"
         ),
         "extra.ops.pooling": "conv3d conv_transpose3d",
-        "extra.ops.products": "cross deg2rad float_power logdet positive rad2deg",
+        "extra.ops.products": "addmv baddbmm cross deg2rad float_power logdet positive rad2deg",
+        "extra.ops.rectifiers": "prelu",
+        "extra.ops.remainders": "floor_divide fmod frac remainder",
         "extra.ops.resampling": "channel_shuffle pixel_shuffle pixel_unshuffle",
+        "extra.ops.running": "cummax cummin cumprod logcumsumexp",
+        "extra.ops.scatter": (
+            "index_add index_copy index_fill index_select masked_scatter scatter scatter_add take take_along_dim"
+        ),
         "extra.ops.scatter_reduce": "index_reduce scatter_reduce",
         "extra.ops.special": "digamma erfinv i0 lgamma mvlgamma polygamma sinc",
-        "extra.ops.statistics": "corrcoef cov diff histc nanmean nanquantile quantile",
+        "extra.ops.statistics": (
+            "corrcoef count_nonzero cov diff histc nanmean nanquantile nansum quantile std_mean var_mean"
+        ),
         "extra.ops.volumes": "adaptive_max_pool1d max_pool3d",
+        "extra.ops.weighted_sums": "addcdiv addcmul lerp",
         "extra.ops.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
         "extra.serialization": "load save",
         "extra.sparse": "sparse_coo sparse_coo_tensor",
@@ -93,35 +123,81 @@ NAMES: dict[str, dict[str, str]] = {
             "real resolve_conj resolve_neg vdot"
         ),
         "extra.complex_numbers.short_time": "istft stft",
-        "extra.ops.arrangement": "ravel rot90",
+        "extra.ops.angles": (
+            "acos acos_ acosh acosh_ arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2 "
+            "arctan2_ arctan_ arctanh arctanh_ asin asin_ asinh asinh_ atan atan2 atan2_ atan_ atanh atanh_ cosh "
+            "cosh_ hypot hypot_ sinh sinh_ tan tan_"
+        ),
+        "extra.ops.arrangement": (
+            "fliplr flipud moveaxis movedim ravel repeat_interleave reshape_as roll rot90 swapaxes tile unflatten"
+        ),
+        "extra.ops.bits": (
+            "__and__ __iand__ __ilshift__ __invert__ __ior__ __irshift__ __ixor__ __lshift__ __or__ __rand__ "
+            "__rlshift__ __ror__ __rrshift__ __rshift__ __rxor__ __xor__ bitwise_and bitwise_and_ bitwise_left_shift "
+            "bitwise_left_shift_ bitwise_not bitwise_not_ bitwise_or bitwise_or_ bitwise_right_shift "
+            "bitwise_right_shift_ bitwise_xor bitwise_xor_ signbit"
+        ),
         "extra.ops.distance": "dist",
+        "extra.ops.distinct": "bincount mode msort unique",
+        "extra.ops.einsum": "inner kron",
         "extra.ops.elementwise": (
             "copysign copysign_ fmax fmin frexp gcd gcd_ heaviside isneginf isposinf lcm lcm_ ldexp ldexp_ logaddexp2 "
-            "nextafter nextafter_"
+            "nan_to_num nan_to_num_ nextafter nextafter_"
         ),
+        "extra.ops.fillings": "cauchy_ exponential_ geometric_ log_normal_ random_",
         "extra.ops.integrals": "renorm renorm_",
         "extra.ops.linalg.decomposition": "cholesky det inv inverse matrix_power slogdet",
         "extra.ops.linalg.factors": "cholesky_inverse cholesky_solve lstsq matrix_exp pinverse qr svd",
         "extra.ops.linalg.lu": "lu lu_solve",
+        "extra.ops.logarithms": "exp2 exp2_ expm1 expm1_ log10 log10_ log2 log2_ logaddexp logit logit_",
+        "extra.ops.medians": "kthvalue median nanmedian",
         "extra.ops.order": "argwhere",
         "extra.ops.outer_products": "addbmm addbmm_ addr addr_",
         "extra.ops.parts": (
-            "diagflat diagonal_scatter dsplit hsplit narrow_copy nonzero_static put put_ select_scatter slice_scatter "
-            "tensor_split unique_consecutive vsplit"
+            "diag diag_embed diagflat diagonal_scatter dsplit hsplit narrow_copy nonzero_static put put_ "
+            "select_scatter slice_scatter tensor_split trace unique_consecutive vsplit"
         ),
-        "extra.ops.products": "cross deg2rad deg2rad_ float_power logdet positive rad2deg rad2deg_",
+        "extra.ops.products": (
+            "addmv addmv_ baddbmm baddbmm_ cross deg2rad deg2rad_ float_power logdet positive rad2deg rad2deg_"
+        ),
+        "extra.ops.rectifiers": "prelu",
+        "extra.ops.remainders": (
+            "__floordiv__ __ifloordiv__ __imod__ __mod__ __rfloordiv__ __rmod__ floor_divide floor_divide_ fmod fmod_ "
+            "frac frac_ remainder remainder_"
+        ),
+        "extra.ops.running": "cummax cummin cumprod cumprod_ logcumsumexp",
+        "extra.ops.scatter": (
+            "index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_select masked_scatter "
+            "masked_scatter_ scatter scatter_ scatter_add scatter_add_ take take_along_dim"
+        ),
         "extra.ops.scatter_reduce": "index_reduce index_reduce_ scatter_reduce scatter_reduce_",
         "extra.ops.special": "digamma digamma_ erfinv erfinv_ i0 i0_ lgamma lgamma_ mvlgamma sinc sinc_",
-        "extra.ops.statistics": "corrcoef cov diff histc nanmean nanquantile quantile",
+        "extra.ops.statistics": "corrcoef count_nonzero cov diff histc nanmean nanquantile nansum quantile",
+        "extra.ops.strides": "unfold",
+        "extra.ops.weighted_sums": "addcdiv addcdiv_ addcmul addcmul_ lerp lerp_",
     },
     "array.tensor": {
         "extra.compat.subclasses": "follow",
+    },
+    "autograd.functional": {
+        "extra.autograd.functional": "hvp jvp vhp vjp",
+    },
+    "autograd.graph": {
+        "extra.autograd.graph": (
+            "allow_mutation_on_saved_tensors disable_saved_tensors_hooks increment_version "
+            "register_multi_grad_hook save_on_cpu"
+        ),
     },
     "fft": {
         "extra.complex_numbers.fourier": (
             "fft fft2 fftfreq fftn fftshift hfft hfft2 hfftn ifft ifft2 ifftn ifftshift ihfft ihfft2 ihfftn irfft "
             "irfft2 irfftn rfft rfft2 rfftfreq rfftn"
         ),
+    },
+    "func": {
+        "extra.func.batch": "vmap",
+        "extra.func.derivatives": "debug_unwrap functionalize hessian jacfwd jacrev linearize",
+        "extra.func.modules": "functional_call replace_all_batch_norm_modules_ stack_module_state",
     },
     "linalg": {
         "extra.ops.linalg.decomposition": (
@@ -136,13 +212,22 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "nn": {
         "extra.compat.parallel": "DataParallel",
+        "extra.nn.activations": (
+            "CELU GLU Hardshrink Hardsigmoid Hardswish Mish PReLU SELU Softshrink Softsign Tanhshrink"
+        ),
         "extra.nn.adaptive": "AdaptiveLogSoftmaxWithLoss",
+        "extra.nn.attention": "MultiheadAttention NonDynamicallyQuantizableLinear",
+        "extra.nn.cells": "GRUCell LSTMCell RNNCell RNNCellBase",
+        "extra.nn.containers": "ParameterDict ParameterList",
+        "extra.nn.convolution": "Conv1d Conv2d ConvTranspose1d ConvTranspose2d _ConvNd _ConvTransposeNd",
         "extra.nn.layers": (
-            "AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d AlphaDropout AvgPool3d CTCLoss "
-            "Conv3d ConvTranspose3d CosineSimilarity Dropout3d FeatureAlphaDropout FractionalMaxPool2d "
-            "FractionalMaxPool3d LPPool1d LPPool2d LPPool3d LocalResponseNorm MaxPool3d MaxUnpool1d MaxUnpool2d "
-            "MaxUnpool3d MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss2d PairwiseDistance "
-            "RReLU Softmax2d SyncBatchNorm TripletMarginLoss TripletMarginWithDistanceLoss _AdaptiveMaxPoolNd "
+            "AdaptiveAvgPool1d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d AlphaDropout "
+            "AvgPool1d AvgPool3d Bilinear CTCLoss Conv3d ConvTranspose3d CosineEmbeddingLoss CosineSimilarity "
+            "Dropout1d Dropout2d Dropout3d FeatureAlphaDropout FractionalMaxPool2d FractionalMaxPool3d "
+            "GaussianNLLLoss HingeEmbeddingLoss HuberLoss LPPool1d LPPool2d LPPool3d LocalResponseNorm "
+            "MarginRankingLoss MaxPool1d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d MultiLabelMarginLoss "
+            "MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss2d PairwiseDistance PoissonNLLLoss RReLU SoftMarginLoss "
+            "Softmax2d SyncBatchNorm TripletMarginLoss TripletMarginWithDistanceLoss Unflatten _AdaptiveMaxPoolNd "
             "_LPPoolNd"
         ),
         "extra.nn.lazy": (
@@ -150,20 +235,39 @@ NAMES: dict[str, dict[str, str]] = {
             "LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d "
             "LazyLinear UninitializedParameter"
         ),
+        "extra.nn.norms": "BatchNorm3d GroupNorm InstanceNorm1d InstanceNorm2d InstanceNorm3d RMSNorm _InstanceNorm",
+        "extra.nn.padding": (
+            "ChannelShuffle CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d Fold "
+            "PixelShuffle PixelUnshuffle ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d "
+            "ReplicationPad2d ReplicationPad3d Unfold Upsample UpsamplingBilinear2d UpsamplingNearest2d ZeroPad1d "
+            "ZeroPad2d ZeroPad3d"
+        ),
+        "extra.nn.pooling": "AdaptiveAvgPool2d AvgPool2d MaxPool2d _AdaptiveAvgPoolNd _AvgPoolNd _MaxPoolNd",
+        "extra.nn.recurrent": "GRU LSTM RNN RNNBase",
+        "extra.nn.transformer": (
+            "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer"
+        ),
     },
     "nn.functional": {
-        "extra.ops.bags": "embedding_bag gumbel_softmax",
+        "extra.ops.activations": "celu glu mish selu softsign tanhshrink",
+        "extra.ops.attention": "scaled_dot_product_attention",
+        "extra.ops.bags": "bilinear embedding_bag gumbel_softmax",
+        "extra.ops.convolution": "conv1d conv2d conv_transpose1d conv_transpose2d",
         "extra.ops.distance": "cosine_similarity pairwise_distance triplet_margin_loss",
         "extra.ops.dropout": "alpha_dropout dropout3d feature_alpha_dropout rrelu rrelu_ rrelu_",
         "extra.ops.grids": "affine_grid grid_sample",
+        "extra.ops.group_norms": "dropout1d dropout2d group_norm instance_norm normalize rms_norm",
+        "extra.ops.images": "adaptive_avg_pool1d adaptive_avg_pool2d avg_pool1d avg_pool2d max_pool1d max_pool2d",
         "extra.ops.losses": (
-            "ctc_loss multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss "
+            "cosine_embedding_loss ctc_loss gaussian_nll_loss hinge_embedding_loss huber_loss margin_ranking_loss "
+            "multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss poisson_nll_loss soft_margin_loss "
             "triplet_margin_with_distance_loss"
         ),
         "extra.ops.outer_products": "pdist",
         "extra.ops.pooling": (
             "conv3d conv_transpose3d local_response_norm lp_pool1d lp_pool2d max_unpool1d max_unpool2d max_unpool3d"
         ),
+        "extra.ops.rectifiers": "hardshrink hardsigmoid hardswish prelu softshrink",
         "extra.ops.resampling": (
             "channel_shuffle fold interpolate pixel_shuffle pixel_unshuffle unfold upsample upsample_bilinear "
             "upsample_nearest"
@@ -173,6 +277,9 @@ NAMES: dict[str, dict[str, str]] = {
             "fractional_max_pool2d fractional_max_pool3d lp_pool3d max_pool3d max_pool3d_with_indices"
         ),
     },
+    "nn.init": {
+        "extra.nn.init": "dirac dirac_ eye eye_ orthogonal orthogonal_ sparse sparse_",
+    },
     "nn.module": {
         "extra.compat.meta": "to_meta",
     },
@@ -181,7 +288,7 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "nn.utils": {
         "extra.nn.construction": "skip_init",
-        "extra.nn.fusion": ("fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights"),
+        "extra.nn.fusion": "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights",
         "extra.nn.weights": "remove_spectral_norm remove_weight_norm spectral_norm weight_norm",
     },
     "optim": {
@@ -194,5 +301,19 @@ NAMES: dict[str, dict[str, str]] = {
         "extra.optim.nadam": "NAdam",
         "extra.optim.radam": "RAdam",
         "extra.optim.rprop": "Rprop",
+    },
+    "optim.lr_scheduler": {
+        "extra.optim.schedulers": (
+            "ChainedScheduler ConstantLR CosineAnnealingWarmRestarts CyclicLR MultiplicativeLR OneCycleLR "
+            "PolynomialLR SequentialLR"
+        ),
+    },
+    "utils.checkpoint": {
+        "extra.utils.checkpoint": (
+            "CheckpointPolicy checkpoint_sequential create_selective_checkpoint_contexts get_device_states set_device_states"
+        ),
+    },
+    "utils.data": {
+        "extra.utils.data": "DistributedSampler StackDataset SubsetRandomSampler WeightedRandomSampler",
     },
 }

@@ -7,7 +7,6 @@ again, and then a separate backward pass.
 
 from __future__ import annotations
 
-import enum
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -17,22 +16,13 @@ from ..array import companions
 from ..array.tensor import Tensor
 from ..autograd import engine, grad_mode, graph_task
 from ..autograd.function import Function
-from ..seam.later import later
+from ..seam.later import later, names_of
 from .recomputation import DETERMINISM_CHECKS, CheckpointError, Frame, Log
 
 __all__ = [
-    "CheckpointError",
-    "CheckpointFunction",
-    "CheckpointPolicy",
-    "check_backward_validity",
-    "checkpoint",
-    "checkpoint_sequential",
-    "create_selective_checkpoint_contexts",
-    "detach_variable",
-    "noop_context_fn",
-    "set_checkpoint_debug_enabled",
-    "set_checkpoint_early_stop",
-]
+    "CheckpointError", "CheckpointFunction", "check_backward_validity", "checkpoint", "detach_variable",
+    "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop", *names_of("utils.checkpoint"),
+]  # fmt: skip
 
 Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 
@@ -147,47 +137,6 @@ def checkpoint(
     return result
 
 
-def checkpoint_sequential(
-    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
-) -> Any:
-    """Run `functions` one after the other, in `segments` parts. All parts except the last are checkpointed.
-
-    Args:
-        functions: a `Sequential`, or a list of modules or functions of one argument.
-        segments: the number of parts; the square root of the number of functions needs the least memory.
-        input: the argument of the first function.
-        preserve_rng_state: as in `checkpoint`.
-
-    >>> import tinygrad_edu as T
-    >>> layers = [lambda x: x * x, lambda x: x + 1, lambda x: x * 2]
-    >>> x = T.tensor(3.0, requires_grad=True)
-    >>> T.utils.checkpoint.checkpoint_sequential(layers, 3, x, use_reentrant=False).backward()
-    >>> x.grad
-    tensor(12.)
-    """
-    if use_reentrant is None:
-        _warn_of_the_default("torch.utils.checkpoint.checkpoint_sequential")
-        use_reentrant = True
-    preserve = kwargs.pop("preserve_rng_state", True)
-    if kwargs:
-        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
-    steps = list(functions.children()) if hasattr(functions, "children") else list(functions)
-
-    def part(start: int, end: int) -> Callable[[Any], Any]:
-        def run(value: Any) -> Any:
-            for step in steps[start:end]:
-                value = step(value)
-            return value
-
-        return run
-
-    size = len(steps) // segments
-    last = size * (segments - 1)
-    for start in range(0, last, size):
-        input = checkpoint(part(start, start + size), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
-    return part(last, len(steps))(input)
-
-
 _early_stop: bool | None = None
 
 
@@ -235,25 +184,6 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
         yield
     finally:
         _debug = before
-
-
-class CheckpointPolicy(enum.Enum):
-    """The decisions that PyTorch's selective checkpointing makes per op. See `create_selective_checkpoint_contexts`."""
-
-    MUST_SAVE = 0
-    PREFER_SAVE = 1
-    MUST_RECOMPUTE = 2
-    PREFER_RECOMPUTE = 3
-    MUST_CPU_OFFLOAD = 4
-    PREFER_CPU_OFFLOAD = 5
-
-
-def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False) -> Contexts:
-    """Refused: it would keep the results of some ops of a checkpoint and compute the others again."""
-    raise NotImplementedError(
-        "create_selective_checkpoint_contexts is not built: it chooses among the kernels below autograd, and here an op and "
-        "its node are one. Checkpoint the parts between the results that you want to keep, each with its own call."
-    )
 
 
 def _warn_of_the_default(name: str) -> None:
@@ -332,15 +262,6 @@ class CheckpointFunction(Function):
             raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
         engine.backward([o for o, _ in pairs], [g for _, g in pairs])
         return (None, None, *(x.grad if isinstance(x, Tensor) else None for x in detached))
-
-
-def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """The devices of the tensors and the states of their random numbers: none, since the CPU's is not among them."""
-    return [], []
-
-
-def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
-    """Nothing to do: see `get_device_states`."""
 
 
 __getattr__ = later(__name__, "Programs do not use it, and it is not built here.")

@@ -8,17 +8,7 @@ from ...array.dtypes import addend, rounded, wide
 from ...ops.creation import copies, random
 from ...ops.indexing import gather, index, masking
 from ...ops.linalg import matmul
-from ...ops.network import (
-    activation,
-    convolution,
-    cross_entropy,
-    layers,
-    loss,
-    normalization,
-    pooling,
-    rectifier,
-    softmax,
-)
+from ...ops.network import activation, cross_entropy, layers, loss, normalization, rectifier, softmax
 from ...ops.op import Op
 from ...ops.pointwise import (
     arithmetic,
@@ -33,7 +23,30 @@ from ...ops.pointwise import (
 )
 from ...ops.reductions import cumulative, extremes, moments, norms, reduce, sorting
 from ...ops.shapes import diagonal, joining, permute, repetition, shape, windows
-from ..ops import resampling
+from ..ops import (
+    activations,
+    angles,
+    arrangement,
+    attention,
+    convolution,
+    distinct,
+    elementwise,
+    group_norms,
+    images,
+    logarithms,
+    losses,
+    medians,
+    parts,
+    products,
+    rectifiers,
+    remainders,
+    resampling,
+    running,
+    scatter,
+    statistics,
+    strides,
+    weighted_sums,
+)
 from . import companion as bfloat16s
 from .companion import Way, meet
 
@@ -48,11 +61,11 @@ def _declare(way: Way, *ops: type[Op]) -> None:
 _declare(
     Way(moves=True),
     copies.Clone, copies.ToCopy, copies.Copy, copies.Zero, copies.Fill, copies.FillTensor, index.Alias, index.Select,
-    index.Slice, index.ScatterSlice, index.Take, index.Index, gather.Gather, gather.IndexSelect, masking.MaskedSelect,
-    permute.Permute, permute.Transpose, permute.T, permute.Flip, permute.Roll, permute.Rot90, joining.Cat, joining.Stack,
+    index.Slice, index.ScatterSlice, index.Take, index.Index, gather.Gather, scatter.IndexSelect, masking.MaskedSelect,
+    permute.Permute, permute.Transpose, permute.T, permute.Flip, arrangement.Roll, arrangement.Rot90, joining.Cat, joining.Stack,
     joining.Split, joining.UnsafeSplit, joining.SplitWithSizes, joining.Unbind, shape.View, shape.ReshapeAlias,
     shape.UnsafeView, shape.Expand, shape.Unsqueeze, shape.Squeeze, shape.SqueezeDim, shape.SqueezeDims, repetition.Repeat,
-    windows.Unfold, windows.AsStrided, diagonal.Diagonal, diagonal.DiagonalCopy, diagonal.DiagEmbed, diagonal.Tril,
+    strides.Unfold, windows.AsStrided, diagonal.Diagonal, diagonal.DiagonalCopy, parts.DiagEmbed, diagonal.Tril,
     diagonal.Triu,
 )  # fmt: skip
 
@@ -68,43 +81,43 @@ _declare(
 # The gradient in several ops, each of which rounds.
 _declare(
     Way(),
-    arithmetic.Neg, arithmetic.Abs, arithmetic.Addcmul, arithmetic.Lerp, arithmetic.LerpTensor, division.DivRounded,
-    division.FloorDivide, division.Fmod, division.FmodTensor, division.Reciprocal, division.Remainder,
-    division.RemainderTensor, norms.Norm, norms.VectorNorm, powers.PowScalar, powers.PowTensor, powers.Sqrt,
-    exponential.Exp, exponential.Exp2, exponential.Expm1, exponential.Log, exponential.Log10, exponential.Log1p,
-    exponential.Log2, error_function.Erf, error_function.Erfc, trigonometric.Acosh, trigonometric.Asinh, trigonometric.Atan,
-    trigonometric.Atanh, trigonometric.Cos, trigonometric.Cosh, trigonometric.Sin, trigonometric.Sinh, trigonometric.Tan,
-    rounding.Ceil, rounding.Floor, rounding.Frac, rounding.Round, rounding.RoundDecimals, rounding.Sgn, rounding.Sign,
+    arithmetic.Neg, arithmetic.Abs, weighted_sums.Addcmul, weighted_sums.Lerp, weighted_sums.LerpTensor, division.DivRounded,
+    remainders.FloorDivide, remainders.Fmod, remainders.FmodTensor, division.Reciprocal, remainders.Remainder,
+    remainders.RemainderTensor, norms.Norm, norms.VectorNorm, powers.PowScalar, powers.PowTensor, powers.Sqrt,
+    exponential.Exp, logarithms.Exp2, logarithms.Expm1, exponential.Log, logarithms.Log10, exponential.Log1p,
+    logarithms.Log2, error_function.Erf, error_function.Erfc, angles.Acosh, angles.Asinh, angles.Atan,
+    angles.Atanh, trigonometric.Cos, angles.Cosh, trigonometric.Sin, angles.Sinh, angles.Tan,
+    rounding.Ceil, rounding.Floor, remainders.Frac, rounding.Round, rounding.RoundDecimals, rounding.Sgn, rounding.Sign,
     rounding.Trunc, clamp.Clamp, clamp.ClampMax, clamp.ClampMaxTensor, clamp.ClampMin, clamp.ClampMinTensor,
-    clamp.ClampTensor, clamp.Maximum, clamp.Minimum, clamp.NanToNum, compare.Eq, compare.Ge, compare.Gt, compare.Isclose,
+    clamp.ClampTensor, clamp.Maximum, clamp.Minimum, elementwise.NanToNum, compare.Eq, compare.Ge, compare.Gt, compare.Isclose,
     compare.Le, compare.LogicalAnd, compare.LogicalNot, compare.LogicalOr, compare.LogicalXor, compare.Lt, compare.Ne,
-    compare._Test, reduce.Sum, reduce.SumDim, reduce.Nansum, reduce.Mean, reduce.MeanDim, reduce._Counted, extremes.Amax,
-    extremes.Amin, extremes.Max, extremes.MaxDim, extremes.Min, extremes.MinDim, extremes.Median, extremes.MedianDim,
-    extremes.Kthvalue, extremes._Position, cumulative.Cumsum, cumulative.Cummax, cumulative.Cummin, sorting.Sort,
-    sorting.SortStable, sorting.Topk, sorting.Mode, shape.SumToSize, diagonal.Trace, diagonal.DiagonalScatter,
-    joining.ConstantPadNd, joining.BlockDiag, masking.Where, masking.MaskedFill, masking.MaskedFillTensor,
-    masking.MaskedPlace, masking.MaskedScatter, masking.MaskedGather, index.IndexPut, index.AccumulateAt, gather.PutAlong,
-    gather.AddSlices, gather.IndexAdd, gather.IndexCopy, gather.IndexFill, gather.IndexFillTensor, gather.Scatter,
-    gather.ScatterAdd, gather.ScatterValue, windows.Fold, matmul.Dot, matmul.Mv, matmul.Mm, matmul.Bmm, matmul.Addmm,
-    matmul.Baddbmm, matmul.Addmv, softmax.Logsumexp,
+    compare._Test, reduce.Sum, reduce.SumDim, statistics.Nansum, reduce.Mean, reduce.MeanDim, reduce._Counted, extremes.Amax,
+    extremes.Amin, extremes.Max, extremes.MaxDim, extremes.Min, extremes.MinDim, medians.Median, medians.MedianDim,
+    medians.Kthvalue, extremes._Position, cumulative.Cumsum, running.Cummax, running.Cummin, sorting.Sort,
+    sorting.SortStable, sorting.Topk, distinct.Mode, shape.SumToSize, parts.Trace, diagonal.DiagonalScatter,
+    joining.ConstantPadNd, arrangement.BlockDiag, masking.Where, masking.MaskedFill, masking.MaskedFillTensor,
+    masking.MaskedPlace, scatter.MaskedScatter, scatter.MaskedGather, index.IndexPut, index.AccumulateAt, gather.PutAlong,
+    scatter.AddSlices, scatter.IndexAdd, scatter.IndexCopy, scatter.IndexFill, scatter.IndexFillTensor, scatter.Scatter,
+    scatter.ScatterAdd, scatter.ScatterValue, strides.Fold, matmul.Dot, matmul.Mv, matmul.Mm, matmul.Bmm, matmul.Addmm,
+    products.Baddbmm, products.Addmv, softmax.Logsumexp,
 )  # fmt: skip
 
 _declare(
     Way(fused=True),
-    exponential.Sigmoid, exponential.Logit, trigonometric.Tanh, softmax.Softmax, softmax.SafeSoftmax, activation.Celu,
-    activation.Elu, activation.Gelu, activation.Glu, activation.LogSigmoid, activation.Mish, activation.Silu,
-    activation.Softplus, rectifier.Hardshrink, rectifier.HardshrinkBackward, rectifier.Hardsigmoid,
-    rectifier.HardsigmoidBackward, rectifier.Hardswish, rectifier.Hardtanh, rectifier.HardtanhBackward, rectifier.LeakyRelu,
-    rectifier.LeakyReluBackward, rectifier.PreluKernel, rectifier.PreluKernelBackward, rectifier.Relu, rectifier.Softshrink,
-    rectifier.SoftshrinkBackward, rectifier.Threshold, rectifier.ThresholdBackward, layers.Embedding, layers.EmbeddingBack,
-    layers.ScaledDotProductAttention, loss.HuberLoss, loss.MseLoss, loss.SmoothL1Loss, loss.SoftMarginLoss,
+    exponential.Sigmoid, logarithms.Logit, trigonometric.Tanh, softmax.Softmax, softmax.SafeSoftmax, activations.Celu,
+    activation.Elu, activation.Gelu, activations.Glu, activation.LogSigmoid, activations.Mish, activation.Silu,
+    activation.Softplus, rectifiers.Hardshrink, rectifiers.HardshrinkBackward, rectifiers.Hardsigmoid,
+    rectifiers.HardsigmoidBackward, rectifiers.Hardswish, rectifier.Hardtanh, rectifier.HardtanhBackward, rectifier.LeakyRelu,
+    rectifier.LeakyReluBackward, rectifiers.PreluKernel, rectifiers.PreluKernelBackward, rectifier.Relu, rectifiers.Softshrink,
+    rectifiers.SoftshrinkBackward, rectifier.Threshold, rectifier.ThresholdBackward, layers.Embedding, layers.EmbeddingBack,
+    attention.ScaledDotProductAttention, losses.HuberLoss, loss.MseLoss, loss.SmoothL1Loss, losses.SoftMarginLoss,
     cross_entropy.NllLoss, cross_entropy.NllLoss2D, cross_entropy.BinaryCrossEntropy,
     cross_entropy.BinaryCrossEntropyWithLogits, convolution.Convolution, convolution.ConvolutionTransposed,
-    convolution.InputOfConvolution, convolution.WeightOfConvolution, powers.Rsqrt, powers.Hypot, exponential.Logaddexp,
-    moments.Var, moments.Std, moments.VarMean, moments.StdMean, norms.Dist, reduce.Prod, reduce.ProdDim, cumulative.Cumprod,
-    arithmetic.Addcdiv, trigonometric.Atan2, trigonometric.Asin, trigonometric.Acos, exponential.Xlogy,
-    normalization.NativeGroupNorm, pooling.AvgPool2D, pooling.AvgPool2DBack, pooling.MaxPool2DWithIndices,
-    pooling.AdaptiveAvgPool2D, pooling.AdaptiveBack, resampling.PixelShuffle, resampling.PixelUnshuffle,
+    convolution.InputOfConvolution, convolution.WeightOfConvolution, powers.Rsqrt, angles.Hypot, logarithms.Logaddexp,
+    moments.Var, moments.Std, statistics.VarMean, statistics.StdMean, norms.Dist, reduce.Prod, reduce.ProdDim, running.Cumprod,
+    weighted_sums.Addcdiv, angles.Atan2, angles.Asin, angles.Acos, exponential.Xlogy,
+    group_norms.NativeGroupNorm, images.AvgPool2D, images.AvgPool2DBack, images.MaxPool2DWithIndices,
+    images.AdaptiveAvgPool2D, images.AdaptiveBack, resampling.PixelShuffle, resampling.PixelUnshuffle,
 )  # fmt: skip
 
 

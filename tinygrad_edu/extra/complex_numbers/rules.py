@@ -24,6 +24,7 @@ from ...ops.op import Op
 from ...ops.pointwise import arithmetic, compare, division, exponential, powers, trigonometric
 from ...ops.reductions import cumulative, reduce
 from ...ops.shapes import diagonal, joining, permute, repetition, shape, windows
+from ..ops import angles, arrangement, logarithms, parts, products, scatter, strides, weighted_sums
 from . import companion as complexes
 from .companion import meet
 from .parts import conj, is_complex
@@ -68,29 +69,29 @@ def _holomorphic(*ops: type[Op]) -> None:
 _linear_in_reals(
     copies.Clone, copies.ToCopy, copies.Copy, copies.Zero, copies.Fill, copies.FillTensor,
     index.Alias, index.Select, index.Slice, index.ScatterSlice, index.Take, index.Index, index.AccumulateAt, index.IndexPut,
-    gather.Gather, gather.PutAlong, gather.IndexSelect, gather.AddSlices, gather.IndexAdd, gather.ScatterAdd,
+    gather.Gather, gather.PutAlong, scatter.IndexSelect, scatter.AddSlices, scatter.IndexAdd, scatter.ScatterAdd,
     masking.Where, masking.MaskedFill, masking.MaskedFillTensor, masking.MaskedSelect, masking.MaskedPlace,
     arithmetic.Neg,
     reduce.Sum, reduce.SumDim, reduce.Mean, reduce.MeanDim, cumulative.Cumsum,
-    permute.Permute, permute.Transpose, permute.T, permute.Flip, permute.Roll, permute.Rot90,
+    permute.Permute, permute.Transpose, permute.T, permute.Flip, arrangement.Roll, arrangement.Rot90,
     joining.Cat, joining.Stack, joining.Split, joining.UnsafeSplit, joining.SplitWithSizes, joining.Unbind, joining.ConstantPadNd,
     shape.View, shape.ReshapeAlias, shape.UnsafeView, shape.Expand, shape.SumToSize, shape.Unsqueeze, shape.Squeeze,
     shape.SqueezeDim, shape.SqueezeDims,
-    repetition.Repeat, windows.Unfold, windows.Fold, windows.AsStrided,
-    diagonal.Diagonal, diagonal.DiagonalCopy, diagonal.DiagonalScatter, diagonal.DiagEmbed, diagonal.Tril, diagonal.Triu,
-    diagonal.Trace,
-    random.Uniform, random.Normal, compare.Eq, compare.Ne, compare.LogicalNot, compare._Test, reduce._Counted, joining.BlockDiag,
+    repetition.Repeat, strides.Unfold, strides.Fold, windows.AsStrided,
+    diagonal.Diagonal, diagonal.DiagonalCopy, diagonal.DiagonalScatter, parts.DiagEmbed, diagonal.Tril, diagonal.Triu,
+    parts.Trace,
+    random.Uniform, random.Normal, compare.Eq, compare.Ne, compare.LogicalNot, compare._Test, reduce._Counted, arrangement.BlockDiag,
 )  # fmt: skip
 
 _holomorphic(
     arithmetic.Add, arithmetic.Sub, arithmetic.Rsub, arithmetic.RsubTensor,
-    arithmetic.Mul, arithmetic.Lerp, arithmetic.Addcmul, arithmetic.Addcdiv,
+    arithmetic.Mul, weighted_sums.Lerp, weighted_sums.Addcmul, weighted_sums.Addcdiv,
     division.Div, division.Reciprocal,
     powers.Pow, powers.Sqrt, powers.Rsqrt,
-    exponential.Exp, exponential.Exp2, exponential.Expm1, exponential.Log, exponential.Log2, exponential.Log10,
+    exponential.Exp, logarithms.Exp2, logarithms.Expm1, exponential.Log, logarithms.Log2, logarithms.Log10,
     exponential.Log1p, exponential.Sigmoid, reduce.Prod, reduce.ProdDim,
-    trigonometric.Sin, trigonometric.Cos, trigonometric.Tan, trigonometric.Sinh, trigonometric.Cosh, trigonometric.Tanh,
-    matmul.Dot, matmul.Mv, matmul.Mm, matmul.Bmm, matmul.Addmm, matmul.Baddbmm, matmul.Addmv,
+    trigonometric.Sin, trigonometric.Cos, angles.Tan, angles.Sinh, angles.Cosh, trigonometric.Tanh,
+    matmul.Dot, matmul.Mv, matmul.Mm, matmul.Bmm, matmul.Addmm, products.Baddbmm, products.Addmv,
 )  # fmt: skip
 
 # The functions and methods that use only these ops, or that do not compare numbers.

@@ -16,7 +16,8 @@ from ...ops.shapes.joining import ConstantPadNd
 from ...ops.shapes.permute import transpose
 from ...ops.shapes.shape import squeeze, unsqueeze
 from ...ops.shapes.turning import squeeze_, transpose_
-from ...ops.shapes.windows import Fold, as_strided
+from ...ops.shapes.windows import as_strided
+from ..ops.strides import Fold
 from .fourier import FftC2C, FftC2R, FftR2C
 from .parts import as_complex, is_complex, view_as_real
 

@@ -2,22 +2,64 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ...array.tensor import Tensor
 from ...nn import functional as F
-from ...nn.layers import _ConvNd, _ConvTransposeNd, _DropoutNd
+from ...nn import init
+from ...nn.layers import _DropoutNd, add_parameters
 from ...nn.losses import _loss
 from ...nn.module import Module
 from ...nn.norms import _BatchNorm
-from ...nn.pooling import AvgPool2d, _AdaptiveAvgPoolNd, _AdaptivePool, _MaxPoolNd
-from ...ops.network.convolution import as_tuple
+from ..ops.convolution import as_tuple
+from .convolution import _ConvNd, _ConvTransposeNd
+from .pooling import AvgPool2d, _AdaptiveAvgPoolNd, _AdaptivePool, _AvgPoolNd, _MaxPoolNd
 
 __all__ = [
-    "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AlphaDropout", "AvgPool3d", "CTCLoss",
-    "Conv3d", "ConvTranspose3d", "Dropout3d", "FeatureAlphaDropout", "FractionalMaxPool2d", "FractionalMaxPool3d", "LPPool1d", "LPPool2d", "LPPool3d", "LocalResponseNorm", "MaxPool3d",
-    "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss2d",
-    "RReLU", "Softmax2d", "SyncBatchNorm", "TripletMarginWithDistanceLoss",
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool3d",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d",
+    "AlphaDropout",
+    "AvgPool1d",
+    "AvgPool3d",
+    "Bilinear",
+    "CTCLoss",
+    "Conv3d",
+    "ConvTranspose3d",
+    "CosineEmbeddingLoss",
+    "Dropout1d",
+    "Dropout2d",
+    "Dropout3d",
+    "FeatureAlphaDropout",
+    "FractionalMaxPool2d",
+    "FractionalMaxPool3d",
+    "GaussianNLLLoss",
+    "HingeEmbeddingLoss",
+    "HuberLoss",
+    "LPPool1d",
+    "LPPool2d",
+    "LPPool3d",
+    "LocalResponseNorm",
+    "MarginRankingLoss",
+    "MaxPool1d",
+    "MaxPool3d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
+    "MaxUnpool3d",
+    "MultiLabelMarginLoss",
+    "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss",
+    "NLLLoss2d",
+    "PoissonNLLLoss",
+    "RReLU",
+    "SoftMarginLoss",
+    "Softmax2d",
+    "SyncBatchNorm",
+    "TripletMarginWithDistanceLoss",
+    "Unflatten",
 ]  # fmt: skip
 
 
@@ -450,3 +492,144 @@ class SyncBatchNorm(_BatchNorm):
         for name, child in module.named_children():
             made.add_module(name, cls.convert_sync_batchnorm(child, process_group))
         return made
+
+
+HuberLoss = _loss("HuberLoss", "huber_loss", without="weight", module=__name__)
+SoftMarginLoss = _loss("SoftMarginLoss", "soft_margin_loss", module=__name__)
+MarginRankingLoss = _loss("MarginRankingLoss", "margin_ranking_loss", module=__name__)
+HingeEmbeddingLoss = _loss("HingeEmbeddingLoss", "hinge_embedding_loss", module=__name__)
+CosineEmbeddingLoss = _loss("CosineEmbeddingLoss", "cosine_embedding_loss", module=__name__)
+GaussianNLLLoss = _loss("GaussianNLLLoss", "gaussian_nll_loss", module=__name__)
+PoissonNLLLoss = _loss("PoissonNLLLoss", "poisson_nll_loss", module=__name__)
+
+
+class Bilinear(Module):
+    """x1·weight[o]·x2ᵀ + bias[o]: from (…, in1_features) and (…, in2_features) to (…, out_features).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.Bilinear(2, 3, 4)(T.ones(5, 2), T.ones(5, 3)).shape
+    tinygrad_edu.Size([5, 4])
+    """
+
+    def __init__(
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
+        weight = out_features, in1_features, in2_features
+        add_parameters(self, device, dtype, weight=weight, bias=out_features if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new random weights."""
+        bound = 1 / math.sqrt(self.weight.shape[1])
+        for p in self.parameters():
+            init.uniform_(p, -bound, bound)
+
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class Dropout1d(_DropoutNd):
+    """Dropout of whole channels, for sequences (N, C, L).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.Dropout1d(p=0.5).eval()(T.ones(1, 2, 2))
+    tensor([[[1., 1.],
+             [1., 1.]]])
+    """
+
+    _function: Any = staticmethod(F.dropout1d)
+
+
+class Dropout2d(_DropoutNd):
+    """Dropout of whole channels, for images (N, C, H, W).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.Dropout2d(p=0.5).eval()(T.ones(1, 1, 1, 2))
+    tensor([[[[1., 1.]]]])
+    """
+
+    _function: Any = staticmethod(F.dropout2d)
+
+
+class Unflatten(Module):
+    """Splits dimension `dim` into several of the sizes `unflattened_size`.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.Unflatten(1, (3, 4))(T.ones(2, 12)).shape
+    tinygrad_edu.Size([2, 3, 4])
+    """
+
+    def __init__(self, dim: int, unflattened_size: Any) -> None:
+        super().__init__()
+        self.dim, self.unflattened_size = dim, unflattened_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input.unflatten(self.dim, self.unflattened_size)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+
+
+class MaxPool1d(_MaxPoolNd):
+    """The maximum of each window of sequences (N, C, L).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.MaxPool1d(2)(T.tensor([[[1.0, 3.0, 2.0, 0.0]]]))
+    tensor([[[3., 2.]]])
+    """
+
+    _function: Any = staticmethod(F.max_pool1d)
+
+
+class AvgPool1d(_AvgPoolNd):
+    """The mean of each window of sequences (N, C, L).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.AvgPool1d(2)(T.tensor([[1.0, 3.0, 5.0, 7.0]]))
+    tensor([[2., 6.]])
+    """
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__()
+        self.kernel_size, self.stride, self.padding = (
+            as_tuple(x, 1) for x in (kernel_size, kernel_size if stride is None else stride, padding)
+        )
+        self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
+    """Averages over as many windows as requested: (N, C, L) to (N, C, output_size).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.AdaptiveAvgPool1d(2)(T.tensor([[1.0, 3.0, 5.0, 7.0]]))
+    tensor([[2., 6.]])
+    """
+
+    _function: Any = staticmethod(F.adaptive_avg_pool1d)

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ... import nn
 from ...array.tensor import Tensor
 from ...autograd.grad_mode import no_grad
-from ...nn import layers, norms
 from ...nn.layers import Linear
 from ...nn.module import Module
 from ...nn.parameter import Parameter
-from . import layers as rarer
 
 __all__ = [
     "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyConv1d", "LazyConv2d", "LazyConv3d", "LazyConvTranspose1d",
@@ -219,15 +218,13 @@ def _lazily(base: type, kind: type[Module]) -> Any:
     return type(f"Lazy{kind.__name__}", (base, kind), {"_becomes": kind, "__doc__": doc, "__module__": __name__})
 
 
-LazyConv1d, LazyConv2d, LazyConv3d = (
-    _lazily(_LazyConv, getattr(layers if n < 3 else rarer, f"Conv{n}d")) for n in (1, 2, 3)
-)
+LazyConv1d, LazyConv2d, LazyConv3d = (_lazily(_LazyConv, getattr(nn, f"Conv{n}d")) for n in (1, 2, 3))
 LazyConvTranspose1d, LazyConvTranspose2d, LazyConvTranspose3d = (
-    _lazily(_LazyConv, getattr(layers if n < 3 else rarer, f"ConvTranspose{n}d")) for n in (1, 2, 3)
+    _lazily(_LazyConv, getattr(nn, f"ConvTranspose{n}d")) for n in (1, 2, 3)
 )
 LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = (
-    _lazily(_LazyNorm, getattr(norms, f"BatchNorm{n}d")) for n in (1, 2, 3)
+    _lazily(_LazyNorm, getattr(nn, f"BatchNorm{n}d")) for n in (1, 2, 3)
 )
 LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = (
-    _lazily(_LazyNorm, getattr(norms, f"InstanceNorm{n}d")) for n in (1, 2, 3)
+    _lazily(_LazyNorm, getattr(nn, f"InstanceNorm{n}d")) for n in (1, 2, 3)
 )

@@ -7,10 +7,15 @@ from typing import Any
 import numpy as np
 
 from ...array.tensor import Tensor, wrap
+from ...ops.arrays import add_rows
 from ...ops.binding import linalg_functions, nn_functions, public
-from ...ops.network.layers import EmbeddingBag, shorten
+from ...ops.indexing.index import accumulate_at
+from ...ops.network.layers import _BOTH, EmbeddingBack, shorten
 from ...ops.network.softmax import softmax
-from ...ops.shapes.shape import reshape
+from ...ops.op import Op
+from ...ops.reductions.reduce import sum
+from ...ops.shapes.shape import reshape, unsqueeze
+from .einsum import einsum
 
 _NN, _LINALG = (nn_functions,), (linalg_functions,)
 
@@ -94,3 +99,111 @@ def embedding_bag(
         mode=("sum", "mean", "max").index(mode),
         padding_idx=-1 if padding_idx is None else padding_idx % weight.shape[0],
     )[0]
+
+
+class EmbeddingBag(Op):
+    """The sums (mode 0), means (1) or largest (2) of the rows that each bag names; `offsets` is where the bags begin."""
+
+    results = ("output", "_bags", "_kept")
+    visible_outputs = 1
+    without_gradient = ("indices", "offsets")
+    non_differentiable = (1, 2)
+
+    def forward(weight, per_sample_weights, *, indices, offsets, mode, padding_idx):
+        bags = np.searchsorted(offsets, np.arange(len(indices)), "right") - 1
+        kept = np.flatnonzero(indices != padding_idx)
+        rows, bags = weight.take(indices[kept], axis=0), bags[kept]
+        if per_sample_weights is not None:
+            rows = rows * per_sample_weights[kept][:, None]
+        size = (len(offsets), weight.shape[1])
+        if mode == 2:
+            # Of each bag and feature the number of the row that is the largest; an empty bag is 0.
+            out = np.full(size, -np.inf, weight.dtype)
+            np.maximum.at(out, bags, rows)
+            first = np.full(size, len(kept))
+            hit, feature = np.nonzero(rows == out[bags])
+            np.minimum.at(first, (bags[hit], feature), hit)
+            out[first == len(kept)] = 0
+            return out, first, kept
+        out = add_rows(size, bags, rows)
+        if mode == 1:
+            out /= _counts(bags, len(offsets)).astype(out.dtype)
+        return out, bags, kept
+
+    def grad_weight(grad, weight_sym_sizes, per_sample_weights, indices, mode, _bags, _kept):
+        places, bags = (getattr(x, "_data", x) for x in (indices[getattr(_kept, "_data", _kept)], _bags))
+        if mode == 2:
+            hit = bags < len(places)
+            features = np.broadcast_to(np.arange(weight_sym_sizes[1]), bags.shape)
+            return accumulate_at(grad[hit], weight_sym_sizes, (places[bags[hit]], features[hit]))
+        rows = grad[bags]
+        if mode == 1:
+            rows = rows / _counts(bags, grad.shape[0]).astype(getattr(grad, "_data", grad).dtype)[bags]
+        if per_sample_weights is not None:
+            rows = rows * unsqueeze(per_sample_weights[getattr(_kept, "_data", _kept)], 1)
+        return EmbeddingBack.apply(rows, size=weight_sym_sizes, indices=places, padding_idx=-1)
+
+    def grad_per_sample_weights(grad, weight, per_sample_weights_sym_sizes, indices, _bags, _kept):
+        bags, kept = (getattr(x, "_data", x) for x in (_bags, _kept))
+        along = sum(grad[bags] * weight[indices[kept]], 1)
+        return accumulate_at(along, per_sample_weights_sym_sizes, (kept,))
+
+
+def _counts(bags, number):
+    return np.maximum(np.bincount(bags, minlength=number), 1)[:, None]
+
+
+class Trilinear(Op):
+    """Σ left·kernel·right over the features of both"""
+
+    def forward(i1, i2, i3):
+        return np.einsum("ni,oij,nj->no", i1, i2, i3)
+
+    def grad_i1(grad, i2, i3):
+        return _contract("no,oij,nj->ni", grad, i2, i3)
+
+    def grad_i2(grad, i1, i3):
+        return _contract("no,ni,nj->oij", grad, i1, i3)
+
+    def grad_i3(grad, i1, i2):
+        return _contract("no,ni,oij->nj", grad, i1, i2)
+
+    def jvp(tangent1, tangent2, tangent3, i1, i2, i3):
+        return Trilinear.apply(tangent1, i2, i3) + Trilinear.apply(i1, tangent2, i3) + Trilinear.apply(i1, i2, tangent3)
+
+
+def _contract(equation, *operands):
+    if any(isinstance(x, Tensor) for x in operands):
+        return einsum(equation, *(x if isinstance(x, Tensor) else wrap(x) for x in operands))
+    return np.einsum(equation, *operands)
+
+
+@public(where=_BOTH, method=False)
+def bilinear(input1, input2, weight, bias=None) -> Tensor:
+    """input1·weight[o]·input2ᵀ + bias[o] along the last dimension. `weight` has shape (out, in1, in2).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.bilinear(T.ones(1, 2), T.ones(1, 3), T.ones(4, 2, 3)).shape
+    tinygrad_edu.Size([1, 4])
+    """
+    if not input1._data.dtype == input2._data.dtype == weight._data.dtype:
+        raise RuntimeError(
+            f"All tensors must have the same dtype, got input1: {input1.dtype}, input2: {input2.dtype}, weight: "
+            f"{weight.dtype}"
+        )
+    for d, (n, m) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=False)):
+        if n != m:
+            raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {d}: got {n} and {m}")
+    for d, x in enumerate((input1, input2), 1):
+        if x.shape[-1] != weight.shape[d]:
+            raise RuntimeError(
+                f"bilinear(): input{d} size does not match weight size: got {x.shape[-1]} but expected {weight.shape[d]}"
+            )
+    if bias is not None and tuple(bias.shape) != (weight.shape[0],):
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {bias.shape[0] if bias.ndim else 1} but expected "
+            f"{weight.shape[0]}"
+        )
+    left, right = (reshape(x, (-1, x.shape[-1])) for x in (input1, input2))
+    out = reshape(Trilinear.apply(left, weight, right), (*input1.shape[:-1], weight.shape[0]))
+    return out if bias is None else out + bias

@@ -11,9 +11,9 @@ from ...array.tensor import Tensor, wrap
 from ...ops.binding import functions, nn_functions, public
 from ...ops.creation.random import chance, source
 from ...ops.indexing.masking import where
-from ...ops.network.normalization import channels, dropped_channels
 from ...ops.network.rectifier import in_place_or_not
 from ...ops.op import Op, elementwise
+from .group_norms import channels, dropped_channels
 
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 

@@ -13,7 +13,7 @@ from ...ops.binding import functions, public
 from ...ops.creation.copies import overwrite
 from ...ops.creation.factories import finish
 from ...ops.indexing.masking import where
-from ...ops.op import Op
+from ...ops.op import Op, elementwise
 from ...ops.operands import need_tensor, promoted, refuse_mismatch
 from ...ops.pointwise.arithmetic import abs, mul
 from ...ops.pointwise.powers import pow
@@ -183,3 +183,29 @@ def isposinf(input) -> Tensor:
     tensor([False,  True, False])
     """
     return input == math.inf
+
+
+class NanToNum(Op):
+    def forward(self, *, nan=None, posinf=None, neginf=None):
+        return np.nan_to_num(self, nan=nan or 0.0, posinf=posinf, neginf=neginf)
+
+    def grad_self(grad, self):
+        return where(isfinite(self), grad, 0.0)
+
+    jvp = elementwise
+
+
+def isfinite(input):
+    """True where `input` is neither infinite nor nan, as an array to use as a mask."""
+    return np.isfinite(getattr(input, "_data", input))
+
+
+@public(inplace=NanToNum)
+def nan_to_num(input, nan=None, posinf=None, neginf=None) -> Tensor:
+    """Replace nan by `nan` (0), and the infinities by `posinf` and `neginf` (the finite extremes of the dtype).
+
+    >>> import tinygrad_edu as T
+    >>> T.nan_to_num(T.tensor([1.0, T.nan]))
+    tensor([1., 0.])
+    """
+    return NanToNum.apply(input, nan=nan, posinf=posinf, neginf=neginf)

@@ -10,13 +10,27 @@ import numpy as np
 
 from ...array.tensor import Tensor, wrap
 from ...ops.binding import functions, nn_functions, public
+from ...ops.creation.copies import clone
+from ...ops.creation.factories import full_like
 from ...ops.indexing.gather import put_along, take_along
 from ...ops.indexing.masking import where
-from ...ops.network.loss import checked_reduction, reduce_loss, reduced, spread
+from ...ops.network.loss import (
+    _bent,
+    _check_weight,
+    as_float,
+    checked_reduction,
+    moved_by,
+    paired,
+    reduce_loss,
+    reduced,
+    spread,
+)
 from ...ops.op import Op
+from ...ops.operands import check_writable, need_float, refuse_mismatch
+from ...ops.pointwise.arithmetic import AddNumber, sub
 from ...ops.pointwise.clamp import clamp_min, minimum
-from ...ops.pointwise.exponential import exp
-from ...ops.pointwise.powers import pow
+from ...ops.pointwise.exponential import exp, log, sigmoid
+from ...ops.pointwise.powers import pow, sqrt
 from ...ops.reductions.reduce import mean, sum
 from ...ops.shapes.joining import pad, stack
 from ...ops.shapes.shape import reshape, unsqueeze
@@ -280,3 +294,183 @@ def _ctc(scores, labels, blank):
     ends = state[-2:] if len(path) > 1 else state
     total = functions["logsumexp"](ends, 0)
     return where(total < never / 2, math.inf, -total)
+
+
+class HuberLoss(Op):
+    """½(s - t)² where |s - t| <= delta, delta·(|s - t| - ½delta) elsewhere."""
+
+    promotes = True
+
+    def forward(self, target, *, reduction, delta):
+        need_float(self, "huber_cpu")
+        d = np.abs(self - target)
+        bent = np.minimum(d, delta)
+        return reduced(bent * (d - 0.5 * bent), reduction)
+
+    def grad_self(grad, self, target, reduction, delta):
+        return spread(grad, tuple(self.shape), reduction) * (_bent((self - target) / delta) * delta)
+
+    def grad_target(grad, self, target, reduction, delta):
+        return spread(grad, tuple(self.shape), reduction) * (_bent((self - target) / delta) * -delta)
+
+    def jvp(tangent, target_tangent, self, target, reduction, delta):
+        return moved_by((tangent - target_tangent) * (_bent((self - target) / delta) * delta), reduction)
+
+
+class SoftMarginLoss(Op):
+    """ln(1 + e^(-t·s))"""
+
+    without_gradient = ("target",)
+
+    def forward(self, *, target, reduction):
+        return reduced(np.log1p(np.exp(-target * self)), reduction)
+
+    def grad_self(grad, self, target, reduction):
+        return spread(grad, tuple(self.shape), reduction) * (sigmoid(self * -target) * -target)
+
+    def jvp(tangent, self, target, reduction):
+        return moved_by(tangent * (sigmoid(self * -target) * -target), reduction)
+
+
+@public(where=_NN, method=False)
+def huber_loss(input: Tensor, target, reduction: str = "mean", delta: float = 1.0, weight=None) -> Tensor:
+    """½d² for differences up to `delta`, linear beyond.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.huber_loss(T.tensor([0.5, 3.0]), T.tensor([0.0, 0.0]))
+    tensor(1.3125)
+    """
+    reduction = checked_reduction(None, None, reduction)
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    input, target = paired(input, target)
+    if weight is not None:
+        _check_weight(weight, input)
+        return reduce_loss(HuberLoss.apply(input, target, reduction="none", delta=delta) * weight, reduction)
+    return HuberLoss.apply(input, target, reduction=reduction, delta=delta)
+
+
+@public(where=_NN, method=False)
+def soft_margin_loss(input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean") -> Tensor:
+    """The mean of ln(1 + e^(-t·x)), for targets t of 1 or -1.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.soft_margin_loss(T.tensor([2.0, -1.0]), T.tensor([1.0, -1.0]))
+    tensor(0.2201)
+    """
+    check_writable(tuple(input.shape), tuple(target.shape))
+    target = target.to(input.dtype) if target._data.dtype.kind not in "fV" else target
+    return SoftMarginLoss.apply(input, target=target, reduction=checked_reduction(size_average, reduce, reduction))
+
+
+@public(where=_BOTH, method=False)
+def margin_ranking_loss(
+    input1, input2, target, margin: float = 0.0, size_average=None, reduce=None, reduction: str = "mean"
+) -> Tensor:
+    """The mean of max(0, -t·(x1 - x2) + margin).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.margin_ranking_loss(T.tensor([1.0]), T.tensor([2.0]), T.tensor([1.0]), margin=0.5)
+    tensor(1.5000)
+    """
+    reduction = checked_reduction(size_average, reduce, reduction)
+    if not input1.ndim == input2.ndim == target.ndim:
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
+            f"{input1.shape}, input2: {input2.shape}, target: {target.shape} "
+        )
+    return reduce_loss(clamp_min(AddNumber.apply(as_float(-target * (input1 - input2)), other=margin), 0), reduction)
+
+
+@public(where=_NN, method=False)
+def gaussian_nll_loss(
+    input: Tensor, target, var, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
+    """The negative log-likelihood of the target under a normal distribution: the mean of ½·(ln var + (input - target)²/var).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.gaussian_nll_loss(T.tensor([1.0]), T.tensor([3.0]), var=T.tensor([1.0]))
+    tensor(2.)
+    """
+    if isinstance(var, int | float):
+        var = full_like(input, var)
+    if (var._data < 0).any():
+        raise ValueError("var has negative entry/entries")
+    if var.shape != input.shape:
+        if var.shape == input.shape[:-1]:
+            var = unsqueeze(var, -1)
+        elif var.ndim != input.ndim or [a for a, b in zip(var.shape, input.shape, strict=True) if a != b] != [1]:
+            raise ValueError("var is of incorrect size")
+    reduction = checked_reduction(None, None, reduction)
+    # Clamp the variance to eps, without affecting its gradient.
+    bounded = clone(var)
+    bounded._data[...] = np.maximum(var._data, eps)
+    loss = 0.5 * (log(bounded) + (input - target) ** 2 / bounded)
+    return reduce_loss(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
+
+
+@public(where=_BOTH, method=False)
+def poisson_nll_loss(
+    input: Tensor,
+    target,
+    log_input: bool = True,
+    full: bool = False,
+    size_average=None,
+    eps: float = 1e-8,
+    reduce=None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative log-likelihood of a count t under a Poisson distribution: the mean of e^x - t·x, or of x - t·ln x.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.poisson_nll_loss(T.tensor([0.0]), T.tensor([2.0]))
+    tensor(1.)
+    """
+    reduction = checked_reduction(size_average, reduce, reduction)
+    loss = exp(input) - target * input if log_input else input - target * log(input + eps)
+    if full:
+        stirling = target * log(target) - target + 0.5 * log(2 * math.pi * target)
+        loss = loss + where(target > 1, stirling, 0.0)
+    return reduce_loss(loss, reduction)
+
+
+@public(where=_BOTH, method=False)
+def cosine_embedding_loss(
+    input1, input2, target, margin: float = 0.0, size_average=None, reduce=None, reduction: str = "mean"
+) -> Tensor:
+    """The mean of 1 - cos(x1, x2) where the target is 1, and of max(0, cos - margin) where it is -1.
+
+    >>> import tinygrad_edu as T
+    >>> a, b = T.tensor([[1.0, 0.0]]), T.tensor([[0.0, 1.0]])
+    >>> T.nn.functional.cosine_embedding_loss(a, b, T.tensor([1.0]))
+    tensor(1.)
+    """
+    reduction = checked_reduction(size_average, reduce, reduction)
+    if target.ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if not input1.ndim == input2.ndim == target.ndim + 1:
+        raise RuntimeError(
+            f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found inputs with sizes "
+            f"{list(input1.shape)} and {list(input2.shape)}. Each pair of vectors has one target."
+        )
+    dot = sum(input1 * input2, -1)
+    cosine = dot / sqrt((sum(input1 * input1, -1) + 1e-12) * (sum(input2 * input2, -1) + 1e-12))
+    refuse_mismatch([target.shape, cosine.shape])
+    near = where(target == 1, 1 - cosine, 0.0)
+    return reduce_loss(near + where(target == -1, clamp_min(cosine - margin, 0), 0.0), reduction)
+
+
+@public(where=_BOTH, method=False)
+def hinge_embedding_loss(
+    input: Tensor, target, margin: float = 1.0, size_average=None, reduce=None, reduction: str = "mean"
+) -> Tensor:
+    """The mean of x where the target is 1, and of max(0, margin - x) where it is -1.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.hinge_embedding_loss(T.tensor([0.3, 0.3]), T.tensor([1.0, -1.0]))
+    tensor(0.5000)
+    """
+    reduction = checked_reduction(size_average, reduce, reduction)
+    far = where(target != 1, clamp_min(sub(wrap(np.asarray(margin, input._data.dtype)), input), 0), 0.0)
+    near = where(target != -1, input, 0.0)
+    return reduce_loss(far + near, reduction)

@@ -11,12 +11,13 @@ from ...array.tensor import Tensor
 from ...ops.arrays import copied
 from ...ops.binding import functions, public
 from ...ops.creation.factories import finish
-from ...ops.indexing.gather import TakeFlat
 from ...ops.indexing.index import narrow, select
 from ...ops.indexing.masking import where
-from ...ops.op import Op
-from ...ops.shapes.diagonal import diagonal
+from ...ops.op import Op, linear
+from ...ops.reductions.reduce import summed
+from ...ops.shapes.diagonal import DiagonalCopy, diagonal
 from ...ops.shapes.shape import axis_of, reshape
+from .scatter import TakeFlat
 
 
 @public()
@@ -274,3 +275,73 @@ def unravel_index(indices, shape) -> Any:
     return tuple(
         finish(i) for i in np.unravel_index(indices._data, tuple(shape) if not isinstance(shape, int) else (shape,))
     )
+
+
+class DiagEmbed(Op):
+    """The last dimension, placed on the diagonal of two new dimensions."""
+
+    def forward(self, *, offset, dim1, dim2):
+        n = self.shape[-1] + abs(offset)
+        out = np.zeros((*self.shape[:-1], n, n), self.dtype)
+        window = out.diagonal(offset, -2, -1)
+        window.flags.writeable = True
+        window[...] = self
+        return np.moveaxis(out, (-2, -1), (dim1, dim2))
+
+    def grad_self(grad, offset, dim1, dim2):
+        return DiagonalCopy.apply(grad, offset=offset, dim1=dim1, dim2=dim2)
+
+    jvp = linear
+
+
+class Trace(Op):
+    def forward(self):
+        return np.trace(summed(self, None))
+
+    def grad_self(grad, self_sym_sizes):
+        return grad * np.eye(*self_sym_sizes, dtype=getattr(grad, "_data", grad).dtype)
+
+    jvp = linear
+
+
+@public()
+def diag_embed(input: Tensor, offset=0, dim1=-2, dim2=-1) -> Tensor:
+    """Matrices with the last dimension of `input` on their diagonals.
+
+    >>> import tinygrad_edu as T
+    >>> T.diag_embed(T.tensor([[1, 2], [3, 4]])).shape
+    tinygrad_edu.Size([2, 2, 2])
+    """
+    n = input.ndim + 1
+    if axis_of(dim1, n) == axis_of(dim2, n):
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return DiagEmbed.apply(input, offset=offset, dim1=dim1, dim2=dim2)
+
+
+@public()
+def diag(input: Tensor, diagonal=0) -> Tensor:
+    """The diagonal of a matrix; for a vector, the matrix with that diagonal.
+
+    >>> import tinygrad_edu as T
+    >>> T.diag(T.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    if input.ndim == 1:
+        return DiagEmbed.apply(input, offset=diagonal, dim1=0, dim2=1)
+    if input.ndim != 2:
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
+    return DiagonalCopy.apply(input, offset=diagonal, dim1=0, dim2=1)
+
+
+@public()
+def trace(input: Tensor) -> Tensor:
+    """The sum of the diagonal of a matrix.
+
+    >>> import tinygrad_edu as T
+    >>> T.trace(T.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor(5.)
+    """
+    if input.ndim != 2:
+        raise RuntimeError("trace: expected a matrix")
+    return Trace.apply(input)

@@ -8,12 +8,12 @@ import numpy as np
 
 from ...array.tensor import Tensor, wrap
 from ...ops.binding import functions, nn_functions, public
-from ...ops.network.convolution import _conv, _conv_transpose, as_tuple
-from ...ops.network.pooling import avg_pool2d
 from ...ops.pointwise.arithmetic import abs
 from ...ops.pointwise.powers import pow
 from ...ops.shapes.joining import pad
 from ...ops.shapes.shape import reshape
+from .convolution import _conv, _conv_transpose, as_tuple
+from .images import avg_pool2d
 
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 

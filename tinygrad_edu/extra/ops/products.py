@@ -12,12 +12,13 @@ from ...array import dtypes
 from ...array.tensor import Tensor
 from ...ops.binding import linalg_functions, nn_functions, public
 from ...ops.indexing.masking import where
-from ...ops.linalg.matmul import LinalgCross, matmul
+from ...ops.linalg.matmul import _AddProduct, _array, _check_batches, _check_in_place, _same_dtype, matmul
 from ...ops.op import Op, linear
 from ...ops.operands import refuse_mixture
 from ...ops.pointwise.powers import pow
 from ...ops.reductions.reduce import sum
-from ...ops.shapes.shape import View, unsqueeze
+from ...ops.shapes.permute import transpose
+from ...ops.shapes.shape import View, reshape, unsqueeze
 from .linalg.decomposition import slogdet
 
 _NN, _LINALG = (nn_functions,), (linalg_functions,)
@@ -193,3 +194,97 @@ def logdet(input) -> Tensor:
     """
     sign, size = slogdet(input)
     return where(sign == -1, float("nan"), size)
+
+
+class LinalgCross(Op):
+    """The vector at right angles to two others, along a dimension of size 3."""
+
+    def forward(self, other, *, dim):
+        after, last = (1, 2, 0), (2, 0, 1)
+        return self.take(after, dim) * other.take(last, dim) - self.take(last, dim) * other.take(after, dim)
+
+    # A triple product keeps its value when its factors take turns.
+    def grad_self(grad, other, dim):
+        return LinalgCross.apply(other, grad, dim=dim)
+
+    def grad_other(grad, self, dim):
+        return LinalgCross.apply(grad, self, dim=dim)
+
+    def jvp(tangent, other_tangent, self, other, dim):
+        return LinalgCross.apply(tangent, other, dim=dim) + LinalgCross.apply(self, other_tangent, dim=dim)
+
+
+class Baddbmm(_AddProduct):
+    def forward(self, batch1, batch2, *, beta=1, alpha=1):
+        return _AddProduct.forward(self, batch1, batch2, beta=beta, alpha=alpha)
+
+    def grad_batch1(grad, batch2, alpha):
+        return grad @ transpose(batch2, -2, -1) * alpha
+
+    def grad_batch2(grad, batch1, alpha):
+        return transpose(batch1, -2, -1) @ grad * alpha
+
+    def jvp(tangent, tangent1, tangent2, batch1, batch2, beta, alpha):
+        return tangent * beta + (tangent1 @ batch2 + batch1 @ tangent2) * alpha
+
+
+class Addmv(_AddProduct):
+    def forward(self, mat, vec, *, beta=1, alpha=1):
+        return _AddProduct.forward(self, mat, vec, beta=beta, alpha=alpha)
+
+    def grad_mat(grad, vec, alpha):
+        return reshape(grad, (-1, 1)) * reshape(vec, (1, -1)) * alpha
+
+    def grad_vec(grad, mat, alpha):
+        return transpose(mat, 0, 1) @ grad * alpha
+
+    def jvp(tangent, tangent1, tangent2, mat, vec, beta, alpha):
+        return tangent * beta + (tangent1 @ vec + mat @ tangent2) * alpha
+
+
+def _check_addmv(input, mat, vec):
+    if _array(mat).ndim != 2 or _array(vec).ndim != 1 or _array(input).ndim > 1:
+        dims = ", ".join(str(_array(x).ndim) for x in (input, mat, vec))
+        raise RuntimeError(f"vector + matrix @ vector expected, got {dims}")
+    n, m = _array(mat).shape
+    if _array(vec).shape[0] != m or _array(input).size not in (1, n):
+        raise RuntimeError(
+            f"size mismatch, got input ({_array(input).size}), mat ({n}x{m}), vec ({_array(vec).shape[0]})"
+        )
+    _same_dtype(mat, vec)
+
+
+def _addmv_(self, mat, vec, *, beta=1, alpha=1):
+    _check_addmv(self, mat, vec)
+    _check_in_place(self, (mat.shape[0],))
+    return Addmv.apply_(self, mat, vec, beta=beta, alpha=alpha)
+
+
+@public(inplace=_addmv_)
+def addmv(input, mat, vec, *, beta=1, alpha=1) -> Tensor:
+    """beta * input + alpha * (mat @ vec).
+
+    >>> import tinygrad_edu as T
+    >>> T.addmv(T.ones(2), T.eye(2), T.tensor([3.0, 4.0]))
+    tensor([4., 5.])
+    """
+    _check_addmv(input, mat, vec)
+    return Addmv.apply(input, mat, vec, beta=beta, alpha=alpha)
+
+
+def _baddbmm_(self, batch1, batch2, *, beta=1, alpha=1):
+    _check_batches(_array(batch1), _array(batch2))
+    _check_in_place(self, (*batch1.shape[:2], batch2.shape[2]))
+    return Baddbmm.apply_(self, batch1, batch2, beta=beta, alpha=alpha)
+
+
+@public(inplace=_baddbmm_)
+def baddbmm(input, batch1, batch2, *, beta=1, alpha=1) -> Tensor:
+    """beta * input + alpha * (batch1 @ batch2).
+
+    >>> import tinygrad_edu as T
+    >>> T.baddbmm(T.zeros(1), T.ones(2, 1, 3), T.ones(2, 3, 1)).shape
+    tinygrad_edu.Size([2, 1, 1])
+    """
+    _check_batches(_array(batch1), _array(batch2))
+    return Baddbmm.apply(input, batch1, batch2, beta=beta, alpha=alpha)

@@ -13,10 +13,10 @@ import numpy as np
 from ...array.tensor import Tensor
 from ...ops.arrays import by_channels, copied
 from ...ops.binding import functions, nn_functions, public
-from ...ops.network.convolution import _window, as_tuple
 from ...ops.op import Op, linear
 from ...ops.shapes.permute import transpose
 from ...ops.shapes.shape import reshape, squeeze, unsqueeze
+from .convolution import _window, as_tuple
 
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 

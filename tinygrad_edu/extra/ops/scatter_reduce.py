@@ -9,11 +9,12 @@ import numpy as np
 from ...array.tensor import Tensor
 from ...ops.arrays import copied, flat_places
 from ...ops.binding import public
-from ...ops.indexing.gather import Gather, PutAlong, ScatterValue, scatter_axis, source_for
+from ...ops.indexing.gather import Gather, PutAlong
 from ...ops.indexing.masking import where
 from ...ops.op import Op
 from ...ops.operands import need_tensor
 from ...ops.shapes.shape import axis_of
+from .scatter import ScatterValue, scatter_axis, source_for
 
 # How two elements are combined, and the neutral element of each reduction.
 _WAYS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from typing import Any
 
 import numpy as np
 
@@ -12,17 +13,30 @@ from ...ops.binding import linalg_functions, nn_functions, public
 from ...ops.creation.factories import finish
 from ...ops.indexing.gather import gather
 from ...ops.indexing.index import narrow
-from ...ops.indexing.masking import masked_fill
+from ...ops.indexing.masking import masked_fill, where
 from ...ops.linalg.matmul import matmul
-from ...ops.pointwise.arithmetic import LerpTensor, MulNumber
+from ...ops.op import Op
+from ...ops.pointwise.arithmetic import MulNumber
 from ...ops.pointwise.clamp import clamp_min
 from ...ops.pointwise.powers import sqrt
 from ...ops.pointwise.rounding import ceil, floor, round
-from ...ops.reductions.reduce import nansum, sum
+from ...ops.reductions.moments import _spread_arguments, _std_to_var, _variance, _variance_grad
+from ...ops.reductions.reduce import (
+    _Counted,
+    as_dims,
+    mean,
+    need_float,
+    normalized_dims,
+    numel_along,
+    spread,
+    sum,
+    summed,
+)
 from ...ops.reductions.sorting import sort
 from ...ops.shapes.joining import cat
 from ...ops.shapes.permute import t, transpose
 from ...ops.shapes.shape import View, axis_of, expand, reshape, unsqueeze
+from .weighted_sums import LerpTensor
 
 _NN, _LINALG = (nn_functions,), (linalg_functions,)
 
@@ -185,3 +199,102 @@ def histc(input, bins=100, min=0, max=0) -> Tensor:
     """
     low, high = (input._data.min(), input._data.max()) if min == max and input._data.size else (min, max)
     return finish(np.histogram(input._data, bins, (low, high))[0].astype(input._data.dtype))
+
+
+class VarMean(Op):
+    def forward(self, *, dim, correction, keepdim):
+        return _variance(self, dim, correction, keepdim)
+
+    def grad_self(grad, self, dim, correction, keepdim):
+        sizes = tuple(self.shape)
+        parts = []
+        if grad[0] is not None:
+            parts.append(_variance_grad(grad[0], self, dim, correction, keepdim))
+        if grad[1] is not None:
+            parts.append(spread(grad[1] / numel_along(sizes, dim), dim, keepdim, sizes))
+        return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+    def jvp(tangent, self, dim, correction, keepdim):
+        moved = sum(_variance_grad(1.0, self, dim, correction, True) * tangent, dim, keepdim)
+        return moved, mean(tangent, dim, keepdim)
+
+
+class StdMean(Op):
+    results = ("std", "mean")
+
+    def forward(self, *, dim, correction, keepdim):
+        variance, mean = _variance(self, dim, correction, keepdim)
+        return np.sqrt(variance), mean
+
+    def grad_self(grad, self, result0, dim, correction, keepdim):
+        first = None if grad[0] is None else _std_to_var(grad[0], result0)
+        return VarMean.grad_self((first, grad[1]), self, dim, correction, keepdim)
+
+    def jvp(tangent, self, result0, dim, correction, keepdim):
+        moved, centre = VarMean.jvp(tangent, self, dim, correction, keepdim)
+        return _std_to_var(moved, result0), centre
+
+
+@public(method=False)
+def var_mean(input: Tensor, dim=None, unbiased: bool = True, keepdim: bool = False, *, correction=None) -> Any:
+    """The variance and the mean.
+
+    >>> import tinygrad_edu as T
+    >>> T.var_mean(T.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
+    need_float("var_mean", input)
+    return VarMean.apply(input, keepdim=keepdim, **_spread_arguments("var_mean", input, dim, unbiased, correction))
+
+
+@public(method=False)
+def std_mean(input: Tensor, dim=None, unbiased: bool = True, keepdim: bool = False, *, correction=None) -> Any:
+    """The standard deviation and the mean.
+
+    >>> import tinygrad_edu as T
+    >>> T.std_mean(T.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
+    need_float("std_mean", input)
+    return StdMean.apply(input, keepdim=keepdim, **_spread_arguments("std_mean", input, dim, unbiased, correction))
+
+
+class Nansum(Op):
+    def forward(self, *, dim=None, keepdim=False):
+        return np.nansum(
+            summed(self, None), axis=None if dim is None else normalized_dims(dim, self.ndim), keepdims=keepdim
+        )
+
+    def grad_self(grad, self, dim, keepdim):
+        return where(self == self, spread(grad, dim, keepdim, tuple(self.shape)), 0.0)
+
+    def jvp(tangent, self, dim, keepdim):
+        return sum(where(self == self, tangent, 0.0), dim, keepdim)
+
+
+@public()
+def nansum(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor:
+    """The sum, counting nan as 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.nansum(T.tensor([1.0, T.nan, 3.0]))
+    tensor(4.)
+    """
+    if dtype is not None:
+        input = input.to(dtype)
+    return Nansum.apply(input, dim=None if dim is None else as_dims(dim), keepdim=keepdim)
+
+
+@public()
+def count_nonzero(input: Tensor, dim=None) -> Tensor:
+    """The number of nonzero elements.
+
+    >>> import tinygrad_edu as T
+    >>> T.count_nonzero(T.tensor([0, 1, 2]))
+    tensor(2)
+    """
+    return _Counted.apply(input, count=_count_nonzero, dim=dim, keepdim=False)
+
+
+def _count_nonzero(array, axis, keepdims):
+    return np.count_nonzero(array, axis=axis, keepdims=keepdims)

@@ -10,10 +10,10 @@ import numpy as np
 from ...array.tensor import Tensor
 from ...ops.binding import functions, nn_functions, public
 from ...ops.indexing.gather import put_along, take_along
-from ...ops.network.convolution import as_tuple
-from ...ops.network.pooling import _count, window_of
 from ...ops.op import Op, linear
 from ...ops.shapes.shape import reshape, squeeze, unsqueeze
+from .convolution import as_tuple
+from .images import _count, window_of
 from .resampling import Resample, Spread, Taps, told
 
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)

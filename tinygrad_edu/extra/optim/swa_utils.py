@@ -10,13 +10,15 @@ from typing import Any
 
 from ...autograd.grad_mode import no_grad
 from ...nn.module import Module
-from ...nn.norms import BatchNorm1d, BatchNorm2d, BatchNorm3d
+from ...nn.norms import BatchNorm1d, BatchNorm2d
 from ...ops import functions
 from ...optim.lr_scheduler import LRScheduler, _for_each_group
 from ...optim.optimizer import Optimizer
+from ..nn.norms import BatchNorm3d
 
 __all__ = [
-    "SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn", "update_bn",
+    "SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",
+    "update_bn",
 ]  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from ...array import dtypes
 from ...array.tensor import Tensor, bind, wrap
-from ..arrays import choose, copied, row_major
+from ..arrays import choose, row_major
 from ..binding import functions, public
 from ..creation.factories import as_number, as_operand, finish
 from ..op import Op, elementwise, linear
@@ -68,44 +67,6 @@ class MaskedFillTensor(Op, name="MaskedFillBackward1"):
 
     def jvp(tangent, value_tangent, mask):
         return where(mask, value_tangent, tangent)
-
-
-class MaskedScatter(Op):
-    """The elements of `source`, in order, where `mask` is True; self elsewhere."""
-
-    without_gradient = ("mask",)
-
-    def forward(self, source, *, mask):
-        out = copied(np.broadcast_to(self, np.broadcast_shapes(self.shape, mask.shape)))
-        where = np.broadcast_to(mask, out.shape)
-        out[where] = source.reshape(-1)[: np.count_nonzero(where)]
-        return out
-
-    def grad_self(grad, mask):
-        return where(mask, 0.0, grad)
-
-    def grad_source(grad, mask, source_sym_sizes):
-        return MaskedGather.apply(grad, size=source_sym_sizes, mask=mask)
-
-    jvp = linear
-
-
-class MaskedGather(Op, name="MaskedScatterBackwardBackward0"):
-    """The transpose of MaskedScatter: the elements where the mask is True, in order, padded with zeros to `size`."""
-
-    without_gradient = ("mask",)
-
-    def forward(self, *, size, mask):
-        chosen = self[np.broadcast_to(mask, self.shape)]
-        out = np.zeros(math.prod(size), self.dtype)
-        out[: chosen.size] = chosen
-        return out.reshape(size)
-
-    def grad_self(grad, self_sym_sizes, mask):
-        count = np.count_nonzero(np.broadcast_to(getattr(mask, "_data", mask), self_sym_sizes))
-        return MaskedPlace.apply(grad.reshape(-1)[:count], size=self_sym_sizes, mask=mask)
-
-    jvp = linear
 
 
 class MaskedSelect(Op):
@@ -219,36 +180,6 @@ def masked_fill(input, mask, value) -> Tensor:
             )
         return MaskedFillTensor.apply(input, value, mask=mask)
     return MaskedFill.apply(input, mask=mask, value=value)
-
-
-def _masked_scatter_(self, mask, source):
-    _check_source(self, mask, source)
-    return MaskedScatter.apply_(self, source, mask=mask)
-
-
-def _check_source(input, mask, source):
-    if mask._data.dtype != np.bool_:
-        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.name}")
-    if source._data.dtype != input._data.dtype:
-        raise RuntimeError(
-            "masked_scatter: expected self and source to have same dtypes but got "
-            f"{input.dtype.legacy_name} and {source.dtype.legacy_name}"
-        )
-    shape = np.broadcast_shapes(tuple(input.shape), tuple(mask.shape))
-    if source.numel() < np.count_nonzero(np.broadcast_to(mask._data, shape)):
-        raise RuntimeError("Number of elements of source < number of ones in mask")
-
-
-@public(inplace=_masked_scatter_)
-def masked_scatter(input, mask, source) -> Tensor:
-    """A copy of `input` with the elements of `source`, in order, where `mask` is True.
-
-    >>> import tinygrad_edu as T
-    >>> T.masked_scatter(T.zeros(3), T.tensor([True, False, True]), T.tensor([1.0, 2.0]))
-    tensor([1., 0., 2.])
-    """
-    _check_source(input, mask, source)
-    return MaskedScatter.apply(input, source, mask=mask)
 
 
 @public()

@@ -32,24 +32,6 @@ class Dot(Op):
         return dot(tangent, tensor) + dot(self, tensor_tangent)
 
 
-class LinalgCross(Op):
-    """The vector at right angles to two others, along a dimension of size 3."""
-
-    def forward(self, other, *, dim):
-        after, last = (1, 2, 0), (2, 0, 1)
-        return self.take(after, dim) * other.take(last, dim) - self.take(last, dim) * other.take(after, dim)
-
-    # A triple product keeps its value when its factors take turns.
-    def grad_self(grad, other, dim):
-        return LinalgCross.apply(other, grad, dim=dim)
-
-    def grad_other(grad, self, dim):
-        return LinalgCross.apply(grad, self, dim=dim)
-
-    def jvp(tangent, other_tangent, self, other, dim):
-        return LinalgCross.apply(tangent, other, dim=dim) + LinalgCross.apply(self, other_tangent, dim=dim)
-
-
 class Mv(Op):
     def forward(self, vec):
         return self @ vec
@@ -127,34 +109,6 @@ class Addmm(_AddProduct):
     def grad_mat2(grad, mat1, alpha):
         g = transpose(mat1, 0, 1) @ grad
         return g if alpha == 1 else g * alpha
-
-
-class Baddbmm(_AddProduct):
-    def forward(self, batch1, batch2, *, beta=1, alpha=1):
-        return _AddProduct.forward(self, batch1, batch2, beta=beta, alpha=alpha)
-
-    def grad_batch1(grad, batch2, alpha):
-        return grad @ transpose(batch2, -2, -1) * alpha
-
-    def grad_batch2(grad, batch1, alpha):
-        return transpose(batch1, -2, -1) @ grad * alpha
-
-    def jvp(tangent, tangent1, tangent2, batch1, batch2, beta, alpha):
-        return tangent * beta + (tangent1 @ batch2 + batch1 @ tangent2) * alpha
-
-
-class Addmv(_AddProduct):
-    def forward(self, mat, vec, *, beta=1, alpha=1):
-        return _AddProduct.forward(self, mat, vec, beta=beta, alpha=alpha)
-
-    def grad_mat(grad, vec, alpha):
-        return reshape(grad, (-1, 1)) * reshape(vec, (1, -1)) * alpha
-
-    def grad_vec(grad, mat, alpha):
-        return transpose(mat, 0, 1) @ grad * alpha
-
-    def jvp(tangent, tangent1, tangent2, mat, vec, beta, alpha):
-        return tangent * beta + (tangent1 @ vec + mat @ tangent2) * alpha
 
 
 # --- functions -------------------------------------------------------------------------------------------------------
@@ -288,6 +242,13 @@ def _check_addmm(input, mat1, mat2):
     _check_product(_array(mat1), _array(mat2))
 
 
+def _check_in_place(self, size):
+    if tuple(self.shape) != size:
+        raise RuntimeError(
+            f"Bad in-place call: input tensor size {list(self.shape)} and output tensor size {list(size)} should match"
+        )
+
+
 def _addmm_(self, mat1, mat2, *, beta=1, alpha=1):
     _check_addmm(self, mat1, mat2)
     _check_in_place(self, (mat1.shape[0], mat2.shape[1]))
@@ -305,61 +266,6 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1) -> Tensor:
     """
     _check_addmm(input, mat1, mat2)
     return Addmm.apply(input, mat1, mat2, beta=beta, alpha=alpha)
-
-
-def _check_addmv(input, mat, vec):
-    if _array(mat).ndim != 2 or _array(vec).ndim != 1 or _array(input).ndim > 1:
-        dims = ", ".join(str(_array(x).ndim) for x in (input, mat, vec))
-        raise RuntimeError(f"vector + matrix @ vector expected, got {dims}")
-    n, m = _array(mat).shape
-    if _array(vec).shape[0] != m or _array(input).size not in (1, n):
-        raise RuntimeError(
-            f"size mismatch, got input ({_array(input).size}), mat ({n}x{m}), vec ({_array(vec).shape[0]})"
-        )
-    _same_dtype(mat, vec)
-
-
-def _check_in_place(self, size):
-    if tuple(self.shape) != size:
-        raise RuntimeError(
-            f"Bad in-place call: input tensor size {list(self.shape)} and output tensor size {list(size)} should match"
-        )
-
-
-def _addmv_(self, mat, vec, *, beta=1, alpha=1):
-    _check_addmv(self, mat, vec)
-    _check_in_place(self, (mat.shape[0],))
-    return Addmv.apply_(self, mat, vec, beta=beta, alpha=alpha)
-
-
-@public(inplace=_addmv_)
-def addmv(input, mat, vec, *, beta=1, alpha=1) -> Tensor:
-    """beta * input + alpha * (mat @ vec).
-
-    >>> import tinygrad_edu as T
-    >>> T.addmv(T.ones(2), T.eye(2), T.tensor([3.0, 4.0]))
-    tensor([4., 5.])
-    """
-    _check_addmv(input, mat, vec)
-    return Addmv.apply(input, mat, vec, beta=beta, alpha=alpha)
-
-
-def _baddbmm_(self, batch1, batch2, *, beta=1, alpha=1):
-    _check_batches(_array(batch1), _array(batch2))
-    _check_in_place(self, (*batch1.shape[:2], batch2.shape[2]))
-    return Baddbmm.apply_(self, batch1, batch2, beta=beta, alpha=alpha)
-
-
-@public(inplace=_baddbmm_)
-def baddbmm(input, batch1, batch2, *, beta=1, alpha=1) -> Tensor:
-    """beta * input + alpha * (batch1 @ batch2).
-
-    >>> import tinygrad_edu as T
-    >>> T.baddbmm(T.zeros(1), T.ones(2, 1, 3), T.ones(2, 3, 1)).shape
-    tinygrad_edu.Size([2, 1, 1])
-    """
-    _check_batches(_array(batch1), _array(batch2))
-    return Baddbmm.apply(input, batch1, batch2, beta=beta, alpha=alpha)
 
 
 @operator("__matmul__", "matmul")

@@ -12,8 +12,6 @@ from ..indexing.masking import where
 from ..op import Op, elementwise
 from ..operands import need_tensor
 
-# NumPy returns the second of two equal numbers, PyTorch the first: which zero it is shows in 1/x.
-
 
 class Clamp(Op, name="ClampBackward1"):
     def forward(self, *, min=None, max=None):
@@ -137,16 +135,6 @@ class Minimum(Op):
     jvp = elementwise
 
 
-class NanToNum(Op):
-    def forward(self, *, nan=None, posinf=None, neginf=None):
-        return np.nan_to_num(self, nan=nan or 0.0, posinf=posinf, neginf=neginf)
-
-    def grad_self(grad, self):
-        return where(isfinite(self), grad, 0.0)
-
-    jvp = elementwise
-
-
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
@@ -165,11 +153,6 @@ def _widened(array, *bounds):
     if array.dtype.kind in "fV":
         return array
     return array.astype(dtypes.promote([array, *map(dtypes.number, bounds)]), copy=False)
-
-
-def isfinite(input):
-    """True where `input` is neither infinite nor nan, as an array to use as a mask."""
-    return np.isfinite(getattr(input, "_data", input))
 
 
 def _clamp(form, input, min, max):
@@ -254,14 +237,3 @@ def minimum(input, other) -> Tensor:
     tensor([1., 3.])
     """
     return Minimum.apply(input, need_tensor("minimum", other))
-
-
-@public(inplace=NanToNum)
-def nan_to_num(input, nan=None, posinf=None, neginf=None) -> Tensor:
-    """Replace nan by `nan` (0), and the infinities by `posinf` and `neginf` (the finite extremes of the dtype).
-
-    >>> import tinygrad_edu as T
-    >>> T.nan_to_num(T.tensor([1.0, T.nan]))
-    tensor([1., 0.])
-    """
-    return NanToNum.apply(input, nan=nan, posinf=posinf, neginf=neginf)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ...array import dtypes
 from ...array.tensor import Tensor, bind
 from ...overrides import overridable
 from ..binding import operator, public
@@ -47,47 +44,6 @@ class Gt(_Compare):
 class Ge(_Compare):
     def forward(self, other):
         return np.greater_equal(self, other)
-
-
-def _whole(name, self, other):
-    """The operands, if both hold integers or booleans: only these have bits."""
-    kind = np.result_type(self, other)
-    if kind.kind == "f":
-        raise NotImplementedError(f'"{name}_cpu" not implemented for {dtypes.from_numpy_dtype(kind).legacy_name!r}')
-    return self, other
-
-
-class BitwiseAnd(_Compare):
-    def forward(self, other):
-        return np.bitwise_and(*_whole("bitwise_and", self, other))
-
-
-class BitwiseOr(_Compare):
-    def forward(self, other):
-        return np.bitwise_or(*_whole("bitwise_or", self, other))
-
-
-class BitwiseXor(_Compare):
-    def forward(self, other):
-        return np.bitwise_xor(*_whole("bitwise_xor", self, other))
-
-
-class BitwiseLeftShift(_Compare):
-    def forward(self, other):
-        return np.left_shift(*_whole("lshift", self, other))
-
-
-class BitwiseRightShift(_Compare):
-    def forward(self, other):
-        return np.right_shift(*_whole("rshift", self, other))
-
-
-class BitwiseNot(Op):
-    def forward(self):
-        if self.dtype.kind == "f":
-            kind = dtypes.from_numpy_dtype(self.dtype).legacy_name
-            raise NotImplementedError(f"\"bitwise_not_cpu\" not implemented for '{kind}'. Convert first: t.long().")
-        return np.invert(self)
 
 
 class _Written(Op):
@@ -221,84 +177,6 @@ def ge(input, other) -> Tensor:
     return Ge.apply(input, other)
 
 
-@public(inplace=BitwiseAnd, operators=("__and__", "__rand__"), number_first=True)
-def bitwise_and(input, other) -> Tensor:
-    """input & other.
-
-    >>> import tinygrad_edu as T
-    >>> T.bitwise_and(T.tensor([6, 5]), 3)
-    tensor([2, 1])
-    """
-    return BitwiseAnd.apply(input, other)
-
-
-@public(inplace=BitwiseOr, operators=("__or__", "__ror__"), number_first=True)
-def bitwise_or(input, other) -> Tensor:
-    """input | other.
-
-    >>> import tinygrad_edu as T
-    >>> T.bitwise_or(T.tensor([6, 5]), 3)
-    tensor([7, 7])
-    """
-    return BitwiseOr.apply(input, other)
-
-
-@public(inplace=BitwiseXor, operators=("__xor__", "__rxor__"), number_first=True)
-def bitwise_xor(input, other) -> Tensor:
-    """input ^ other.
-
-    >>> import tinygrad_edu as T
-    >>> T.bitwise_xor(T.tensor([6, 5]), 3)
-    tensor([5, 6])
-    """
-    return BitwiseXor.apply(input, other)
-
-
-@public(inplace=BitwiseLeftShift, operators=("__lshift__",), number_first=True)
-def bitwise_left_shift(input, other) -> Tensor:
-    """input << other: multiply by 2 to the power of other.
-
-    >>> import tinygrad_edu as T
-    >>> T.bitwise_left_shift(T.tensor([1, 3]), 2)
-    tensor([ 4, 12])
-    """
-    return BitwiseLeftShift.apply(input, other)
-
-
-@public(inplace=BitwiseRightShift, operators=("__rshift__",), number_first=True)
-def bitwise_right_shift(input, other) -> Tensor:
-    """input >> other: divide by 2 to the power of other, and round down.
-
-    >>> import tinygrad_edu as T
-    >>> T.bitwise_right_shift(T.tensor([4, 13]), 2)
-    tensor([1, 3])
-    """
-    return BitwiseRightShift.apply(input, other)
-
-
-@operator("__rlshift__")
-def __rlshift__(self, other) -> Any:
-    return bitwise_left_shift(other, self)
-
-
-@operator("__rrshift__")
-def __rrshift__(self, other) -> Any:
-    return bitwise_right_shift(other, self)
-
-
-@public(inplace=BitwiseNot, operators=("__invert__",))
-def bitwise_not(input) -> Tensor:
-    """~input: inverts the bits of integers, and the value of booleans.
-
-    >>> import tinygrad_edu as T
-    >>> T.bitwise_not(T.tensor([0, 5]))
-    tensor([-1, -6])
-    """
-    if input.dtype.is_floating_point:
-        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
-    return BitwiseNot.apply(input)
-
-
 @public(inplace=LogicalAnd)
 def logical_and(input, other) -> Tensor:
     """True where both are nonzero.
@@ -381,17 +259,6 @@ def isfinite(input) -> Tensor:
     tensor([ True, False])
     """
     return _Test.apply(input, holds=np.isfinite)
-
-
-@public()
-def signbit(input) -> Tensor:
-    """True where input is negative.
-
-    >>> import tinygrad_edu as T
-    >>> T.signbit(T.tensor([-3.0, 2.0]))
-    tensor([ True, False])
-    """
-    return _Test.apply(input, holds=np.signbit)
 
 
 @public()

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ...array.tensor import Tensor
 from ..binding import public
 from ..indexing.masking import where
 from ..op import Op, elementwise
-from ..operands import need_tensor
 
 
 class FloatOp(Op):
@@ -29,52 +26,12 @@ class Exp(FloatOp):
     jvp = elementwise
 
 
-class Exp2(FloatOp):
-    def forward(self):
-        return np.exp2(self)
-
-    def grad_self(grad, result):
-        return grad * (result * math.log(2))
-
-    jvp = elementwise
-
-
-class Expm1(FloatOp):
-    def forward(self):
-        return np.expm1(self)
-
-    def grad_self(grad, result):
-        return grad * (result + 1)
-
-    jvp = elementwise
-
-
 class Log(FloatOp):
     def forward(self):
         return np.log(self)
 
     def grad_self(grad, self):
         return grad / self
-
-    jvp = elementwise
-
-
-class Log2(FloatOp):
-    def forward(self):
-        return np.log2(self)
-
-    def grad_self(grad, self):
-        return grad / (self * math.log(2))
-
-    jvp = elementwise
-
-
-class Log10(FloatOp):
-    def forward(self):
-        return np.log10(self)
-
-    def grad_self(grad, self):
-        return grad / (self * math.log(10))
 
     jvp = elementwise
 
@@ -106,23 +63,6 @@ class Xlogy(FloatOp):
     jvp = elementwise
 
 
-class Logaddexp(FloatOp):
-    """ln(e^self + e^other)"""
-
-    promotes = True
-
-    def forward(self, other):
-        return np.logaddexp(self, other)
-
-    def grad_self(grad, self, other):
-        return grad * sigmoid(self - other)
-
-    def grad_other(grad, self, other):
-        return grad * sigmoid(other - self)
-
-    jvp = elementwise
-
-
 class Sigmoid(FloatOp):
     def forward(self):
         return 1 / (1 + np.exp(-self))
@@ -130,21 +70,6 @@ class Sigmoid(FloatOp):
     # dσ = σ·(1 - σ)
     def grad_self(grad, result):
         return grad * ((1 - result) * result)
-
-    jvp = elementwise
-
-
-class Logit(FloatOp):
-    """The inverse of the sigmoid; `eps` keeps its argument away from 0 and 1."""
-
-    def forward(self, *, eps=None):
-        z = self if eps is None else np.clip(self, eps, 1 - eps)
-        return np.log(z / (1 - z))
-
-    def grad_self(grad, self, eps):
-        slope = grad / (self * (1 - self))
-        low, high = (0.0, 1.0) if eps is None else (eps, 1 - eps)
-        return where((self >= low) & (self <= high), slope, math.nan if eps is None else 0.0)
 
     jvp = elementwise
 
@@ -165,28 +90,6 @@ def exp(input: Tensor) -> Tensor:
     return Exp.apply(input)
 
 
-@public(inplace=Exp2)
-def exp2(input: Tensor) -> Tensor:
-    """2 to the power of input.
-
-    >>> import tinygrad_edu as T
-    >>> T.exp2(T.tensor([0.0, 3.0]))
-    tensor([1., 8.])
-    """
-    return Exp2.apply(input)
-
-
-@public(inplace=Expm1)
-def expm1(input: Tensor) -> Tensor:
-    """eˣ - 1, accurate near 0.
-
-    >>> import tinygrad_edu as T
-    >>> T.expm1(T.tensor([0.0, 1.0]))
-    tensor([0.0000, 1.7183])
-    """
-    return Expm1.apply(input)
-
-
 @public(inplace=Log)
 def log(input: Tensor) -> Tensor:
     """The natural logarithm.
@@ -196,28 +99,6 @@ def log(input: Tensor) -> Tensor:
     tensor([0.0000, 2.3026])
     """
     return Log.apply(input)
-
-
-@public(inplace=Log2)
-def log2(input: Tensor) -> Tensor:
-    """The logarithm to base 2.
-
-    >>> import tinygrad_edu as T
-    >>> T.log2(T.tensor([1.0, 8.0]))
-    tensor([0., 3.])
-    """
-    return Log2.apply(input)
-
-
-@public(inplace=Log10)
-def log10(input: Tensor) -> Tensor:
-    """The logarithm to base 10.
-
-    >>> import tinygrad_edu as T
-    >>> T.log10(T.tensor([1.0, 50.0]))
-    tensor([0.0000, 1.6990])
-    """
-    return Log10.apply(input)
 
 
 @public(inplace=Log1p)
@@ -242,17 +123,6 @@ def xlogy(input, other) -> Tensor:
     return Xlogy.apply(input, other)
 
 
-@public()
-def logaddexp(input: Tensor, other) -> Tensor:
-    """ln(e^input + e^other), without overflow.
-
-    >>> import tinygrad_edu as T
-    >>> T.logaddexp(T.tensor([0.0]), T.tensor([0.0]))
-    tensor([0.6931])
-    """
-    return Logaddexp.apply(input, need_tensor("logaddexp", other))
-
-
 @public(inplace=Sigmoid)
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + e⁻ˣ).
@@ -262,14 +132,3 @@ def sigmoid(input: Tensor) -> Tensor:
     tensor([0.5000, 0.8808])
     """
     return Sigmoid.apply(input)
-
-
-@public(inplace=Logit)
-def logit(input: Tensor, eps=None) -> Tensor:
-    """ln(x / (1 - x)), the inverse of the sigmoid; `eps` keeps x within [eps, 1 - eps].
-
-    >>> import tinygrad_edu as T
-    >>> T.logit(T.tensor([0.5, 0.9]))
-    tensor([0.0000, 2.1972])
-    """
-    return Logit.apply(input, eps=eps)

@@ -15,7 +15,6 @@ from ..binding import operator, public
 from ..creation.factories import zeros_like
 from ..indexing.masking import where
 from ..op import Op, elementwise
-from ..operands import need_tensor
 from .exponential import FloatOp, log
 
 # Powers that a few products and roots compute. NumPy has a shortcut only for the square.
@@ -111,23 +110,6 @@ class Rsqrt(FloatOp):
     jvp = elementwise
 
 
-class Hypot(FloatOp):
-    """√(self² + other²), without overflow."""
-
-    promotes = True
-
-    def forward(self, other):
-        return np.hypot(self, other)
-
-    def grad_self(grad, self, result):
-        return grad * (self / result)
-
-    def grad_other(grad, other, result):
-        return grad * (other / result)
-
-    jvp = elementwise
-
-
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
@@ -188,14 +170,3 @@ def rsqrt(input) -> Tensor:
     tensor([1.0000, 0.5000])
     """
     return Rsqrt.apply(input)
-
-
-@public(inplace=Hypot)
-def hypot(input, other) -> Tensor:
-    """√(input² + other²), without overflow.
-
-    >>> import tinygrad_edu as T
-    >>> T.hypot(T.tensor([3.0]), T.tensor([4.0]))
-    tensor([5.])
-    """
-    return Hypot.apply(input, need_tensor("hypot", other))

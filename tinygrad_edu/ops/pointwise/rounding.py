@@ -69,16 +69,6 @@ class RoundDecimals(_Flat, name="RoundBackward1"):
         return (np.round(self * scale) / scale if decimals > 0 else np.round(self / scale) * scale).astype(self.dtype)
 
 
-class Frac(Op):
-    def forward(self):
-        return self - np.trunc(self)
-
-    def grad_self(grad):
-        return grad
-
-    jvp = elementwise
-
-
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
@@ -150,14 +140,3 @@ def round(input: Tensor, *, decimals=None) -> Tensor:
     tensor([0., 2., 3.])
     """
     return Round.apply(input) if decimals is None else RoundDecimals.apply(input, decimals=decimals)
-
-
-@public(inplace=Frac)
-def frac(input: Tensor) -> Tensor:
-    """The fractional part, with the sign of `input`.
-
-    >>> import tinygrad_edu as T
-    >>> T.frac(T.tensor([1.5, -1.5]))
-    tensor([ 0.5000, -0.5000])
-    """
-    return Frac.apply(input)

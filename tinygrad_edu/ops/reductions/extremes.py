@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import builtins
 from typing import Any
 
 import numpy as np
 
 from ...array.return_types import named
-from ...array.tensor import Tensor, wrap
+from ...array.tensor import Tensor
 from ..binding import public
 from ..indexing.gather import put_along, take_along
 from ..op import Op
@@ -35,29 +34,6 @@ class Max(_Extreme, name="MaxBackward1"):
 class Min(_Extreme, name="MinBackward1"):
     def forward(self):
         return self.min()
-
-
-class _ExtremeAlong(Op):
-    """As _Extreme, along dimensions."""
-
-    def grad_self(grad, self, result, dim, keepdim):
-        sizes = tuple(self.shape)
-        share = shares(self, restore_dims(result, dim, keepdim, sizes), dim, nan_ties=False)
-        return restore_dims(grad, dim, keepdim, sizes) * share
-
-    def jvp(tangent, self, result, dim, keepdim):
-        share = shares(self, restore_dims(result, dim, keepdim, tuple(self.shape)), dim, nan_ties=False)
-        return sum(tangent * share, dim, keepdim)
-
-
-class Amax(_ExtremeAlong):
-    def forward(self, *, dim, keepdim):
-        return self.max(axis=normalized_dims(dim, self.ndim), keepdims=keepdim)
-
-
-class Amin(_ExtremeAlong):
-    def forward(self, *, dim, keepdim):
-        return self.min(axis=normalized_dims(dim, self.ndim), keepdims=keepdim)
 
 
 def shares(value, extreme, dim, nan_ties=True):
@@ -101,51 +77,6 @@ class MinDim(_SelectAlong, name="MinBackward0"):
         return _chosen(self, _first_nan_or(np.argmin, self, dim), dim, keepdim)
 
 
-class MedianDim(_SelectAlong, name="MedianBackward1"):
-    """The lower of the two middle elements; nan if there is a nan."""
-
-    def forward(self, *, dim, keepdim):
-        if not self.ndim:
-            return _chosen(self, np.int64(0), dim, keepdim)
-        # Sorting puts nan last.
-        n, nans = self.shape[dim], np.isnan(self).sum(axis=dim, keepdims=True)
-        place = np.where(nans, n - nans, (n - 1) // 2)
-        return _chosen(self, np.take_along_axis(np.argsort(self, axis=dim, kind="stable"), place, dim), dim, keepdim)
-
-
-class NanMedianDim(_SelectAlong, name="NanmedianBackward1"):
-    """The lower of the two middle elements that are numbers; nan if there are none."""
-
-    def forward(self, *, dim, keepdim):
-        if not self.ndim:
-            return _chosen(self, np.int64(0), dim, keepdim)
-        count = self.shape[dim] - np.isnan(self).sum(axis=dim, keepdims=True)
-        place = np.maximum(count - 1, 0) // 2
-        return _chosen(self, np.take_along_axis(np.argsort(self, axis=dim, kind="stable"), place, dim), dim, keepdim)
-
-
-class Kthvalue(_SelectAlong):
-    """The k-th smallest."""
-
-    def forward(self, *, k, dim, keepdim):
-        if not self.ndim:
-            return _chosen(self, np.int64(0), dim, keepdim)
-        order = np.argsort(self, axis=dim, kind="stable")
-        return _chosen(self, np.take(order, [k - 1], axis=dim), dim, keepdim)
-
-
-class Median(_Extreme):
-    def forward(self):
-        flat = np.sort(self, axis=None)
-        return flat[(self.size - 1) // 2] if not np.isnan(flat[-1:]).any() else flat[-1]
-
-
-class NanMedian(_Extreme, name="NanmedianBackward0"):
-    def forward(self):
-        flat = np.sort(self, axis=None)
-        return flat[builtins.max(self.size - np.isnan(flat).sum() - 1, 0) // 2]
-
-
 def _first_nan_or(find, array, dim):
     return find(array, axis=dim, keepdims=True) if array.ndim else np.int64(0)
 
@@ -168,7 +99,6 @@ class _Position(Op):
 _Max, _Min, _Median, _Nanmedian, _Kthvalue = (
     named(op, "values", "indices") for op in ("max", "min", "median", "nanmedian", "kthvalue")
 )
-_Aminmax = named("aminmax", "min", "max")
 
 
 def _need_elements(name, input, dim=None):
@@ -216,54 +146,65 @@ def min(input, dim=None, keepdim: bool = False, *, other=None) -> Any:
     return _extreme("min", Min, MinDim, minimum, _Min, input, dim if other is None else other, keepdim)
 
 
-@public()
-def median(input, dim=None, keepdim: bool = False) -> Any:
-    """The median (the lower of the two middle elements). With `dim`, also its index.
-
-    >>> import tinygrad_edu as T
-    >>> T.median(T.tensor([4.0, 1.0, 3.0, 2.0]))
-    tensor(2.)
-    """
-    if dim is None:
-        return Median.apply(input) if input._data.size else wrap(np.array(np.nan).astype(input._data.dtype))
-    _need_elements("median", input, dim)
-    return _Median(MedianDim.apply(input, dim=axis_of(dim, input.ndim), keepdim=keepdim))
+def _need_numbers(name, input):
+    if input._data.dtype.kind == "b":
+        raise RuntimeError(f"{name}(): does not support bool input. Convert first: t.long().")
 
 
 @public()
-def nanmedian(input, dim=None, keepdim: bool = False) -> Any:
-    """The median of the elements that are not nan (the lower of the two middle ones). With `dim`, also its index.
+def argmax(input, dim=None, keepdim: bool = False) -> Tensor:
+    """The index of the largest element, in the flattened tensor or along `dim`.
 
     >>> import tinygrad_edu as T
-    >>> T.nanmedian(T.tensor([1.0, T.nan, 3.0, 2.0]))
-    tensor(2.)
+    >>> T.argmax(T.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1)
+    tensor([1, 0])
     """
-    _refuse_bool(input)
-    if dim is None:
-        return NanMedian.apply(input) if input._data.size else wrap(np.array(np.nan).astype(input._data.dtype))
-    _need_elements("median", input, dim)
-    return _Nanmedian(NanMedianDim.apply(input, dim=axis_of(dim, input.ndim), keepdim=keepdim))
-
-
-def _refuse_bool(input):
-    if input._data.dtype == bool:
-        raise NotImplementedError("\"median_cpu\" not implemented for 'Bool'. Convert first: t.long().")
+    _need_elements("argmax", input, dim)
+    _need_numbers("argmax", input)
+    return _Position.apply(
+        input, find=np.argmax, dim=None if dim is None else axis_of(dim, input.ndim), keepdim=keepdim
+    )
 
 
 @public()
-def kthvalue(input, k, dim=-1, keepdim: bool = False) -> Any:
-    """The k-th smallest element along `dim`, and its index.
+def argmin(input, dim=None, keepdim: bool = False) -> Tensor:
+    """The index of the smallest element, in the flattened tensor or along `dim`.
 
     >>> import tinygrad_edu as T
-    >>> T.kthvalue(T.tensor([3.0, 1.0, 2.0]), 2)
-    tinygrad_edu.return_types.kthvalue(
-    values=tensor(2.),
-    indices=tensor(2))
+    >>> T.argmin(T.tensor([3.0, 1.0, 2.0]))
+    tensor(1)
     """
-    axis = axis_of(dim, input.ndim)
-    if not 1 <= k <= (input.shape[axis] if input.ndim else 1):
-        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
-    return _Kthvalue(Kthvalue.apply(input, k=k, dim=axis, keepdim=keepdim))
+    _need_elements("argmin", input, dim)
+    _need_numbers("argmin", input)
+    return _Position.apply(
+        input, find=np.argmin, dim=None if dim is None else axis_of(dim, input.ndim), keepdim=keepdim
+    )
+
+
+class _ExtremeAlong(Op):
+    """As _Extreme, along dimensions."""
+
+    def grad_self(grad, self, result, dim, keepdim):
+        sizes = tuple(self.shape)
+        share = shares(self, restore_dims(result, dim, keepdim, sizes), dim, nan_ties=False)
+        return restore_dims(grad, dim, keepdim, sizes) * share
+
+    def jvp(tangent, self, result, dim, keepdim):
+        share = shares(self, restore_dims(result, dim, keepdim, tuple(self.shape)), dim, nan_ties=False)
+        return sum(tangent * share, dim, keepdim)
+
+
+class Amax(_ExtremeAlong):
+    def forward(self, *, dim, keepdim):
+        return self.max(axis=normalized_dims(dim, self.ndim), keepdims=keepdim)
+
+
+class Amin(_ExtremeAlong):
+    def forward(self, *, dim, keepdim):
+        return self.min(axis=normalized_dims(dim, self.ndim), keepdims=keepdim)
+
+
+_Aminmax = named("aminmax", "min", "max")
 
 
 @public()
@@ -302,38 +243,3 @@ def aminmax(input, *, dim=None, keepdim: bool = False) -> Any:
     """
     dims = () if dim is None else (dim,)
     return _Aminmax((amin(input, dims, keepdim), amax(input, dims, keepdim)))
-
-
-def _need_numbers(name, input):
-    if input._data.dtype.kind == "b":
-        raise RuntimeError(f"{name}(): does not support bool input. Convert first: t.long().")
-
-
-@public()
-def argmax(input, dim=None, keepdim: bool = False) -> Tensor:
-    """The index of the largest element, in the flattened tensor or along `dim`.
-
-    >>> import tinygrad_edu as T
-    >>> T.argmax(T.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1)
-    tensor([1, 0])
-    """
-    _need_elements("argmax", input, dim)
-    _need_numbers("argmax", input)
-    return _Position.apply(
-        input, find=np.argmax, dim=None if dim is None else axis_of(dim, input.ndim), keepdim=keepdim
-    )
-
-
-@public()
-def argmin(input, dim=None, keepdim: bool = False) -> Tensor:
-    """The index of the smallest element, in the flattened tensor or along `dim`.
-
-    >>> import tinygrad_edu as T
-    >>> T.argmin(T.tensor([3.0, 1.0, 2.0]))
-    tensor(1)
-    """
-    _need_elements("argmin", input, dim)
-    _need_numbers("argmin", input)
-    return _Position.apply(
-        input, find=np.argmin, dim=None if dim is None else axis_of(dim, input.ndim), keepdim=keepdim
-    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import math
 import warnings
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from ...array.tensor import Tensor
 from ..binding import public
 from ..indexing.masking import where
 from ..op import Op
-from .reduce import as_dims, mean, need_float, normalized_dims, numel_along, restore_dims, spread, sum
+from .reduce import as_dims, mean, need_float, normalized_dims, numel_along, restore_dims, sum
 
 
 def _variance(array, dim, correction, keepdim):
@@ -61,40 +60,6 @@ class Std(Op):
         return _std_to_var(moved, result)
 
 
-class VarMean(Op):
-    def forward(self, *, dim, correction, keepdim):
-        return _variance(self, dim, correction, keepdim)
-
-    def grad_self(grad, self, dim, correction, keepdim):
-        sizes = tuple(self.shape)
-        parts = []
-        if grad[0] is not None:
-            parts.append(_variance_grad(grad[0], self, dim, correction, keepdim))
-        if grad[1] is not None:
-            parts.append(spread(grad[1] / numel_along(sizes, dim), dim, keepdim, sizes))
-        return parts[0] if len(parts) == 1 else parts[0] + parts[1]
-
-    def jvp(tangent, self, dim, correction, keepdim):
-        moved = sum(_variance_grad(1.0, self, dim, correction, True) * tangent, dim, keepdim)
-        return moved, mean(tangent, dim, keepdim)
-
-
-class StdMean(Op):
-    results = ("std", "mean")
-
-    def forward(self, *, dim, correction, keepdim):
-        variance, mean = _variance(self, dim, correction, keepdim)
-        return np.sqrt(variance), mean
-
-    def grad_self(grad, self, result0, dim, correction, keepdim):
-        first = None if grad[0] is None else _std_to_var(grad[0], result0)
-        return VarMean.grad_self((first, grad[1]), self, dim, correction, keepdim)
-
-    def jvp(tangent, self, result0, dim, correction, keepdim):
-        moved, centre = VarMean.jvp(tangent, self, dim, correction, keepdim)
-        return _std_to_var(moved, result0), centre
-
-
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
@@ -138,27 +103,3 @@ def std(input: Tensor, dim=None, unbiased: bool = True, keepdim: bool = False, *
     """
     need_float("std", input)
     return Std.apply(input, keepdim=keepdim, **_spread_arguments("std", input, dim, unbiased, correction))
-
-
-@public(method=False)
-def var_mean(input: Tensor, dim=None, unbiased: bool = True, keepdim: bool = False, *, correction=None) -> Any:
-    """The variance and the mean.
-
-    >>> import tinygrad_edu as T
-    >>> T.var_mean(T.tensor([1.0, 2.0, 3.0]))
-    (tensor(1.), tensor(2.))
-    """
-    need_float("var_mean", input)
-    return VarMean.apply(input, keepdim=keepdim, **_spread_arguments("var_mean", input, dim, unbiased, correction))
-
-
-@public(method=False)
-def std_mean(input: Tensor, dim=None, unbiased: bool = True, keepdim: bool = False, *, correction=None) -> Any:
-    """The standard deviation and the mean.
-
-    >>> import tinygrad_edu as T
-    >>> T.std_mean(T.tensor([1.0, 2.0, 3.0]))
-    (tensor(1.), tensor(2.))
-    """
-    need_float("std_mean", input)
-    return StdMean.apply(input, keepdim=keepdim, **_spread_arguments("std_mean", input, dim, unbiased, correction))

@@ -99,19 +99,6 @@ class SumDim(Op, name="SumBackward1"):
     jvp = linear
 
 
-class Nansum(Op):
-    def forward(self, *, dim=None, keepdim=False):
-        return np.nansum(
-            summed(self, None), axis=None if dim is None else normalized_dims(dim, self.ndim), keepdims=keepdim
-        )
-
-    def grad_self(grad, self, dim, keepdim):
-        return where(self == self, spread(grad, dim, keepdim, tuple(self.shape)), 0.0)
-
-    def jvp(tangent, self, dim, keepdim):
-        return sum(where(self == self, tangent, 0.0), dim, keepdim)
-
-
 class Mean(Op):
     def forward(self, *, dtype=None):
         return _mean(summed(self, dtype), None, False)
@@ -222,19 +209,6 @@ def sum(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor
 
 
 @public()
-def nansum(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor:
-    """The sum, counting nan as 0.
-
-    >>> import tinygrad_edu as T
-    >>> T.nansum(T.tensor([1.0, T.nan, 3.0]))
-    tensor(4.)
-    """
-    if dtype is not None:
-        input = input.to(dtype)
-    return Nansum.apply(input, dim=None if dim is None else as_dims(dim), keepdim=keepdim)
-
-
-@public()
 def mean(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor:
     """The mean of all elements, or along `dim`.
 
@@ -289,18 +263,3 @@ def any(input: Tensor, dim=None, keepdim: bool = False) -> Tensor:
     tensor([ True, False])
     """
     return _Counted.apply(input, count=np.any, dim=dim, keepdim=keepdim)
-
-
-@public()
-def count_nonzero(input: Tensor, dim=None) -> Tensor:
-    """The number of nonzero elements.
-
-    >>> import tinygrad_edu as T
-    >>> T.count_nonzero(T.tensor([0, 1, 2]))
-    tensor(2)
-    """
-    return _Counted.apply(input, count=_count_nonzero, dim=dim, keepdim=False)
-
-
-def _count_nonzero(array, axis, keepdims):
-    return np.count_nonzero(array, axis=axis, keepdims=keepdims)

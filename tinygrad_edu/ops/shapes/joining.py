@@ -13,7 +13,7 @@ from ..arrays import by_channels, row_major
 from ..binding import nn_functions, public
 from ..creation.copies import to_copy
 from ..op import Op, linear
-from .shape import axis_of, reshape, unsqueeze
+from .shape import axis_of, unsqueeze
 
 
 def _pieces(grads):
@@ -57,36 +57,6 @@ class Stack(Op):
         return [grad[(*index, i)] if needed else None for i, needed in enumerate(needs_input_grad)]
 
     jvp = linear
-
-
-class BlockDiag(Op):
-    """Matrices along the diagonal, zeros elsewhere; a vector is a row."""
-
-    promotes = True
-
-    def forward(*tensors):
-        blocks = [np.atleast_2d(t) for t in tensors]
-        out = np.zeros(np.sum([b.shape for b in blocks], axis=0), blocks[0].dtype)
-        for block, place in zip(blocks, _blocks([b.shape for b in blocks]), strict=True):
-            out[place] = block
-        return out
-
-    def gradients(grad, needs_input_grad, tensors_sym_sizes):
-        places = _blocks([(1,) * (2 - len(sizes)) + sizes for sizes in tensors_sym_sizes])
-        return [
-            reshape(grad[place], sizes) if needed else None
-            for needed, sizes, place in zip(needs_input_grad, tensors_sym_sizes, places, strict=True)
-        ]
-
-    jvp = linear
-
-
-def _blocks(sizes):
-    """Where blocks of these sizes lie."""
-    row = column = 0
-    for height, width in sizes:
-        yield slice(row, row + height), slice(column, column + width)
-        row, column = row + height, column + width
 
 
 class Split(Op):
@@ -398,13 +368,6 @@ def unbind(input, dim=0) -> Any:
     if not input.ndim:
         raise IndexError(f"Dimension specified as {axis} but tensor has no dimensions")
     return Unbind.apply(input, dim=axis)
-
-
-def halves(value, dim):
-    """The two halves along `dim`, of an array or a Tensor."""
-    dim = axis_of(dim, len(value.shape))
-    n = value.shape[dim] // 2
-    return value[_along(dim, 0, n)], value[_along(dim, n, 2 * n)]
 
 
 # --- repeating and padding -------------------------------------------------------------------------------------------

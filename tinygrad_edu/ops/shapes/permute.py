@@ -8,7 +8,6 @@ import warnings
 import numpy as np
 
 from ...array.tensor import Tensor, bind
-from ..arrays import copied, row_major
 from ..binding import public
 from ..op import Op, linear
 from .shape import as_sizes, axis_of
@@ -60,28 +59,6 @@ class Flip(Op):
     jvp = linear
 
 
-class Rot90(Op):
-    """Turned `k` times in the plane of two dimensions."""
-
-    def forward(self, *, k, dims):
-        return copied(np.rot90(self, k, dims))
-
-    def grad_self(grad, k, dims):
-        return Rot90.apply(grad, k=-k, dims=dims)
-
-    jvp = linear
-
-
-class Roll(Op):
-    def forward(self, *, shifts, dims):
-        return row_major(np.roll(self, shifts, dims or None))
-
-    def grad_self(grad, shifts, dims):
-        return Roll.apply(grad, shifts=tuple(-s for s in shifts), dims=dims)
-
-    jvp = linear
-
-
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
@@ -120,17 +97,6 @@ def transpose(input: Tensor, dim0, dim1) -> Tensor:
 
 
 @public()
-def swapaxes(input: Tensor, axis0, axis1) -> Tensor:
-    """A view with two dimensions exchanged: `transpose` under the name that it has in NumPy.
-
-    >>> import tinygrad_edu as T
-    >>> T.swapaxes(T.ones(2, 3), axis0=0, axis1=1).shape
-    tinygrad_edu.Size([3, 2])
-    """
-    return transpose(input, axis0, axis1)
-
-
-@public()
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix. Vectors and 0-d tensors are returned as they are.
 
@@ -153,34 +119,6 @@ def check_transposable(name, input):
         )
 
 
-@public("moveaxis")
-def movedim(input: Tensor, source, destination) -> Tensor:
-    """A view with the dimensions `source` moved to the positions `destination`; the others keep their order.
-
-    >>> import tinygrad_edu as T
-    >>> T.movedim(T.zeros(2, 3, 4), 0, 2).shape
-    tinygrad_edu.Size([3, 4, 2])
-    """
-    n = input.ndim
-    source, destination = (
-        tuple(axis_of(d, n) for d in ((x,) if isinstance(x, int | np.integer) else x)) for x in (source, destination)
-    )
-    if len(source) != len(destination):
-        raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of "
-            f"dims as destination ({list(destination)} dims)"
-        )
-    for what, axes in (("source", source), ("destination", destination)):
-        if len(set(axes)) != len(axes):
-            raise RuntimeError(f"movedim: repeated dim in `{what}` ({list(axes)})")
-    if not n:
-        return Permute.apply(input, dims=())
-    order = [d for d in range(n) if d not in source]
-    for place, d in sorted(zip(destination, source, strict=True)):
-        order.insert(place, d)
-    return Permute.apply(input, dims=tuple(order))
-
-
 @public()
 def flip(input: Tensor, *dims) -> Tensor:
     """Reverse the order of the elements along `dims`.
@@ -194,52 +132,6 @@ def flip(input: Tensor, *dims) -> Tensor:
     if len(set(axes)) != len(axes):
         raise RuntimeError("dim appears multiple times in the list of dims")
     return Flip.apply(input, dims=axes)
-
-
-@public()
-def fliplr(input: Tensor) -> Tensor:
-    """Reverse the order of the columns.
-
-    >>> import tinygrad_edu as T
-    >>> T.fliplr(T.tensor([[1, 2], [3, 4]]))
-    tensor([[2, 1],
-            [4, 3]])
-    """
-    if input.ndim < 2:
-        raise RuntimeError("Input must be >= 2-d.")
-    return flip(input, 1)
-
-
-@public()
-def flipud(input: Tensor) -> Tensor:
-    """Reverse the order of the rows.
-
-    >>> import tinygrad_edu as T
-    >>> T.flipud(T.tensor([[1, 2], [3, 4]]))
-    tensor([[3, 4],
-            [1, 2]])
-    """
-    if input.ndim < 1:
-        raise RuntimeError("Input must be >= 1-d.")
-    return flip(input, 0)
-
-
-@public()
-def roll(input: Tensor, shifts, dims=()) -> Tensor:
-    """Shift the elements along `dims`. Those that leave at one end reenter at the other.
-
-    >>> import tinygrad_edu as T
-    >>> T.roll(T.tensor([1, 2, 3]), 1)
-    tensor([3, 1, 2])
-    """
-    shifts, dims = ((x,) if isinstance(x, int | np.integer) else tuple(x or ()) for x in (shifts, dims))
-    if not shifts:
-        raise RuntimeError("`shifts` required")
-    if (dims or len(shifts) > 1) and len(shifts) != len(dims):
-        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
-    if dims and not input.ndim:
-        raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
-    return Roll.apply(input, shifts=shifts, dims=tuple(axis_of(d, input.ndim) for d in dims))
 
 
 @functools.cache  # once per process, as in PyTorch

@@ -245,12 +245,6 @@ def reshape(input, *shape) -> Any:
         return UnsafeView.apply(contiguous_clone(input), size=resolved)
 
 
-@public(where=())
-def reshape_as(input, other) -> Tensor:
-    """`input` in the shape of `other`: a view if possible, else a copy."""
-    return reshape(input, tuple(other.shape))
-
-
 @public()
 def flatten(input, start_dim=0, end_dim=-1) -> Tensor:
     """Merge the dimensions from `start_dim` to `end_dim` into one.
@@ -357,23 +351,3 @@ def squeeze(input, dim=None) -> Tensor:
     if isinstance(dim, tuple | list):
         return SqueezeDims.apply(input, dim=tuple(axis_of(d, n) for d in dim) if n else ())
     return SqueezeDim.apply(input, dim=axis_of(dim, n))
-
-
-@public()
-def unflatten(input, dim, sizes) -> Tensor:
-    """Split one dimension into several of the given sizes (one may be -1).
-
-    >>> import tinygrad_edu as T
-    >>> T.unflatten(T.arange(6), 0, (2, 3))
-    tensor([[0, 1, 2],
-            [3, 4, 5]])
-    """
-    axis = axis_of(dim, input.ndim)
-    n, sizes = input.shape[axis], tuple(sizes)
-    known = math.prod(s for s in sizes if s != -1)
-    if (known != n) if -1 not in sizes else (not known or n % known):
-        raise RuntimeError(
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n}) in the input tensor"
-        )
-    sizes = tuple(n // known if s == -1 else s for s in sizes)
-    return view(input, (*input.shape[:axis], *sizes, *input.shape[axis + 1 :]))

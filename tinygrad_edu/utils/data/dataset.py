@@ -13,7 +13,7 @@ from ...array.tensor import Tensor
 from ...ops.creation import random
 
 __all__ = [
-    "ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset", "random_split",
+    "ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "Subset", "TensorDataset", "random_split",
 ]  # fmt: skip
 
 
@@ -78,37 +78,6 @@ class TensorDataset(Dataset):
 
     def __len__(self) -> int:
         return self.tensors[0].size(0)
-
-
-class StackDataset(Dataset):
-    """Datasets of equal length side by side. A sample is a tuple, or a dictionary, of their samples.
-
-    >>> import tinygrad_edu as T
-    >>> T.utils.data.StackDataset(letter="abc", number=[1, 2, 3])[1]
-    {'letter': 'b', 'number': 2}
-    """
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if args and kwargs:
-            raise ValueError(
-                "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both types are "
-                "given."
-            )
-        self.datasets: Any = args or kwargs
-        parts = list(args or kwargs.values())
-        if not parts:
-            raise ValueError("At least one dataset should be passed")
-        self._length = len(parts[0])
-        if any(len(d) != self._length for d in parts):
-            raise ValueError("Size mismatch between datasets")
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(self.datasets, dict):
-            return {name: d[index] for name, d in self.datasets.items()}
-        return tuple(d[index] for d in self.datasets)
-
-    def __len__(self) -> int:
-        return self._length
 
 
 class ConcatDataset(Dataset):

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
-
 from ...array.generator import Generator
-from ...array.tensor import wrap
 from ...ops.creation import random
 
 __all__ = [
-    "BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler",
+    "BatchSampler", "RandomSampler", "Sampler", "SequentialSampler",
 ]  # fmt: skip
 
 
@@ -99,55 +96,6 @@ class RandomSampler(Sampler):
             yield from source.permutation(n).tolist()
         # PyTorch draws one more order, also where nothing of it is left to give: the next epoch goes on after it.
         yield from source.permutation(n).tolist()[: self.num_samples % n]
-
-    def __len__(self) -> int:
-        return self.num_samples
-
-
-class SubsetRandomSampler(Sampler):
-    """The given indices in random order.
-
-    >>> import tinygrad_edu as T
-    >>> sorted(T.utils.data.SubsetRandomSampler([7, 2, 5]))
-    [2, 5, 7]
-    """
-
-    def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
-        self.indices, self.generator = indices, generator
-
-    def __iter__(self) -> Iterator[int]:
-        for i in random.randperm(len(self.indices), generator=self.generator).tolist():
-            yield self.indices[i]
-
-    def __len__(self) -> int:
-        return len(self.indices)
-
-
-class WeightedRandomSampler(Sampler):
-    """Indices drawn with probabilities proportional to their weights.
-
-    >>> import tinygrad_edu as T
-    >>> list(T.utils.data.WeightedRandomSampler([0.0, 1.0, 0.0], num_samples=3))
-    [1, 1, 1]
-    """
-
-    def __init__(
-        self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Any = None
-    ) -> None:
-        if not isinstance(num_samples, int) or num_samples <= 0:
-            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
-        _check_flag("replacement", replacement)
-        self.weights = wrap(np.asarray(weights, np.float64))
-        if self.weights.ndim != 1:
-            raise ValueError(
-                f"weights should be a 1d sequence but given weights have shape {tuple(self.weights.shape)}"
-            )
-        self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
-
-    def __iter__(self) -> Iterator[int]:
-        yield from random.multinomial(
-            self.weights, self.num_samples, self.replacement, generator=self.generator
-        ).tolist()
 
     def __len__(self) -> int:
         return self.num_samples

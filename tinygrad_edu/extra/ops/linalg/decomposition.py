@@ -19,8 +19,9 @@ from ....ops.reductions.extremes import amax, amin
 from ....ops.reductions.norms import vector_norm
 from ....ops.reductions.reduce import sum
 from ....ops.shapes.diagonal import tril
-from ....ops.shapes.permute import movedim, transpose
+from ....ops.shapes.permute import transpose
 from ....ops.shapes.shape import squeeze, unsqueeze
+from ..arrangement import movedim
 from .triangular import solve_triangular
 
 _LINALG, _BOTH = (linalg_functions,), (linalg_functions, functions)

@@ -1,10 +1,8 @@
-"""The settings of a loss as PyTorch's kernels number them (PyTorch: `torch.nn._reduction`)."""
+"""x"""
 
 from __future__ import annotations
 
 import warnings
-
-__all__: list[str] = []
 
 _NUMBERS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
 

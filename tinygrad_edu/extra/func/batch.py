@@ -1,4 +1,4 @@
-"""`vmap`: one function over a batch. It is a loop that draws its random numbers as a single batched run would."""
+"""x"""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..array.tensor import Tensor
-from ..modes import thread
-from ..ops import functions as F
-from ..ops.creation import random
-from .trees import Function, filled, leaves, mapped
+from ...array.tensor import Tensor
+from ...func.trees import Function, filled, leaves, mapped
+from ...modes import thread
+from ...ops import functions as F
+from ...ops.creation import random
 
 __all__ = ["vmap"]
 
@@ -95,9 +95,6 @@ def _before_others(more: bool) -> Iterator[None]:
         state.more_samples = outer
 
 
-# --- dimensions ------------------------------------------------------------------------------------------------------------
-
-
 def _name(func: Any) -> str:
     if hasattr(func, "__name__"):
         return func.__name__
@@ -176,9 +173,6 @@ def _over(dim: Any, arg: Any) -> Any:
         return {key: _over(dim[key], value) for key, value in arg.items()}
     # A dimension given once holds for all tensors below it; values that are not tensors are shared.
     return mapped(lambda leaf: dim, arg)
-
-
-# --- random numbers ----------------------------------------------------------------------------------------------------------
 
 
 class _Draws:

@@ -10,17 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from ..array.tensor import Tensor, wrap
-from ..ops import functions
-from ..seam.later import later
-from . import functional as F
-from . import init
-from .layers import Linear, add_parameters
-from .module import Module
+from ...array.tensor import Tensor, wrap
+from ...nn import functional as F
+from ...nn import init
+from ...nn.layers import Linear, add_parameters
+from ...nn.module import Module
+from ...ops import functions
+from ...seam.later import later
 
-__path__: list[str] = []  # so that an import of what PyTorch has below it, such as `bias`, gets a sentence
-
-__all__ = ["MultiheadAttention"]  # the other two are only in `nn.attention`, as in PyTorch
+__all__ = ["MultiheadAttention"]
 
 
 class SDPBackend(enum.Enum):
@@ -40,7 +38,7 @@ def sdpa_kernel(backends: Any, set_priority: bool = False) -> Iterator[None]:
     yield
 
 
-_baddbmm, _bmm, _cat = (functions[name] for name in ("baddbmm", "bmm", "cat"))
+_bmm, _cat = functions["bmm"], functions["cat"]
 _PROJECTIONS = ("q_proj_weight", "k_proj_weight", "v_proj_weight")
 
 
@@ -164,7 +162,7 @@ class MultiheadAttention(Module):
         weights = None
         if need_weights:
             q, k = q * math.sqrt(1.0 / self.head_dim), k.transpose(-2, -1)
-            weights = F.softmax(_bmm(q, k) if mask is None else _baddbmm(mask, q, k), -1)
+            weights = F.softmax(_bmm(q, k) if mask is None else functions["baddbmm"](mask, q, k), -1)
             if dropout:
                 weights = F.dropout(weights, dropout)
             out = _bmm(weights, v).transpose(0, 1)

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from ...array.tensor import Tensor
-from ..arrays import by_channels
-from ..binding import functions, nn_functions, public
-from ..op import Op
-from ..reductions.reduce import sum
-from ..shapes.shape import squeeze, unsqueeze
+from ...ops.arrays import by_channels
+from ...ops.binding import functions, nn_functions, public
+from ...ops.op import Op
+from ...ops.reductions.reduce import sum
+from ...ops.shapes.shape import squeeze, unsqueeze
 
 _BOTH = (functions, nn_functions)
 
@@ -211,9 +211,6 @@ class ConvolutionTransposed(Op, name="ConvolutionBackward0"):
         return moved + InputOfConvolution.apply(input, weight_tangent, **settings)
 
 
-# --- functions -------------------------------------------------------------------------------------------------------
-
-
 def as_tuple(value, n):
     """One number for each of `n` dimensions, from a number or a tuple."""
     values = (value,) if isinstance(value, int | np.integer) else tuple(value)
@@ -259,7 +256,7 @@ def _check(name, n, input, weight, bias, groups):
 
 
 def _conv(name, n, input, weight, bias, stride, padding, dilation, groups):
-    from ..shapes.joining import pad
+    from ...ops.shapes.joining import pad
 
     _check(name, n, input, weight, bias, groups)
     stride, dilation = as_tuple(stride, n), as_tuple(dilation, n)

@@ -1,4 +1,4 @@
-"""Products over many dimensions, all reduced to matrix products: `einsum`, `tensordot`, `kron`."""
+"""`einsum`, and the products that it covers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 
 from ...array.companions import lowered
 from ...array.tensor import Tensor
-from ..binding import public
-from ..shapes.permute import permute
-from ..shapes.shape import axis_of, broadcast_to, reshape
-from .matmul import bmm, mm, unsafe_view
+from ...ops.binding import public
+from ...ops.linalg.matmul import bmm, mm, unsafe_view
+from ...ops.shapes.permute import permute
+from ...ops.shapes.shape import axis_of, broadcast_to, reshape
 
 
 @public()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from ...array.promotion import sum_over
-from ..creation.factories import zeros_like
-from ..op import Op
-from ..pointwise.exponential import sigmoid
-from ..pointwise.trigonometric import tanh
-from ..reductions.reduce import sum
-from ..shapes.joining import Cat, cat, stack
-from ..shapes.permute import transpose
-from ..shapes.shape import reshape
+from ...ops.creation.factories import zeros_like
+from ...ops.op import Op
+from ...ops.pointwise.exponential import sigmoid
+from ...ops.pointwise.trigonometric import tanh
+from ...ops.reductions.reduce import sum
+from ...ops.shapes.joining import Cat, cat, stack
+from ...ops.shapes.permute import transpose
+from ...ops.shapes.shape import reshape
 
 
 class LstmStep(Op, name="LstmStepBackward0"):
@@ -237,9 +237,6 @@ def _derivatives(sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh,
     squashed = tanh(cells)
     into = cat((g * (i * (1 - i)), cell_before * (f * (1 - f)), i * (1 - g * g), squashed * (o * (1 - o))), 2)
     return before, into, o * (1 - squashed * squashed), f
-
-
-# --- functions -------------------------------------------------------------------------------------------------------
 
 
 def lstm_step(gates, cell):

@@ -1,13 +1,13 @@
-"""Layers that pad, rearrange or resize images."""
+"""Padding, folding and resampling, as modules."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..array.tensor import Tensor
-from ..ops.network.convolution import as_tuple
-from . import functional as F
-from .module import Module
+from ...array.tensor import Tensor
+from ...nn import functional as F
+from ...nn.module import Module
+from ..ops.convolution import as_tuple
 
 __all__ = [
     "ChannelShuffle", "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d",
@@ -65,6 +65,8 @@ ZeroPad1d, ZeroPad2d, ZeroPad3d = _pads(
     tensor([[0., 1., 2., 3., 0., 0.]])
     """,
 )
+
+
 ConstantPad1d, ConstantPad2d, ConstantPad3d = _pads(
     _ConstantPad,
     "Constant",
@@ -76,6 +78,8 @@ ConstantPad1d, ConstantPad2d, ConstantPad3d = _pads(
     tensor([[9., 1., 2., 3., 9., 9.]])
     """,
 )
+
+
 ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = _pads(
     _Pad,
     "Reflection",
@@ -87,6 +91,8 @@ ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = _pads(
     tensor([[3., 2., 1., 2., 3., 2., 1.]])
     """,
 )
+
+
 ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = _pads(
     _Pad,
     "Replication",
@@ -98,6 +104,8 @@ ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = _pads(
     tensor([[1., 1., 1., 2., 3., 3., 3.]])
     """,
 )
+
+
 CircularPad1d, CircularPad2d, CircularPad3d = _pads(
     _Pad,
     "Circular",

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..array.tensor import Tensor
-from ..ops.network.convolution import as_tuple
-from . import functional as F
-from .module import Module
+from ...array.tensor import Tensor
+from ...nn import functional as F
+from ...nn.module import Module
 
-__all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AvgPool1d", "AvgPool2d", "MaxPool1d", "MaxPool2d"]
+__all__ = ["AdaptiveAvgPool2d", "AvgPool2d", "MaxPool2d"]
 
 
 class _MaxPoolNd(Module):
@@ -38,17 +37,6 @@ class _MaxPoolNd(Module):
             f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}, "
             f"ceil_mode={self.ceil_mode}"
         )
-
-
-class MaxPool1d(_MaxPoolNd):
-    """The maximum of each window of sequences (N, C, L).
-
-    >>> import tinygrad_edu as T
-    >>> T.nn.MaxPool1d(2)(T.tensor([[[1.0, 3.0, 2.0, 0.0]]]))
-    tensor([[[3., 2.]]])
-    """
-
-    _function: Any = staticmethod(F.max_pool1d)
 
 
 class MaxPool2d(_MaxPoolNd):
@@ -102,35 +90,6 @@ class AvgPool2d(_AvgPoolNd):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class AvgPool1d(_AvgPoolNd):
-    """The mean of each window of sequences (N, C, L).
-
-    >>> import tinygrad_edu as T
-    >>> T.nn.AvgPool1d(2)(T.tensor([[1.0, 3.0, 5.0, 7.0]]))
-    tensor([[2., 6.]])
-    """
-
-    def __init__(
-        self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-    ) -> None:
-        super().__init__()
-        self.kernel_size, self.stride, self.padding = (
-            as_tuple(x, 1) for x in (kernel_size, kernel_size if stride is None else stride, padding)
-        )
-        self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
-
 class _AdaptivePool(Module):
     _function: Any = None
 
@@ -147,17 +106,6 @@ class _AdaptivePool(Module):
 
 class _AdaptiveAvgPoolNd(_AdaptivePool):
     pass
-
-
-class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """Averages over as many windows as requested: (N, C, L) to (N, C, output_size).
-
-    >>> import tinygrad_edu as T
-    >>> T.nn.AdaptiveAvgPool1d(2)(T.tensor([[1.0, 3.0, 5.0, 7.0]]))
-    tensor([[2., 6.]])
-    """
-
-    _function: Any = staticmethod(F.adaptive_avg_pool1d)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):

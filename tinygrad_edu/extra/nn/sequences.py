@@ -12,8 +12,8 @@ from ...ops import functions, nn_functions
 from ...seam.later import later
 
 __all__ = [
-    "PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence", "unpack_sequence",
-    "unpad_sequence",
+    "PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence",
+    "unpack_sequence", "unpad_sequence",
 ]  # fmt: skip
 
 

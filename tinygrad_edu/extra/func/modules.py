@@ -1,4 +1,4 @@
-"""Modules as functions of their parameters and buffers."""
+"""x"""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import itertools
 from collections import Counter
 from typing import Any
 
-from ..array.tensor import Tensor
-from ..nn.module import Module
-from ..nn.norms import _BatchNorm
-from ..ops import functions as F
+from ...array.tensor import Tensor
+from ...nn.module import Module
+from ...nn.norms import _BatchNorm
+from ...ops import functions as F
 
 __all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 

@@ -1,4 +1,4 @@
-"""Helpers for tests (PyTorch: `torch.testing`): `assert_close` and `make_tensor`."""
+"""x"""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .array import dtypes
-from .array.tensor import Tensor, wrap
-from .ops.creation.factories import check_device as _check_device
-from .ops.creation.factories import shape_of
-from .ops.creation.random import source
+from ..array import dtypes
+from ..array.tensor import Tensor, wrap
+from ..ops.creation.factories import check_device as _check_device
+from ..ops.creation.factories import shape_of
+from ..ops.creation.random import source
 
 __all__ = ["assert_close", "make_tensor"]
+
 
 # The tolerances by dtype: relative to the expected number, and absolute. All other dtypes must be equal.
 _TOLERANCES = {

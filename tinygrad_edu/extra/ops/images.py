@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from ...array.tensor import Tensor
-from ..arrays import by_channels, row_major
-from ..binding import functions, nn_functions, public
-from ..indexing.gather import put_along, take_along
-from ..op import Op, linear
-from ..operands import need_float
-from ..reductions.reduce import mean
-from ..shapes.shape import reshape, squeeze, unsqueeze
+from ...ops.arrays import by_channels, row_major
+from ...ops.binding import functions, nn_functions, public
+from ...ops.indexing.gather import put_along, take_along
+from ...ops.op import Op, linear
+from ...ops.operands import need_float
+from ...ops.reductions.reduce import mean
+from ...ops.shapes.shape import reshape, squeeze, unsqueeze
 from .convolution import as_tuple
 
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)
@@ -204,9 +204,6 @@ def _averages(n, m, dtype):
     start, end = np.arange(m) * n // m, -(-(np.arange(m) + 1) * n // m)
     inside = (np.arange(n) >= start[:, None]) & (np.arange(n) < end[:, None])
     return (inside / inside.sum(axis=1, keepdims=True)).astype(dtype)
-
-
-# --- functions -------------------------------------------------------------------------------------------------------
 
 
 def _window_arguments(name, input, kernel_size, stride, padding):

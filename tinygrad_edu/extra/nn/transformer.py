@@ -1,4 +1,4 @@
-"""Transformers: attention layers, and stacks of them."""
+"""Transformers: layers of attention with what stands around it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ..array.tensor import Tensor
-from ..autograd.grad_mode import is_grad_enabled
-from ..ops.creation.factories import full
-from . import functional as F
-from . import init
+from ...array.tensor import Tensor
+from ...autograd.grad_mode import is_grad_enabled
+from ...nn import functional as F
+from ...nn import init
+from ...nn.bases import _get_activation_fn, _get_clones
+from ...nn.layers import Dropout, Linear
+from ...nn.module import Module
+from ...nn.norms import LayerNorm
+from ...ops.creation.factories import full
 from .attention import MultiheadAttention
-from .bases import _get_activation_fn, _get_clones
-from .layers import Dropout, Linear
-from .module import Module
-from .norms import LayerNorm
 
 __all__ = [
     "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer",

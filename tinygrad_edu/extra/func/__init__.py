@@ -1,0 +1,1 @@
+"""Function transforms that few programs use."""

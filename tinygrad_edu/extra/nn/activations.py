@@ -1,0 +1,56 @@
+"""Activations that few networks use, as modules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...array.tensor import Tensor
+from ...autograd.grad_mode import no_grad
+from ...nn import functional as F
+from ...nn.activations import _activation
+from ...nn.module import Module
+from ...nn.parameter import Parameter
+from ...ops import functions
+
+__all__ = [
+    "CELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Mish", "PReLU", "Softshrink", "Softsign",
+    "Tanhshrink",
+]  # fmt: skip
+
+
+SELU = _activation("SELU", "selu", module=__name__, inplace=False)
+CELU = _activation("CELU", "celu", module=__name__, alpha=1.0, inplace=False)
+Mish = _activation("Mish", "mish", module=__name__, inplace=False)
+Hardsigmoid = _activation("Hardsigmoid", "hardsigmoid", module=__name__, inplace=False)
+Hardswish = _activation("Hardswish", "hardswish", module=__name__, inplace=False)
+Softsign = _activation("Softsign", "softsign", module=__name__)
+Tanhshrink = _activation("Tanhshrink", "tanhshrink", module=__name__)
+Hardshrink = _activation("Hardshrink", "hardshrink", module=__name__, lambd=0.5)
+Softshrink = _activation("Softshrink", "softshrink", module=__name__, lambd=0.5)
+GLU = _activation("GLU", "glu", module=__name__, dim=-1)
+Hardsigmoid._hides_inplace = Hardswish._hides_inplace = True
+
+
+class PReLU(Module):
+    """A ReLU with a learned slope below 0: one for all channels, or one per channel.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.PReLU()(T.tensor([-1.0, 2.0])).detach()
+    tensor([-0.2500,  2.0000])
+    """
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
+        super().__init__()
+        self.num_parameters, self.init = num_parameters, init
+        self.weight = Parameter(functions["full"]((num_parameters,), init, dtype=dtype, device=device))
+
+    def reset_parameters(self) -> None:
+        """Reset the slopes to `init`."""
+        with no_grad():
+            self.weight.fill_(self.init)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.prelu(input, self.weight)
+
+    def extra_repr(self) -> str:
+        return f"num_parameters={self.num_parameters}"

@@ -1,0 +1,124 @@
+"""Attention: weights of values by how alike queries and keys are."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+
+from ...array.tensor import Tensor, wrap
+from ...ops.arrays import are_small, largest, sum_kept
+from ...ops.binding import functions, public
+from ...ops.linalg.matmul import matmul
+from ...ops.network.layers import _NN
+from ...ops.network.normalization import dropout
+from ...ops.network.softmax import safe_softmax, sum_along
+from ...ops.op import Op
+from ...ops.pointwise.arithmetic import MulNumber
+from ...ops.reductions.reduce import sum
+from ...ops.shapes.permute import transpose
+
+
+class ScaledDotProductAttention(Op, name="ScaledDotProductFlashAttentionForCpuBackward0"):
+    """softmax(scale·q·kᵀ)·v. Each query sees all keys, or with `is_causal` those up to its own position."""
+
+    results = ("output", "_weights")
+    visible_outputs = 1
+
+    def forward(query, key, value, *, is_causal, scale):
+        weights = _weights(query, key, is_causal, scale)
+        # For long sequences, backward computes the attention weights again: they grow with the square of the length.
+        return weights @ value, weights if weights.size <= _FEW_WEIGHTS else np.empty(0, weights.dtype)
+
+    def gradients(grad, needs_input_grad, query, key, value, is_causal, scale, _weights):
+        weights = _recorded_weights(query, key, is_causal, scale, _weights)
+        to_weights = matmul(grad, transpose(value, -2, -1))
+        weighted = to_weights * weights
+        to_scores = (weighted - weights * sum_along(weighted, -1)) * scale
+        return [
+            matmul(to_scores, key) if needs_input_grad[0] else None,
+            matmul(transpose(to_scores, -2, -1), query) if needs_input_grad[1] else None,
+            matmul(transpose(weights, -2, -1), grad) if needs_input_grad[2] else None,
+        ]
+
+    def jvp(query_tangent, key_tangent, value_tangent, query, key, value, is_causal, scale):
+        weights = _recorded_weights(query, key, is_causal, scale)
+        moved = matmul(query_tangent, transpose(key, -2, -1)) + matmul(query, transpose(key_tangent, -2, -1))
+        weighted = moved * scale * weights
+        return matmul(weighted - weights * sum(weighted, -1, True), value) + matmul(weights, value_tangent)
+
+
+# Up to this many attention weights are kept for the backward pass: 4 MB of float32.
+_FEW_WEIGHTS = 2**20
+
+
+@functools.lru_cache(maxsize=2)
+def _causal(queries, keys):
+    return np.tri(queries, keys, dtype=bool)
+
+
+def _weights(query, key, is_causal, scale):
+    scores = query @ key.swapaxes(-2, -1)
+    scores *= query.dtype.type(scale)
+    seen = _causal(*scores.shape[-2:]) if is_causal else None
+    if are_small(scores):
+        np.exp(scores, out=scores)
+        if seen is not None:
+            scores *= seen
+    else:
+        if seen is not None:
+            scores[..., ~seen] = -np.inf
+        scores -= largest(scores, -1)
+        np.exp(scores, out=scores)
+    scores /= sum_kept(scores, -1)
+    return scores
+
+
+def _recorded_weights(query, key, is_causal, scale, kept=None):
+    if not isinstance(query, Tensor) and not isinstance(key, Tensor):
+        return kept if kept is not None and kept.size else _weights(query, key, is_causal, scale)
+    scores = matmul(query, transpose(key, -2, -1)) * scale
+    if is_causal:
+        scores = scores.masked_fill(wrap(~_causal(*scores.shape[-2:])), -math.inf)
+    return scores.softmax(-1)
+
+
+@public(where=_NN, method=False)
+def scaled_dot_product_attention(
+    query,
+    key,
+    value,
+    attn_mask=None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale=None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """Attention, softmax(scale·q·kᵀ + mask)·v: for each query, a mean of the values, weighted by how well the keys match it.
+
+    A boolean `attn_mask` is True where a query may attend; another mask is added to the scores. `scale` defaults to 1/√features.
+
+    >>> import tinygrad_edu as T
+    >>> x = T.randn(2, 5, 8)
+    >>> T.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True).shape
+    tinygrad_edu.Size([2, 5, 8])
+    """
+    if enable_gqa:
+        # Grouped-query attention: each head of keys and values serves several heads of queries.
+        key, value = (functions["repeat_interleave"](x, query.shape[-3] // x.shape[-3], -3) for x in (key, value))
+    if attn_mask is not None and is_causal:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    if attn_mask is None and dropout_p == 0 and query.ndim == 4:
+        return ScaledDotProductAttention.apply(query, key, value, is_causal=is_causal, scale=factor)[0]
+    # As in PyTorch, each side is multiplied by the square root of the scale.
+    root = math.sqrt(factor)
+    scores = matmul(MulNumber.apply(query, other=root), MulNumber.apply(transpose(key, -2, -1), other=root))
+    if is_causal:
+        attn_mask = wrap(_causal(query.shape[-2], key.shape[-2]))
+    if attn_mask is not None:
+        if attn_mask._data.dtype == bool:
+            attn_mask = wrap(np.where(attn_mask._data, 0.0, -np.inf).astype(query._data.dtype))
+        scores = scores + attn_mask
+    return matmul(dropout(safe_softmax(scores, -1), dropout_p), value)

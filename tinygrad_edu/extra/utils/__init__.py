@@ -1,0 +1,1 @@
+"""Helpers that few programs use."""
