@@ -112,9 +112,10 @@ class Engine(ABC):
     def whole_modules(self) -> tuple[type, ...]:
         """The modules whose work is counted as a whole, because the engines divide it into different ops."""
         names = {"RNNBase", "RNNCellBase", "MultiheadAttention"}
-        # Of those that are loaded: asking for one would load it.
-        kinds = [kind for kind in self.module_type.__subclasses__() if kind.__name__ in names]
-        return tuple(kind for kind in kinds if kind.__module__.partition(".")[0] == self.module.__name__)
+        loaded: list[type] = self.module_type.__subclasses__()  # asking for one that is not would load it
+        return tuple(
+            k for k in loaded if k.__name__ in names and k.__module__.partition(".")[0] == self.module.__name__
+        )
 
     @abstractmethod
     def _run_backward(self) -> Callable[..., Any]:
