@@ -271,3 +271,10 @@ def test_samples_of_vmap_pass_through_one_graph() -> None:
         assert rows.tolist() == [[6, 0], [0, 6]]
         with pytest.raises(RuntimeError, match="a second time"):
             engine.autograd.grad(y.sum(), x)
+
+
+def test_a_derivative_is_recorded_in_inference_mode_too() -> None:
+    for engine in (torch, T):
+        x, w = engine.ones(2), engine.tensor([1.0, 2.0])
+        with engine.inference_mode():
+            assert engine.func.grad(lambda v, w=w: (v * w).sum())(x).tolist() == [1, 2]

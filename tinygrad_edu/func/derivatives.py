@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ..array.tensor import Tensor
 from ..autograd.engine import grad as gradients
-from ..autograd.grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
+from ..autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, set_grad_enabled
 from ..core.tensor import gradient_edge
 from ..ops import functions as F
 from .trees import Function, filled, mapped
@@ -19,6 +20,13 @@ __all__ = [
 ]  # fmt: skip
 
 # --- one level of differentiation ------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _recording() -> Iterator[None]:
+    """Inside `with`: ops are recorded, whatever the caller has switched off."""
+    with inference_mode(False), enable_grad():
+        yield
 
 
 def _fresh(t: Any) -> Tensor:
@@ -101,7 +109,7 @@ def grad_and_value(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         outer = is_grad_enabled()
-        with enable_grad():
+        with _recording():
             by, every = _parts(args, argnums)
             output, aux = _split(func(*every, **kwargs), has_aux, "grad_and_value")
             if not isinstance(output, Tensor):
@@ -150,7 +158,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     (tensor([2., 4.]),)
     """
     outer = is_grad_enabled()
-    with enable_grad():
+    with _recording():
         by = tuple(mapped(_fresh, p) for p in primals)
         output, aux = _split(func(*by), has_aux, "vjp")
     outs, leaves = leaves_of(output), leaves_of(by)
@@ -193,7 +201,7 @@ def jvp(func: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], *, 
             "f(*primals)."
         )
     outer = is_grad_enabled()
-    with enable_grad():
+    with _recording():
         by = tuple(mapped(_fresh, p) for p in primals)
         output, aux = _split(func(*by), has_aux, "jvp")
         outs, leaves, along = leaves_of(output), leaves_of(by), leaves_of(tangents)

@@ -6,8 +6,18 @@ import functools
 from typing import Any
 
 from ...array.tensor import Tensor
-from ...autograd.grad_mode import enable_grad, is_grad_enabled
-from ...func.derivatives import _check_outputs, _derived, _fresh, _parts, _pushed, _reaches_beyond, _settled, _split
+from ...autograd.grad_mode import is_grad_enabled
+from ...func.derivatives import (
+    _check_outputs,
+    _derived,
+    _fresh,
+    _parts,
+    _pushed,
+    _reaches_beyond,
+    _recording,
+    _settled,
+    _split,
+)
 from ...func.trees import Function, filled, mapped
 from ...func.trees import leaves as leaves_of
 from ...ops import functions as F
@@ -24,7 +34,7 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
         >>> value, product(T.tensor(3.0))
         (tensor(1.), tensor(3.))
     """
-    with enable_grad():
+    with _recording():
         by = tuple(mapped(_fresh, p) for p in primals)
         output = func(*by)
     outs, leaves = leaves_of(output), leaves_of(by)
@@ -43,7 +53,7 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
                         f"tangent:{i} with {what} {getattr(t, what)} in flattened pytree doesn't match the {what} "
                         f"{getattr(like, what)} of the corresponding primal."
                     )
-        with enable_grad():
+        with _recording():
             moved = _pushed(outs, leaves, along, False)
         return _settled(filled(output, moved), False)
 
@@ -82,7 +92,7 @@ def _jacobian(func: Function, argnums: Any, has_aux: bool, compute: Function, na
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         outer = is_grad_enabled()
-        with enable_grad():
+        with _recording():
             by, every = _parts(args, argnums)
             output, aux = _split(func(*every, **kwargs), has_aux, name)
             outs, leaves = leaves_of(output), leaves_of(by)
