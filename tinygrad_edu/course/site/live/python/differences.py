@@ -37,6 +37,7 @@ def _clock(probe: Any) -> None:
     """Let a check end an endless loop at its next jump: a page has neither signals nor threads."""
     probe._clock_of_this_thread = lambda: time.monotonic  # the worker does nothing else in the meantime
     probe.time_limit = _time_limit(probe.TimeUp)
+    probe.backstop = contextlib.nullcontext  # no signal ends an answer here, so none can be blocked
 
 
 def _time_limit(time_up: type[BaseException]) -> Callable[[Any], contextlib.AbstractContextManager[None]]:
