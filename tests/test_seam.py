@@ -75,3 +75,9 @@ def test_no_module_hides_behind_the_name_of_a_module_of_pytorch() -> None:
         for name in names
         if (path := root.joinpath(*name.split("."))).is_dir() or path.with_suffix(".py").is_file()
     ] == []
+
+
+@pytest.mark.parametrize("name", ["nn.attention", "nn.utils.rnn", "fft", "nn", "func"])
+def test_an_absent_name_is_told_under_pytorchs_name_of_the_module(name):
+    with pytest.raises(AttributeError, match=rf"^tinygrad_edu\.{name} has no 'absent_name'"):
+        getattr(importlib.import_module(f"tinygrad_edu.{name}"), "absent_name")  # noqa: B009

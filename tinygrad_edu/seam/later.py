@@ -10,6 +10,7 @@ from typing import Any
 from ..array import absent
 from ..core.tensor import Tensor
 from .modules import home as home_of
+from .modules import known_as
 from .names import NAMES
 
 __all__ = ["bind_later", "borrowed", "bring", "later", "names_of"]
@@ -47,6 +48,7 @@ def later(
     here: Any = sys.modules[module]
     if not hasattr(here, "__path__"):
         here.__path__ = []  # so that an import from below it is refused by a sentence
+    told = f"{PACKAGE}.{known_as(host)}".removesuffix(".")
     places = {**{name: f"{host}.{home}".strip(".") for name, home in (homes or {}).items()}, **names_of(host)}
 
     def __getattr__(name: str) -> Any:
@@ -55,7 +57,7 @@ def later(
             return importlib.import_module(f"{module}.{name}")
         if place is None and (table is None or name not in table):
             raise AttributeError(
-                absent.sentence(name) or f"{module} has no {name!r}. {_close(module, places, name)}{advice}"
+                absent.sentence(name) or f"{told} has no {name!r}. {_close(module, places, name)}{advice}"
             )
         found = importlib.import_module(f"{PACKAGE}.{place}") if place is not None else None
         if table is not None and name in table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["home"]
+__all__ = ["home", "known_as"]
 
 
 # PyTorch's modules, and the modules here that hold their names. Everything below a name in `_WHOLE` is in the same place.
@@ -157,3 +157,9 @@ def home(name: str) -> str | None:
         return _WHOLE[name]
     above, _, last = name.rpartition(".")
     return _WHOLE[above] if last in _BELOW.get(above, ()) else None
+
+
+def known_as(module: str) -> str:
+    """PyTorch's name for a module of `extra/`; the module's own name if PyTorch has none."""
+    names = [name for name, place in {**_WHOLE, **_HOMES}.items() if place == module]
+    return names[0] if names and module.startswith("extra.") else module
