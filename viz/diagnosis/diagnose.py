@@ -199,6 +199,11 @@ class _Clock:
         """Seconds until it is spent; some, while work of ours runs that must come to its end."""
         return max(self._end - time.monotonic(), A_MOMENT if held() else -math.inf)
 
+    @property
+    def wait(self) -> float:
+        """Seconds until it is worth looking again."""
+        return max(self.left, A_MOMENT)
+
 
 class Run:
     """One run of a program under observation, after which everything is restored.
@@ -282,7 +287,7 @@ class Run:
         with put_back_first(), observer.watching():
             self._introduce(observer, things or [])
             try:
-                with time_limit(_Clock(running)):  # type: ignore[arg-type]
+                with time_limit(_Clock(running)):
                     self._start(observer, namespace)
             except TimeUp:
                 self.timed_out = True
@@ -390,7 +395,7 @@ class Run:
         for detector in ALL:
             found: list[Finding] = []
             try:
-                with time_limit(_Clock(self._end - time.monotonic())):  # type: ignore[arg-type]
+                with time_limit(_Clock(self._end - time.monotonic())):
                     found.extend(detector(seen))
             except TimeUp:
                 seen.troubles.append(f"{detector.__module__.rpartition('.')[2]}: no time was left")

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 from ..plain import Data, decode, encode, text_of, type_name
 from .helpers import intact
@@ -43,6 +43,15 @@ _RAISE_IN_THREAD = ctypes.pythonapi.PyThreadState_SetAsyncExc  # later foreign f
 
 class TimeUp(BaseException):
     """The time budget is used up. It is not an Exception, so that `except Exception` in an answer does not catch it."""
+
+
+class Limit(Protocol):
+    """What may be used up: how many seconds are left, and after how many it is worth looking again."""
+
+    @property
+    def left(self) -> float: ...
+    @property
+    def wait(self) -> float: ...
 
 
 class Budget:
@@ -212,7 +221,7 @@ def _is_answer(filename: str) -> bool:
 
 
 @contextmanager
-def time_limit(budget: Budget) -> Iterator[None]:
+def time_limit(budget: Limit) -> Iterator[None]:
     """Raise TimeUp in this thread once `budget` is used up, and again until it succeeds.
 
     On the main thread of a POSIX system it uses a timer signal, which also ends a `time.sleep`. Elsewhere it uses an
@@ -245,7 +254,7 @@ def backstop(seconds: float) -> Iterator[None]:
         stop()
 
 
-def _timer_signal(budget: Budget) -> tuple[Callable[[], object], Callable[[], object]]:
+def _timer_signal(budget: Limit) -> tuple[Callable[[], object], Callable[[], object]]:
     armed = True
     previous: Any = signal.SIG_DFL
 
@@ -268,7 +277,7 @@ def _timer_signal(budget: Budget) -> tuple[Callable[[], object], Callable[[], ob
     return start, stop
 
 
-def _watchdog(budget: Budget) -> tuple[Callable[[], object], Callable[[], object]]:
+def _watchdog(budget: Limit) -> tuple[Callable[[], object], Callable[[], object]]:
     over = threading.Event()
     target = ctypes.c_ulong(threading.get_ident())
 
