@@ -101,6 +101,7 @@ export class Stage {
       return this.show(this.scene, this.shown, this.step);
     }
     if (!this.userView) this.fit();
+    else this.#resize(); // what the user zoomed to stays
   }
 
   /** The picture of a view that fits this stage. */
@@ -409,14 +410,20 @@ export class Stage {
     this.fit();
   }
 
+  /** Give the frame its height, in pixels. */
+  #resize() {
+    const height = this.height - (this.open === null ? 0 : this.path.offsetHeight);
+    this.frame.style.height = `${height}px`;
+    return height;
+  }
+
   /** Show all of the picture, centered; if its letters would be too small, as much as is readable. */
   fit() {
     if (this.network) return this.network.home();
     this.userView = false;
     const width = this.width || this.host.clientWidth;
     if (!this.svg || !width) return;
-    const height = this.height - (this.open === null ? 0 : this.path.offsetHeight);
-    this.frame.style.height = `${height}px`;
+    const height = this.#resize();
     const natural = { w: this.box.w / this.unit, h: this.box.h / this.unit };
     const whole = Math.min(LARGEST, width / natural.w, height / natural.h);
     const scale = Math.max(READABLE / this.least, whole);
