@@ -101,7 +101,7 @@ def test_what_is_called_by_name_shows_how(module: str, name: str) -> None:
 def test_every_public_function_shows_how_it_is_called(module: str) -> None:
     here = importlib.import_module(module)
     # Names of `extra/` stay in a module once another test has used them.
-    names = getattr(here, "__all__", None) or vars(here).keys() - names_of(module.partition(".")[2]).keys()
+    names = {*getattr(here, "__all__", vars(here))} - names_of(module.partition(".")[2]).keys()
     called = {
         name: getattr(here, name)
         for name in names
