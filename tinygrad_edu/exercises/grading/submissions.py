@@ -299,7 +299,8 @@ def _by_name_alone(
 ) -> dict[str, tuple[int | None, str]]:
     """Answers in a notebook without the lesson's ids and checks: cells that define an answer's name.
 
-    Other lessons use some of the names for other things, so only the lesson counts that most of the notebook belongs to.
+    Other lessons use some of the names for other things, so only the lesson counts that most of the notebook belongs to. One
+    such name alone says nothing: the gallery, too, has a class `Cube`.
     """
     defining = {}
     for id, exercise in exercises.items():
@@ -309,8 +310,8 @@ def _by_name_alone(
             note = f"no cell carries this id or checks it; one that defines `{exercise.name}` was graded"
             defining[id] = (written[-1], note)
     found = [id for id, (place, _) in places.items() if place is not None]
-    lesson = Counter(exercises[id].lesson for id in found or defining).most_common(1)
-    return {id: place for id, place in defining.items() if exercises[id].lesson == lesson[0][0]}
+    lesson, count = next(iter(Counter(exercises[id].lesson for id in found or defining).most_common(1)), (None, 0))
+    return {id: at for id, at in defining.items() if exercises[id].lesson == lesson} if found or count > 1 else {}
 
 
 def place_of_answer(id: str, name: str, code: list[tuple[str, str]]) -> tuple[int | None, str]:
