@@ -76,7 +76,7 @@ class GraphPass(Pass):
 
     @staticmethod
     def begin(root: Tensor, gradient: Any, retain_graph: Any, create_graph: bool, inputs: Any) -> None:  # type: ignore[override]
-        _backward_method(root, gradient, retain_graph, create_graph, inputs=inputs)
+        _backward_method(root, gradient=gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs)
 
     # --- differences from the plain pass -----------------------------------------------------------------------------------
 
