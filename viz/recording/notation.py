@@ -51,8 +51,6 @@ SYMBOLS = {
     "log_softmax": "ln softmax",
     "nll_loss": "NLL",
     "nll_loss2d": "NLL",
-    "binary_cross_entropy": "BCE",
-    "binary_cross_entropy_with_logits": "BCE of logits",
     "leaky_relu": "leaky relu",
     "prelu_kernel": "prelu",
     "linalg_vector_norm": "norm",
