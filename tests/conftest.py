@@ -5,10 +5,10 @@ from __future__ import annotations
 import faulthandler
 import gc
 import os
+import re
 import sys
 import time
 from collections.abc import Generator, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,106 +17,26 @@ from _pytest.faulthandler import fault_handler_stderr_fd_key
 from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, settings
 
-HERE = Path(__file__).parent
-
 # Tests start hundreds of Python processes. Where Python is told to keep no compiled modules, each would compile the course anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# The outer ring: what starts browsers, kernels, servers, sandboxes and other processes, or runs very many programs. All
-# else is marked `quick`. The order is the one in which a parallel run starts the files: the longest first.
-OUTER = [
-    "browser/test_live_site.py",
-    "browser/lab",
-    "exercises/test_nbgrader.py",
-    "browser",
-    "course/test_notebooks.py",
-    "course/test_without_extra.py",
-    "exercises/test_sandbox.py",
-    "exercises/test_grade.py",
-    "course/test_cli.py",
-    "exercises/test_forged.py",
-    "exercises/test_tampering.py",
-    "exercises/test_attempts.py",
-    "exercises/test_mutants.py",
-    "exercises/test_hand_over.py",
-    "exercises/test_written.py",
-    "exercises/test_without_namespaces.py",
-    "exercises/test_agreement.py",
-    "javascript",
-    "autograd/test_reliability.py",
-    "ops/test_pytorch_samples.py",
-    "nn/test_modules_and_optimizers_of_pytorch.py",
-    "ops/test_derivatives.py",
-    "parity",
-    "test_quality.py",
-    "widgets/test_magic.py",
-    "widgets/test_explorer_memory.py",
-    "widgets/test_live.py",
-    "widgets/test_explorer_sentences.py",
-    "exercises/test_check.py",
-    "exercises/test_dask.py",
-    "exercises/test_answers_in_lessons.py",
-    "course/test_lab.py",
-    "course/test_progress.py",
-    "course/test_reference.py",
-    "test_examples.py",
-    "viz/test_diagnose.py",
-    "viz/test_trial.py",
-    "viz/test_program_file.py",
-    "viz/test_sentences.py",
-    "viz/test_export.py",
-    "viz/test_levels.py",
-    "viz/test_models.py",
-    "training",
-    "test_wheel.py",
-]
-# Single tests of the outer ring, in files of the inner one.
-OUTER_TESTS = {
-    "test_products_are_pytorchs",
-    "test_jacobian_and_hessian_are_pytorchs",
-    "test_gradcheck_judges_as_pytorchs_does",
-    "test_gradgradcheck_judges_as_pytorchs_does",
-    "test_an_op_pushes_the_tangents_of_its_inputs_on",
-    "test_random_programs_have_pytorchs_tangents",
-    "test_any_array_prints_as_in_pytorch",
-    "test_any_array_prints_as_in_pytorch_under_any_options",
-    "test_an_endlessly_recursive_rule_is_reported",
-    "test_what_the_function_computes_inside_is_not_kept",
-    "test_debug_is_an_argument_that_a_context_overrides",
-    "test_nothing_is_held_by_what_a_function_saves_of_its_own_outputs",
-    "test_a_layer_of_an_lstm_has_its_derivatives_of_both_orders_in_both_modes",
-    "test_what_pytorch_warns_of_is_warned_of_once_in_a_process",
-    "test_twice_the_ops_are_twice_the_work",
-    "test_twice_the_steps_are_twice_the_work",
-    "test_a_long_recording_is_small",
-    "test_two_thousand_steps_of_ten_parameters_stay_small_on_the_page",
-    "test_closing_frees_the_runs",
-    "test_closing_an_explorer_frees_its_recordings",
-    "test_no_tensor_and_no_node_outlives_the_recording",
-    "test_copied_code_computes_what_is_shown",
-    "test_every_usual_program_fits_a_stage_whole_and_can_be_read",
-    "test_values_gradients_errors_and_output_of_usual_networks_agree",
-    "test_any_name_in_a_recording_gives_a_page_that_a_strict_parser_reads_and_a_well_formed_animation",
-    "test_any_name_gives_well_formed_svg_without_a_script",
-    "test_a_long_trace_replays",
-    "test_a_trace_replays_as_pytorchs_does_and_warns_where_it_does",
-    "test_any_name_gives_dot_that_graphviz_reads_back",
-    "test_every_op_stands_in_one_box_inside_its_module_and_every_link_ends_at_a_box",
-}
-if missing := [name for name in OUTER if not (HERE / name).exists()]:
-    raise pytest.UsageError(f"tests/conftest.py puts files into the outer ring that are not there: {missing}")
-
-
-@cache  # asked for each test, of a hundred files
-def _place(path: Path) -> int | None:
-    """The position of a file in the outer ring; None for a file of the inner ring."""
-    return next((place for place, name in enumerate(OUTER) if path.is_relative_to(HERE / name)), None)
+# The outer ring: what starts browsers, kernels, servers, sandboxes and other processes, or runs very many programs. Such a file
+# says so itself: `pytestmark = pytest.mark.outer`, and such a test `@pytest.mark.outer`. All else is marked `quick`.
+_IS_OUTER = re.compile(r"^pytestmark = (\[\s*)?pytest\.mark\.outer\b", re.MULTILINE)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """`-m quick` does not even read the files of the outer ring: some of them take seconds to say which tests they hold."""
-    return True if config.option.markexpr == "quick" and _place(collection_path) is not None else None
+    """`-m quick` does not even import the files of the outer ring: some take seconds to say which tests they hold."""
+    if config.option.markexpr != "quick" or collection_path.suffix != ".py":
+        return None
+    return True if _IS_OUTER.search(collection_path.read_text(encoding="utf-8")) else None
+
+
+def _start(item: pytest.Item) -> int:
+    """When a parallel run starts the file of a test: one marked `outer(start=3)` takes minutes, and starts early."""
+    marks = item.getparent(pytest.Module).own_markers
+    return max((mark.kwargs.get("start", 1) for mark in marks if mark.name == "outer"), default=0)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -126,11 +46,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("long")]
     for item in items:
-        if item.get_closest_marker("long"):
-            continue
-        if _place(item.path) is None and getattr(item, "originalname", item.name) not in OUTER_TESTS:
+        if not item.get_closest_marker("long") and not item.get_closest_marker("outer"):
             item.add_marker(pytest.mark.quick)
-    items.sort(key=lambda item: len(OUTER) if (place := _place(item.path)) is None else place)
+    items.sort(key=_start, reverse=True)
 
 
 def pytest_collection_finish() -> None:

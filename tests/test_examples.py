@@ -16,6 +16,8 @@ import tinygrad_edu
 import viz
 from tinygrad_edu.seam.later import names_of
 
+pytestmark = pytest.mark.outer
+
 ROOT = Path(__file__).resolve().parents[1]
 IN_A_BROWSER = ROOT / "tinygrad_edu" / "course" / "site" / "live" / "python"  # no modules of this installation
 WITH_EXAMPLES = [

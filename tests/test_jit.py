@@ -92,6 +92,7 @@ def outcome(T: Any, program: Program) -> tuple[Any, list[str]]:
     return [each.tolist() for each in results], sorted(known)
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_a_trace_replays_as_pytorchs_does_and_warns_where_it_does(program: Program) -> None:
     ours, theirs = outcome(T, program), outcome(torch, program)
@@ -205,6 +206,7 @@ def test_after_a_trace_that_failed_nothing_is_traced() -> None:
         assert bool(T.ones(1) > 0)
 
 
+@pytest.mark.outer
 def test_a_long_trace_replays() -> None:
     def chain(x: Any) -> Any:
         for _ in range(5000):

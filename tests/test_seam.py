@@ -45,6 +45,7 @@ def test_each_function_that_extra_defines_is_in_the_table() -> None:
         assert sorted(found - names_of(host).keys()) == []
 
 
+@pytest.mark.outer
 def test_a_tensor_has_the_same_names_before_extra_is_imported_as_after() -> None:
     """Operators and forms in place are among them; a name that only a module of `extra/` binds would be missing before."""
     code = """

@@ -14,6 +14,8 @@ import pytest
 
 from tinygrad_edu._version import VERSION
 
+pytestmark = pytest.mark.outer
+
 ROOT = Path(__file__).resolve().parent.parent
 
 

@@ -225,6 +225,7 @@ PROGRAMS = {
 }  # fmt: skip
 
 
+@pytest.mark.outer
 @pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad")
 @pytest.mark.parametrize("form", FORMS, ids=["reentrant", "not reentrant"])
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -321,6 +322,7 @@ def test_the_second_run_stops_when_all_is_saved_unless_it_is_told_not_to(early: 
 # --- what is kept ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize("form", FORMS)
 def test_what_the_function_computes_inside_is_not_kept(form: bool) -> None:
     def alive(T, C):
@@ -419,6 +421,7 @@ def let_torch_log_alone(monkeypatch) -> None:
     monkeypatch.setattr(logging.getLogger("LoggingTensor"), "handlers", [])
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize("early", [True, False])
 @pytest.mark.parametrize("mode", [None, True, False])
 @pytest.mark.parametrize("debug", [True, False])

@@ -632,6 +632,7 @@ def test_an_error_a_hundred_levels_deep_reaches_the_outermost_pass_and_leaves_th
     return failed, mode, x.grad
 
 
+@pytest.mark.outer
 def test_an_endlessly_recursive_rule_is_reported():
     def backward(ctx, grad):
         with tinygrad_edu.enable_grad():

@@ -135,6 +135,7 @@ BINARY = {
 OPS = UNARY | BINARY
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize("name", OPS)
 @pytest.mark.parametrize("moving", ["x", "y", "both"])
 def test_an_op_pushes_the_tangents_of_its_inputs_on(name: str, moving: str) -> None:
@@ -565,6 +566,7 @@ def written(a, b):
     return out
 
 
+@pytest.mark.outer
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, len(STEPS) - 1), st.integers(0, 5), st.integers(0, 5)), max_size=6))
 def test_random_programs_have_pytorchs_tangents(steps: list[tuple[int, int, int]]) -> None:

@@ -4,6 +4,7 @@ import gc
 import warnings
 import weakref
 
+import pytest
 from support.both import attempt, failing, leaf, names, noting, same_on_both, values_of, warned
 
 
@@ -988,6 +989,7 @@ def test_only_an_input_is_marked_as_dirty(T):
     return told, x.grad, attempt(lambda: make(T, viewed, lambda ctx, grad: grad).apply(x * 1))
 
 
+@pytest.mark.outer
 @same_on_both
 def test_nothing_is_held_by_what_a_function_saves_of_its_own_outputs(T):
     def written(ctx, x):

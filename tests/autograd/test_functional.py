@@ -67,6 +67,7 @@ OPTIONS = {
 }
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("given", INPUTS)
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -87,6 +88,7 @@ VECTORS = {
 }
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("vector", VECTORS)
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -177,6 +177,7 @@ MODES = {
 }
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_gradcheck_judges_as_pytorchs_does(name: str, mode: str) -> None:
@@ -214,6 +215,7 @@ def once(ctx, g):
     return 2 * saved(ctx) * g
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize("mode", SECOND_MODES)
 @pytest.mark.parametrize("name", SECOND)
 def test_gradgradcheck_judges_as_pytorchs_does(name: str, mode: str) -> None:

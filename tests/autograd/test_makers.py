@@ -11,8 +11,11 @@ import itertools
 import pickle
 from typing import Any
 
+import pytest
 from support.axes import not_alike, on_axis, steps
 from support.both import attempt
+
+pytestmark = pytest.mark.outer
 
 # A name, and what makes a tensor from `v`.
 MAKERS = dict(

@@ -53,6 +53,7 @@ def as_torch_says(text: str) -> str:
     return re.sub(r",\s+dtype=(?:torch|tinygrad_edu)\.(\w+)", r", dtype=torch.\1", text)
 
 
+@pytest.mark.outer
 @settings(max_examples=400, deadline=None)
 @given(arrays())
 def test_any_array_prints_as_in_pytorch(array: np.ndarray) -> None:
@@ -62,6 +63,7 @@ def test_any_array_prints_as_in_pytorch(array: np.ndarray) -> None:
     assert as_torch_says(ours) == as_torch_says(theirs)
 
 
+@pytest.mark.outer
 @settings(max_examples=150, deadline=None)
 @given(
     arrays(),

@@ -12,6 +12,8 @@ import pytest
 import tinygrad_edu as T
 from tinygrad_edu.autograd import Function, graph
 
+pytestmark = pytest.mark.outer(start=1)
+
 
 class Exp(Function):
     """Saves its output, which holds its node: a cycle, if it were kept as it is."""

@@ -157,6 +157,7 @@ def differences(row: int) -> dict[tuple[str, str], str]:
     return found
 
 
+@pytest.mark.outer
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("row", range(len(ROWS)), ids=[f"{row}-{sample.code}" for row, sample in enumerate(ROWS)])
 def test_a_node_shows_what_pytorchs_shows_also_raw_or_it_is_said_why_not(row: int) -> None:

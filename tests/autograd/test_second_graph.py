@@ -13,6 +13,8 @@ from support.samples import Sample
 
 import tinygrad_edu
 
+pytestmark = pytest.mark.outer
+
 # --- functions of straight pieces: the slope is constant, and yet a function of the input -------------------------------
 
 KINKS = {

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from support.harness import eventually, new_page
 
 import viz
+
+pytestmark = pytest.mark.outer(start=3)
 
 PROGRAM = "x = T.tensor(3.0, requires_grad=True)\na = x * x\nL = a * (a + x)\nL.backward()"
 SHOWN = """() => [...document.querySelectorAll("text")]

@@ -20,7 +20,10 @@ from support.harness import complaints, eventually, new_page
 from tinygrad_edu.course.working_copy import lessons_root
 
 # Looked for, and not imported: that takes a second, in every process of a run.
-pytestmark = pytest.mark.skipif(not (find_spec("furo") and find_spec("myst_nb")), reason="needs furo and myst_nb")
+pytestmark = [
+    pytest.mark.outer(start=4),
+    pytest.mark.skipif(not (find_spec("furo") and find_spec("myst_nb")), reason="needs furo and myst_nb"),
+]
 
 LESSON = "01_slopes_and_local_derivatives"
 FIRST = f"{LESSON}/{LESSON}.html"

@@ -11,6 +11,8 @@ from support.networks import NETWORKS
 
 import viz
 
+pytestmark = pytest.mark.outer(start=3)
+
 
 @pytest.fixture(scope="module")
 def page(browser: Any, tmp_path_factory: Any) -> Any:

@@ -11,6 +11,8 @@ from support.harness import complaints, new_page
 
 import viz
 
+pytestmark = pytest.mark.outer(start=3)
+
 PROGRAM = """
 net = T.nn.Sequential(T.nn.Linear(2, 3), T.nn.ReLU(), T.nn.Linear(3, 1))
 loss = net(T.ones(1, 2)).pow(2).mean()

@@ -75,7 +75,8 @@ def test_values_names_and_errors_are_the_same_without_fast() -> None:
 
 
 def test_the_road_of_a_product_is_short() -> None:
-    count = "import sys, json; sys.path.insert(0, 'benchmarks'); import core; print(json.dumps(core.passed()))"
+    count = "import sys, json; sys.modules['torch'] = None  # the peer takes seconds to import\n"
+    count += "sys.path.insert(0, 'benchmarks'); import core; print(json.dumps(core.passed()))"
     files, functions, lines = _run("1", count)
     assert files <= 4 and functions <= 14 and lines <= 90
 

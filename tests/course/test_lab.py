@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import pytest
 
 # Importing it takes seconds, in every process of a run.
-pytestmark = pytest.mark.skipif(find_spec("jupyterlab") is None, reason="needs JupyterLab")
+pytestmark = [pytest.mark.outer, pytest.mark.skipif(find_spec("jupyterlab") is None, reason="needs JupyterLab")]
 
 READ = """
 import json

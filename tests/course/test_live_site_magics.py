@@ -11,6 +11,8 @@ import pytest
 
 from tinygrad_edu.course.site.live import pages
 
+pytestmark = pytest.mark.outer
+
 CELLS = {
     "a tensor": "import tinygrad_edu as tg\nw = tg.tensor(2.0, requires_grad=True)",
     "autograd": "%%autograd\nL = w * w * 3\nL.backward()\nL",

@@ -24,7 +24,7 @@ lines = status.read_text().splitlines() if status.exists() else []
 print(sum(os.times()[:4]), *[line.split()[1] for line in lines if line.startswith("VmHWM")])
 """
 
-pytestmark = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+pytestmark = [pytest.mark.outer(start=2), pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)]
 
 
 def run(cells: list[nbformat.NotebookNode], folder: Path) -> None:

@@ -10,6 +10,8 @@ import pytest
 
 from tinygrad_edu.course.site import reference
 
+pytestmark = pytest.mark.outer
+
 pytest.importorskip("sphinx")
 
 

@@ -15,6 +15,8 @@ from tinygrad_edu.exercises.grading.grade import grade_one, verdict_of, work_of
 from tinygrad_edu.exercises.grading.submissions import read_submissions
 from tinygrad_edu.exercises.running.sandbox import Sandbox
 
+pytestmark = pytest.mark.outer(start=1)
+
 FIRST = "import torch\nimport tinygrad_edu as tg\nfrom tinygrad_edu.exercises import check"
 WRONG = MUL.replace("grad_output * b, grad_output * a", "b, a")
 EMPTY = "def mul_backward(grad_output, a, b):\n    # YOUR CODE HERE\n    raise NotImplementedError()\n"

@@ -10,6 +10,8 @@ from tinygrad_edu.exercises.grading.grade import grade_one, verdict_of, work_of
 from tinygrad_edu.exercises.grading.submissions import read_submissions
 from tinygrad_edu.exercises.running.sandbox import Sandbox
 
+pytestmark = pytest.mark.outer
+
 NOTEBOOKS = sorted(lessons_root().glob("*/*.ipynb"))
 
 

@@ -22,6 +22,8 @@ from tinygrad_edu.exercises.running.sandbox import Sandbox, unit_of
 sys.path.insert(0, str(Path(__file__).parent))
 from attempts import read
 
+pytestmark = pytest.mark.outer(start=1)
+
 with contextlib.suppress(ImportError):  # what imports seconds of PyTorch on its first use is not the answer's time
     _use_once(importlib.import_module("torch"))
 RIGHT, WRONG = read("right.txt"), read("wrong.txt")

@@ -14,6 +14,8 @@ from tinygrad_edu.exercises.judging.judge import known
 from tinygrad_edu.exercises.running import probe
 from tinygrad_edu.exercises.running.probe import Budget, TimeUp, time_limit
 
+pytestmark = pytest.mark.outer
+
 
 def loop_that_catches_everything(grad_output, x):
     while True:

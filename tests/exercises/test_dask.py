@@ -12,6 +12,8 @@ from tinygrad_edu.exercises import all_exercises
 from tinygrad_edu.exercises.grading import grade
 from tinygrad_edu.exercises.grading.submissions import read_submissions
 
+pytestmark = pytest.mark.outer
+
 distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
 

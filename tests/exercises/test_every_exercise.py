@@ -21,6 +21,7 @@ def test_a_right_answer_earns_every_point(id, i):
     assert report.points == all_exercises()[id].points
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize(("id", "name"), WRONG, ids=lambda v: str(v))
 def test_a_wrong_answer_fails_with_its_own_hint(id, name):
     wrong = next(wrong for wrong in all_exercises()[id].wrongs if wrong.name == name)
@@ -50,6 +51,7 @@ def test_the_reference_raises_nothing_but_what_pytorch_raises(id):
     assert raised <= {"RuntimeError"}
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize(("id", "name"), WRONG, ids=lambda v: str(v))
 def test_no_report_shows_the_solution(id, name):
     """No line of a right answer's body stands in what a student reads, and no right value as a whole."""
@@ -75,6 +77,7 @@ def test_the_course_has_its_exercises():
     assert sum(len(exercise.wrongs) for exercise in exercises) >= 80
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize("id", [exercise.id for exercise in all_exercises().values() if exercise.drawing])
 def test_the_report_of_every_wrong_answer_draws_the_node_in_question(id):
     pytest.importorskip("viz.draw")
@@ -87,6 +90,7 @@ class Nothing:
         pass
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize("id", [exercise.id for exercise in all_exercises().values() if callable(exercise.rights[0])])
 def test_doing_nothing_earns_nothing_and_handing_an_argument_back_is_no_solution(id):
     if inspect.isclass(get(id).rights[0]):

@@ -13,6 +13,8 @@ from tinygrad_edu.exercises.judging.schema import Trouble, read
 from tinygrad_edu.exercises.plain import MAX_TEXTS, encode
 from tinygrad_edu.exercises.running.sandbox import Sandbox, unit_of
 
+pytestmark = pytest.mark.outer(start=2)
+
 LETTER = "\u0628"
 
 

@@ -26,6 +26,8 @@ from tinygrad_edu.exercises.grading.submissions import lesson_of, read_submissio
 from tinygrad_edu.exercises.running import sandbox as outside
 from tinygrad_edu.exercises.running.sandbox import PROTECTIONS, Sandbox
 
+pytestmark = pytest.mark.outer(start=2)
+
 
 def test_each_student_gets_the_points_that_were_earned(submit, tmp_path, capsys):
     folder = submit(

@@ -17,6 +17,8 @@ from tinygrad_edu.course.cli import main
 from tinygrad_edu.course.working_copy import lesson_files, lessons_root
 from tinygrad_edu.exercises.grading.own_wheel import pack
 
+pytestmark = pytest.mark.outer(start=1)
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

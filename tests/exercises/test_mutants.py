@@ -7,6 +7,8 @@ from support.mutation import ENOUGH, mutants_of, survivors
 
 from tinygrad_edu.exercises import all_exercises
 
+pytestmark = pytest.mark.outer(start=1)
+
 SIGN = "the square forgets the sign"
 ORDER = "the sum does not depend on the order"
 EQUIVALENT = {

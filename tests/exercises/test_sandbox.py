@@ -20,6 +20,8 @@ from tinygrad_edu.exercises.running import sandbox as outside
 from tinygrad_edu.exercises.running.sandbox import Sandbox, unit_of
 from tinygrad_edu.exercises.running.trouble import TOLD_OUTSIDE
 
+pytestmark = pytest.mark.outer(start=2)
+
 RIGHT = "def mul_backward(grad_output, a, b):\n    return grad_output * b, grad_output * a\n"
 WRONG = "def mul_backward(grad_output, a, b):\n    return grad_output * a, grad_output * b\n"
 

@@ -6,6 +6,8 @@ from tinygrad_edu.exercises import get
 from tinygrad_edu.exercises.judging.judge import judge
 from tinygrad_edu.exercises.running.sandbox import Sandbox, unit_of
 
+pytestmark = pytest.mark.outer(start=2)
+
 pytest.importorskip("torch")
 
 KEEP = """

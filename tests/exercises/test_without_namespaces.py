@@ -9,6 +9,8 @@ from tinygrad_edu.exercises.judging.judge import judge
 from tinygrad_edu.exercises.running import sandbox as outside
 from tinygrad_edu.exercises.running.sandbox import PROTECTIONS, Sandbox, unit_of
 
+pytestmark = pytest.mark.outer(start=1)
+
 RIGHT = "def mul_backward(grad_output, a, b):\n    return grad_output * b, grad_output * a\n"
 WALLS = {
     "no namespaces": "limits.enter_namespaces = lambda: False",

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.outer(start=1)
+
 pytest.importorskip("IPython")
 
 RIGHT = "def mul_backward(grad_output, a, b):\\n    return grad_output * b, grad_output * a"

@@ -11,6 +11,8 @@ from support.axes import not_alike
 
 import tinygrad_edu as T
 
+pytestmark = pytest.mark.outer
+
 # Of each lazy module its arguments, the shape of its input, and what it becomes.
 LAZY = {
     "Linear": ((4,), (2, 3)),

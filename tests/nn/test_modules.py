@@ -150,6 +150,7 @@ def test_a_module_has_the_outputs_gradients_names_and_text_of_pytorch(code: str)
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize("result", ["the outputs", "the last state", "the last cell"])
 def test_a_layer_of_an_lstm_has_its_derivatives_of_both_orders_in_both_modes(result: str) -> None:
     T = tinygrad_edu

@@ -14,6 +14,8 @@ from support.pytorchs_own import pytorchs_own
 
 import tinygrad_edu as tg
 
+pytestmark = pytest.mark.outer(start=1)
+
 # Refused by a sentence: docs/differences.md.
 NOT_BUILT = {"LinearCrossEntropyLoss"}
 # Their samples hold draws of another dtype than the input, which PyTorch itself refuses: see tests/support/samples.py.

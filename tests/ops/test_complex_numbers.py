@@ -16,7 +16,7 @@ from support.both import same_on_both
 import tinygrad_edu
 from tinygrad_edu.extra.ops import angles
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.outer, pytest.mark.filterwarnings("ignore")]
 
 ENGINES = [torch, tinygrad_edu]
 

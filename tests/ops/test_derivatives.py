@@ -12,7 +12,7 @@ from support.samples import NO_NUMERICAL_CHECK, Sample
 
 import tinygrad_edu
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.outer(start=1), pytest.mark.filterwarnings("ignore")]
 
 
 @on_each([sample for sample in DIFFERENTIABLE if sample.second])

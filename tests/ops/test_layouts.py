@@ -17,7 +17,7 @@ from support.both import attempt
 from support.op_table import _flat, seed, weights
 from support.samples import RANDOM, SAMPLES
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.outer, pytest.mark.filterwarnings("ignore")]
 
 
 def transposed(T: Any, a: np.ndarray, grad: bool) -> tuple[Any, Any]:

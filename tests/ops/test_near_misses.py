@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.axes import not_alike
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.outer, pytest.mark.filterwarnings("ignore")]
 
 # `o` makes ones.
 NEAR_MISSES = [

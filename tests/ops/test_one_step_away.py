@@ -16,7 +16,7 @@ from support.op_table import _flat, seed
 from support.parity import Raised
 from support.samples import RANDOM, SAMPLES
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.outer, pytest.mark.filterwarnings("ignore")]
 
 STEPS = ("more", "less", "one", "in front", "behind", "flat", "single", "whole", "truth")
 

@@ -19,7 +19,7 @@ from support.pytorchs_own import pytorchs_own
 import tinygrad_edu
 from tinygrad_edu.extra.bfloat16 import companion as bfloat16s
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.outer(start=1), pytest.mark.filterwarnings("ignore")]
 
 # Of each op so many calls.
 SAMPLES = 8

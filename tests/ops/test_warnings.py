@@ -101,6 +101,7 @@ def heard(engine: str, lines: list[str]) -> list[list[str]]:
     return [ast.literal_eval(line) for line in out.splitlines()]
 
 
+@pytest.mark.outer
 def test_what_pytorch_warns_of_is_warned_of_once_in_a_process() -> None:
     for engine in ("torch", "tinygrad_edu"):
         told: set[str] = set()

@@ -13,6 +13,8 @@ from support.parity import ENGINES, PHRASE, Raised, differences, error_of, obser
 
 from tinygrad_edu.array.tensor import warn_of_number  # the module, not the function
 
+pytestmark = pytest.mark.outer(start=1)
+
 # Warnings that are about the innards of PyTorch.
 NOT_SAID = (
     "TypedStorage",

@@ -15,6 +15,8 @@ import torch
 
 import tinygrad_edu as T
 
+pytestmark = pytest.mark.outer(start=1)
+
 
 def test_a_profile_counts_the_calls_of_a_program() -> None:
     x = T.ones(3, requires_grad=True)

@@ -10,6 +10,8 @@ import torch
 
 import tinygrad_edu
 
+pytestmark = pytest.mark.outer(start=1)
+
 PLACES = (
     "", "nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "optim", "optim.lr_scheduler", "linalg", "autograd",
     "autograd.functional", "distributions", "utils", "utils.data", "utils.checkpoint", "special", "fft", "func", "amp", "random", "jit",

@@ -10,6 +10,8 @@ import torch
 
 import tinygrad_edu
 
+pytestmark = pytest.mark.outer(start=1)
+
 EXPRESSIONS = """
 F.mse_loss(x,y) ; F.l1_loss(x,y) ; F.smooth_l1_loss(x,y) ; F.huber_loss(x,y) ; F.cross_entropy(x,t) ;
 F.cross_entropy(x,t,label_smoothing=.1) ; F.cross_entropy(x,y.softmax(1)) ; F.cross_entropy(x,t,reduction='none') ;

@@ -18,6 +18,8 @@ import torch
 
 import tinygrad_edu
 
+pytestmark = pytest.mark.outer(start=1)
+
 PROGRAMS = sorted((Path(__file__).parents[1] / "support" / "printed").glob("*.py"))
 NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:e[-+]?\d+)?")
 

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from support.aliases import Program, first_difference, kind_of, shortest
+
+pytestmark = pytest.mark.outer(start=1)
 
 COUNT = int(os.environ.get("TINYGRAD_EDU_ALIASES", "60"))
 FIRST = int(os.environ.get("TINYGRAD_EDU_FIRST_ALIASES", "20000"))

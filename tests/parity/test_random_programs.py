@@ -10,6 +10,8 @@ from support.parity import ENGINES, differences
 from support.programs import programs
 from support.toolbox import execute, has_huge_numbers
 
+pytestmark = pytest.mark.outer(start=1)
+
 # The same programs on every run. TINYGRAD_EDU_PARITY_PROGRAMS asks for more of them, TINYGRAD_EDU_PARITY_SEED for others.
 COUNT = int(os.environ.get("TINYGRAD_EDU_PARITY_PROGRAMS", "2000"))
 SEED = os.environ.get("TINYGRAD_EDU_PARITY_SEED")

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from support.statements import Program, first_difference, shortest
+
+pytestmark = pytest.mark.outer(start=1)
 
 COUNT = int(os.environ.get("TINYGRAD_EDU_STATEMENTS", "150"))
 FIRST = int(os.environ.get("TINYGRAD_EDU_FIRST_STATEMENTS", "0"))

@@ -10,6 +10,8 @@ import pytest
 from support.parity import ENGINES, differences, error_of, observe
 from support.wild_programs import PROGRAMS
 
+pytestmark = pytest.mark.outer(start=1)
+
 
 def test_there_are_sixty_programs() -> None:
     assert len(PROGRAMS) >= 60

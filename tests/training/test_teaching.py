@@ -11,6 +11,8 @@ from support.teaching import PROGRAMS, STEPS
 
 import tinygrad_edu
 
+pytestmark = pytest.mark.outer
+
 
 @pytest.mark.parametrize("train", PROGRAMS, ids=lambda f: f.__name__)
 def test_a_program_has_the_same_losses_on_both_engines_and_learns(train: Any) -> None:

@@ -11,6 +11,8 @@ from support.usual_programs import PROGRAMS
 
 import tinygrad_edu
 
+pytestmark = pytest.mark.outer
+
 
 @pytest.mark.parametrize("lesson", PROGRAMS, ids=lambda f: f.__name__)
 def test_a_lesson_gives_the_same_numbers_on_both_engines(lesson: Any) -> None:

@@ -12,6 +12,8 @@ from viz.telling.arithmetic import Arithmetic, numbers_of
 from viz.telling.differing import lit
 from viz.telling.numbers import key_of, numbers_sheet
 
+pytestmark = pytest.mark.outer
+
 OPS = """
 T.manual_seed(0)
 x = T.randn(1, 1, 4, 4)

@@ -192,6 +192,7 @@ def test_printed_numbers_may_differ_by_what_floats_may(ours, theirs, same):
     assert same_text(ours, theirs, 1e-4) == same
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize("name", NETWORKS)
 def test_values_gradients_errors_and_output_of_usual_networks_agree(name):
     comparison = viz.compare(NETWORKS[name])
@@ -279,6 +280,7 @@ loss.backward()
     assert not [one for one in same.details if one.what in ("node", "edge")]
 
 
+@pytest.mark.outer
 def test_a_bias_before_a_normalisation_under_adam_is_rounding_and_a_wrong_number_is_not():
     program = """
 net = T.nn.Sequential(T.nn.Linear(3, 4), T.nn.BatchNorm1d(4), T.nn.ReLU(), T.nn.Linear(4, 1))

@@ -11,6 +11,8 @@ from support.models import MODELS
 
 import viz
 
+pytestmark = pytest.mark.outer
+
 torch = pytest.importorskip("torch")
 
 FOLDER = Path(__file__).parents[2] / "docs" / "figures"

@@ -67,6 +67,7 @@ def test_a_model_is_folded_by_its_modules():
     assert {str(number) for number in range(20)} <= set(titles(picture))
 
 
+@pytest.mark.outer
 def test_ten_thousand_ops_are_drawn_in_kilobytes(T):
     _w, y = chain(T, 10_000)
     assert len(viz.draw(y).svg) < 400_000
@@ -80,6 +81,7 @@ def tangle(T, count):
     return w, values[-1]
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize("make", [chain, tangle])
 def test_twice_the_ops_are_twice_the_work(T, make, lines_run):
     work = []
@@ -113,6 +115,7 @@ def test_a_layout_that_takes_too_long_is_replaced_by_a_simple_one_that_says_so(T
     assert len({(round(spot.x), round(spot.y)) for spot in spots.values()}) == len(spots)
 
 
+@pytest.mark.outer
 def test_a_separate_process_gives_the_same_layout(T, monkeypatch):
     _w, y = chain(T, 10)
     here = viz.draw(y).layout

@@ -7,6 +7,8 @@ import viz
 from viz import engines
 from viz.picture.network import ROOT, compose
 
+pytestmark = pytest.mark.outer
+
 
 def flat(thing, tensor):
     if isinstance(thing, tensor):

@@ -13,6 +13,8 @@ from viz.frames import network as views
 from viz.picture import network as networks
 from viz.picture.network import ROOT, compose
 
+pytestmark = pytest.mark.outer
+
 
 @pytest.fixture(scope="module")
 def recordings():

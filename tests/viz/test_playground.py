@@ -41,6 +41,7 @@ def learned(steps: int, data: str = "circles", **settings: Any) -> Learner:
 # --- the program ---
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_both_engines_have_the_same_losses_and_gradients(settings: dict[str, Any]) -> None:
     ours, theirs = (learned(20, "moons", engine=name, **settings) for name in NAMES)
@@ -98,6 +99,7 @@ def test_custom_points_are_checked() -> None:
 # --- a run ---
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize("data", [name for name in DATA if name != "spiral"])
 def test_every_data_set_can_be_learned(data: str) -> None:
     learner = learned(150, data, optimizer="Adam", lr=0.05)
@@ -113,6 +115,7 @@ def test_a_loss_that_is_not_a_number_ends_the_run_with_the_reason(engine: str) -
     assert "rate of 1e+30 is too large" in learner.ended
 
 
+@pytest.mark.outer
 def test_the_states_that_are_kept_are_few_and_spread_over_the_run() -> None:
     learner = learned(2 * KEPT + 31, width=2)
     assert len(learner.kept) <= KEPT

@@ -10,6 +10,8 @@ from support.command import call, run
 
 from viz.recording import program_file
 
+pytestmark = pytest.mark.outer
+
 CELLS = [
     "%load_ext viz\n!ls\nimport torch\nfrom beside import double\nx = torch.tensor(3.0, requires_grad=True)",
     "%%autograd\ny = (double(x)\n     % 100)\ny.backward()\ndisplay(x.grad)",

@@ -281,6 +281,7 @@ def assert_same(copied, tensor):
     assert json.dumps(copied["data"]) == json.dumps(expected)
 
 
+@pytest.mark.outer
 def test_every_step_of_it_is_a_picture_and_patches_name_only_what_is_drawn(watched):
     _name, recording = watched
     scene = recording.scene()

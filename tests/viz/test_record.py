@@ -107,6 +107,7 @@ def test_recording_changes_no_result(engine):
     assert recorded["w"]["grad"]["data"] == float(plain["w"].grad)
 
 
+@pytest.mark.outer
 def test_no_tensor_and_no_node_outlives_the_recording(engine):
     import gc
     import weakref
@@ -494,6 +495,7 @@ def test_initialisation_clipping_and_steps_are_one_thing_each_on_both_engines(en
     assert sorted(names) == sorted(parameters * 3)
 
 
+@pytest.mark.outer
 def test_a_step_says_what_it_moves(engine):
     steps = viz.record(TRAINED, engine=engine).scene()["steps"]
     (step,) = {step["sentence"] for step in steps if step["title"] == "Forward: Adam.step"}
@@ -677,6 +679,7 @@ def test_a_program_that_leaves_python_by_force_ends_alone(engine):
     assert os._exit is before
 
 
+@pytest.mark.outer
 def test_lines_between_calls_of_the_engine_cost_little_and_what_follows_is_seen(engine, lines_run):
     program = "w = T.tensor(2.0, requires_grad=True)\nfor i in range({}):\n    print(i)\nfor _ in range(2):\n    w = w * 3\nw.backward()"
     few, many = (lines_run(lambda n=n: viz.record(program.format(n), engine)) for n in (30_000, 60_000))

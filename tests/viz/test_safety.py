@@ -25,6 +25,7 @@ def picture(name):
     return viz.draw({name: w * 3.0}, names={name + "w": w})
 
 
+@pytest.mark.outer
 @quick
 @given(texts)
 def test_any_name_gives_well_formed_svg_without_a_script(name):
@@ -35,6 +36,7 @@ def test_any_name_gives_well_formed_svg_without_a_script(name):
     assert not {key for key in attributes if key.startswith("on") or key == "href"}
 
 
+@pytest.mark.outer
 @quick
 @given(texts)
 def test_any_name_gives_dot_that_graphviz_reads_back(name):
@@ -45,6 +47,7 @@ def test_any_name_gives_dot_that_graphviz_reads_back(name):
     graph.close()
 
 
+@pytest.mark.outer
 @settings(quick, max_examples=25)
 @given(texts)
 def test_any_name_in_a_recording_gives_a_page_that_a_strict_parser_reads_and_a_well_formed_animation(name):
@@ -60,6 +63,7 @@ def test_any_name_in_a_recording_gives_a_page_that_a_strict_parser_reads_and_a_w
     ET.fromstring(export.Frames(recording, "values").animated())
 
 
+@pytest.mark.outer
 @quick
 @given(texts)
 def test_no_text_leaves_its_script_element(text):

@@ -117,6 +117,7 @@ def test_no_text_of_any_step_is_wider_than_its_box(engine):
                 assert theme.text_width(text.text or "", size, bold) <= float(box.get("width"))
 
 
+@pytest.mark.outer
 def test_a_long_recording_is_small(engine):
     source = (
         "w = T.tensor(1.0, requires_grad=True)\ny = w\nfor i in range(500):\n"
@@ -131,6 +132,7 @@ SLOPE = "w = T.tensor(1.0, requires_grad=True)\nfor i in range({}):\n    L = (w 
 DEEP = "y = w = T.tensor(1.0, requires_grad=True)\nfor i in range({}):\n    y = y * w\ny.backward()"
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize("source", [SLOPE, DEEP], ids=["many passes", "one long pass"])
 def test_twice_the_steps_are_twice_the_work(source, lines_run):
     work = []
@@ -182,6 +184,7 @@ def test_a_picture_stays_as_it_was_first_drawn_for_a_room_while_that_fits():
     assert drawn(30)[1] > long[1]
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize("room", ROOMS, ids=["laptop", "strip", "desktop", "phone"])
 @pytest.mark.parametrize("name", USUAL)
 def test_every_usual_program_fits_a_stage_whole_and_can_be_read(name, room):

@@ -248,6 +248,7 @@ def many(T: Any) -> Iterator[Any]:
                 w.grad = None
 
 
+@pytest.mark.outer
 def test_two_thousand_steps_of_ten_parameters_stay_small_on_the_page() -> None:
     view = TrainingView(train(many, steps=2000))
     assert len(json.dumps(view.state)) < 1_500_000
@@ -271,6 +272,7 @@ def test_the_size_of_a_large_parameter_is_kept_and_not_the_numbers() -> None:
     assert training.surface() is None
 
 
+@pytest.mark.outer
 def test_closing_frees_the_runs() -> None:
     training = train(bowl)
     view = TrainingView(training)

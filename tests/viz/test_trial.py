@@ -10,6 +10,8 @@ from IPython.core.interactiveshell import InteractiveShell
 import viz
 from viz.diagnosis.trial import Place, Trial
 
+pytestmark = pytest.mark.outer
+
 DETACHED = """\
 net = T.nn.Linear(3, 2)
 head = T.nn.Linear(2, 1)

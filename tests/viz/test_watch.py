@@ -36,6 +36,7 @@ def unwatched(model: Any) -> Any:
     return contextlib.nullcontext()
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", LOOPS)
 def test_a_watched_training_has_the_same_losses_and_random_numbers_to_the_last_bit(name: str, engine: str) -> None:
@@ -194,6 +195,7 @@ def test_watches_may_end_in_another_order() -> None:
     assert hooks() == before
 
 
+@pytest.mark.outer
 def test_a_compiled_model_is_watched_without_activations_and_says_so() -> None:
     plain = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
     model = torch.compile(plain, backend="eager")

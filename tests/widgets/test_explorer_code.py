@@ -37,6 +37,7 @@ def ran(lines):
     return namespace
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize(
     "state",
     [

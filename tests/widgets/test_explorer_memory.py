@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.outer
+
 pytest.importorskip("torch")
 
 PRINTS = """

@@ -9,6 +9,8 @@ from support.switches import switches
 import viz
 from viz.recording.notation import number
 
+pytestmark = pytest.mark.outer
+
 CORE = "tinygrad_edu"
 FEW = {"loop of 30"}  # programs of which one press takes a second: the switches of their first lines
 

@@ -46,6 +46,7 @@ def test_both_engines_build_the_same_graph_and_the_same_gradients():
     assert row(explorer, "w")["grad"] == {"tinygrad_edu": "−1.2", "torch": "−1.2"}
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize(
     ("state", "name", "expected"),
     [
@@ -72,6 +73,7 @@ def test_a_toggle_gives_the_same_gradient_on_both_engines(state, name, expected)
     assert entry["agree"]
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize(
     ("state", "sentence"),
     [
@@ -165,6 +167,7 @@ def test_an_error_of_an_engine_is_shown_with_a_sentence_of_ours():
         assert side["error"]["line"] == 7
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize(
     "state",
     [
@@ -306,6 +309,7 @@ def test_the_other_view_follows():
     assert list(explorer.other["scenes"]["torch"]["views"]) == ["grad_fn"]
 
 
+@pytest.mark.outer
 def test_closing_an_explorer_frees_its_recordings():
     explorer = explored()
     held = weakref.ref(explorer._recordings["tinygrad_edu"])

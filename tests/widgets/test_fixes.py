@@ -4,6 +4,8 @@ import pytest
 
 import viz
 
+pytestmark = pytest.mark.outer
+
 pytest.importorskip("torch")
 
 PROGRAMS = {

@@ -67,6 +67,7 @@ def told(recording):
     }
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize("state", [*SINGLE, *combinations(20)], ids=str)
 @pytest.mark.filterwarnings("ignore")
 def test_the_listing_as_it_is_shown_is_the_program_that_ran_on_both_engines(state):

@@ -3,6 +3,10 @@
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.outer
+
 # A process of its own: a signal is its main thread's, and so is the event loop that a kernel has there.
 NOTEBOOK = """
 import asyncio, os, signal, threading

@@ -21,6 +21,8 @@ from viz.magic import STEPS
 from viz.widgets.comparison import ComparisonView
 from viz.widgets.player import Player
 
+pytestmark = pytest.mark.outer
+
 needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
 ENGINES = [CORE, pytest.param(TORCH, marks=needs_torch)]
 

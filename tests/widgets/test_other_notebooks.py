@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.outer
+
 PROGRAM = "w = T.tensor(3.0, requires_grad=True)\nL = w * w\nL.backward()"
 
 MARIMO = f"""

@@ -8,6 +8,8 @@ import pytest
 from playwright.sync_api import expect
 from support.harness import complaints, eventually
 
+pytestmark = pytest.mark.outer(start=3)
+
 BUILD = """
 from viz.widgets.builder import build
 built = build({"w": 3.0, "x": 2.0}, requires_grad=["w"])

@@ -12,6 +12,8 @@ from playwright.sync_api import TimeoutError, expect
 from support.hands import Hands
 from support.harness import complaints, eventually, rest
 
+pytestmark = pytest.mark.outer(start=3)
+
 PROGRAM = """\
 x = T.tensor(2.0)
 y = T.tensor(1.0)

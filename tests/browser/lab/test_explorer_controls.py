@@ -10,6 +10,8 @@ from playwright.sync_api import expect
 from support.hands import Hands
 from support.harness import eventually
 
+pytestmark = pytest.mark.outer(start=3)
+
 PROGRAM = """\
 x = T.tensor([[1.0, 2.0], [3.0, 4.0]])
 w = T.tensor([0.5, -1.0], requires_grad=True)

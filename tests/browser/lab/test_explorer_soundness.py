@@ -10,6 +10,8 @@ from playwright.sync_api import expect
 from support.hands import Hands
 from support.harness import eventually
 
+pytestmark = pytest.mark.outer(start=3)
+
 PROGRAM = "w = T.tensor(2.0, requires_grad=True)\\nL = w * w\\nL.backward()"
 RELOADED = """async () => {
     const panel = window.jupyterapp.shell.currentWidget;

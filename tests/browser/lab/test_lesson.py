@@ -12,6 +12,8 @@ from playwright.sync_api import expect
 from support.hands import Hands
 from support.harness import eventually
 
+pytestmark = pytest.mark.outer(start=3)
+
 LESSONS = Path(__file__).parents[3] / "notebooks"
 FIRST = "01_slopes_and_local_derivatives"
 

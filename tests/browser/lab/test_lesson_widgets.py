@@ -4,8 +4,11 @@ import re
 import shutil
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 from support.harness import eventually
+
+pytestmark = pytest.mark.outer(start=3)
 
 LESSONS = Path(__file__).parents[3] / "notebooks"
 PREDICT = """

@@ -8,6 +8,8 @@ import pytest
 from playwright.sync_api import expect
 from support.harness import complaints, eventually
 
+pytestmark = pytest.mark.outer(start=3)
+
 MAGIC_LOOP = """%%autograd
 def f(v):
     return v * w

@@ -14,6 +14,8 @@ from support.harness import complaints, eventually, new_page
 
 import viz
 
+pytestmark = pytest.mark.outer(start=3)
+
 PROGRAM = """\
 x = T.tensor(2.0)
 y = T.tensor(1.0)

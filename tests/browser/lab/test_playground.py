@@ -9,6 +9,8 @@ import pytest
 from playwright.sync_api import expect
 from support.harness import complaints
 
+pytestmark = pytest.mark.outer(start=3)
+
 
 @pytest.fixture(scope="module")
 def notebook(desk: Any) -> Any:

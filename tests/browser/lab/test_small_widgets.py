@@ -8,6 +8,8 @@ import pytest
 from playwright.sync_api import expect
 from support.harness import complaints
 
+pytestmark = pytest.mark.outer(start=3)
+
 CELLS = (
     """
 from viz.widgets.predict import predict

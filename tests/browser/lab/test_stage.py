@@ -10,6 +10,8 @@ from playwright.sync_api import expect
 from support.harness import complaints, eventually, rest
 from support.stage_programs import HELD_OUT, PROGRAMS
 
+pytestmark = pytest.mark.outer(start=3)
+
 SIZES = {"laptop": (1366, 768), "desktop": (1920, 1080)}
 WIDGETS = {
     "player": "viz.record({!r}).play()",

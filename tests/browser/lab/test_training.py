@@ -8,6 +8,8 @@ import pytest
 from playwright.sync_api import expect
 from support.harness import complaints, eventually
 
+pytestmark = pytest.mark.outer(start=3)
+
 # Steps that take a while, and more of them than anyone waits for: a run that ends was stopped.
 SETUP = """
 import time
