@@ -34,8 +34,9 @@ from viz.diagnosis.watching.observer import Observer
 from viz.diagnosis.watching.watch import Enough
 from viz.engines import CORE, TORCH, Engine
 from viz.interrupts import held, interruptible, put_back_first
+from viz.recording.printed import Printed
 from viz.recording.reader import legible
-from viz.recording.record import Printed, namespace_for
+from viz.recording.record import namespace_for
 from viz.recording.source import Source
 
 LIMIT = 60.0  # seconds that a diagnosis may take

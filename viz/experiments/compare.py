@@ -47,10 +47,11 @@ class Difference:
     difference: float | None = None
     tolerance: float | None = None
     detail: bool = False  # a detail of an engine's bookkeeping that changes no number: it does not decide
+    engine: str = CORE  # the one compared with PyTorch
 
     def __str__(self) -> str:
         by = "" if self.difference is None else f" (by {self.difference:.3g}, allowed is {self.tolerance:.0e})"
-        return f"{self.what} of {self.where}: {CORE} has {self.ours}, PyTorch has {self.theirs}{by}"
+        return f"{self.what} of {self.where}: {self.engine} has {self.ours}, PyTorch has {self.theirs}{by}"
 
 
 @dataclass
@@ -76,6 +77,7 @@ class Comparison:
     missing: str = ""
     rounded: float = 0.0  # the tolerance for floats
     shaken: Recording | None = None  # PyTorch again, its data moved by one unit in the last place; if numbers differ
+    own: Any = None  # the engine compared with PyTorch, if it is one of your own
 
     # Bound by `viz/show.py`.
     save: ClassVar[Callable[..., Path]]
@@ -105,20 +107,54 @@ class Comparison:
     @property
     def verdict(self) -> str:
         """The result in a sentence; if only one engine runs the program, what the other cannot do, and why."""
+        name = self.ours.engine
         if self.missing:
-            return f"Only {CORE} has run. PyTorch: {self.missing}"
+            return f"Only {name} has run. PyTorch: {self.missing}"
         if self.agree:
             counts = [(len(self.nodes), "node"), (len(self.theirs.tensors), "tensor")]
+            if self.own is not None:
+                counts[1:] = [(sum(state["grad"] is not None for state in self.theirs.tensors.values()), "gradient")]
             told = ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)
             error = self.theirs.error
             stopped = f"; both stop in line {error['line']} with {error['type']}" if error is not None else ""
             apart = f". Details of the graph that differ: {self.counted}" if self.details else ""
-            return f"{CORE} and PyTorch agree: {told}{stopped}{apart}"
-        for stopped_one, other, name in ((self.ours, self.theirs, CORE), (self.theirs, self.ours, "PyTorch")):
+            return f"{name} and PyTorch agree: {told}{stopped}{apart}"
+        sides = ((self.ours, self.theirs, name, "PyTorch"), (self.theirs, self.ours, "PyTorch", name))
+        for stopped_one, other, stops, runs in sides:
             if stopped_one.error is not None and other.error is None:
-                runs = "PyTorch" if name == CORE else CORE
-                return f"Only {runs} runs this program to its end. {name} stops {_stop(stopped_one)}"
-        return f"{CORE} and PyTorch differ:"
+                return f"Only {runs} runs this program to its end. {stops} stops {_stop(stopped_one)}"
+        return f"{name} and PyTorch differ:{f' first at {self.first}' if self.own is not None and self.first else ''}"
+
+    @property
+    def first(self) -> str:
+        """Where the numbers first differ, in the order of the program and then of the backward pass; empty if nowhere."""
+        pairs = [(mine, other) for mine, other in self.nodes if mine is not None and other is not None]
+        left, right = self.ours.graph, self.theirs.graph
+        for mine, other in pairs:
+            for a, b in zip(left.ops[mine].outputs, right.ops[other].outputs, strict=False):
+                had = left.values[a].array, right.values[b].array
+                if had[0] is not None and had[1] is not None and not distance(had[0], had[1], self.rounded)[2]:
+                    return f"{_place(left, mine)}: its value is {brief(had[0])}, PyTorch's is {brief(had[1])}"
+        arrived = [
+            {event.node: event.gradients[0].array for event in one.events if event.kind == "run" and event.gradients}
+            for one in (self.ours, self.theirs)
+        ]
+        partner: dict[str | None, str | None] = {other: mine for mine, other in pairs}
+        for key, theirs in arrived[1].items():
+            leaf = right.accumulators().get(key or "")
+            if theirs is None or (leaf is None and key not in partner):
+                continue
+            if leaf is None:
+                node, where = partner.get(key), f"the gradient that arrives at {_place(right, key)}"
+            else:
+                named = [value for value in left.values.values() if value.accumulate and value.title == leaf.title]
+                if not named:
+                    continue
+                node, where = named[0].accumulate, f"the gradient of {leaf.title}"
+            ours = arrived[0].get(node)
+            if ours is None or not distance(ours, theirs, self.rounded)[2]:
+                return f"{where}: {brief(ours) or 'none'}, in PyTorch {brief(theirs)}"
+        return ""
 
     def __repr__(self) -> str:
         lines = [self.verdict, *(f"- {difference}" for difference in self.differences if not self.missing)]
@@ -128,15 +164,21 @@ class Comparison:
         return "\n".join([*lines, str(self.timing)] if self.timing is not None else lines)
 
 
-def compare(program: str | Callable[..., Any], device: str = "cpu", inputs: dict[str, Any] | None = None) -> Comparison:
+def compare(
+    program: str | Callable[..., Any],
+    device: str = "cpu",
+    inputs: dict[str, Any] | None = None,
+    engine: Any = None,
+) -> Comparison:
     """Run a program on both engines and compare them, node by node.
 
     Random numbers start from the same seed on both, but PyTorch's numbers on a GPU still differ.
 
     Args:
         program: as for `record`.
-        device: where PyTorch computes; ours computes on the CPU. For any other device, both are timed as well. inputs:
-        as for `record`; each engine gets copies, and a tensor of either engine becomes a new leaf.
+        device: where PyTorch computes; ours computes on the CPU. For any other device, both are timed as well.
+        inputs: as for `record`; each engine gets copies, and a tensor of either engine becomes a new leaf.
+        engine: an engine of your own that takes the place of ours (docs/engines.md).
 
     Raises:
         TypeError: `program` is no program, or a function that does not take the engine: it can run on one engine only.
@@ -152,14 +194,18 @@ def compare(program: str | Callable[..., Any], device: str = "cpu", inputs: dict
             "viz.compare runs a program on both engines, so it must take the engine, as in `def program(T): …`, and make "
             "its model and data with it; viz.play(step) plays a step of one engine"
         )
-    ours, missing = _recorded_on(CORE, program, "cpu", inputs), ""
+    if engine is None:
+        ours, missing = _recorded_on(CORE, program, "cpu", inputs), ""
+    else:
+        with put_back_first(), engines.load(CORE).seeded(SEED):
+            ours, missing = record(program, engine, inputs=deepcopy(inputs)), ""
     try:
         theirs = _recorded_on(TORCH, program, device, inputs)
     # Check this before the program starts, because what the program itself raises is recorded.
     except (ModuleNotFoundError, RuntimeError, MemoryError) as error:
         missing = str(error) or type(error).__name__
         theirs = Recording(TORCH, device, ours.source, Graph(), [], {}, "", None)
-    made = Comparison(ours, theirs, missing=missing, rounded=coarsest(ours, theirs))
+    made = Comparison(ours, theirs, missing=missing, rounded=coarsest(ours, theirs), own=engine)
     if missing:
         made.table.append(Difference("engine", "the program", "run it", missing))
         return made
@@ -168,7 +214,7 @@ def compare(program: str | Callable[..., Any], device: str = "cpu", inputs: dict
         made.shaken = _recorded_on(TORCH, program, device, inputs, shaken=True)
         made.table, made.nodes = [], []
         _judge(made)
-    if device != "cpu" and ours.error is None and theirs.error is None:
+    if device != "cpu" and engine is None and ours.error is None and theirs.error is None:
         with contextlib.suppress(RuntimeError, MemoryError):  # no times if memory runs out
             given = {name: _copies(inputs or {}, name, on) for name, on in ((CORE, "cpu"), (TORCH, device))}
             made.timing = time_both(program, device, given)
@@ -181,6 +227,8 @@ def _judge(made: Comparison) -> None:
     _nodes(made)
     _order(made)
     _tensors(made)
+    for one in made.table:
+        one.engine = made.ours.engine
 
 
 def _recorded_on(
@@ -270,7 +318,7 @@ def _nodes(made: Comparison) -> None:
         if ends[0] != ends[1]:
             made.table.append(Difference("edge", _place(left, mine), str(ends[0]), str(ends[1]), detail=True))
         kept = left.ops[mine].saved, right.ops[other].saved
-        if any(kept):
+        if any(kept) and (made.own is None or hasattr(made.own, "saved")):
             same = [_bare(saved) for saved in kept[0]] == [_bare(saved) for saved in kept[1]]
             told = _kept(left, kept[0]), _kept(right, kept[1])
             made.table.append(Difference("saved", _place(left, mine), *told, same, detail=True))
@@ -383,7 +431,7 @@ def _tensors(made: Comparison) -> None:
                     Difference("tensor", name, "none" if ours is None else "one", "none" if theirs is None else "one")
                 )
             continue
-        for entry in (*DECIDING, *DETAILS):
+        for entry in _entries(made):
             if entry == "version" and made.ours.graph.values[ours["key"]].kind == "input":
                 continue  # the result of a backward pass: how often the engine added into it does not matter
             if ours[entry] != theirs[entry]:
@@ -394,8 +442,23 @@ def _tensors(made: Comparison) -> None:
             met = made.ours.graph.values.get(ours["key"])
             if entry == "value" and met is not None and met.op in matched and met.array == array_of(ours["value"]):
                 continue  # the table lists it as the result of that op
+            if entry == "grad" and made.own is not None and not _asked_for(ours, theirs):
+                continue
             shaken = made.shaken.tensors.get(name, {}).get(entry) if made.shaken is not None else None
             _arrays(made, entry, label, array_of(ours[entry]), array_of(theirs[entry]), array_of(shaken))
+
+
+def _entries(made: Comparison) -> tuple[str, ...]:
+    """What is compared of a named tensor besides its numbers: of an engine of one's own, what such an engine has."""
+    if made.own is None:
+        return (*DECIDING, *DETAILS)
+    return ("shape", "is_leaf", *(("requires_grad",) if hasattr(made.own, "requires_grad") else ()))
+
+
+def _asked_for(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
+    """Whether a gradient of an engine of one's own is compared: not one that PyTorch does not keep, nor a 0 for None."""
+    zero = theirs["grad"] is None and ours["grad"] is not None and not np.any(array_of(ours["grad"]).norm)  # type: ignore[union-attr]
+    return bool(theirs["grad_kept"]) and not zero
 
 
 def _arrays(

@@ -10,7 +10,6 @@ import builtins
 import contextlib
 import dataclasses
 import importlib
-import io
 import re
 import sys
 import traceback
@@ -25,31 +24,17 @@ from viz.interrupts import interruptible, put_back_first
 from viz.recording import own
 from viz.recording.graph import Graph
 from viz.recording.notation import name_values
+from viz.recording.printed import Printed
 from viz.recording.reader import Reader, legible, tensors_in
 from viz.recording.recording import Event, Recording
 from viz.recording.source import Source
+from viz.recording.teaching import TeachingRecorder
 from viz.recording.watch import Watch
-
-PRINTED = 100_000  # characters of a program's output that are kept
-
-
-class Printed(io.StringIO):
-    """Captures what a program prints, up to a limit, so that even a program that prints a gigabyte can be recorded."""
-
-    def write(self, text: str) -> int:
-        room = PRINTED - self.tell()
-        if 0 < room < len(text):
-            super().write(text[:room])
-            super().write(f"\n… output beyond {PRINTED:,} characters is not kept\n")
-            self.write = len  # type: ignore[method-assign, assignment] # what write returns; and not seen by a tracer
-        elif room > 0:
-            super().write(text)
-        return len(text)
 
 
 def record(
     program: str | Callable[..., Any],
-    engine: str | None = None,
+    engine: str | Any = None,
     device: str = "cpu",
     inputs: dict[str, Any] | None = None,
 ) -> Recording:
@@ -59,7 +44,8 @@ def record(
         program: source text in which `T` (and `torch`) is the engine; a function that takes the engine first; or a
         function without arguments, such as a training step.
         engine: `"tinygrad_edu"` or `"torch"`; None: the program's own. That is PyTorch if it imports torch, or if a
-        function without arguments uses its tensors, modules or optimizers; ours if it takes the engine as `T`.
+        function without arguments uses its tensors, modules or optimizers; ours if it takes the engine as `T`. An engine
+        of your own is an object with the parts of a `TeachingEngine` (docs/engines.md).
         device: where tensors are made when the program does not say; `"cuda"` for PyTorch on a GPU.
         inputs: further names for the program (arrays become tensors); for a function, its keyword arguments.
 
@@ -67,7 +53,8 @@ def record(
     of the recording shows it. If nothing was recorded, `recording.graph.note` says why.
 
     Raises:
-        TypeError: `program` is neither text nor a function that can be called like that.
+        TypeError: `program` is neither text nor a function that can be called like that, or an engine of your own lacks
+            a part.
         ValueError: no such engine, or the device cannot be used here (the message says why).
 
     >>> import viz
@@ -76,6 +63,8 @@ def record(
     6.0
     """
     own.check(program, "viz.record")
+    if engine is not None and not isinstance(engine, str):
+        return TeachingRecorder(engine, Source(program)).run(inputs or {})
     chosen = own.engine_of(program, inputs or {}) if engine is None else engines.load(engine)
     reason = chosen.devices().get(
         device.partition(":")[0], f"{device!r} is not a device that {chosen.name} can use here."

@@ -53,8 +53,8 @@ def array(data: dict[str, Any] | None) -> str:
 
 def title(engine: str, device: str) -> str:
     """The heading of an engine's picture, such as `PyTorch 2.13.0, CPU`."""
-    if engine == CORE:
-        return CORE
+    if engine != TORCH:
+        return engine
     try:
         version = str(engines.load(TORCH).module.__version__).partition("+")[0]
     except ModuleNotFoundError:
@@ -181,12 +181,12 @@ def verdict(
     differs = [f"{row['name']}: {row['differs']}" for row in rows if not row["agree"]]
     nodes = _recorded(ours), _recorded(theirs)
     if nodes[0] != nodes[1]:
-        only = [(_minus(nodes[0], nodes[1]), CORE), (_minus(nodes[1], nodes[0]), "PyTorch")]
+        only = [(_minus(nodes[0], nodes[1]), ours.engine), (_minus(nodes[1], nodes[0]), "PyTorch")]
         differs += [f"{_list(names)} in {engine} alone" for names, engine in only if names]
     stops = [(one.error["type"], one.error["line"]) if one.error is not None else None for one in (ours, theirs)]
     if stops[0] != stops[1]:
         said = ["runs to its end" if stop is None else f"stops in line {stop[1]} with {stop[0]}" for stop in stops]
-        differs.append(f"{CORE} {said[0]}, PyTorch {said[1]}")
+        differs.append(f"{ours.engine} {said[0]}, PyTorch {said[1]}")
     grads = sum(any(not grad.startswith("None") for grad in row["grad"].values()) for row in rows)
     counts = [(len(nodes[1]), "node"), (len(rows), "tensor"), (grads, "gradient")]
     compared = ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)

@@ -63,7 +63,7 @@ def _result(comparison: Comparison) -> dict[str, Any]:
     sides = [
         {
             "engine": engine,
-            "title": title(engine, recording.device),
+            "title": title(recording.engine, recording.device),
             **shown(
                 recording, f"{prefix}{engine[0]}", (MODULES, *VIEWS), None, ROOMS, beside(recordings, engine, agree)
             ),
