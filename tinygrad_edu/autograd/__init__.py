@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..seam.later import later
-from . import engine, forward_ad, function, functional, grad_mode, graph, inplace
+from . import engine, forward_ad, function, grad_mode, graph, inplace
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .engine import backward, grad
 from .function import Function, NestedIOFunction
@@ -47,4 +47,4 @@ __all__ = [
     "set_multithreading_enabled",
 ]
 
-__getattr__ = later(__name__, "It is not built here: run the program on PyTorch.")
+__getattr__ = later(__name__, "It is not built here: run the program on PyTorch.", homes={"functional": "functional"})

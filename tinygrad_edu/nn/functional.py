@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 
-from ..ops import functions, nn_functions
+from ..ops import functions
+from ..ops.network import nn_functions
 from ..seam.later import later, names_of
 
 __all__ = sorted([*nn_functions, *names_of("nn.functional"), "sigmoid", "tanh"])

@@ -1,7 +1,7 @@
 """The ops. Each folder holds a family of ops; the files beside the folders hold the machinery that all families share.
 
 Each op is a short class. The function below it defines the names by which users call it. Importing a family binds its
-functions, methods and operators.
+functions, methods and operators. `network/` is imported when a program uses a name of it: `seam/names.py` has them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from .binding import fft_functions, functions, linalg_functions, nn_functions
 from .creation import copies, factories, methods, random
 from .indexing import gather, index, masking
 from .linalg import matmul
-from .network import activation, cross_entropy, layers, loss, normalization, rectifier, softmax
 from .op import Op, elementwise, linear
 from .pointwise import (
     arithmetic,
@@ -27,9 +26,9 @@ from .reductions import cumulative, extremes, moments, norms, reduce, sorting
 from .shapes import diagonal, joining, permute, repetition, shape, turning, windows
 
 __all__ = [
-    "Op", "activation", "arithmetic", "clamp", "compare", "copies", "cross_entropy", "cumulative", "diagonal",
+    "Op", "arithmetic", "clamp", "compare", "copies", "cumulative", "diagonal",
     "division", "elementwise", "error_function", "exponential", "extremes", "factories", "fft_functions", "functions",
-    "gather", "index", "joining", "layers", "linalg_functions", "linear", "loss", "masking", "matmul", "methods", "moments",
-    "nn_functions", "normalization", "norms", "permute", "powers", "random", "rectifier", "reduce",
-    "repetition", "rounding", "shape", "softmax", "sorting", "trigonometric", "turning", "windows",
+    "gather", "index", "joining", "linalg_functions", "linear", "masking", "matmul", "methods", "moments",
+    "nn_functions", "norms", "permute", "powers", "random", "reduce",
+    "repetition", "rounding", "shape", "sorting", "trigonometric", "turning", "windows",
 ]  # fmt: skip

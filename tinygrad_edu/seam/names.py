@@ -1,4 +1,4 @@
-"""The table of the seam: which module of `extra/` has a name of `tinygrad_edu`, of one of its modules, or of Tensor.
+"""The table of the seam: which module has a name of `tinygrad_edu`, of one of its modules, or of Tensor, if it is imported later.
 
 A name is found here when a program first uses it, and its module is imported then. A test compares this table with what the
 modules define.
@@ -107,6 +107,10 @@ NAMES: dict[str, dict[str, str]] = {
         "extra.ops.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
         "extra.serialization": "load save",
         "extra.sparse": "sparse_coo sparse_coo_tensor",
+        "ops.network.cross_entropy": "binary_cross_entropy_with_logits nll_loss",
+        "ops.network.normalization": "dropout layer_norm",
+        "ops.network.rectifier": "relu threshold",
+        "ops.network.softmax": "log_softmax logsumexp softmax",
     },
     "Tensor": {
         "extra.compat.legacy": (
@@ -175,6 +179,8 @@ NAMES: dict[str, dict[str, str]] = {
         "extra.ops.statistics": "corrcoef count_nonzero cov diff histc nanmean nanquantile nansum quantile",
         "extra.ops.strides": "unfold",
         "extra.ops.weighted_sums": "addcdiv addcdiv_ addcmul addcmul_ lerp lerp_",
+        "ops.network.rectifier": "relu relu_",
+        "ops.network.softmax": "log_softmax logsumexp softmax",
     },
     "array.tensor": {
         "extra.compat.subclasses": "follow",
