@@ -297,16 +297,33 @@ def test_the_state_of_a_saved_explorer_shows_what_it_showed():
     assert saved["state"] == {"retain_grad": ["d"]}
     result = json.loads(saved["result"])
     assert "d.retain_grad()" in result["code"]
-    assert all("scene" in side for side in result["sides"])
+    assert "scene" in result["sides"][0]
+    assert set(saved["values_pictures"]) >= {"tinygrad_edu"}
 
 
-def test_the_other_view_follows():
+def test_the_other_view_follows_and_the_picture_behind_the_badge():
     # In a thread of its own no event loop runs, as in a script: then the other view is drawn at once. (In a kernel it waits
     # for a pause; the browser tests see that, and leave a loop running in this process.)
     with ThreadPoolExecutor(1) as thread:
         explorer = thread.submit(explored, retain_grad=["d"]).result()
     assert list(explorer.result["sides"][0]["scene"]["views"]) == ["values"]
-    assert list(explorer.other["scenes"]["torch"]["views"]) == ["grad_fn"]
+    others = explorer.other["scenes"]
+    assert list(others["tinygrad_edu"]["views"]) == ["grad_fn"]
+    assert list(others["torch"]["views"]) == ["values", "grad_fn"]
+    assert set(explorer.values_pictures) == set(explorer.grad_fn_pictures) == {"tinygrad_edu", "torch"}
+
+
+@pytest.mark.parametrize("why", ["open", "different"])
+def test_both_pictures_are_in_the_answer_where_both_are_looked_at(why, monkeypatch):
+    from viz.widgets import explorer as module
+
+    if why == "different":
+        found = {"agree": False, "label": "", "compared": "", "differs": ["w"]}
+        monkeypatch.setattr(module, "verdict", lambda *given: found)
+    explorer = explored()
+    explorer.split = why == "open"
+    explorer.state = {"retain_grad": ["d"]}
+    assert all("scene" in side for side in explorer.result["sides"])
 
 
 @pytest.mark.outer
@@ -351,7 +368,9 @@ def test_an_explorer_is_a_widget():
 
 
 def test_no_toggle_turns_a_picture_around():
-    explorer = viz.explore("w = T.tensor(1.0, requires_grad=True)\nv = w\n" + "v = v * w\n" * 4 + "v.backward()")
+    explorer = viz.explore(
+        "w = T.tensor(1.0, requires_grad=True)\nv = w\n" + "v = v * w\n" * 4 + "v.backward()", split=True
+    )
     directions = []
     for state in ({}, {"no_grad": [5]}, {"requires_grad": {"w": False}}, {"retain_grad": ["v"]}, {}):
         explorer.state = {**state, "seq": len(directions)}

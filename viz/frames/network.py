@@ -10,7 +10,7 @@ from viz.frames.director import Director
 from viz.frames.stage import loudness
 from viz.picture import network as networks
 from viz.picture.fit import Room
-from viz.picture.network import SHADES, Network, rms
+from viz.picture.network import SHADES, Arranged, Network, rms
 from viz.picture.theme import SIZE
 from viz.recording.calls import Run
 from viz.recording.graph import Graph
@@ -107,15 +107,17 @@ def told(size: float | None) -> str:
     return "" if size is None else f"grad {number(size, 2)}"
 
 
-def network_view(director: Director, identity: str, theme: str, room: Room | None = None) -> dict[str, Any]:
+def network_view(
+    director: Director, identity: str, theme: str, room: Room | None, known: dict[Any, Arranged]
+) -> dict[str, Any]:
     """The network of a recording as plain data: `network` for a stage, and `svg` after the last step.
 
-    `room` is the space for it, if there is only one.
+    `room` is the space for it, if there is only one. `known` remembers how networks were laid out.
     """
     graph = director.graph
     runs, totals = _gradients(director)
     inside = None if room is None else (room.width - EDGES, room.height - EDGES - (LEGEND if runs or totals else 0))
-    whole = networks.network(graph, [*runs, *totals], inside, tight=True)
+    whole = networks.network(graph, [*runs, *totals], inside, tight=True, known=known)
     scales = _scales(graph, whole, runs, totals)
     patches, last = _patches(director, whole, runs, totals, scales)
     title = "Graph of the program by its modules"

@@ -55,7 +55,9 @@ def scene(
         beside: what another engine made of the program: where its numbers are others, the picture carries both.
     """
     identity, kept, graph = identity or new_identity(), kept or Kept(), recording.graph
-    director = Director(recording, beside)
+    if kept.played[0] is not recording or kept.played[1] is not beside:
+        kept.played = recording, beside, Director(recording, beside)
+    director = kept.played[2]
     by_module = MODULES in views and has_modules(graph)
     views = tuple(view for view in views if view != MODULES)
     foldings: dict[tuple[str, ...], Folding] = {}
@@ -85,7 +87,9 @@ def scene(
     if not by_module and any(folding.folds for folding in foldings.values()):
         _add_insides(made, director, list(foldings.values()), common, drawn, functools.partial(_inside, kept, rooms[0]))
     if by_module:
-        whole = network.network_view(director, f"{identity}m", theme, rooms[0] if len(rooms) == 1 else None)
+        whole = network.network_view(
+            director, f"{identity}m", theme, rooms[0] if len(rooms) == 1 else None, kept.networks
+        )
         made["views"] = {MODULES: whole, **made["views"]}
         made["details"].update(network.details(whole["network"]))
     return made

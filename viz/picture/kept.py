@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from viz.picture.fit import Choice, Manner, Room
+from viz.picture.network import Arranged
 from viz.picture.shapes import Drawing
 from viz.picture.svg import State
 from viz.picture.theme import text_width
@@ -13,6 +14,15 @@ from viz.recording.graph import Graph
 
 KEPT = 12  # pictures, and as many structures
 SLACK = "00"  # room for wider numbers; otherwise a slider would move everything at each tick
+
+
+class Latest(dict[Any, Any]):
+    """A dict that forgets its oldest entries."""
+
+    def __setitem__(self, key: Any, item: Any) -> None:
+        super().__setitem__(key, item)
+        if len(self) > KEPT:
+            del self[next(iter(self))]
 
 
 @dataclass
@@ -45,6 +55,8 @@ class Kept:
             tuple[str, Room], Choice
         ] = {}  # how each view was drawn for a room, so that no change turns it
 
+        self.networks: dict[Any, Arranged] = Latest()  # how boxes in boxes were laid out
+        self.played: tuple[Any, ...] = (None, None, None)  # the last recording, the one beside it, its Director
         self.insides: dict[tuple[str, str, Room], Manner] = {}  # the same for the contents of folds
 
     def longest(self, graph: Graph, view: str, longest: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:

@@ -216,7 +216,7 @@ def _run(source: str, program: str, time_limit: float, size: int) -> dict[str, A
 
 
 # A toggle pressed back and forth asks for the same layouts again; the result for a picture is a few kilobytes.
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=256)
 def bundled(source: str, program: str) -> bytes:
     """The output of the Graphviz inside pygraphviz for `source`."""
     import pygraphviz

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from viz.picture import layout as layouts
 from viz.picture import svg
@@ -118,6 +118,15 @@ class Network:
         return self.copies.get(key) or [self.unit_of.get(key, [])]
 
 
+class Arranged(NamedTuple):
+    """How the boxes of a network are laid out: in small letters or not, the layouts, which each box has, the open ones."""
+
+    snug: bool
+    layouts: list[Placed]
+    of_units: list[int]
+    first: list[str]
+
+
 def rms(array: Array | None) -> float | None:
     """The root mean square of an array's entries; None if there are none."""
     if array is None or array.norm is None or not array.size:
@@ -137,14 +146,15 @@ def network(
     depth: int | None = None,
     direction: str | None = None,
     tight: bool = False,
+    known: dict[Any, Arranged] | None = None,
 ) -> Network:
     """The boxes of a graph whose ops know their modules; the ops and leaves in `graded` will show a gradient.
 
     It is laid out for a single `room`, in pixels, if that is given, else for the usual rooms of a stage. `depth` says how
     many levels are open at first, and `direction` (`"LR"`, `"TB"`) how each level is laid out. `tight` makes the boxes small
-    where the layers do not fit otherwise.
+    where the layers do not fit otherwise. `known` remembers how such boxes were laid out before.
     """
-    return _Builder(graph, graded, room, depth, direction, tight).build()
+    return _Builder(graph, graded, room, depth, direction, tight).build({} if known is None else known)
 
 
 class _Builder:
@@ -171,7 +181,7 @@ class _Builder:
         self.chain: dict[str, list[str]] = {}  # per op or leaf: the boxes around it, and its own
         self.copies: dict[str, list[list[str]]] = {}  # per leaf that is drawn in several boxes: its chains
 
-    def build(self) -> Network:
+    def build(self, known: dict[Any, Arranged]) -> Network:
         ops = [op for op in self.graph.ops.values() if op.key not in self.hidden]
         self.levels = {op.key: _levels(self.graph, op) for op in ops}
         waiting = [(ROOT, ops, 0)]
@@ -193,13 +203,40 @@ class _Builder:
                 unit.graded = unit.graded or (unit.kind == "module" and unit.title in paths)
         if self.direction is not None:
             return self._place(math.inf if self.direction == "LR" else 0.0)
-        best = self._best()
+        form = self._form()
+        if form not in known:
+            known[form] = self._arranged()
+        snug, found, of_units, first = known[form]
+        if snug:
+            self._make_snug()
+        for unit, number in zip(self.units.values(), of_units, strict=True):
+            unit.layout = number
+        return Network(self.units, found, first, self.chain, self.copies)
+
+    def _form(self) -> Any:
+        """All that decides how the boxes are laid out."""
+        units = tuple(
+            (unit.key, unit.size, unit.title, unit.call, len(unit.ops), *unit.leaves, *unit.children, *unit.links)
+            for unit in self.units.values()
+        )
+        return units, self.rooms, self.exact, self.depth, self.tight
+
+    def _arranged(self) -> Arranged:
+        """Try arrangements, and smaller boxes where none shows the layers."""
+        best, snug = self._best(), False
         if self.tight and not (self._tells(best)[0] and self._containers() <= {*best.first}):
-            for unit in self.units.values():
-                if unit.kind != "port" and unit.key != ROOT:
-                    unit.make_snug()
-            best = max(best, self._best(), key=self._tells)
-        return best
+            large = self.units
+            self.units = {key: replace(unit) for key, unit in large.items()}
+            self._make_snug()
+            smaller = self._best()
+            snug = self._tells(smaller) > self._tells(best)
+            best, self.units = smaller if snug else best, large
+        return Arranged(snug, best.layouts, [unit.layout for unit in best.units.values()], best.first)
+
+    def _make_snug(self) -> None:
+        for unit in self.units.values():
+            if unit.kind != "port" and unit.key != ROOT:
+                unit.make_snug()
 
     def _containers(self) -> set[str]:
         """The modules that consist of modules with parameters."""

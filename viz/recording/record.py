@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import builtins
 import contextlib
-import dataclasses
 import importlib
 import re
 import sys
@@ -277,8 +276,8 @@ class Recorder:
         return {
             "shape": list(tensor.shape),
             "dtype": self.engine.dtype(tensor),
-            "value": None if array is None else dataclasses.asdict(array),
-            "grad": None if gradient is None else dataclasses.asdict(gradient),
+            "value": None if array is None else dict(vars(array)),
+            "grad": None if gradient is None else dict(vars(gradient)),
             "requires_grad": bool(tensor.requires_grad),
             "is_leaf": leaf,
             "grad_fn": None if node is None else node.name(),

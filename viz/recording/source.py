@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import itertools
 import linecache
@@ -63,6 +64,7 @@ class Source:
         return None
 
 
+@functools.lru_cache(maxsize=64)
 def _loops(text: str) -> dict[int, int]:
     """The first line of each loop in a program, and its last."""
     try:

@@ -10,6 +10,7 @@ import numpy as np
 
 from viz.recording.graph import MAP_SIDE, SUMMARY_PAST, Array
 
+FEW = 32  # numbers that Python adds up faster than NumPy is called
 _most = SUMMARY_PAST  # elements that are copied completely
 
 
@@ -32,8 +33,11 @@ def summarise(numbers: np.ndarray, dtype: str) -> Array:
     if numbers.dtype.kind == "c":
         numbers = np.abs(numbers)  # what a summary tells of complex numbers
     if numbers.dtype.kind in "fiub" and numbers.size == 1:
-        only = float(numbers.reshape(-1)[0])
+        only = float(numbers.item())
         array.norm, array.low, array.high = abs(only), only, only
+    elif numbers.dtype.kind in "fiub" and numbers.size <= FEW and array.data is not None:  # calling NumPy takes longer
+        few = [float(number) for number in numbers.ravel().tolist()]
+        array.norm, array.low, array.high = math.sqrt(sum(number * number for number in few)), *_ends(few)
     elif numbers.dtype.kind in "fiub" and numbers.size:
         with np.errstate(all="ignore"):  # uninitialised memory may hold anything
             wide = numbers.astype(np.float64)
@@ -42,6 +46,15 @@ def summarise(numbers: np.ndarray, dtype: str) -> Array:
             if numbers.size > _most:
                 array.heat = _heat_map(wide)
     return array
+
+
+def _ends(numbers: list[float]) -> tuple[float, float]:
+    """The least and the largest; nan if one is, as in NumPy."""
+    return (
+        (math.nan, math.nan)
+        if any(map(math.isnan, numbers))
+        else (min(numbers, default=0.0), max(numbers, default=0.0))
+    )
 
 
 def _written(numbers: np.ndarray) -> np.ndarray:

@@ -70,16 +70,34 @@ def shown(
     rooms: tuple[Room, ...] = (BESIDE,),
     beside: Recording | None = None,
 ) -> dict[str, Any]:
-    """What the browser needs to show one engine's side: its pictures, its error with our sentence, its output.
+    """What the browser needs to show one engine's side: its pictures, and what is said of its run.
 
     `beside` is the other engine's recording if the two differ: the pictures then carry both numbers.
     """
-    made = scene(recording, identity=identity, views=views, kept=kept, rooms=rooms, beside=beside)
-    made["steps"] = [{name: step[name] for name in _TOLD} for step in made["steps"]]
     side: dict[str, Any] = {}
     if recording.graph.values:
-        side["scene"] = {name: made[name] for name in ("views", "details", "steps")}
-    else:
+        side["scene"] = pictured(recording, identity, views, kept, rooms, beside)
+    return {**side, **said(recording)}
+
+
+def pictured(
+    recording: Recording,
+    identity: str,
+    views: tuple[str, ...],
+    kept: Kept | None,
+    rooms: tuple[Room, ...],
+    beside: Recording | None,
+) -> dict[str, Any]:
+    """The pictures, details and steps of a scene, as far as a side shows them."""
+    made = scene(recording, identity=identity, views=views, kept=kept, rooms=rooms, beside=beside)
+    made["steps"] = [{name: step[name] for name in _TOLD} for step in made["steps"]]
+    return {name: made[name] for name in ("views", "details", "steps")}
+
+
+def said(recording: Recording) -> dict[str, Any]:
+    """What a side says without a picture: why there is none, the error with our sentence, the output."""
+    side: dict[str, Any] = {"stdout": recording.stdout[-PRINTED:]}
+    if not recording.graph.values:
         side["missing"] = NOTHING if recording.error is None else NOT_YET
     if recording.error is not None:
         known = recognise(recording.error["message"])
@@ -88,7 +106,6 @@ def shown(
         else:
             sentence = explain(recording.error["type"], recording.error["message"])
             side["error"] = {**recording.error, "explanation": sentence}
-    side["stdout"] = recording.stdout[-PRINTED:]
     return side
 
 
@@ -378,8 +395,9 @@ def _effects(before: Recording, after: Recording) -> list[str]:
     if after.error is not None and before.error is None:
         return told  # that already says that no gradient came
     told += _pass_effects(before, after)
-    of_value = _value_effects(before, after)
-    return told + of_value + _gradient_effects(before, after, 2 if of_value else 3)
+    arithmetic = Arithmetic(after)
+    of_value = _value_effects(before, after, arithmetic)
+    return told + of_value + _gradient_effects(before, after, arithmetic, 2 if of_value else 3)
 
 
 def _recorded(recording: Recording, during: str = "forward") -> list[str]:
@@ -407,7 +425,7 @@ def _graph_effects(before: Recording, after: Recording) -> list[str]:
     return told
 
 
-def _value_effects(before: Recording, after: Recording) -> list[str]:
+def _value_effects(before: Recording, after: Recording, arithmetic: Arithmetic) -> list[str]:
     """What became of the value that the program ends with: its loss, or else the last result with a name."""
     root = next(
         (event.values[0] for event in reversed(after.events) if event.kind == "backward" and event.values), None
@@ -420,7 +438,7 @@ def _value_effects(before: Recording, after: Recording) -> list[str]:
     old, new = array_of(before.tensors[name]["value"]), array_of(after.tensors[name]["value"])
     if not different(old, new):
         return []
-    arithmetic, key = Arithmetic(after), after.tensors[name]["key"]
+    key = after.tensors[name]["key"]
     index = _most_changed(old, new)
     if index is None:
         return [f"{name} is {array(after.tensors[name]['value'])} (was {array(before.tensors[name]['value'])})"]
@@ -428,10 +446,9 @@ def _value_effects(before: Recording, after: Recording) -> list[str]:
     return [_changed(name, index, made.written(3) if made is not None else "", old, new)]
 
 
-def _gradient_effects(before: Recording, after: Recording, most: int = 3) -> list[str]:
+def _gradient_effects(before: Recording, after: Recording, arithmetic: Arithmetic, most: int) -> list[str]:
     told: list[str] = []
     count = 0
-    arithmetic = Arithmetic(after)
     for name in after.tensors:
         if name not in before.tensors:
             continue

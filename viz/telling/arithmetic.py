@@ -7,6 +7,7 @@ mechanism for a product, a mean, a broadcast, a convolution or a softmax. Nothin
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import math
 import re
@@ -155,13 +156,18 @@ class Arithmetic:
         formula = self._formula(op, given, operands, used, index)
         if formula:
             return Part(notation.symbol(op), (), result, formula)
+
+        def by(slot: int) -> Callable[[list[Any]], np.ndarray | None]:
+            return lambda coded: _row(forward, coded, value.output_nr, index)[slot]
+
+        names = {one: self._names(operands, given, one, by(one)) for one in used}
         for chosen in _subsets(list(used)):
             terms = []
             for one in chosen:
                 row, whole = rows[one], operands[one].detach().numpy()
                 for at in map(tuple, used[one].tolist()):
                     local = 0.0 if row is None else float(row[at])
-                    label = self._factor(again, given, one, at, local, value.output_nr, index)
+                    label = names[one](at, local)
                     alone = local == 1 and not label
                     factors, labels = (float(whole[at]), local), (place(self._title(given[one]), at), label)
                     terms.append(Term(factors[:1], labels[:1]) if alone else Term(factors, labels))
@@ -270,13 +276,16 @@ class Arithmetic:
             if upstream is None:
                 return None
             title = self._title(one.value)
-            for at in np.ndindex(upstream.shape):
-                row = _row(*again, one.output_nr, at)[slot]
-                local = 0.0 if row is None else float(row[index])
-                if local:
-                    label = self._factor(again, given, slot, index, local, one.output_nr, at)
-                    slope = f"∂{place(title, at)}/∂{place(self._title(given[slot]), index)}"
-                    terms.append(Term((float(upstream[at]), local), (f"∂/∂{place(title, at)}", label or slope)))
+            ask = functools.partial(_column, again[0], output=one.output_nr, slot=slot, index=index)
+            column = ask(again[1])
+            if column is None:
+                continue
+            name = self._names(again[1], given, slot, ask)
+            for at in map(tuple, np.argwhere(column).tolist()):
+                local = float(column[at])
+                slope = f"∂{place(title, at)}/∂{place(self._title(given[slot]), index)}"
+                labels = f"∂/∂{place(title, at)}", name(at, local) or slope
+                terms.append(Term((float(upstream[at]), local), labels))
         return terms
 
     # --- doing an op again ---
@@ -284,33 +293,34 @@ class Arithmetic:
     def _title(self, key: str | None) -> str:
         return self.graph.values[key].title if key is not None else ""
 
-    def _factor(
-        self,
-        again: tuple[Forward, list[Any]],
-        given: list[str],
-        slot: int,
-        entry: Index,
-        local: float,
-        output: int,
-        at: Index,
-    ) -> str:
-        """The entry of another operand that a local derivative is, such as `W[0, 1]`; empty if it is none."""
-        forward, operands = again
+    def _names(
+        self, operands: list[Any], given: list[str], slot: int, ask: Callable[[list[Any]], np.ndarray | None]
+    ) -> Callable[[Index, float], str]:
+        """Names a local derivative by the entry of another operand that it is, such as `W[0, 1]`; empty if it is none.
+
+        `ask` returns the derivatives by operand `slot` for other operands: where these count from 1, it returns the places.
+        """
+        coded: list[tuple[int, np.ndarray]] = []
+        arange = engines.load(CORE).module.arange
         for other, operand in enumerate(operands):
             if other == slot or not operand.is_floating_point():
                 continue
-            codes = (
-                engines.load(CORE).module.arange(1.0, operand.numel() + 1.0, dtype=operand.dtype).reshape(operand.shape)
-            )
-            coded = [codes if position == other else one for position, one in enumerate(operands)]
-            row = _row(forward, coded, output, at)[slot]
-            code = 0.0 if row is None else float(row[entry])
-            if not (code.is_integer() and 1 <= code <= operand.numel()):
-                continue
-            index = tuple(int(i) for i in np.unravel_index(int(code) - 1, tuple(operand.shape)))
-            if math.isclose(float(operand.detach().numpy()[index]), local, rel_tol=1e-9, abs_tol=1e-12):
-                return place(self._title(given[other]), index)
-        return ""
+            codes = arange(1.0, operand.numel() + 1.0, dtype=operand.dtype).reshape(operand.shape)
+            found = ask([codes if position == other else one for position, one in enumerate(operands)])
+            if found is not None:
+                coded.append((other, found))
+
+        def name(entry: Index, local: float) -> str:
+            for other, codes in coded:
+                code, operand = float(codes[entry]), operands[other]
+                if not (code.is_integer() and 1 <= code <= operand.numel()):
+                    continue
+                index = tuple(int(i) for i in np.unravel_index(int(code) - 1, tuple(operand.shape)))
+                if math.isclose(float(operand.detach().numpy()[index]), local, rel_tol=1e-9, abs_tol=1e-12):
+                    return place(self._title(given[other]), index)
+            return ""
+
+        return name
 
     def _again(self, op: Op) -> tuple[Forward, list[Any]] | None:
         """The op as a function of its operands, and these, in float64; None if it cannot be done again, or comes out otherwise."""
@@ -449,18 +459,40 @@ def _equal(made: Any, recorded: np.ndarray | None) -> bool:
 
 def _row(forward: Forward, operands: list[Any], output: int, index: Index) -> list[np.ndarray | None]:
     """The derivatives of one entry of a result by every entry of each operand; None for an operand without any."""
-    T = engines.load(CORE).module
-    asked = [one.detach().requires_grad_() if one.is_floating_point() else one for one in operands]
-    made = _outputs(forward(*asked))[output]
+    made, asked = _asked(forward, operands, output)
     wanted = [one for one in asked if one.requires_grad]
     if not made.requires_grad:
         return [None] * len(operands)
-    found = iter(T.autograd.grad(made[index] if index else made, wanted, allow_unused=True))
+    grad = engines.load(CORE).module.autograd.grad
+    found = iter(grad(made[index] if index else made, wanted, allow_unused=True))
     rows = []
     for one in asked:
         row = next(found) if one.requires_grad else None
         rows.append(None if row is None else row.numpy())
     return rows
+
+
+def _column(forward: Forward, operands: list[Any], output: int, slot: int, index: Index) -> np.ndarray | None:
+    """The derivatives of every entry of a result by one entry of an operand; None if there are none.
+
+    What goes back is linear in what comes: two passes find them all.
+    """
+    T = engines.load(CORE).module
+    made, asked = _asked(forward, operands, output)
+    if not made.requires_grad or not asked[slot].requires_grad:
+        return None
+    coming = T.zeros(made.shape, dtype=made.dtype, requires_grad=True)
+    (sent,) = T.autograd.grad(made, [asked[slot]], coming, create_graph=True, allow_unused=True)
+    if sent is None or not sent.requires_grad:
+        return None
+    (column,) = T.autograd.grad(sent[index] if index else sent, [coming], allow_unused=True)
+    return None if column is None else column.numpy()
+
+
+def _asked(forward: Forward, operands: list[Any], output: int) -> tuple[Any, list[Any]]:
+    """A result of the op on new leaves, and these."""
+    asked = [one.detach().requires_grad_() if one.is_floating_point() else one for one in operands]
+    return _outputs(forward(*asked))[output], asked
 
 
 def _subsets(places: list[int]) -> Iterator[list[int]]:

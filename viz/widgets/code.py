@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import tokenize
 from typing import Any
@@ -48,6 +49,7 @@ def codes(
     return found
 
 
+@functools.lru_cache(maxsize=64)
 def renamed(source: str, name: str, other: str) -> str:
     """`source` with a name replaced wherever it is a name: not in a string, a comment or after a dot.
 

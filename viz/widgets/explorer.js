@@ -31,6 +31,7 @@ function renderExplorer({ model, el }) {
   let listed = null; // the history that the undo list shows
   let seen; // the number of the answer whose pictures are drawn
   let other = {}; // their other view: {seq, scenes}
+  let changes = null; // by engine, what the answer shown has changed
   let counted = {}; // the numbers that were asked for last: {engine, key, of, index, n}
   let frame = null; // in which an answer is about to be drawn
   let failed = null; // the line of the listing that raised
@@ -313,7 +314,8 @@ function renderExplorer({ model, el }) {
     if (asked?.text !== undefined) editor.markError(result.refused ? result.line ?? null : null);
     if (!result.refused) editor.show(result.code ?? []);
     drawSwitches();
-    engines.show((result.sides ?? []).map((side) => withPictures(side, result, asked)), result.table ?? [], result.verdict);
+    changes = result.refused ? null : result.lit;
+    engines.show((result.sides ?? []).map((side) => withPictures(side, asked)), result.table ?? [], result.verdict);
     addOther();
     codeBox.show(result, model.get("program").source);
     if (numbers.isOpen && !result.refused) askForNumbers({ key: counted.key, of: counted.of, index: counted.index }); // they follow a change
@@ -336,9 +338,9 @@ function renderExplorer({ model, el }) {
   }
 
   /** A side with its pictures: they are sent separately, and only when they change. */
-  function withPictures(side, { lit, refused }, asked) {
+  function withPictures(side, asked) {
     if (!side.scene) return side;
-    const { nodes = {} } = (refused ? null : lit?.[side.engine]) ?? {};
+    const { nodes = {} } = changes?.[side.engine] ?? {};
     const change = { nodes, runs: asked !== null && asked.drag === undefined };
     return { ...side, scene: { ...side.scene, views: drawn(side.engine, side.scene.views), change } };
   }
@@ -357,7 +359,7 @@ function renderExplorer({ model, el }) {
   function addOther() {
     if (!other.scenes || other.seq !== seen) return;
     engines.addViews(Object.fromEntries(Object.entries(other.scenes).map(([engine, made]) =>
-      [engine, { ...made, views: drawn(engine, made.views) }])));
+      [engine, { ...made, views: drawn(engine, made.views), change: { nodes: changes?.[engine]?.nodes ?? {}, runs: false } }])));
   }
 
   // --- the numbers behind a node ---

@@ -7,7 +7,7 @@ import contextlib
 import json
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,7 +31,7 @@ from viz.recording import own
 from viz.recording.record import record
 from viz.recording.recording import Recording
 from viz.recording.summary import keeping
-from viz.telling.account import account, beside, errors_of, missing, rewritten, shown, table, title, verdict
+from viz.telling.account import account, beside, errors_of, missing, pictured, rewritten, said, table, title, verdict
 from viz.telling.differing import lit
 from viz.telling.explain import explain
 from viz.telling.numbers import GRAD, KEPT, VALUE, key_of, numbers_sheet, summarised
@@ -245,8 +245,8 @@ class Explorer(Live):
         sides, pictures = [], {}
         for side in self.result["sides"]:
             if "scene" in side:
-                side = {**side, **self._drawn(side["engine"], self._recordings, self.result["verdict"]["agree"])}
-                pictures[side["engine"]] = _taken_out(side["scene"])
+                made = self._drawn(side["engine"], self._recordings, self.result["verdict"]["agree"])
+                side, pictures[side["engine"]] = {**side, "scene": made}, _taken_out(made)
             sides.append(side)
         with self.hold_sync():
             self._show(pictures)
@@ -282,20 +282,18 @@ class Explorer(Live):
         self._later = None
         if result is not self.result or result.get("refused"):
             return
-        scenes = {side["engine"]: side["scene"] for side in result["sides"] if "scene" in side}
         pictures, others = {}, {}
-        for engine, first in scenes.items():
-            views = tuple(view for view in first["offers"] if view not in first["views"])
-            made = scene.scene(
-                self._recordings[engine],
-                self._identity(engine),
-                views=views,
-                kept=self._kept,
-                rooms=(Room(*self.room), *self._also),
-                beside=beside(self._recordings, engine, result["verdict"]["agree"]),
+        for side in result["sides"]:
+            engine, first = side["engine"], side.get("scene")
+            if "missing" in side:
+                continue
+            made = self._drawn(
+                engine, self._recordings, result["verdict"]["agree"], () if first is None else first["views"]
             )
-            fresh = {key: rows for key, rows in made["details"].items() if key not in first["details"]}
-            others[engine], pictures[engine] = {"views": made["views"], "details": fresh}, _taken_out(made)
+            if first is not None:
+                fresh = {key: rows for key, rows in made["details"].items() if key not in first["details"]}
+                made = {"views": made["views"], "details": fresh}
+            others[engine], pictures[engine] = made, _taken_out(made)
         with self.hold_sync():
             self._show(pictures)
             self.other = {"seq": result["seq"], "scenes": others}
@@ -304,9 +302,9 @@ class Explorer(Live):
     def _show(self, pictures: dict[str, dict[str, str]]) -> None:
         """Set the traits of the drawn pictures. An unchanged picture is not sent again."""
         for view in {view for drawn in pictures.values() for view in drawn}:
-            self.set_trait(
-                f"{view}_pictures", {engine: drawn[view] for engine, drawn in pictures.items() if view in drawn}
-            )
+            name = f"{view}_pictures"
+            drawn = {engine: drawn[view] for engine, drawn in pictures.items() if view in drawn}
+            self.set_trait(name, {**getattr(self, name), **drawn})
 
     def _identity(self, engine: str) -> str:
         return f"{self._prefix}{engine[0]}"
@@ -336,9 +334,11 @@ class Explorer(Live):
                 found = verdict(recordings, rows, sides)
                 for side in sides:
                     if (recording := recordings.get(side["engine"])) is not None:
-                        side.update(self._drawn(side["engine"], recordings, found["agree"]))
-                    if "scene" in side:
-                        pictures[side["engine"]] = _taken_out(side["scene"])
+                        side.update(said(recording))
+                        # Where both agree, the answer does not wait for the picture that is behind the badge.
+                        if recording.graph.values and (side["engine"] == CORE or self.split or not found["agree"]):
+                            side["scene"] = self._drawn(side["engine"], recordings, found["agree"])
+                            pictures[side["engine"]] = _taken_out(side["scene"])
         except (ProgramError, KeyboardInterrupt) as error:
             self._refuse(error, program, asked["text"] is not None, result)
             return
@@ -427,19 +427,24 @@ class Explorer(Live):
             why or by_hand,
         )
 
-    def _drawn(self, engine: str, recordings: dict[str, Recording], agree: bool | None) -> dict[str, Any]:
-        """What the page shows of a recording in the current view."""
+    def _drawn(
+        self, engine: str, recordings: dict[str, Recording], agree: bool | None, without: Iterable[str] | None = None
+    ) -> dict[str, Any]:
+        """The scene of a recording in the current view; or in all views but some."""
         recording = recordings[engine]
         by_module = has_modules(recording.graph)
         if not self.view:
             self.view = MODULES if by_module else VIEWS[0]
         offers = (MODULES, *VIEWS) if by_module else VIEWS
-        view = self.view if self.view in offers else VIEWS[0]
+        views = [view for view in offers if without is not None and view not in without]
+        if without is None:
+            views = [self.view if self.view in offers else VIEWS[0]]
         other = beside(recordings, engine, agree)
-        made = shown(recording, self._identity(engine), (view,), self._kept, (Room(*self.room), *self._also), other)
-        if "scene" in made:
-            made["scene"]["offers"] = list(offers)
-        return made
+        rooms = (Room(*self.room), *self._also)
+        return {
+            **pictured(recording, self._identity(engine), tuple(views), self._kept, rooms, other),
+            "offers": list(offers),
+        }
 
     def _works(self, state: dict[str, Any]) -> bool:
         """Whether the program in another state runs to its end on our engine."""
@@ -456,7 +461,8 @@ class Explorer(Live):
         chosen, device = engines.load(engine), _device(engine, state)
         dtype = None if engine == CORE else state.get("default_dtype")
         given = {"input": _asks, **self._parsed.namespace}
-        with chosen.default_dtype(dtype) if dtype else contextlib.nullcontext(), chosen.seeded(SEED, device) as asked:
+        at_dtype = chosen.default_dtype(dtype) if dtype else contextlib.nullcontext()
+        with at_dtype, chosen.on_one_thread(), chosen.seeded(SEED, device) as asked:
             return record(source, engine, device, inputs=given), asked()
 
     def _side(

@@ -82,7 +82,7 @@ export class Engines {
     if (!sides.length) return; // nothing has run to its end yet
     sides.forEach((data, index) => { this.sides[index].data = data; });
     this.#showView();
-    drawTable(this.table, sides.filter((side) => side.scene), table);
+    drawTable(this.table, sides.filter((side) => !side.missing), table);
     this.#drawSides();
     this.#showSteps();
   }
@@ -131,6 +131,7 @@ export class Engines {
   #showVerdict(verdict) {
     if (!verdict) return;
     const { agree, label, compared, differs } = verdict;
+    this.agree = agree;
     const mark = agree === null ? "" : agree ? "✓" : "≠";
     this.badge.dataset.agree = String(agree);
     this.badge.replaceChildren(h("b", {}, `${label} ${mark}`), h("span", { class: "tgv-compared" }, differs[0] ?? compared),
@@ -185,14 +186,21 @@ export class Engines {
     return scene.views[view] ? view : null;
   }
 
-  /** A view of both scenes that arrives after the scenes: {engine: {views, details}}. */
+  /** What arrives after the scenes: further views, and the scene of an engine that is not in sight. {engine: scene or a part of one} */
   addViews(scenes) {
-    for (const { data } of this.sides) {
-      if (!data?.scene || !scenes[data.engine]) continue;
-      Object.assign(data.scene.views, scenes[data.engine].views);
-      Object.assign(data.scene.details, scenes[data.engine].details);
+    let drawn = false;
+    for (const side of this.sides) {
+      const more = side.data && scenes[side.data.engine];
+      if (!more) continue;
+      if (!side.data.scene && more.steps) {
+        side.data.scene = more;
+        drawn = this.split;
+      } else if (side.data.scene) {
+        Object.assign(side.data.scene.views, more.views);
+        Object.assign(side.data.scene.details, more.details);
+      }
     }
-    if (this.sides.some((side) => side.data?.scene && side.stage.svg && side.stage.shown !== this.view)) this.setView(this.view);
+    if (drawn || this.sides.some((side) => side.data?.scene && side.stage.svg && side.stage.shown !== this.view)) this.setView(this.view);
   }
 
   // --- both pictures, in step ---
@@ -201,8 +209,9 @@ export class Engines {
     return this.sides.filter((side) => side.data?.scene).map((side) => side.data.scene);
   }
 
-  /** The scene whose steps are described: ours, or PyTorch's if it gets further. */
+  /** The scene whose steps are described: ours, or PyTorch's if it gets further than what is in sight. */
   #lead() {
+    if (this.agree && !this.split) return this.#scenes()[0] ?? null;
     return this.#scenes().reduce((best, scene) => (scene.steps.length > (best?.steps.length ?? 0) ? scene : best), null);
   }
 
