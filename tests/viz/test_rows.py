@@ -1,4 +1,4 @@
-"""A graph in rows: every box has its place, and every link leads from its box to its box."""
+"""A graph in rows, and with lines that many links share: every box has its place, every link leads from its box to its box."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from itertools import combinations
 
 import pytest
 
-from viz.picture import rows
+from viz.picture import branches, rows
+from viz.picture.layout import Layout
 
 SLACK = 8.0  # pixels: control points may lie outside of what they bend
 
@@ -21,12 +22,43 @@ def graph(seed: int) -> tuple[list[rows.Box], list[rows.Link]]:
     return boxes, links
 
 
-@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("count", [2, 3, 4])
 @pytest.mark.parametrize("seed", range(8))
 def test_a_graph_in_rows_is_narrower_and_nothing_in_it_overlaps_or_is_lost(seed: int, count: int) -> None:
     boxes, links = graph(seed)
     made = rows.place(boxes, links, count, set(), 10.0, snug=True)
     assert made.width < rows.layouts.place(boxes, links, "LR", snug=True).width
+    _is_whole(made, boxes, links)
+
+
+@pytest.mark.parametrize("direction", ["LR", "TB", "2 rows"])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_links_of_what_many_use_share_a_line(seed: int, direction: str) -> None:
+    boxes, links = graph(seed)
+    boxes.append(("w", 60.0, 40.0))
+    links += [(f"w{n}", "w", f"b{n}", 0.0, 0.0) for n in random.Random(seed).sample(range(2, 24), 12)]
+
+    def put(boxes: list[rows.Box], links: list[rows.Link]) -> Layout:
+        if direction == "2 rows":
+            return rows.place(boxes, links, 2, set(), 10.0, snug=True)
+        return rows.layouts.place(boxes, links, direction, snug=True)
+
+    made = branches.place(boxes, links, set(), put)
+    _is_whole(made, boxes, links)
+    lane = (lambda layout: layout.width) if direction == "TB" else (lambda layout: layout.height)
+    assert lane(made) < lane(put(boxes, links))
+
+
+def test_links_in_a_cycle_keep_their_lanes() -> None:
+    boxes = [(f"b{n}", 20.0, 20.0) for n in range(8)]
+    links = [(f"l{n}", f"b{n}", f"b{(n + 1) % 8}", 0.0, 0.0) for n in range(8)]
+    links += [(f"s{n}", "b0", f"b{n}", 0.0, 0.0) for n in (2, 4, 6)]
+    asked: list[int] = []
+    branches.place(boxes, links, set(), lambda boxes, links: asked.append(len(boxes)) or Layout(0.0, 0.0))
+    assert asked == [8]
+
+
+def _is_whole(made: Layout, boxes: list[rows.Box], links: list[rows.Link]) -> None:
     size = {key: (width, height) for key, width, height in boxes}
     assert made.spots.keys() == size.keys()
     for one, other in combinations(size, 2):

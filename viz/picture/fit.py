@@ -6,12 +6,14 @@ factors, tables of numbers). Then modules and repeated blocks fold into boxes th
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from viz.picture import branches, parts, rows
 from viz.picture import layout as layouts
-from viz.picture import parts, rows
+from viz.picture.branches import Box, Link
 from viz.picture.fold import Folding, fold
 from viz.picture.layout import Layout
 from viz.picture.shapes import DETAILS, Detail, Drawing
@@ -39,7 +41,11 @@ ROOMS = (LAPTOP, STRIP, DESKTOP, PHONE)
 
 
 FOLDED = 1
-ROWS = {"2 rows": 2, "3 rows": 3}  # directions of a graph that is longer than its stage, and how many rows these are
+ROWS = {
+    "2 rows": 2,
+    "3 rows": 3,
+    "4 rows": 4,
+}  # directions of a graph that is longer than its stage, and how many rows these are
 
 Choice = tuple[int, Detail, str]  # which folding (0: only what must be folded), detail, direction
 
@@ -70,7 +76,7 @@ class Fitter:
     def __init__(self, graph: Graph, make: Callable[[Folding, Detail], Drawing]) -> None:
         self.graph = graph
         self._make = make
-        self._foldings: list[Folding] = []
+        self._foldings = [fold(graph)]
         self._drawings: dict[tuple[int, str], Drawing] = {}
         self._placed: dict[tuple[int, str, str], Placed] = {}
 
@@ -88,25 +94,25 @@ class Fitter:
         return smallest or self._place(len(self._levels()) - 1, DETAILS[-1], "LR")
 
     def _candidates(self, first: Choice | None) -> Iterator[Choice]:
-        if first is not None and first[0] < len(self._levels()):
+        if first is not None and (not first[0] or first[0] < len(self._levels())):
             yield first
-        for level in range(len(self._levels())):
+        for level in itertools.count():
+            if level and level >= len(self._levels()):
+                return
             for detail in DETAILS if not level else DETAILS[1:]:
                 for direction in ("LR", "TB", *(ROWS if detail.snug else ())):
                     yield level, detail, direction
 
     def _levels(self) -> list[Folding]:
         """The foldings to try: what must be folded, then the parts of the program, ever larger ones."""
-        if not self._foldings:
-            self._foldings = [fold(self.graph)]
-            if not self._foldings[0].folds:
-                self._foldings += parts.foldings(self.graph)
+        if len(self._foldings) == 1 and not self._foldings[0].folds:
+            self._foldings += parts.foldings(self.graph)
         return self._foldings
 
     def _drawing(self, level: int, detail: Detail) -> Drawing:
         key = level, detail.name
         if key not in self._drawings:
-            self._drawings[key] = self._make(self._levels()[level], detail)
+            self._drawings[key] = self._make(self._foldings[level], detail)
         return self._drawings[key]
 
     def _hopeless(self, level: int, detail: Detail, direction: str, room: Room) -> bool:
@@ -126,7 +132,7 @@ class Fitter:
         if key not in self._placed:
             drawing = self._drawing(level, detail)
             layout = lay_out(drawing, direction, TIME_LIMIT)
-            self._placed[key] = Placed(drawing, self._levels()[level], layout, (level, detail, direction))
+            self._placed[key] = Placed(drawing, self._foldings[level], layout, (level, detail, direction))
         return self._placed[key]
 
 
@@ -185,10 +191,14 @@ def lay_out(drawing: Drawing, direction: str, time_limit: float = layouts.TIME_L
     loose = {link.key for link in drawing.links if link.kind == "share"}
     ends = [end for end in ends if end[1] != end[2]]
     scopes = [replace(scope, boxes=[key for key in scope.boxes if key in sizes]) for scope in drawing.scopes]
-    if direction in ROWS:
-        placed = rows.place(boxes, ends, ROWS[direction], loose, time_limit, drawing.detail.snug)
-    else:
-        placed = layouts.place(boxes, ends, direction, loose, time_limit, scopes, drawing.detail.snug)
+    snug = drawing.detail.snug
+
+    def put(boxes: list[Box], ends: list[Link]) -> Layout:
+        if direction in ROWS:
+            return rows.place(boxes, ends, ROWS[direction], loose, time_limit, snug)
+        return layouts.place(boxes, ends, direction, loose, time_limit, scopes, snug)
+
+    placed = branches.place(boxes, ends, loose, put) if snug else put(boxes, ends)
     by_key = {box.key: box for box in drawing.boxes}
     for op, value in drawing.docks.items():
         middle = placed.spots[op]

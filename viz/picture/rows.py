@@ -14,7 +14,7 @@ from viz.picture.recurrence import bent
 
 LANE = 9.0  # pixels for a link outside of its rows
 CUT = 40.0  # pixels of width that one link less between the rows is worth
-PLACES = 24  # the most columns between which a graph is cut
+PLACES = {2: 24, 3: 24, 4: 15}  # the most columns between which a graph is cut into so many rows
 
 Box = tuple[str, float, float]
 Link = tuple[str, str, str, float, float]
@@ -90,7 +90,7 @@ def _cut(whole: Layout, boxes: list[Box], links: list[Link], count: int) -> dict
     columns = sorted({round(whole.spots[key].x) for key in half})
     if len(columns) < count:
         return dict.fromkeys(half, 0)
-    places = columns[1:] if len(columns) <= PLACES else columns[1 :: len(columns) // PLACES]
+    places = columns[1 :: max(1, len(columns) // PLACES[count])]
     best: tuple[float, dict[str, int]] | None = None
     for cuts in combinations(places, count - 1):
         row = {key: sum(round(whole.spots[key].x) >= cut for cut in cuts) for key in half}
