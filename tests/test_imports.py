@@ -96,9 +96,11 @@ def test_the_core_never_imports_the_pictures_but_the_command_line_and_the_report
     assert _found(CORE, lambda own, one: _is_in("viz", one) and not (own in may and one.when == "call")) == {}
 
 
-def test_torch_is_imported_only_by_the_engines_of_viz_and_by_exercises_and_only_when_called() -> None:
+def test_torch_is_imported_only_by_the_engines_of_viz_by_exercises_and_by_the_ladder_and_only_when_called() -> None:
     def wrong(own: str, one: Import) -> bool:
-        may = own == "viz.engines" or own.startswith("tinygrad_edu.exercises")
+        may = own in ("viz.engines", "tinygrad_edu.course.own_engine.ladder") or own.startswith(
+            "tinygrad_edu.exercises"
+        )
         return _is_in("torch", one) and not (may and one.when == "call")
 
     assert _found(MODULES, wrong) == {}

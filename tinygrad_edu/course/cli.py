@@ -14,6 +14,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_lab(commands)
     _add_progress(commands)
+    _add_engine(commands)
     _add_release(commands)
     _add_site(commands)
     _add_doctor(commands)
@@ -76,6 +77,31 @@ def _progress(arguments: argparse.Namespace) -> int:
         print(f"{error}: name it with --dir, or make one with `tinygrad-edu lab`", file=sys.stderr)
         return 2
     return 0
+
+
+def _add_engine(commands: argparse._SubParsersAction) -> None:
+    from .lab import DEFAULT_DIR
+
+    parser = commands.add_parser("engine", help="put your answers together into my_engine.py, and try it rung by rung")
+    parser.add_argument("--dir", type=Path, default=Path(DEFAULT_DIR), help="the working copy (default: ./%(default)s)")
+    parser.set_defaults(run=_engine)
+
+
+def _engine(arguments: argparse.Namespace) -> int:
+    from .own_engine import FILE, renewed
+    from .own_engine.ladder import climb
+
+    try:
+        engine = renewed(arguments.dir)
+    except FileNotFoundError as error:
+        print(f"{error}: name it with --dir, or make one with `tinygrad-edu lab`", file=sys.stderr)
+        return 2
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    ladder = climb(engine)
+    print(f"{arguments.dir / FILE}\n{ladder}")
+    return 0 if ladder.height == len(ladder.steps) else 1
 
 
 def _add_release(commands: argparse._SubParsersAction) -> None:

@@ -19,7 +19,7 @@ from viz.experiments.timing import Timing, time_both
 from viz.interrupts import put_back_first
 from viz.recording import own
 from viz.recording.distance import DECIDING, DETAILS, coarsest, distance, same_text
-from viz.recording.graph import Array, Graph, Saved, array_of
+from viz.recording.graph import Array, Graph, Saved, Value, array_of
 from viz.recording.notation import brief
 from viz.recording.record import Recorder, record
 from viz.recording.recording import Recording
@@ -313,8 +313,9 @@ def _nodes(made: Comparison) -> None:
             partner[mine or ""] = other or ""
     # Where the engines make different nodes, equal node names may not correspond: the program's own names decide.
     whole = len(partner) == len(made.nodes)
+    leaves = left.accumulators(), right.accumulators()
     for mine, other in partner.items():
-        ends = _ends(left, mine, partner), _ends(right, other, {})
+        ends = _ends(left, mine, partner, leaves[0]), _ends(right, other, {}, leaves[1])
         if ends[0] != ends[1]:
             made.table.append(Difference("edge", _place(left, mine), str(ends[0]), str(ends[1]), detail=True))
         kept = left.ops[mine].saved, right.ops[other].saved
@@ -337,8 +338,9 @@ def _paired(left: Graph, right: Graph, rounded: float) -> list[tuple[str | None,
         [(left.ops[key].name, _shapes(left, key)) for key in ours],
         [(right.ops[key].name, _shapes(right, key)) for key in theirs],
     )
-    pairs: list[tuple[str | None, str | None]] = []
-    for _, start, end, other_start, other_end in SequenceMatcher(None, *forms, autojunk=False).get_opcodes():
+    pairs: list[tuple[str | None, str | None]] = list(zip(ours, theirs, strict=False)) if forms[0] == forms[1] else []
+    apart = SequenceMatcher(None, *forms, autojunk=False).get_opcodes() if not pairs else []
+    for _, start, end, other_start, other_end in apart:
         pairs += itertools.zip_longest(ours[start:end], theirs[other_start:other_end])
     # Two products in arbitrary order, such as an input's and a state's, are told apart by their values.
     alike: dict[Any, list[int]] = {}
@@ -391,8 +393,7 @@ def _place(graph: Graph, key: str | None) -> str:
     return f"{op.name} in line {op.line}" if op.line is not None else op.name
 
 
-def _ends(graph: Graph, key: str, partner: dict[str, str]) -> list[str]:
-    leaves = graph.accumulators()
+def _ends(graph: Graph, key: str, partner: dict[str, str], leaves: dict[str, Value]) -> list[str]:
     ends = []
     for node, number in graph.ops[key].next:
         if node is None:

@@ -96,6 +96,7 @@ class TeachingRecorder:
         self.graph = Graph()
         self.events: list[Event] = []
         self._held: dict[int, tuple[Any, str]] = {}  # tensors by id, with the keys of their values
+        self._made_by: dict[int, tuple[Any, str]] = {}  # nodes of the engine, by id, with their ops
         self._parents: dict[int, list[Any]] = {}
         self._op_of: dict[int, str] = {}
         self._final: dict[str, Any] = {}
@@ -220,13 +221,19 @@ class TeachingRecorder:
                 waiting += unmet[::-1]
             else:
                 self._read(waiting.pop(), line, loops)
-        if look and not self._parents[id(tensor)]:
-            self._look_again(tensor, line)
+        if look:
+            self._look_again(tensor, line, loops)
         return self._held[id(tensor)][1]
 
     def _read(self, tensor: Any, line: int | None, loops: list[list[int]]) -> None:
         """Add a new tensor to the graph, and the op that made it."""
         parents = self._parents[id(tensor)] = list(self.engine.parents(tensor))
+        node = self._asked("node", tensor, None)
+        if node is not None and id(node) in self._made_by:  # what a tensor was before it was written to
+            made = self._made_by[id(node)][1]
+            self._held[id(tensor)] = tensor, self.graph.ops[made].outputs[0]
+            self._op_of[id(tensor)] = made
+            return
         wants = bool(self._asked("requires_grad", tensor, True))
         value = Value(f"v{len(self.graph.values)}", "value" if parents else "leaf" if wants else "input", line=line)
         self._fill(value, tensor, wants)
@@ -246,6 +253,8 @@ class TeachingRecorder:
         op.sequence_nr = op.call = len(self.graph.ops)
         op.saved = [Saved(name, **self._kept(one)) for name, one in self._asked("saved", tensor, ())]
         value.op = self._op_of[id(tensor)] = op.key
+        if node is not None:
+            self._made_by[id(node)] = node, op.key
         self.graph.ops[op.key] = op
         self.events.append(Event("op", line, op.key, values=op.outputs))
 
@@ -268,17 +277,23 @@ class TeachingRecorder:
         self._held[id(tensor)] = tensor, value.key
         self._grads[id(tensor)] = self._numbers(tensor)
 
-    def _look_again(self, tensor: Any, line: int | None) -> None:
-        """A leaf whose numbers were written to is another value in the same memory."""
+    def _look_again(self, tensor: Any, line: int | None, loops: list[list[int]]) -> None:
+        """A tensor that was written to is another value in the same memory: of a leaf, or of the op that wrote to it."""
         old = self.graph.values[self._held[id(tensor)][1]]
-        if repr(self._array(tensor)) == repr(old.array):
+        was, now = self._parents[id(tensor)], list(self.engine.parents(tensor))
+        if len(was) != len(now) or any(one is not other for one, other in zip(was, now, strict=True)):
+            self._op_of.pop(id(tensor), None)
+            for parent in now:
+                self._meet(parent, line, loops)
+            self._read(tensor, line, loops)
+            new = self.graph.values[self._held[id(tensor)][1]]
+        elif not was and repr(self._array(tensor)) != repr(old.array):
+            new = dataclasses.replace(old, key=f"v{len(self.graph.values)}", line=line)
+            self._fill(new, tensor, old.requires_grad)
+            self.events.append(Event("create", line, values=[new.key]))
+        else:
             return
-        new = dataclasses.replace(
-            old, key=f"v{len(self.graph.values)}", shares=old.key, how_shared="in-place", line=line
-        )
-        new.names = list(old.names)
-        self._fill(new, tensor, old.requires_grad)
-        self.events.append(Event("create", line, values=[new.key]))
+        new.shares, new.how_shared, new.name, new.names = old.key, "in-place", old.name, list(old.names)
 
     # backward passes
 

@@ -1,0 +1,201 @@
+"""A student's own engine: collected from the lessons, climbed rung by rung, and blamed by the piece that is wrong."""
+
+import json
+import re
+
+import pytest
+
+import viz
+from tinygrad_edu.course.cli import main
+from tinygrad_edu.course.own_engine import FRAME, GIVEN, PIECES, Piece, borrowed, collect, read, write
+from tinygrad_edu.course.own_engine.ladder import climb
+from tinygrad_edu.course.own_engine.rungs import RUNGS
+from tinygrad_edu.course.working_copy import lessons_root, students_version
+
+pytest.importorskip("torch")
+pytestmark = pytest.mark.outer
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """The engine of the course's own answers."""
+    return collect(lessons_root())
+
+
+def lesson_with(folder, number, answers):
+    """A working copy in which one lesson has these answers."""
+    (source,) = lessons_root().glob(f"{number:02}_*/*.ipynb")
+    notebook = students_version(json.loads(source.read_bytes()))
+    for cell in notebook["cells"]:
+        name = cell.get("metadata", {}).get("nbgrader", {}).get("grade_id")
+        if name in answers:
+            cell["source"] = answers[name]
+    target = folder / source.parent.name / source.name
+    target.parent.mkdir(parents=True)
+    target.write_text(json.dumps(notebook))
+    return folder
+
+
+def test_the_courses_answers_make_an_engine_that_stands_on_every_rung(whole):
+    ladder = climb(whole)
+    assert ladder.height == len(RUNGS) == 16
+    assert ladder.verdict.startswith("Your engine agrees with PyTorch 2.13 on all 16 rungs; 12 of 12 pieces are mine.")
+    assert "your engine" in ladder.speeds
+
+
+def test_what_is_not_written_is_borrowed_and_marked(tmp_path):
+    mine = "def unbroadcast(grad, shape):\n    return grad.reshape(shape)"
+    engine = collect(lesson_with(tmp_path, 4, {"unbroadcast": mine}))
+    assert engine.mine == ["unbroadcast"]
+    assert re.search(r"# --- unbroadcast, lesson 4: mine \[\w{8}\]\n" + re.escape(mine), engine.text)
+    assert "# --- mul_backward, lesson 1: borrowed; write it there, and it becomes mine [" in engine.text
+
+
+def test_a_file_is_taken_apart_as_it_was_put_together(whole, tmp_path):
+    write(whole, tmp_path / "my_engine.py")
+    again = read(tmp_path / "my_engine.py")
+    assert again.mine == list(PIECES)
+    assert [piece.source.strip() for piece in again.pieces.values()] == [
+        piece.source.strip() for piece in whole.pieces.values()
+    ]
+
+
+def test_a_file_without_a_piece_says_which(whole, tmp_path):
+    path = tmp_path / "my_engine.py"
+    write(whole, path)
+    path.write_text(re.sub("# --- unbroadcast.*", "", path.read_text()))
+    with pytest.raises(ValueError, match="lacks unbroadcast"):
+        read(path)
+
+
+BROKEN = {
+    "no sum where two ways meet": (
+        "backward_pass",
+        "grads[other] += grads[name] * slope",
+        "grads[other] = grads[name] * slope",
+        "a diamond",
+    ),
+    "a preorder": (
+        "topological_order",
+        None,
+        "def topological_order(root, inputs):\n    order, stack = [], [root]\n    while stack:\n        name = stack.pop()\n"
+        "        if name not in order:\n            order.append(name)\n            stack += inputs[name][::-1]\n    return order\n",
+        "a late arrival",
+    ),
+    "no unbroadcast": (
+        "unbroadcast",
+        None,
+        "def unbroadcast(grad, shape):\n    return grad\n",
+        "broadcasting",
+    ),
+    "a recursion": (
+        "topological_order",
+        None,
+        "def topological_order(root, inputs):\n    order, seen = [], set()\n    def visit(name):\n        if name not in seen:\n"
+        "            seen.add(name)\n            for other in inputs[name]:\n                visit(other)\n"
+        "            order.append(name)\n    visit(root)\n    return order[::-1]\n",
+        "5,000 ops in a row",
+    ),
+    "no version check": (
+        "version_check",
+        None,
+        "class Saved:\n    def __init__(self, tensor):\n        self.tensor = tensor\n\n    def unpack(self):\n"
+        "        return self.tensor\n",
+        "a write in place",
+    ),
+    "a gradient that is not cleared": ("train", "            w.grad = None\n", "", "a line"),
+    "no seed": ("backward_pass", "    grads[order[0]] = 1.0\n", "", "a product"),
+    "a leaf that forgets": (
+        FRAME,
+        "Tensor(grad if leaf.grad is None else leaf.grad.data + grad)",
+        "Tensor(grad)",
+        "two losses",
+    ),
+    "values that are never freed": (
+        "freeing",
+        "        if not retain_graph:\n            self.saved = [None] * len(self.saved)\n",
+        "",
+        "a second pass",
+    ),
+    "a piece that is no Python": ("unbroadcast", None, "def unbroadcast(grad, shape:\n    return grad\n", "a product"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_broken_engine_stops_at_its_rung_and_the_cause_is_named(case, whole):
+    name, old, new, rung = BROKEN[case]
+    source = whole.pieces[name].source
+    assert old is None or old in source
+    broken = whole.with_piece(Piece(name, new if old is None else source.replace(old, new), True))
+    ladder = climb(broken)
+    stopped = ladder.steps[ladder.height]
+    assert stopped.rung.name == rung
+    assert stopped.agrees is False
+    assert stopped.blame == (name,)
+    assert stopped.difference
+    assert (f"`{name}`" in stopped.hint) or (name == FRAME and "`Tensor.backward`" in stopped.hint)
+    assert all(step.agrees is None for step in ladder.steps[ladder.height + 1 :])
+
+
+def test_two_wrong_pieces_are_both_named(whole):
+    broken = whole
+    for name in ("no unbroadcast", "no sum where two ways meet"):
+        piece, old, new, _ = BROKEN[name]
+        source = broken.pieces[piece].source
+        broken = broken.with_piece(Piece(piece, new if old is None else source.replace(old, new), True))
+    first = climb(broken)
+    assert first.steps[first.height].blame == ("backward_pass",)
+    second = climb(broken.with_piece(borrowed("backward_pass")))
+    assert second.steps[second.height].blame == ("unbroadcast",)
+
+
+def test_the_engine_is_drawn_beside_pytorch(whole):
+    def program(T):
+        w = T.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+        b = T.tensor([0.5, -9.0], requires_grad=True)
+        h = T.relu(T.tensor([[1.0, -1.0]]) @ w + b)
+        loss = (h * h).mean()
+        loss.backward()
+
+    found = viz.compare(program, engine=whole.module())
+    assert found.verdict.startswith("my_engine and PyTorch agree: 5 nodes, 2 gradients")
+
+
+def test_a_write_in_place_is_one_more_node_of_the_same_tensor(whole):
+    def program(T):
+        w = T.tensor(3.0, requires_grad=True)
+        a = w * 2.0
+        a *= w
+        a.backward()
+
+    recording = viz.record(program, engine=whole.module())
+    versions = [value for value in recording.graph.values.values() if value.name == "a"]
+    assert [value.array.data for value in versions] == [6.0, 18.0]
+    assert versions[1].how_shared == "in-place"
+    assert len(recording.graph.ops) == 2
+    assert recording.tensors["w"]["grad"]["data"] == 12.0
+
+
+def test_the_frame_and_the_further_ops_are_short(whole):
+    frame, further = (len(whole.pieces[name].source.splitlines()) for name in GIVEN)
+    assert frame <= 270
+    assert further <= 90
+
+
+def test_the_command_writes_the_file_and_says_how_high_it_stands(tmp_path, capsys):
+    folder = lesson_with(tmp_path, 1, {"mul_backward": "def mul_backward(grad_output, a, b):\n    return b, a"})
+    assert main(["engine", "--dir", str(folder)]) == 1
+    said = capsys.readouterr().out
+    assert "1 of 12 pieces are mine" in said
+    assert "✗  2. a neuron" in said
+    assert (folder / "my_engine.py").exists()
+
+
+def test_what_was_changed_in_the_file_stays(tmp_path, capsys):
+    path = tmp_path / "my_engine.py"
+    engine = collect(lesson_with(tmp_path, 1, {}))
+    write(engine, path)
+    path.write_text(path.read_text().replace("Tensor(grad if", "Tensor(0.0 * grad if"))
+    assert main(["engine", "--dir", str(tmp_path)]) == 1
+    assert "`Tensor.backward`" in capsys.readouterr().out
+    assert "Tensor(0.0 * grad if" in path.read_text()
