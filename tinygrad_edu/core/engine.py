@@ -27,11 +27,12 @@ class Pass(AroundPass):
         self.id, self.retain_graph, self.start = next(self.ids), retain_graph, Node()
         self.start._next, self.start._next_output = roots, output_nrs
         self.waiting, self.inbox, self.ready, reached = {}, {}, [], [self.start]
+        waiting = self.waiting
         for node in reached:  # which grows on the way
             for receiver in filter(None, node._next):
-                if receiver not in self.waiting:
+                if receiver not in waiting:
                     reached.append(receiver)
-                self.waiting[receiver] = self.waiting.get(receiver, 0) + 1
+                waiting[receiver] = waiting.get(receiver, 0) + 1
 
     @classmethod
     def begin(cls, root: Tensor, gradient: Any, retain_graph: Any, create_graph: bool, inputs: Any) -> None:

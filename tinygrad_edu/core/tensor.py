@@ -74,9 +74,7 @@ class Node(DeclaredOfNode):
         tuple[tuple[int, ...], Any], ...
     ] = ()  # shape and dtype of each gradient that comes in; None: any dtype
     _seq: int = 0
-    _around: object = (
-        None  # what a layer runs around the node's own rule: then the engine leaves the node to `Pass.visit`
-    )
+    _around: object = None  # what a layer runs around the node's own rule: the engine leaves it to `Pass.visit`
     _step: Callable[..., Sequence[Any]]  # from the gradients of the outputs, arrays or None, to those of the inputs
 
     _name = ""  # the name PyTorch gives this kind of node, such as `MulBackward0`, where it is not that of the class

@@ -7,13 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..core.tensor import Node, Tensor
-
-__all__ = ["ArrayOfNumber", "of_number", "operand"]
+__all__ = ["ArrayOfNumber"]
 
 # So that two threads that ask for the array of a number at the same time get the same one.
 first_asked = threading.RLock()
-new, ndarray = object.__new__, np.ndarray
 
 
 class ArrayOfNumber:
@@ -31,22 +28,3 @@ class ArrayOfNumber:
                 own["_data"] = np.asarray(t._as_number)
                 t._as_number = None
         return own["_data"]
-
-
-def of_number(number: Any, node: Node) -> Tensor:
-    """A Tensor that holds a number, the first output of `node`."""
-    t = new(Tensor)
-    t._as_number = number
-    t._grad_fn = node
-    t._requires_grad = True
-    t._view = t._counter = None
-    t.output_nr = 0
-    return t
-
-
-def operand(t: Tensor) -> Any:
-    """What to compute with in place of `t`: its number, or its array if that has dimensions."""
-    if t._as_number is not None:
-        return t._as_number
-    array = t._data
-    return array if array.ndim else array[()]

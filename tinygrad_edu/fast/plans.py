@@ -39,6 +39,7 @@ class FastPlan(Plan):
     def __init__(self, op: type[Op], kinds: Sequence[int]) -> None:
         super().__init__(op, tuple([kind == WANTED for kind in kinds]))
         self.blank: list[Any] = [None] * len(kinds)
+        self.is_plain = op._is_plain
         self.first_outputs = (0,) * len(kinds)
         are_tensors = [
             kind in (OUTPUT, ASIDE) or (kind == INPUT and kinds[where] != NUMBER) for kind, where in self.sources
@@ -153,9 +154,11 @@ def record(cls: Any, inputs: Sequence[Any], settings: dict[str, Any], outs: Sequ
 def step(self: Any, grads: list[Any], frees: bool) -> Sequence[Any]:
     """What `Op._step` of the core does. A 0-d saved value is read as a number."""
     plan, versions, grad = self._plan, self._versions, grads[0]
-    if grad is None or versions is None or len(grads) > 1 or not self._is_plain:
+    if grad is None or versions is None or len(grads) > 1 or not plan.is_plain:
         return self._in_its_own_way(grads, frees)  # type: ignore[no-any-return]
-    values, results = [*self._kept], plan.blank.copy()
+    values, results = self._kept, plan.blank.copy()
+    if plan.reads:
+        values = [*values]
     for slot, position in plan.reads:
         t = values[slot]
         changed = t._counter is not None and t._counter[0] != versions[slot]
@@ -174,8 +177,10 @@ def step(self: Any, grads: list[Any], frees: bool) -> Sequence[Any]:
             results[i] = rule(grad, values[slots[0]])  # a star would make the call three times as long
         else:
             results[i] = rule(grad, *[values[slot] for slot in slots])
-    if frees and plan.frees_all:
-        self._kept, self._versions = (), None if values else ()
-    elif frees and plan.frees:
+    if not values or not frees:
+        return results  # type: ignore[no-any-return]
+    if plan.frees_all:
+        self._kept, self._versions = (), None
+    elif plan.frees:
         self._release()
     return results  # type: ignore[no-any-return]

@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 
 from ..core.engine import Pass
-from ..core.tensor import AccumulateGrad, Node, Tensor, wrap
+from ..core.tensor import AccumulateGrad, Node, Tensor, gradient_edge, sequence, wrap
 from ..modes import thread
 from ..ops.op import Op
-from .numbers import of_number
-from .plans import FORMS_OF_NUMBERS, TENSOR, WANTED, forms_of, planned, record_two
+from .plans import FORMS_OF_NUMBERS, TENSOR, WANTED, forms_of, planned, record_two, versions_of
 
 __all__ = ["deliver", "operator", "run"]
 
-ndarray = np.ndarray
+new, ndarray = object.__new__, np.ndarray
 
 
 def operator(op: type[Op], function: Callable[..., Any], otherwise: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,11 +55,28 @@ def operator(op: type[Op], function: Callable[..., Any], otherwise: Callable[...
         except ValueError:
             return function(self, other)  # which says what does not fit
         forms = FORMS_OF_NUMBERS.get(type(result))
-        if forms is not None:
-            return of_number(result, record_two(plan, self, other, forms))
-        if type(result) is not ndarray or result.dtype.kind != "f":
-            return function(self, other)
-        return wrap(result, record_two(plan, self, other, forms_of(plan, result)))
+        if forms is None:
+            if type(result) is not ndarray or result.dtype.kind != "f":
+                return function(self, other)
+            return wrap(result, record_two(plan, self, other, forms_of(plan, result)))
+        # What `record_two` does, written here: two calls less are an eighth of the time of an op.
+        node = op()
+        node._around, node._plan, node._seq = None, plan, next(sequence)
+        to_x, to_y, nr_x, nr_y = self._grad_fn, other._grad_fn, self.output_nr, other.output_nr
+        if to_x is None and self._requires_grad:
+            to_x = gradient_edge(self)[0]
+        if to_y is None and other._requires_grad:
+            to_y = gradient_edge(other)[0]
+        node._next = (to_x, to_y)
+        node._next_output = (nr_x, nr_y) if nr_x or nr_y else plan.first_outputs
+        node._outputs = forms
+        node._kept = kept = plan.keep(self, other)
+        node._versions = plan.never_written if self._counter is other._counter is None else versions_of(kept)
+        t = new(Tensor)
+        t._as_number, t._grad_fn, t._requires_grad = result, node, True
+        t._view = t._counter = None
+        t.output_nr = 0
+        return t
 
     return call
 
@@ -103,6 +119,9 @@ def deliver(self: Any, node: Node, grads: Sequence[Any], results: Sequence[Any])
         i += 1
         if receiver is not None and (left := waiting.get(receiver)):
             forms, grad = receiver._outputs, results[i]
+            if left == 1 and not inbox and FORMS_OF_NUMBERS.get(type(grad)) is forms:
+                heappush(ready, (-receiver._seq, receiver, [grad]))  # a number, the only gradient of an op's number
+                continue
             box: Any = (inbox and inbox.pop(receiver, None)) or ([None] if len(forms) == 1 else [None] * len(forms))
             if grad is not None:
                 output_nr = node._next_output[i]
