@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import json
 import signal
 import threading
 import uuid
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,11 +18,14 @@ import traitlets
 from IPython import get_ipython
 from IPython.display import DisplayHandle, display
 
+from viz.widgets.library import LOADER, library_of
+
 
 class Live(anywidget.AnyWidget):
     """A widget of this package. `_still` is its form in a saved notebook, `_text` its plain text form."""
 
     own_id = traitlets.Unicode("").tag(sync=True)  # the id by which awake.js finds this widget's model
+    library = traitlets.Unicode("").tag(sync=True)  # the id of the widget that holds the code; empty: this one has it
 
     _shown: DisplayHandle | None = None
 
@@ -27,7 +33,10 @@ class Live(anywidget.AnyWidget):
         self._home = threading.current_thread()
         self._loop = _running_loop()
         own_id = uuid.uuid4().hex
-        super().__init__(own_id=own_id, model_id=own_id, **traits)
+        library = library_of(type(self))
+        if library:
+            self._esm, self._css = LOADER, ""
+        super().__init__(own_id=own_id, model_id=own_id, library=library, **traits)
 
     def _begin(self) -> None:
         """Set everything that the page shows at first."""
@@ -71,26 +80,38 @@ class Live(anywidget.AnyWidget):
             self._loop.call_soon_threadsafe(work)
 
 
-_of_cells: dict[str, tuple[str, list[Live]]] = {}
-"""For each cell its last run, and the widgets that this run showed."""
+def packed(value: Any, widget: Any = None) -> str:
+    """A large trait as a notebook stores it: an eighth of its JSON. `pack.js` reads it."""
+    return base64.b64encode(zlib.compress(json.dumps(value).encode())).decode()
+
+
+_of_cells: dict[str, tuple[str, int, list[Live]]] = {}
+"""For each cell its last run, the number of this run, and the widgets that it showed."""
 
 
 def _close_those_of_an_earlier_run(shown: Live) -> None:
-    """Close what an earlier run of this cell showed: nobody sees it any more, and a kernel keeps every open widget."""
-    shell = get_ipython()  # type: ignore[no-untyped-call]
+    """Close what an earlier run of this cell showed, and take its result out of `Out`.
+
+    Nobody sees it any more, but a kernel keeps every open widget, and IPython keeps the last thousand results.
+    """
+    shell: Any = get_ipython()  # type: ignore[no-untyped-call]
     parent = getattr(shell, "parent_header", None) or {}
     cell = (parent.get("metadata") or {}).get("cellId")  # JupyterLab, Notebook 7 and VS Code say which cell runs
     if cell is None:
         return
     run = parent["header"]["msg_id"]
-    earlier, widgets = _of_cells.get(cell, ("", []))
-    elsewhere = [one for other, (_, held) in _of_cells.items() if other != cell for one in held]
+    earlier, number, widgets = _of_cells.get(cell, ("", 0, []))
+    elsewhere = [one for other, (*_, held) in _of_cells.items() if other != cell for one in held]
     if earlier != run:
         for widget in widgets:
             if widget is not shown and not any(widget is one for one in elsewhere):
+                widget.layout.close()
                 widget.close()
+        shell.user_ns.get("_oh", {}).pop(number, None)
+        for names in (shell.user_ns, shell.user_ns_hidden):
+            names.pop(f"_{number}", None)
         widgets = []
-    _of_cells[cell] = run, [*widgets, shown]
+    _of_cells[cell] = run, shell.displayhook.prompt_count, [*widgets, shown]
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import { CodeList } from "./js/code.js";
 import { h, newId, ownTheKeys } from "./js/dom.js";
 import { legendOf, limitLegend } from "./js/legend.js";
 import { listen, widget } from "./js/model.js";
+import { unpacked } from "./js/pack.js";
 import { Stage } from "./js/stage.js";
 import { Stepper } from "./js/stepper.js";
 
@@ -163,29 +164,34 @@ export function mountPlayer(el, scene, options = {}) {
 }
 
 /** The widget's view (anywidget): traits in, traits out, nothing else. */
-function render({ model, el }) {
+async function render({ model, el }) {
   let player = null;
+  let gone = false;
   const traits = ["step", "view", "speed", "playing"];
   const tell = (state) => {
     for (const name of traits) if (model.get(name) !== state[name]) model.set(name, state[name]);
     model.save_changes();
   };
-  const mount = () => {
+  const mount = async () => {
+    const packed = model.get("scene");
+    const scene = await unpacked(packed);
+    if (gone || packed !== model.get("scene")) return; // another one is on its way
     player?.destroy();
     const options = Object.fromEntries(traits.map((name) => [name, model.get(name)]));
-    player = mountPlayer(el, model.get("scene"), { ...options, onChange: tell });
+    player = mountPlayer(el, scene, { ...options, onChange: tell });
   };
-  mount();
   const deaf = listen(model, {
     "change:scene": mount,
-    "change:step": () => player.go(model.get("step")),
-    "change:view": () => player.state.view === model.get("view") || player.setView(model.get("view")),
-    "change:speed": () => player.setSpeed(model.get("speed")),
-    "change:playing": () => (model.get("playing") ? player.play() : player.pause()),
+    "change:step": () => player?.go(model.get("step")),
+    "change:view": () => player?.state.view === model.get("view") || player?.setView(model.get("view")),
+    "change:speed": () => player?.setSpeed(model.get("speed")),
+    "change:playing": () => (model.get("playing") ? player?.play() : player?.pause()),
   });
+  await mount();
   return () => {
+    gone = true;
     deaf();
-    player.destroy();
+    player?.destroy();
   };
 }
 

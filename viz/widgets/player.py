@@ -11,7 +11,7 @@ from viz.frames.scene import frame
 from viz.frames.scene import scene as scene_of
 from viz.recording.recording import Recording
 from viz.widgets import fallback
-from viz.widgets.live import Live
+from viz.widgets.live import Live, packed
 
 
 class Player(Live):
@@ -26,7 +26,7 @@ class Player(Live):
     _esm = bundle.script("player.js")
     _css = bundle.style("player.js")
 
-    scene = traitlets.Dict().tag(sync=True)
+    scene = traitlets.Dict().tag(sync=True, to_json=packed)
     step = traitlets.Int(0).tag(sync=True)
     view = traitlets.Unicode("values").tag(sync=True)
     playing = traitlets.Bool(False).tag(sync=True)

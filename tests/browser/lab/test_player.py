@@ -8,11 +8,13 @@ import subprocess
 import sys
 from typing import Any
 
+import nbformat
 import pytest
 from playwright.sync_api import expect
 from support.harness import complaints, eventually, new_page
 
 import viz
+from tinygrad_edu.course.site import running
 
 pytestmark = pytest.mark.outer(start=3)
 
@@ -227,6 +229,25 @@ def test_a_saved_notebook_shows_a_picture_without_a_kernel(desk: Any, notebook: 
         text=True,
     )
     assert page.stdout.count("data:image/svg+xml;base64") >= 2
+
+
+def test_a_hundred_players_are_saved_in_four_megabytes_and_play_again_without_a_kernel(desk: Any) -> None:
+    path = desk.write("hundred.ipynb", CELL, *[f"viz.record('''{PROGRAM}''').play()"] * 99)
+    saved = nbformat.read(path, as_version=4)
+    running.run(saved, path.parent)
+    nbformat.write(saved, path)
+    assert path.stat().st_size <= 4_000_000
+
+    reopened = desk.open(path, own_page=True)
+    reopened.expected.append("Could not restore the debugger state")  # JupyterLab asks a kernel that we end
+    page = reopened.page
+    page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+    page.evaluate("() => void window.jupyterapp.commands.execute('notebook:trust')")
+    page.locator(".jp-Dialog").get_by_role("button", name="Trust").click()
+    player = page.locator(".tgv-player").first
+    at(player, 1)
+    player.press("End")
+    expect(node(player, "w")).to_contain_text("−1.2")
 
 
 def test_the_exported_page_takes_keys_at_once(browser: Any, tmp_path: Any) -> None:

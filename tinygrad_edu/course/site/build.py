@@ -301,10 +301,12 @@ class _Live:
                 if has_still:
                     still = before["data"]["text/html"]
                     before["data"]["text/html"] = f'<div class="tgv-still">{still}</div>'
-                output["data"] = {"text/html": self._html(states[view["model_id"]]["state"], has_still)}
+                output["data"] = {"text/html": self._html(states, view["model_id"], has_still)}
 
-    def _html(self, state: dict[str, Any], has_still: bool) -> str:
-        module, style = self._shared(state["_esm"], "js"), self._shared(state["_css"], "css")
+    def _html(self, states: dict[str, Any], id: str, has_still: bool) -> str:
+        state = states[id]["state"]
+        library = states[state["library"]]["state"]  # the code of all widgets of this kind
+        module, style = self._shared(library["script"], "js"), self._shared(library["style"], "css")
         kind = state["_anywidget_id"]
         own = {name: value for name, value in state.items() if not name.startswith("_") and name != "layout"}
         about = {"kind": kind, "module": module, "style": style, "state": own}

@@ -6,8 +6,8 @@ import { comeIntoSight } from "./sight.js";
 export function widget(render) {
   return {
     initialize: stayAwake,
-    render(context) {
-      const end = render(context);
+    async render(context) {
+      const end = await render(context);
       const stay = comeIntoSight(context.el);
       return () => {
         stay();
