@@ -8,8 +8,10 @@ import pytest
 import viz
 from tinygrad_edu.course.cli import main
 from tinygrad_edu.course.own_engine import FRAME, GIVEN, PIECES, Piece, borrowed, collect, read, write
+from tinygrad_edu.course.own_engine.heart import Beside
 from tinygrad_edu.course.own_engine.ladder import climb
 from tinygrad_edu.course.own_engine.rungs import RUNGS
+from tinygrad_edu.course.progress import progress
 from tinygrad_edu.course.working_copy import lessons_root, students_version
 
 pytest.importorskip("torch")
@@ -176,10 +178,25 @@ def test_a_write_in_place_is_one_more_node_of_the_same_tensor(whole):
     assert recording.tensors["w"]["grad"]["data"] == 12.0
 
 
+def test_the_heart_is_shown_as_it_is_written_beside_the_students_lines(whole):
+    told = repr(Beside(whole))
+    assert "def topological_order(root, inputs):" in told
+    assert "heappop" in told
+    assert "planned" not in told  # that is `fast/`
+    assert "-&gt; None" in Beside(whole)._repr_html_()
+
+
 def test_the_frame_and_the_further_ops_are_short(whole):
     frame, further = (len(whole.pieces[name].source.splitlines()) for name in GIVEN)
     assert frame <= 270
     assert further <= 90
+
+
+def test_progress_says_how_many_pieces_are_written(tmp_path):
+    folder = lesson_with(tmp_path, 1, {"mul_backward": "def mul_backward(grad_output, a, b):\n    return b, a"})
+    found = progress(folder)
+    assert "11. Your own engine: 1 of 12 pieces are yours" in repr(found)
+    assert "1 of 12 pieces are yours" in found._repr_html_()
 
 
 def test_the_command_writes_the_file_and_says_how_high_it_stands(tmp_path, capsys):

@@ -14,6 +14,7 @@ from ..exercises.exercise import Exercise
 from ..exercises.grading.submissions import Answer, read_submissions
 from ..exercises.judging.judge import Verdict, judge
 from ..exercises.running.sandbox import Sandbox, unit_of
+from .own_engine import PIECES, collect
 from .working_copy import lessons_root, students_version
 
 GOOD, BEGUN = "#009E73", "#D55E00"  # as in the reports of `check`
@@ -27,6 +28,7 @@ class Lesson:
     title: str
     verdicts: Mapping[str, Verdict | None]
     out_of: int
+    note: str = ""  # of a lesson without points
 
     @property
     def points(self) -> int:
@@ -54,7 +56,8 @@ class Progress:
     def __repr__(self) -> str:
         lines = [f"{self.points} of {self.out_of} points, from the notebooks in {self.folder}"]
         for lesson in self.lessons:
-            lines.append(f"{lesson.number}. {lesson.title}: {lesson.points} of {lesson.out_of}")
+            done = lesson.note or f"{lesson.points} of {lesson.out_of}"
+            lines.append(f"{lesson.number}. {lesson.title}: {done}")
             lines += [f"   {sign} {id}" for id, verdict in lesson.verdicts.items() for sign, _, _ in [_state(verdict)]]
         return "\n".join(lines)
 
@@ -67,6 +70,13 @@ class Progress:
             f'<td style="white-space:nowrap">{lesson.points} of {lesson.out_of}</td>'
             f'<td style="text-align:left">{"".join(_mark(id, verdict) for id, verdict in lesson.verdicts.items())}</td></tr>'
             for lesson in self.lessons
+            if not lesson.note
+        )
+        rows += "".join(
+            f'<tr style="background:none"><td style="text-align:left;white-space:nowrap">{lesson.number}. '
+            f'{html.escape(lesson.title)}</td><td colspan="3" style="text-align:left">{html.escape(lesson.note)}</td></tr>'
+            for lesson in self.lessons
+            if lesson.note
         )
         return (
             f'<div style="color:var(--jp-ui-font-color1,inherit)"><b>{self.points} of {self.out_of} points</b>'
@@ -123,7 +133,8 @@ def progress(folder: Path | str | None = None) -> Progress:
     for number, title in _titles().items():
         mine = [exercise for exercise in exercises.values() if exercise.lesson == number]
         total = sum(criterion.points for exercise in mine for criterion in exercise.criteria)
-        lessons.append(Lesson(number, title, {exercise.id: best.get(exercise.id) for exercise in mine}, total))
+        note = "" if mine else f"{len(collect(folder).mine)} of {len(PIECES)} pieces are yours"
+        lessons.append(Lesson(number, title, {exercise.id: best.get(exercise.id) for exercise in mine}, total, note))
     return Progress(folder, tuple(lessons))
 
 

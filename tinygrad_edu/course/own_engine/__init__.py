@@ -10,6 +10,7 @@ import hashlib
 import importlib.util
 import json
 import re
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -62,7 +63,7 @@ class Piece:
         return all_exercises()[self.name].lesson if self.name in PIECES else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OwnEngine:
     """An engine in pieces.
 
@@ -77,6 +78,16 @@ class OwnEngine:
     def mine(self) -> list[str]:
         """The pieces that the student wrote."""
         return [name for name, piece in self.pieces.items() if piece.mine]
+
+    def __repr__(self) -> str:
+        lines = [f"{len(self.mine)} of {len(PIECES)} pieces are mine"]
+        for whose, wanted in (("mine", True), ("borrowed", False)):
+            names = [name for name in PIECES if self.pieces[name].mine is wanted]
+            told = ", ".join(f"{name} ({self.pieces[name].lesson})" for name in names)
+            lines += (
+                textwrap.wrap(f"{whose}: {told}", 90, subsequent_indent="  ", break_on_hyphens=False) if names else []
+            )
+        return "\n".join(lines)
 
     @property
     def text(self) -> str:
