@@ -163,6 +163,16 @@ def test_the_engine_is_drawn_beside_pytorch(whole):
     assert found.verdict.startswith("my_engine and PyTorch agree: 5 nodes, 2 gradients")
 
 
+def test_the_explorer_runs_it_after_each_switch(whole):
+    explorer = viz.explore("w = T.tensor(3.0, requires_grad=True)\ny = w * w\ny.backward()", engine=whole.module())
+    assert explorer.result["sides"][0]["title"] == "my_engine"
+    assert explorer.result["verdict"]["compared"] == "1 node, 2 tensors, 1 gradient"
+    explorer.state = {"requires_grad": {"w": False}, "seq": 1}
+    error = explorer.result["errors"][0]
+    assert error["engines"] == ["tinygrad_edu", "torch"]
+    assert error["message"] == "element 0 of tensors does not require grad and does not have a grad_fn"
+
+
 def test_a_write_in_place_is_one_more_node_of_the_same_tensor(whole):
     def program(T):
         w = T.tensor(3.0, requires_grad=True)

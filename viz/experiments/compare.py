@@ -18,7 +18,7 @@ from viz.engines import CORE, TORCH
 from viz.experiments.timing import Timing, time_both
 from viz.interrupts import put_back_first
 from viz.recording import own
-from viz.recording.distance import DECIDING, DETAILS, coarsest, distance, same_text
+from viz.recording.distance import DECIDING, DETAILS, coarsest, distance, has_gradient_of, same_text
 from viz.recording.graph import Array, Graph, Saved, Value, array_of
 from viz.recording.notation import brief
 from viz.recording.record import Recorder, record
@@ -432,7 +432,9 @@ def _tensors(made: Comparison) -> None:
                     Difference("tensor", name, "none" if ours is None else "one", "none" if theirs is None else "one")
                 )
             continue
-        for entry in _entries(made):
+        for entry in DECIDING if made.own is not None else (*DECIDING, *DETAILS):
+            if ours[entry] is None:  # the engine does not say
+                continue
             if entry == "version" and made.ours.graph.values[ours["key"]].kind == "input":
                 continue  # the result of a backward pass: how often the engine added into it does not matter
             if ours[entry] != theirs[entry]:
@@ -443,23 +445,10 @@ def _tensors(made: Comparison) -> None:
             met = made.ours.graph.values.get(ours["key"])
             if entry == "value" and met is not None and met.op in matched and met.array == array_of(ours["value"]):
                 continue  # the table lists it as the result of that op
-            if entry == "grad" and made.own is not None and not _asked_for(ours, theirs):
+            if entry == "grad" and not has_gradient_of(ours, theirs):
                 continue
             shaken = made.shaken.tensors.get(name, {}).get(entry) if made.shaken is not None else None
             _arrays(made, entry, label, array_of(ours[entry]), array_of(theirs[entry]), array_of(shaken))
-
-
-def _entries(made: Comparison) -> tuple[str, ...]:
-    """What is compared of a named tensor besides its numbers: of an engine of one's own, what such an engine has."""
-    if made.own is None:
-        return (*DECIDING, *DETAILS)
-    return ("shape", "is_leaf", *(("requires_grad",) if hasattr(made.own, "requires_grad") else ()))
-
-
-def _asked_for(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
-    """Whether a gradient of an engine of one's own is compared: not one that PyTorch does not keep, nor a 0 for None."""
-    zero = theirs["grad"] is None and ours["grad"] is not None and not np.any(array_of(ours["grad"]).norm)  # type: ignore[union-attr]
-    return bool(theirs["grad_kept"]) and not zero
 
 
 def _arrays(

@@ -82,8 +82,20 @@ def different(one: Array | None, other: Array | None) -> bool:
 
 def apart(ours: dict[str, Any], theirs: dict[str, Any], rounded: float) -> list[str]:
     """The properties of a tensor that make two recordings differ: entries of `DECIDING`, `value`, `grad`."""
-    found = [name for name in DECIDING if ours[name] != theirs[name]]
-    return found + [name for name in ("value", "grad") if not _close(ours[name], theirs[name], rounded)]
+    found = [name for name in DECIDING if ours[name] is not None and ours[name] != theirs[name]]
+    numbers = ("value", "grad") if has_gradient_of(ours, theirs) else ("value",)
+    return found + [name for name in numbers if not _close(ours[name], theirs[name], rounded)]
+
+
+def has_gradient_of(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
+    """Whether the gradients of a tensor are compared. An engine without dtypes is one of the reader's own: it may hold a gradient
+
+    where PyTorch keeps none, and a 0 where PyTorch has None.
+    """
+    if ours["dtype"] is not None:
+        return True
+    held = array_of(ours["grad"])
+    return bool(theirs["grad_kept"]) and not (theirs["grad"] is None and held is not None and not held.norm)
 
 
 def _close(ours: dict[str, Any] | None, theirs: dict[str, Any] | None, rounded: float) -> bool:

@@ -430,10 +430,10 @@ class TeachingRecorder:
         op = self._op_of.get(id(tensor))
         return {
             "shape": array.shape if array is not None else [],
-            "dtype": array.dtype if array is not None else "",
+            "dtype": None,  # such an engine has one kind of numbers
             "value": None if array is None else dataclasses.asdict(array),
             "grad": None if held is None else dataclasses.asdict(summarise(held, str(held.dtype))),
-            "requires_grad": bool(self._asked("requires_grad", tensor, True)),
+            "requires_grad": self._asked("requires_grad", tensor, None),
             "is_leaf": op is None,
             "grad_fn": None if op is None else self.graph.ops[op].name,
             "retains_grad": False,

@@ -118,7 +118,7 @@ def gradient(tensor: dict[str, Any]) -> str:
     """`.grad` of a tensor, or why there is none."""
     if tensor["grad"] is not None:
         return array(tensor["grad"])
-    if not tensor["requires_grad"]:
+    if tensor["requires_grad"] is False:
         return "None: requires no grad"
     if tensor["is_leaf"]:
         return "None: no gradient has arrived"

@@ -31,6 +31,7 @@ from viz.recording import own
 from viz.recording.record import record
 from viz.recording.recording import Recording
 from viz.recording.summary import keeping
+from viz.recording.teaching import check, name_of
 from viz.telling.account import account, beside, errors_of, missing, pictured, rewritten, said, table, title, verdict
 from viz.telling.differing import lit
 from viz.telling.explain import explain
@@ -88,11 +89,12 @@ def _from_text(text: str, widget: Any) -> dict[str, Any]:
 _TEXT: dict[str, Any] = {"sync": True, "to_json": _as_text, "from_json": _from_text}
 
 
-def explore(program: str | Callable[..., Any], **options: Any) -> Explorer:
+def explore(program: str | Callable[..., Any], engine: Any = None, **options: Any) -> Explorer:
     """A program that you can change, by switches or by hand, to see what both engines do after each change.
 
     Args:
         program: source text in which `T` is the engine, or a function that takes the engine first.
+        engine: an engine of your own that takes the place of ours (docs/engines.md).
         options: traits to start from: `view`, `state`.
 
     Raises:
@@ -101,7 +103,9 @@ def explore(program: str | Callable[..., Any], **options: Any) -> Explorer:
     >>> explore("w = T.tensor(3.0, requires_grad=True)\\nL = w * w\\nL.backward()")  # doctest: +SKIP
     """
     own.check(program, "viz.explore")
-    return Explorer(program, **options)
+    if engine is not None:
+        check(engine)
+    return Explorer(program, engine, **options)
 
 
 class Explorer(Live):
@@ -145,7 +149,8 @@ class Explorer(Live):
     _lesson: MistakeView | None = None
     _settling = False  # whether the new state is one that has already run
 
-    def __init__(self, program: str | Callable[..., Any], **traits: Any):
+    def __init__(self, program: str | Callable[..., Any], engine: Any = None, **traits: Any):
+        self._own = engine
         self._written: Program = parse(program)
         self._parsed = self._written  # the current program, after edits by hand
         self._last = _Run({}, {}, self._written, (), ())
@@ -463,7 +468,7 @@ class Explorer(Live):
         given = {"input": _asks, **self._parsed.namespace}
         at_dtype = chosen.default_dtype(dtype) if dtype else contextlib.nullcontext()
         with at_dtype, chosen.on_one_thread(), chosen.seeded(SEED, device) as asked:
-            return record(source, engine, device, inputs=given), asked()
+            return record(source, self._own if engine == CORE and self._own else engine, device, inputs=given), asked()
 
     def _side(
         self, engine: str, edited: Edited, state: dict[str, Any], drawn: list[str]
@@ -473,7 +478,8 @@ class Explorer(Live):
         `drawn` receives the sources of random numbers that the program used.
         """
         device = _device(engine, state)
-        side: dict[str, Any] = {"engine": engine, "title": title(engine, device)}
+        name = engine if self._own is None or engine != CORE else name_of(self._own)
+        side: dict[str, Any] = {"engine": engine, "title": title(name, device)}
         try:
             with warnings.catch_warnings(record=True) as warned:
                 warnings.simplefilter("always")
