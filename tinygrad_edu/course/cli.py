@@ -15,6 +15,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _add_lab(commands)
     _add_progress(commands)
     _add_engine(commands)
+    _add_review(commands)
     _add_release(commands)
     _add_site(commands)
     _add_doctor(commands)
@@ -102,6 +103,32 @@ def _engine(arguments: argparse.Namespace) -> int:
     ladder = climb(engine)
     print(f"{arguments.dir / FILE}\n{ladder}")
     return 0 if ladder.height == len(ladder.steps) else 1
+
+
+def _add_review(commands: argparse._SubParsersAction) -> None:
+    from .lab import DEFAULT_DIR
+
+    parser = commands.add_parser("review", help="answer two questions of earlier lessons again, with other numbers")
+    parser.add_argument("--dir", type=Path, default=Path(DEFAULT_DIR), help="the working copy (default: ./%(default)s)")
+    parser.add_argument(
+        "--before", type=int, default=11, metavar="LESSON", help="ask only about lessons before this one"
+    )
+    parser.add_argument(
+        "--gift", type=Path, metavar="FILE", help="write all questions for a learning platform, in the GIFT format"
+    )
+    parser.set_defaults(run=_review)
+
+
+def _review(arguments: argparse.Namespace) -> int:
+    from .review import Memory, ask, gift
+
+    if arguments.gift is not None:
+        arguments.gift.write_text(gift(), encoding="utf-8")
+        return 0
+    if not arguments.dir.is_dir():
+        print(f"no working copy of the lessons at {arguments.dir}: name it with --dir", file=sys.stderr)
+        return 2
+    return ask(Memory.of(arguments.dir), arguments.before)
 
 
 def _add_release(commands: argparse._SubParsersAction) -> None:
