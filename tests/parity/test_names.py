@@ -22,7 +22,7 @@ MODULES = (
     "linalg", "multiprocessing", "nn", "nn.functional", "nn.init", "nn.modules", "nn.modules.conv", "nn.modules.loss",
     "nn.modules.module", "nn.parallel", "nn.parameter", "nn.utils", "nn.utils.clip_grad", "nn.utils.rnn", "onnx", "optim",
     "optim.adam", "optim.lbfgs", "optim.lr_scheduler", "optim.optimizer", "optim.sgd", "optim.swa_utils", "overrides", "profiler",
-    "nn._reduction", "nn.grad", "nn.utils.prune", "optim.optimizer", "sparse",
+    "nn.utils.prune", "optim.optimizer", "sparse",
     "random", "special", "testing", "utils", "utils.checkpoint", "utils.data", "utils.data.dataloader", "utils.data.dataset",
     "utils.data.sampler", "utils.model_zoo", "utils.tensorboard", "version",
 )  # fmt: skip

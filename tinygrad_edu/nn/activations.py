@@ -10,8 +10,8 @@ from . import functional as F
 from .module import Module
 
 __all__ = [
-    "ELU", "GELU", "Hardtanh", "Identity", "LeakyReLU", "LogSigmoid", "LogSoftmax", "ReLU", "ReLU6", "SiLU",
-    "Sigmoid", "Softmax", "Softmin", "Softplus", "Tanh", "Threshold",
+    "Hardtanh", "Identity", "LeakyReLU", "LogSigmoid", "LogSoftmax", "ReLU", "ReLU6", "Sigmoid", "Softmax",
+    "Softmin", "Tanh", "Threshold",
 ]  # fmt: skip
 
 
@@ -68,12 +68,8 @@ def _activation(name: str, function: str, *, module: str = __name__, **defaults:
 ReLU = _activation("ReLU", "relu", inplace=False)
 ReLU6 = _activation("ReLU6", "relu6", inplace=False)
 LeakyReLU = _activation("LeakyReLU", "leaky_relu", negative_slope=0.01, inplace=False)
-ELU = _activation("ELU", "elu", alpha=1.0, inplace=False)
-GELU = _activation("GELU", "gelu", approximate="none")
-SiLU = _activation("SiLU", "silu", inplace=False)
 Sigmoid = _activation("Sigmoid", "sigmoid")
 Tanh = _activation("Tanh", "tanh")
-Softplus = _activation("Softplus", "softplus", beta=1.0, threshold=20.0)
 LogSigmoid = _activation("LogSigmoid", "logsigmoid")
 Hardtanh = _activation("Hardtanh", "hardtanh", min_val=-1.0, max_val=1.0, inplace=False)
 Threshold = _activation("Threshold", "threshold", threshold=0.0, value=0.0, inplace=False)

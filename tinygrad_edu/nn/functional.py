@@ -14,9 +14,8 @@ globals().update(nn_functions)
 sigmoid = functions["sigmoid"]
 tanh = functions["tanh"]
 
-for _name in ("relu", "leaky_relu", "elu", "celu", "selu", "hardtanh", "threshold", "rrelu"):
-    if _name in nn_functions:
-        globals()[f"{_name}_"] = functools.partial(nn_functions[_name], inplace=True)
+for _name in ("relu", "leaky_relu", "hardtanh", "threshold"):
+    globals()[f"{_name}_"] = functools.partial(nn_functions[_name], inplace=True)
 
 __getattr__ = later(
     __name__,

@@ -6,8 +6,6 @@ import math
 import warnings
 from typing import Any
 
-import numpy as np
-
 from ..array import companions, dtypes
 from ..array.tensor import Tensor
 from ..autograd.grad_mode import no_grad
@@ -16,7 +14,7 @@ from ..ops.creation.random import even_like, normal_like
 from ..seam.later import later, names_of
 
 __all__ = [
-    "calculate_gain", "constant_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "trunc_normal_",
+    "calculate_gain", "constant_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
     "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_", *names_of("nn.init"),
 ]  # fmt: skip
 
@@ -90,35 +88,6 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
     tensor([ 0.1541, -0.0293])
     """
     return _fill(tensor, normal_like(tensor._data, tensor._data.dtype, mean, std, generator))
-
-
-def trunc_normal_(
-    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
-) -> Tensor:
-    """Fill with numbers from the normal distribution, truncated to [a, b]: numbers outside are drawn again.
-
-    >>> import tinygrad_edu as T
-    >>> _ = T.manual_seed(0)
-    >>> T.nn.init.trunc_normal_(T.empty(100), a=-1.0, b=1.0).abs().max() <= 1
-    tensor(True)
-    """
-    _refuse_unusual(tensor, "trunc_normal_")
-    like = tensor._data
-    below, above = ((1 + math.erf((x - mean) / (std * math.sqrt(2)))) / 2 for x in (a, b))
-    # Where few normal numbers would fall inside, use rejection sampling: draw uniform numbers and accept them by the density.
-    often = above - below > 0.3
-    top = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
-    out = np.full_like(like, np.nan)
-    while (again := np.isnan(out)).any():
-        if often:
-            drawn = normal_like(like, like.dtype, mean, std, generator)
-            kept = (a <= drawn) & (drawn <= b)
-        else:
-            drawn = even_like(like, like.dtype, a, b, generator)
-            density = -0.5 * ((drawn - mean) / std) ** 2 - top
-            kept = np.log(even_like(like, like.dtype, 0.0, 1.0, generator)) <= density
-        out = np.where(again & kept, drawn, out)
-    return _fill(tensor, out)
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
@@ -237,8 +206,3 @@ xavier_uniform, xavier_normal = map(_older, (xavier_uniform_, xavier_normal_))
 kaiming_uniform, kaiming_normal = map(_older, (kaiming_uniform_, kaiming_normal_))
 
 __getattr__ = later(__name__, "Fill the tensor with an in-place op under no_grad.")
-
-
-# Under the names that programs copy from PyTorch's own file.
-_no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
-_no_grad_fill_, _no_grad_zero_ = constant_, zeros_

@@ -12,7 +12,7 @@ from . import functional as F
 from .module import Module
 
 __all__ = [
-    "BCELoss", "BCEWithLogitsLoss", "CrossEntropyLoss", "KLDivLoss", "L1Loss", "MSELoss", "NLLLoss", "SmoothL1Loss",
+    "BCELoss", "BCEWithLogitsLoss", "CrossEntropyLoss", "L1Loss", "MSELoss", "NLLLoss",
 ]  # fmt: skip
 
 
@@ -72,9 +72,7 @@ def _loss(name: str, function: str, without: str = "", module: str = __name__) -
 
 MSELoss = _loss("MSELoss", "mse_loss", without="weight")
 L1Loss = _loss("L1Loss", "l1_loss", without="weight")
-SmoothL1Loss = _loss("SmoothL1Loss", "smooth_l1_loss")
 NLLLoss = _loss("NLLLoss", "nll_loss")
 CrossEntropyLoss = _loss("CrossEntropyLoss", "cross_entropy")
 BCELoss = _loss("BCELoss", "binary_cross_entropy")
 BCEWithLogitsLoss = _loss("BCEWithLogitsLoss", "binary_cross_entropy_with_logits")
-KLDivLoss = _loss("KLDivLoss", "kl_div")

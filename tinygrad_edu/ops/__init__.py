@@ -11,19 +11,9 @@ from .creation import copies, factories, methods, random
 from .indexing import gather, index, masking
 from .linalg import matmul
 from .op import Op, elementwise, linear
-from .pointwise import (
-    arithmetic,
-    clamp,
-    compare,
-    division,
-    error_function,
-    exponential,
-    powers,
-    rounding,
-    trigonometric,
-)
-from .reductions import cumulative, extremes, moments, norms, reduce, sorting
-from .shapes import diagonal, joining, permute, repetition, shape, turning, windows
+from .pointwise import arithmetic, clamp, compare, division, exponential, powers, rounding, trigonometric
+from .reductions import extremes, norms, reduce
+from .shapes import joining, permute, shape, turning, windows
 
 __all__ = [
     "Op", "arithmetic", "clamp", "compare", "copies", "cumulative", "diagonal",

@@ -15,10 +15,6 @@ NAMES: dict[str, dict[str, str]] = {
             "GradScaler autocast clear_autocast_cache get_autocast_dtype is_autocast_cache_enabled "
             "is_autocast_cpu_enabled is_autocast_enabled set_autocast_dtype set_autocast_enabled"
         ),
-        "extra.compat.futures": "Future",
-        "extra.compat.kernels": (
-            "adjoint batch_norm celu_ constant_pad_nd dropout_ embedding fill group_norm instance_norm selu_ threshold_"
-        ),
         "extra.compat.legacy": (
             "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor "
             "abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ atanh_ "
@@ -39,8 +35,8 @@ NAMES: dict[str, dict[str, str]] = {
         ),
         "extra.compat.storage": "TypedStorage UntypedStorage",
         "extra.complex_numbers.parts": (
-            "angle complex conj conj_physical imag is_conj is_neg isreal polar real resolve_conj resolve_neg vdot "
-            "view_as_complex view_as_real"
+            "adjoint angle complex conj conj_physical imag is_conj is_neg isreal polar real resolve_conj resolve_neg "
+            "vdot view_as_complex view_as_real"
         ),
         "extra.complex_numbers.short_time": "istft stft",
         "extra.distributions.draws": "binomial poisson",
@@ -59,6 +55,7 @@ NAMES: dict[str, dict[str, str]] = {
             "bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor signbit"
         ),
         "extra.ops.convolution": "conv1d conv2d conv_transpose1d conv_transpose2d",
+        "extra.ops.diagonal": "diagonal tril triu",
         "extra.ops.distance": "cdist cosine_similarity dist pairwise_distance triplet_margin_loss",
         "extra.ops.distinct": "bincount mode msort unique",
         "extra.ops.dropout": "alpha_dropout feature_alpha_dropout rrelu",
@@ -66,6 +63,7 @@ NAMES: dict[str, dict[str, str]] = {
         "extra.ops.elementwise": (
             "copysign fmax fmin frexp gcd heaviside isneginf isposinf lcm ldexp logaddexp2 nan_to_num nextafter"
         ),
+        "extra.ops.error_function": "erf erfc",
         "extra.ops.fillings": "randint_like",
         "extra.ops.group_norms": "rms_norm",
         "extra.ops.images": "adaptive_avg_pool1d avg_pool1d max_pool1d max_pool2d",
@@ -80,27 +78,29 @@ NAMES: dict[str, dict[str, str]] = {
         "extra.ops.losses": (
             "cosine_embedding_loss ctc_loss hinge_embedding_loss margin_ranking_loss poisson_nll_loss"
         ),
+        "extra.ops.masks": "masked_fill masked_select nonzero",
         "extra.ops.medians": "kthvalue median nanmedian",
         "extra.ops.order": "argwhere bucketize isin searchsorted",
         "extra.ops.outer_products": "addbmm addr combinations pdist vander",
         "extra.ops.parts": (
-            "diag diag_embed diagflat diagonal_scatter dsplit hsplit narrow_copy nonzero_static put select_scatter "
-            "slice_scatter tensor_split trace unique_consecutive unravel_index unsafe_chunk unsafe_split "
-            "unsafe_split_with_sizes vsplit"
+            "diag diag_embed diagflat diagonal_scatter dsplit hsplit hstack narrow_copy nonzero_static put row_stack "
+            "select_scatter slice_scatter tensor_split trace unique_consecutive unravel_index unsafe_chunk "
+            "unsafe_split unsafe_split_with_sizes vsplit vstack"
         ),
         "extra.ops.pooling": "conv3d conv_transpose3d",
         "extra.ops.products": "addmv baddbmm cross deg2rad float_power logdet positive rad2deg",
         "extra.ops.rectifiers": "prelu",
         "extra.ops.remainders": "floor_divide fmod frac remainder",
         "extra.ops.resampling": "channel_shuffle pixel_shuffle pixel_unshuffle",
-        "extra.ops.running": "cummax cummin cumprod logcumsumexp",
+        "extra.ops.running": "cummax cummin cumprod cumsum logcumsumexp",
         "extra.ops.scatter": (
             "index_add index_copy index_fill index_select masked_scatter scatter scatter_add take take_along_dim"
         ),
         "extra.ops.scatter_reduce": "index_reduce scatter_reduce",
+        "extra.ops.sorting": "argsort sort topk",
         "extra.ops.special": "digamma erfinv i0 lgamma mvlgamma polygamma sinc",
         "extra.ops.statistics": (
-            "corrcoef count_nonzero cov diff histc nanmean nanquantile nansum quantile std_mean var_mean"
+            "corrcoef count_nonzero cov diff histc nanmean nanquantile nansum quantile std std_mean var var_mean"
         ),
         "extra.ops.volumes": "adaptive_max_pool1d max_pool3d",
         "extra.ops.weighted_sums": "addcdiv addcmul lerp",
@@ -141,6 +141,7 @@ NAMES: dict[str, dict[str, str]] = {
             "bitwise_left_shift_ bitwise_not bitwise_not_ bitwise_or bitwise_or_ bitwise_right_shift "
             "bitwise_right_shift_ bitwise_xor bitwise_xor_ signbit"
         ),
+        "extra.ops.diagonal": "diagonal tril tril_ triu triu_",
         "extra.ops.distance": "dist",
         "extra.ops.distinct": "bincount mode msort unique",
         "extra.ops.einsum": "inner kron",
@@ -148,12 +149,14 @@ NAMES: dict[str, dict[str, str]] = {
             "copysign copysign_ fmax fmin frexp gcd gcd_ heaviside isneginf isposinf lcm lcm_ ldexp ldexp_ logaddexp2 "
             "nan_to_num nan_to_num_ nextafter nextafter_"
         ),
+        "extra.ops.error_function": "erf erf_ erfc erfc_",
         "extra.ops.fillings": "cauchy_ exponential_ geometric_ log_normal_ random_",
         "extra.ops.integrals": "renorm renorm_",
         "extra.ops.linalg.decomposition": "cholesky det inv inverse matrix_power slogdet",
         "extra.ops.linalg.factors": "cholesky_inverse cholesky_solve lstsq matrix_exp pinverse qr svd",
         "extra.ops.linalg.lu": "lu lu_solve",
         "extra.ops.logarithms": "exp2 exp2_ expm1 expm1_ log10 log10_ log2 log2_ logaddexp logit logit_",
+        "extra.ops.masks": "masked_fill masked_fill_ masked_select nonzero",
         "extra.ops.medians": "kthvalue median nanmedian",
         "extra.ops.order": "argwhere",
         "extra.ops.outer_products": "addbmm addbmm_ addr addr_",
@@ -169,14 +172,16 @@ NAMES: dict[str, dict[str, str]] = {
             "__floordiv__ __ifloordiv__ __imod__ __mod__ __rfloordiv__ __rmod__ floor_divide floor_divide_ fmod fmod_ "
             "frac frac_ remainder remainder_"
         ),
-        "extra.ops.running": "cummax cummin cumprod cumprod_ logcumsumexp",
+        "extra.ops.repetition": "repeat",
+        "extra.ops.running": "cummax cummin cumprod cumprod_ cumsum cumsum_ logcumsumexp",
         "extra.ops.scatter": (
             "index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_select masked_scatter "
             "masked_scatter_ scatter scatter_ scatter_add scatter_add_ take take_along_dim"
         ),
         "extra.ops.scatter_reduce": "index_reduce index_reduce_ scatter_reduce scatter_reduce_",
+        "extra.ops.sorting": "argsort sort topk",
         "extra.ops.special": "digamma digamma_ erfinv erfinv_ i0 i0_ lgamma lgamma_ mvlgamma sinc sinc_",
-        "extra.ops.statistics": "corrcoef count_nonzero cov diff histc nanmean nanquantile nansum quantile",
+        "extra.ops.statistics": "corrcoef count_nonzero cov diff histc nanmean nanquantile nansum quantile std var",
         "extra.ops.strides": "unfold",
         "extra.ops.weighted_sums": "addcdiv addcdiv_ addcmul addcmul_ lerp lerp_",
         "ops.network.rectifier": "relu relu_",
@@ -190,8 +195,8 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "autograd.graph": {
         "extra.autograd.graph": (
-            "allow_mutation_on_saved_tensors disable_saved_tensors_hooks increment_version "
-            "register_multi_grad_hook save_on_cpu"
+            "allow_mutation_on_saved_tensors disable_saved_tensors_hooks increment_version register_multi_grad_hook "
+            "save_on_cpu"
         ),
     },
     "fft": {
@@ -219,22 +224,24 @@ NAMES: dict[str, dict[str, str]] = {
     "nn": {
         "extra.compat.parallel": "DataParallel",
         "extra.nn.activations": (
-            "CELU GLU Hardshrink Hardsigmoid Hardswish Mish PReLU SELU Softshrink Softsign Tanhshrink"
+            "CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Mish PReLU SELU SiLU Softplus Softshrink Softsign "
+            "Tanhshrink"
         ),
         "extra.nn.adaptive": "AdaptiveLogSoftmaxWithLoss",
         "extra.nn.attention": "MultiheadAttention NonDynamicallyQuantizableLinear",
         "extra.nn.cells": "GRUCell LSTMCell RNNCell RNNCellBase",
-        "extra.nn.containers": "ParameterDict ParameterList",
+        "extra.nn.containers": "ModuleDict ParameterDict ParameterList",
         "extra.nn.convolution": "Conv1d Conv2d ConvTranspose1d ConvTranspose2d _ConvNd _ConvTransposeNd",
+        "extra.nn.embedding": "Embedding EmbeddingBag",
         "extra.nn.layers": (
             "AdaptiveAvgPool1d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d AlphaDropout "
             "AvgPool1d AvgPool3d Bilinear CTCLoss Conv3d ConvTranspose3d CosineEmbeddingLoss CosineSimilarity "
             "Dropout1d Dropout2d Dropout3d FeatureAlphaDropout FractionalMaxPool2d FractionalMaxPool3d "
-            "GaussianNLLLoss HingeEmbeddingLoss HuberLoss LPPool1d LPPool2d LPPool3d LocalResponseNorm "
+            "GaussianNLLLoss HingeEmbeddingLoss HuberLoss KLDivLoss LPPool1d LPPool2d LPPool3d LocalResponseNorm "
             "MarginRankingLoss MaxPool1d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d MultiLabelMarginLoss "
-            "MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss2d PairwiseDistance PoissonNLLLoss RReLU SoftMarginLoss "
-            "Softmax2d SyncBatchNorm TripletMarginLoss TripletMarginWithDistanceLoss Unflatten _AdaptiveMaxPoolNd "
-            "_LPPoolNd"
+            "MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss2d PairwiseDistance PoissonNLLLoss RReLU SmoothL1Loss "
+            "SoftMarginLoss Softmax2d SyncBatchNorm TripletMarginLoss TripletMarginWithDistanceLoss Unflatten "
+            "_AdaptiveMaxPoolNd _LPPoolNd"
         ),
         "extra.nn.lazy": (
             "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d "
@@ -255,9 +262,9 @@ NAMES: dict[str, dict[str, str]] = {
         ),
     },
     "nn.functional": {
-        "extra.ops.activations": "celu glu mish selu softsign tanhshrink",
+        "extra.ops.activations": "celu celu_ elu elu_ gelu glu mish selu selu_ silu softplus softsign tanhshrink",
         "extra.ops.attention": "scaled_dot_product_attention",
-        "extra.ops.bags": "bilinear embedding_bag gumbel_softmax",
+        "extra.ops.bags": "bilinear embedding embedding_bag gumbel_softmax one_hot",
         "extra.ops.convolution": "conv1d conv2d conv_transpose1d conv_transpose2d",
         "extra.ops.distance": "cosine_similarity pairwise_distance triplet_margin_loss",
         "extra.ops.dropout": "alpha_dropout dropout3d feature_alpha_dropout rrelu rrelu_ rrelu_",
@@ -265,11 +272,12 @@ NAMES: dict[str, dict[str, str]] = {
         "extra.ops.group_norms": "dropout1d dropout2d group_norm instance_norm normalize rms_norm",
         "extra.ops.images": "adaptive_avg_pool1d adaptive_avg_pool2d avg_pool1d avg_pool2d max_pool1d max_pool2d",
         "extra.ops.losses": (
-            "cosine_embedding_loss ctc_loss gaussian_nll_loss hinge_embedding_loss huber_loss margin_ranking_loss "
-            "multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss poisson_nll_loss soft_margin_loss "
-            "triplet_margin_with_distance_loss"
+            "cosine_embedding_loss ctc_loss gaussian_nll_loss hinge_embedding_loss huber_loss kl_div "
+            "margin_ranking_loss multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss "
+            "poisson_nll_loss smooth_l1_loss soft_margin_loss triplet_margin_with_distance_loss"
         ),
         "extra.ops.outer_products": "pdist",
+        "extra.ops.padding": "pad",
         "extra.ops.pooling": (
             "conv3d conv_transpose3d local_response_norm lp_pool1d lp_pool2d max_unpool1d max_unpool2d max_unpool3d"
         ),
@@ -284,7 +292,7 @@ NAMES: dict[str, dict[str, str]] = {
         ),
     },
     "nn.init": {
-        "extra.nn.init": "dirac dirac_ eye eye_ orthogonal orthogonal_ sparse sparse_",
+        "extra.nn.init": "dirac dirac_ eye eye_ orthogonal orthogonal_ sparse sparse_ trunc_normal_",
     },
     "nn.module": {
         "extra.compat.meta": "to_meta",
@@ -294,29 +302,32 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "nn.utils": {
         "extra.nn.construction": "skip_init",
-        "extra.nn.fusion": "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights",
+        "extra.nn.convert_parameters": "parameters_to_vector vector_to_parameters",
         "extra.nn.weights": "remove_spectral_norm remove_weight_norm spectral_norm weight_norm",
     },
     "optim": {
         "extra.optim.adadelta": "Adadelta",
         "extra.optim.adafactor": "Adafactor",
+        "extra.optim.adagrad": "Adagrad",
         "extra.optim.adamax": "Adamax",
         "extra.optim.asgd": "ASGD",
         "extra.optim.lbfgs": "LBFGS",
         "extra.optim.muon": "Muon",
         "extra.optim.nadam": "NAdam",
         "extra.optim.radam": "RAdam",
+        "extra.optim.rmsprop": "RMSprop",
         "extra.optim.rprop": "Rprop",
     },
     "optim.lr_scheduler": {
         "extra.optim.schedulers": (
-            "ChainedScheduler ConstantLR CosineAnnealingWarmRestarts CyclicLR MultiplicativeLR OneCycleLR "
-            "PolynomialLR SequentialLR"
+            "ChainedScheduler ConstantLR CosineAnnealingLR CosineAnnealingWarmRestarts CyclicLR ExponentialLR "
+            "LinearLR MultiStepLR MultiplicativeLR OneCycleLR PolynomialLR SequentialLR"
         ),
     },
     "utils.checkpoint": {
         "extra.utils.checkpoint": (
-            "CheckpointPolicy checkpoint_sequential create_selective_checkpoint_contexts get_device_states set_device_states"
+            "CheckpointPolicy checkpoint_sequential create_selective_checkpoint_contexts get_device_states "
+            "set_device_states"
         ),
     },
     "utils.data": {

@@ -8,45 +8,44 @@ from ...array.dtypes import addend, rounded, wide
 from ...ops.creation import copies, random
 from ...ops.indexing import gather, index, masking
 from ...ops.linalg import matmul
-from ...ops.network import activation, cross_entropy, layers, loss, normalization, rectifier, softmax
+from ...ops.network import activation, cross_entropy, loss, normalization, rectifier, softmax
 from ...ops.op import Op
-from ...ops.pointwise import (
-    arithmetic,
-    clamp,
-    compare,
-    division,
-    error_function,
-    exponential,
-    powers,
-    rounding,
-    trigonometric,
-)
-from ...ops.reductions import cumulative, extremes, moments, norms, reduce, sorting
-from ...ops.shapes import diagonal, joining, permute, repetition, shape, windows
+from ...ops.pointwise import arithmetic, clamp, compare, division, exponential, powers, rounding, trigonometric
+from ...ops.reductions import extremes, norms, reduce
+from ...ops.shapes import joining, permute, shape, windows
 from ..ops import (
     activations,
     angles,
     arrangement,
     attention,
+    bags,
     convolution,
+    diagonal,
+    distance,
     distinct,
     elementwise,
+    error_function,
     group_norms,
     images,
     logarithms,
     losses,
+    masks,
     medians,
+    padding,
     parts,
     products,
     rectifiers,
     remainders,
+    repetition,
     resampling,
     running,
     scatter,
+    sorting,
     statistics,
     strides,
     weighted_sums,
 )
+from ..ops.linalg import decomposition
 from . import companion as bfloat16s
 from .companion import Way, meet
 
@@ -61,9 +60,9 @@ def _declare(way: Way, *ops: type[Op]) -> None:
 _declare(
     Way(moves=True),
     copies.Clone, copies.ToCopy, copies.Copy, copies.Zero, copies.Fill, copies.FillTensor, index.Alias, index.Select,
-    index.Slice, index.ScatterSlice, index.Take, index.Index, gather.Gather, scatter.IndexSelect, masking.MaskedSelect,
+    index.Slice, index.ScatterSlice, index.Take, index.Index, gather.Gather, scatter.IndexSelect, masks.MaskedSelect,
     permute.Permute, permute.Transpose, permute.T, permute.Flip, arrangement.Roll, arrangement.Rot90, joining.Cat, joining.Stack,
-    joining.Split, joining.UnsafeSplit, joining.SplitWithSizes, joining.Unbind, shape.View, shape.ReshapeAlias,
+    joining.Split, parts.UnsafeSplit, joining.SplitWithSizes, joining.Unbind, shape.View, shape.ReshapeAlias,
     shape.UnsafeView, shape.Expand, shape.Unsqueeze, shape.Squeeze, shape.SqueezeDim, shape.SqueezeDims, repetition.Repeat,
     strides.Unfold, windows.AsStrided, diagonal.Diagonal, diagonal.DiagonalCopy, parts.DiagEmbed, diagonal.Tril,
     diagonal.Triu,
@@ -83,7 +82,7 @@ _declare(
     Way(),
     arithmetic.Neg, arithmetic.Abs, weighted_sums.Addcmul, weighted_sums.Lerp, weighted_sums.LerpTensor, division.DivRounded,
     remainders.FloorDivide, remainders.Fmod, remainders.FmodTensor, division.Reciprocal, remainders.Remainder,
-    remainders.RemainderTensor, norms.Norm, norms.VectorNorm, powers.PowScalar, powers.PowTensor, powers.Sqrt,
+    remainders.RemainderTensor, decomposition.Norm, norms.VectorNorm, powers.PowScalar, powers.PowTensor, powers.Sqrt,
     exponential.Exp, logarithms.Exp2, logarithms.Expm1, exponential.Log, logarithms.Log10, exponential.Log1p,
     logarithms.Log2, error_function.Erf, error_function.Erfc, angles.Acosh, angles.Asinh, angles.Atan,
     angles.Atanh, trigonometric.Cos, angles.Cosh, trigonometric.Sin, angles.Sinh, angles.Tan,
@@ -93,10 +92,10 @@ _declare(
     compare.Le, compare.LogicalAnd, compare.LogicalNot, compare.LogicalOr, compare.LogicalXor, compare.Lt, compare.Ne,
     compare._Test, reduce.Sum, reduce.SumDim, statistics.Nansum, reduce.Mean, reduce.MeanDim, reduce._Counted, extremes.Amax,
     extremes.Amin, extremes.Max, extremes.MaxDim, extremes.Min, extremes.MinDim, medians.Median, medians.MedianDim,
-    medians.Kthvalue, extremes._Position, cumulative.Cumsum, running.Cummax, running.Cummin, sorting.Sort,
+    medians.Kthvalue, extremes._Position, running.Cumsum, running.Cummax, running.Cummin, sorting.Sort,
     sorting.SortStable, sorting.Topk, distinct.Mode, shape.SumToSize, parts.Trace, diagonal.DiagonalScatter,
-    joining.ConstantPadNd, arrangement.BlockDiag, masking.Where, masking.MaskedFill, masking.MaskedFillTensor,
-    masking.MaskedPlace, scatter.MaskedScatter, scatter.MaskedGather, index.IndexPut, index.AccumulateAt, gather.PutAlong,
+    padding.ConstantPadNd, arrangement.BlockDiag, masking.Where, masks.MaskedFill, masks.MaskedFillTensor,
+    masks.MaskedPlace, scatter.MaskedScatter, scatter.MaskedGather, index.IndexPut, index.AccumulateAt, gather.PutAlong,
     scatter.AddSlices, scatter.IndexAdd, scatter.IndexCopy, scatter.IndexFill, scatter.IndexFillTensor, scatter.Scatter,
     scatter.ScatterAdd, scatter.ScatterValue, strides.Fold, matmul.Dot, matmul.Mv, matmul.Mm, matmul.Bmm, matmul.Addmm,
     products.Baddbmm, products.Addmv, softmax.Logsumexp,
@@ -105,16 +104,16 @@ _declare(
 _declare(
     Way(fused=True),
     exponential.Sigmoid, logarithms.Logit, trigonometric.Tanh, softmax.Softmax, softmax.SafeSoftmax, activations.Celu,
-    activation.Elu, activation.Gelu, activations.Glu, activation.LogSigmoid, activations.Mish, activation.Silu,
-    activation.Softplus, rectifiers.Hardshrink, rectifiers.HardshrinkBackward, rectifiers.Hardsigmoid,
+    activations.Elu, activations.Gelu, activations.Glu, activation.LogSigmoid, activations.Mish, activations.Silu,
+    activations.Softplus, rectifiers.Hardshrink, rectifiers.HardshrinkBackward, rectifiers.Hardsigmoid,
     rectifiers.HardsigmoidBackward, rectifiers.Hardswish, rectifier.Hardtanh, rectifier.HardtanhBackward, rectifier.LeakyRelu,
     rectifier.LeakyReluBackward, rectifiers.PreluKernel, rectifiers.PreluKernelBackward, rectifier.Relu, rectifiers.Softshrink,
-    rectifiers.SoftshrinkBackward, rectifier.Threshold, rectifier.ThresholdBackward, layers.Embedding, layers.EmbeddingBack,
-    attention.ScaledDotProductAttention, losses.HuberLoss, loss.MseLoss, loss.SmoothL1Loss, losses.SoftMarginLoss,
+    rectifiers.SoftshrinkBackward, rectifier.Threshold, rectifier.ThresholdBackward, bags.Embedding, bags.EmbeddingBack,
+    attention.ScaledDotProductAttention, losses.HuberLoss, loss.MseLoss, losses.SmoothL1Loss, losses.SoftMarginLoss,
     cross_entropy.NllLoss, cross_entropy.NllLoss2D, cross_entropy.BinaryCrossEntropy,
     cross_entropy.BinaryCrossEntropyWithLogits, convolution.Convolution, convolution.ConvolutionTransposed,
     convolution.InputOfConvolution, convolution.WeightOfConvolution, powers.Rsqrt, angles.Hypot, logarithms.Logaddexp,
-    moments.Var, moments.Std, statistics.VarMean, statistics.StdMean, norms.Dist, reduce.Prod, reduce.ProdDim, running.Cumprod,
+    statistics.Var, statistics.Std, statistics.VarMean, statistics.StdMean, distance.Dist, reduce.Prod, reduce.ProdDim, running.Cumprod,
     weighted_sums.Addcdiv, angles.Atan2, angles.Asin, angles.Acos, exponential.Xlogy,
     group_norms.NativeGroupNorm, images.AvgPool2D, images.AvgPool2DBack, images.MaxPool2DWithIndices,
     images.AdaptiveAvgPool2D, images.AdaptiveBack, resampling.PixelShuffle, resampling.PixelUnshuffle,

@@ -17,10 +17,10 @@ from ...ops.binding import fft_functions, public
 from ...ops.creation.factories import finish, plain
 from ...ops.indexing.index import Slice
 from ...ops.op import Op, linear
-from ...ops.shapes.joining import ConstantPadNd
 from ...ops.shapes.shape import axis_of
 from ...overrides import overridable
 from ..ops.arrangement import roll
+from ..ops.padding import ConstantPadNd
 from .parts import conj, conj_physical, is_complex
 
 # The factor of a transform: none, 1/√n, 1/n. NumPy's names for them depend on the direction.

@@ -20,9 +20,10 @@ from ...ops.op import Op, linear
 from ...ops.pointwise.arithmetic import Abs, abs
 from ...ops.pointwise.powers import square
 from ...ops.pointwise.rounding import Sgn, sgn
-from ...ops.reductions.norms import Norm, VectorNorm
+from ...ops.reductions.norms import VectorNorm
 from ...ops.shapes.permute import transposed
 from ...overrides import overridable
+from ..ops.linalg.decomposition import Norm
 from ..ops.special import FloatOp
 
 
@@ -429,13 +430,12 @@ def _set_imag(self, value):
     imag(self).copy_(value if isinstance(value, Tensor) else functions["tensor"](value))
 
 
-for _asked in (is_conj, is_neg):
+for _asked in (adjoint, is_conj, is_neg):
     functions[_asked.__name__] = overridable(_asked)
     bind(_asked.__name__, overridable(_asked))
 bind("conj_physical_", overridable(conj_physical_))
 bind("_as_parts", lambda self: ViewAsReal.apply(self))
 bind("_from_parts", as_complex)
-bind("adjoint", overridable(adjoint))
 bind("H", property(lambda self: conj(transposed(self, "H", most=2))))
 bind("mH", property(lambda self: conj(transposed(self, "mH"))))
 bind("real", property(real, _set_real))

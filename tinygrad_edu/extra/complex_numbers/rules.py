@@ -22,9 +22,23 @@ from ...ops.indexing import gather, index, masking
 from ...ops.linalg import matmul
 from ...ops.op import Op
 from ...ops.pointwise import arithmetic, compare, division, exponential, powers, trigonometric
-from ...ops.reductions import cumulative, reduce
-from ...ops.shapes import diagonal, joining, permute, repetition, shape, windows
-from ..ops import angles, arrangement, logarithms, parts, products, scatter, strides, weighted_sums
+from ...ops.reductions import reduce
+from ...ops.shapes import joining, permute, shape, windows
+from ..ops import (
+    angles,
+    arrangement,
+    diagonal,
+    logarithms,
+    masks,
+    padding,
+    parts,
+    products,
+    repetition,
+    running,
+    scatter,
+    strides,
+    weighted_sums,
+)
 from . import companion as complexes
 from .companion import meet
 from .parts import conj, is_complex
@@ -70,11 +84,11 @@ _linear_in_reals(
     copies.Clone, copies.ToCopy, copies.Copy, copies.Zero, copies.Fill, copies.FillTensor,
     index.Alias, index.Select, index.Slice, index.ScatterSlice, index.Take, index.Index, index.AccumulateAt, index.IndexPut,
     gather.Gather, gather.PutAlong, scatter.IndexSelect, scatter.AddSlices, scatter.IndexAdd, scatter.ScatterAdd,
-    masking.Where, masking.MaskedFill, masking.MaskedFillTensor, masking.MaskedSelect, masking.MaskedPlace,
+    masking.Where, masks.MaskedFill, masks.MaskedFillTensor, masks.MaskedSelect, masks.MaskedPlace,
     arithmetic.Neg,
-    reduce.Sum, reduce.SumDim, reduce.Mean, reduce.MeanDim, cumulative.Cumsum,
+    reduce.Sum, reduce.SumDim, reduce.Mean, reduce.MeanDim, running.Cumsum,
     permute.Permute, permute.Transpose, permute.T, permute.Flip, arrangement.Roll, arrangement.Rot90,
-    joining.Cat, joining.Stack, joining.Split, joining.UnsafeSplit, joining.SplitWithSizes, joining.Unbind, joining.ConstantPadNd,
+    joining.Cat, joining.Stack, joining.Split, parts.UnsafeSplit, joining.SplitWithSizes, joining.Unbind, padding.ConstantPadNd,
     shape.View, shape.ReshapeAlias, shape.UnsafeView, shape.Expand, shape.SumToSize, shape.Unsqueeze, shape.Squeeze,
     shape.SqueezeDim, shape.SqueezeDims,
     repetition.Repeat, strides.Unfold, strides.Fold, windows.AsStrided,

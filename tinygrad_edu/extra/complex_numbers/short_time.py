@@ -12,11 +12,11 @@ from ...array.tensor import Tensor, wrap
 from ...ops.binding import nn_functions, public
 from ...ops.creation.copies import clone
 from ...ops.indexing.index import Slice
-from ...ops.shapes.joining import ConstantPadNd
 from ...ops.shapes.permute import transpose
 from ...ops.shapes.shape import squeeze, unsqueeze
 from ...ops.shapes.turning import squeeze_, transpose_
 from ...ops.shapes.windows import as_strided
+from ..ops.padding import ConstantPadNd
 from ..ops.strides import Fold
 from .fourier import FftC2C, FftC2R, FftR2C
 from .parts import as_complex, is_complex, view_as_real

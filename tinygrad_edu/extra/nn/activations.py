@@ -1,4 +1,4 @@
-"""Activations that few networks use, as modules."""
+"""Smooth and hard activations, as modules."""
 
 from __future__ import annotations
 
@@ -13,11 +13,15 @@ from ...nn.parameter import Parameter
 from ...ops import functions
 
 __all__ = [
-    "CELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Mish", "PReLU", "Softshrink", "Softsign",
-    "Tanhshrink",
+    "CELU", "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Mish", "PReLU", "SiLU", "Softplus",
+    "Softshrink", "Softsign", "Tanhshrink",
 ]  # fmt: skip
 
 
+ELU = _activation("ELU", "elu", module=__name__, alpha=1.0, inplace=False)
+GELU = _activation("GELU", "gelu", module=__name__, approximate="none")
+SiLU = _activation("SiLU", "silu", module=__name__, inplace=False)
+Softplus = _activation("Softplus", "softplus", module=__name__, beta=1.0, threshold=20.0)
 SELU = _activation("SELU", "selu", module=__name__, inplace=False)
 CELU = _activation("CELU", "celu", module=__name__, alpha=1.0, inplace=False)
 Mish = _activation("Mish", "mish", module=__name__, inplace=False)

@@ -2,15 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 from ...core.tensor import Tensor
-from ...nn.containers import _ByName
 from ...nn.module import Module
 from ...nn.parameter import Parameter
 
-__all__ = ["ParameterDict", "ParameterList"]
+__all__ = ["ModuleDict", "ParameterDict", "ParameterList"]
+
+
+class _ByName(Module, MutableMapping):
+    """The base of the dictionaries. Python derives the other methods from these."""
+
+    __eq__, __hash__ = object.__eq__, object.__hash__
+
+    def __init__(self, given: Any = None) -> None:
+        super().__init__()
+        if given is not None:
+            self.update(given)
+
+    def _held(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def __getitem__(self, key: str) -> Any:
+        return self._held()[key]
+
+    def __delitem__(self, key: str) -> None:
+        del self._held()[key]
+
+    def __len__(self) -> int:
+        return len(self._held())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._held())
+
+    # A dictionary's own views: those of MutableMapping would print the whole network.
+    def keys(self) -> Any:
+        return self._held().keys()
+
+    def items(self) -> Any:
+        return self._held().items()
+
+    def values(self) -> Any:
+        return self._held().values()
 
 
 class ParameterDict(_ByName):
@@ -132,3 +167,24 @@ def _list_of(held: Iterable[tuple[Any, Any]], kind: Any) -> str:
         else:
             lines.append(f"  ({name}): Object of type: {type(p).__name__}")
     return "\n".join(lines)
+
+
+class ModuleDict(_ByName):
+    """A dictionary of modules. `parameters()` finds theirs, unlike those in a plain dictionary.
+
+    >>> import tinygrad_edu as T
+    >>> heads = T.nn.ModuleDict({'mean': T.nn.Linear(4, 1), 'scale': T.nn.Linear(4, 1)})
+    >>> heads['mean'](T.ones(2, 4)).shape
+    tinygrad_edu.Size([2, 1])
+    >>> len(list(heads.parameters()))
+    4
+    """
+
+    def __init__(self, modules: Any = None) -> None:
+        super().__init__(modules)
+
+    def _held(self) -> dict[str, Any]:
+        return self._modules
+
+    def __setitem__(self, key: str, module: Module) -> None:
+        self.add_module(key, module)

@@ -9,9 +9,9 @@ import numpy as np
 
 from ...array.tensor import Tensor
 from ...nn.init import _fill, _older, _refuse_unusual, normal_
-from ...ops.creation.random import source
+from ...ops.creation.random import even_like, normal_like, source
 
-__all__ = ["dirac", "dirac_", "eye", "eye_", "orthogonal", "orthogonal_", "sparse", "sparse_"]
+__all__ = ["dirac", "dirac_", "eye", "eye_", "orthogonal", "orthogonal_", "sparse", "sparse_", "trunc_normal_"]
 
 
 def eye_(tensor: Tensor) -> Tensor:
@@ -84,3 +84,32 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
 
 
 eye, dirac, orthogonal, sparse = map(_older, (eye_, dirac_, orthogonal_, sparse_))
+
+
+def trunc_normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
+) -> Tensor:
+    """Fill with numbers from the normal distribution, truncated to [a, b]: numbers outside are drawn again.
+
+    >>> import tinygrad_edu as T
+    >>> _ = T.manual_seed(0)
+    >>> T.nn.init.trunc_normal_(T.empty(100), a=-1.0, b=1.0).abs().max() <= 1
+    tensor(True)
+    """
+    _refuse_unusual(tensor, "trunc_normal_")
+    like = tensor._data
+    below, above = ((1 + math.erf((x - mean) / (std * math.sqrt(2)))) / 2 for x in (a, b))
+    # Where few normal numbers would fall inside, use rejection sampling: draw uniform numbers and accept them by the density.
+    often = above - below > 0.3
+    top = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+    out = np.full_like(like, np.nan)
+    while (again := np.isnan(out)).any():
+        if often:
+            drawn = normal_like(like, like.dtype, mean, std, generator)
+            kept = (a <= drawn) & (drawn <= b)
+        else:
+            drawn = even_like(like, like.dtype, a, b, generator)
+            density = -0.5 * ((drawn - mean) / std) ** 2 - top
+            kept = np.log(even_like(like, like.dtype, 0.0, 1.0, generator)) <= density
+        out = np.where(again & kept, drawn, out)
+    return _fill(tensor, out)

@@ -39,6 +39,7 @@ __all__ = [
     "GaussianNLLLoss",
     "HingeEmbeddingLoss",
     "HuberLoss",
+    "KLDivLoss",
     "LPPool1d",
     "LPPool2d",
     "LPPool3d",
@@ -55,6 +56,7 @@ __all__ = [
     "NLLLoss2d",
     "PoissonNLLLoss",
     "RReLU",
+    "SmoothL1Loss",
     "SoftMarginLoss",
     "Softmax2d",
     "SyncBatchNorm",
@@ -494,6 +496,8 @@ class SyncBatchNorm(_BatchNorm):
         return made
 
 
+KLDivLoss = _loss("KLDivLoss", "kl_div", module=__name__)
+SmoothL1Loss = _loss("SmoothL1Loss", "smooth_l1_loss", module=__name__)
 HuberLoss = _loss("HuberLoss", "huber_loss", without="weight", module=__name__)
 SoftMarginLoss = _loss("SoftMarginLoss", "soft_margin_loss", module=__name__)
 MarginRankingLoss = _loss("MarginRankingLoss", "margin_ranking_loss", module=__name__)

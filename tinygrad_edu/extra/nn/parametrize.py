@@ -9,9 +9,10 @@ from typing import Any
 
 from ...array.tensor import Tensor
 from ...autograd.grad_mode import no_grad
-from ...nn.containers import ModuleDict, ModuleList
+from ...nn.containers import ModuleList
 from ...nn.module import Module
 from ...nn.parameter import Parameter
+from .containers import ModuleDict
 
 __all__ = [
     "ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations",

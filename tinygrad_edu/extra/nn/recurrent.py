@@ -14,9 +14,9 @@ from ...nn import init
 from ...nn.layers import add_parameters
 from ...nn.module import Module
 from ...ops import functions
-from ...ops.shapes.joining import UnsafeSplit
 from ...overrides import overridable
 from ..ops import recurrent
+from ..ops.parts import UnsafeSplit
 from .sequences import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 __all__ = ["GRU", "LSTM", "RNN", "RNNBase"]

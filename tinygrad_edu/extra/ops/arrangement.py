@@ -15,8 +15,8 @@ from ...ops.creation.factories import ends, finish, linspace
 from ...ops.op import Op, linear
 from ...ops.shapes.joining import cat, stack
 from ...ops.shapes.permute import Permute, flip, transpose
-from ...ops.shapes.repetition import Repeat
 from ...ops.shapes.shape import as_sizes, axis_of, expand, reshape, unsqueeze, view
+from .repetition import Repeat
 from .scatter import index_select
 
 _NN, _LINALG = (nn_functions,), (linalg_functions,)

@@ -256,7 +256,7 @@ def _check(name, n, input, weight, bias, groups):
 
 
 def _conv(name, n, input, weight, bias, stride, padding, dilation, groups):
-    from ...ops.shapes.joining import pad
+    from .padding import pad
 
     _check(name, n, input, weight, bias, groups)
     stride, dilation = as_tuple(stride, n), as_tuple(dilation, n)

@@ -17,9 +17,10 @@ from ...ops.op import Op
 from ...ops.operands import refuse_mismatch
 from ...ops.pointwise.arithmetic import AddNumber
 from ...ops.pointwise.clamp import clamp_min, minimum
-from ...ops.reductions.norms import Dist, Norm, VectorNorm, norm_slope, vector_norm
+from ...ops.reductions.norms import VectorNorm, norm_slope, vector_norm
 from ...ops.reductions.reduce import sum
 from ...ops.shapes.shape import View, expand, reshape, unsqueeze
+from .linalg.decomposition import Norm
 
 _BOTH = (functions, nn_functions)
 
@@ -190,3 +191,21 @@ def triplet_margin_loss(
     if swap:
         far = minimum(far, pairwise_distance(positive, negative, p, eps))
     return reduce_loss(clamp_min(AddNumber.apply(near, other=margin) - far, 0), reduction)
+
+
+class Dist(Op):
+    """‖s - o‖"""
+
+    promotes = True
+
+    def forward(self, other, *, p):
+        return VectorNorm.forward(self - other, ord=p)
+
+    def grad_self(grad, self, other, result, p):
+        return grad * norm_slope(self - other, result, p, None)
+
+    def grad_other(grad, self, other, result, p):
+        return -grad * norm_slope(self - other, result, p, None)
+
+    def jvp(tangent, other_tangent, self, other, result, p):
+        return sum((tangent - other_tangent) * norm_slope(self - other, result, p, None))

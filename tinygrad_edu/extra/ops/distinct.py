@@ -12,8 +12,8 @@ from ...ops.binding import public
 from ...ops.creation.factories import finish
 from ...ops.indexing.gather import put_along, take_along
 from ...ops.op import Op
-from ...ops.reductions.sorting import Chosen, _Mode, sort
 from ...ops.shapes.shape import axis_of, squeeze, unsqueeze
+from .sorting import Chosen, _Mode, sort
 
 
 @public()

@@ -15,7 +15,6 @@ from ...ops.creation.factories import full_like
 from ...ops.indexing.gather import put_along, take_along
 from ...ops.indexing.masking import where
 from ...ops.network.loss import (
-    _bent,
     _check_weight,
     as_float,
     checked_reduction,
@@ -25,16 +24,18 @@ from ...ops.network.loss import (
     reduced,
     spread,
 )
+from ...ops.network.rectifier import Hardtanh
 from ...ops.op import Op
 from ...ops.operands import check_writable, need_float, refuse_mismatch
-from ...ops.pointwise.arithmetic import AddNumber, sub
+from ...ops.pointwise.arithmetic import AddNumber, abs, sub
 from ...ops.pointwise.clamp import clamp_min, minimum
-from ...ops.pointwise.exponential import exp, log, sigmoid
+from ...ops.pointwise.exponential import exp, log, sigmoid, xlogy
 from ...ops.pointwise.powers import pow, sqrt
 from ...ops.reductions.reduce import mean, sum
-from ...ops.shapes.joining import pad, stack
+from ...ops.shapes.joining import stack
 from ...ops.shapes.shape import reshape, unsqueeze
 from .distance import pairwise_distance
+from .padding import pad
 
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
@@ -474,3 +475,67 @@ def hinge_embedding_loss(
     far = where(target != 1, clamp_min(sub(wrap(np.asarray(margin, input._data.dtype)), input), 0), 0.0)
     near = where(target != -1, input, 0.0)
     return reduce_loss(far + near, reduction)
+
+
+@public(where=_NN, method=False)
+def kl_div(
+    input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean", log_target: bool = False
+) -> Tensor:
+    """The Kullback-Leibler divergence: the mean of t·(ln t - x), for log-probabilities x and probabilities t (or log t).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.kl_div(T.tensor([[0.5, 0.5]]).log(), T.tensor([[0.25, 0.75]]), reduction='batchmean')
+    tensor(0.1308)
+    """
+    if input._data.dtype.kind not in "fV" or target._data.dtype.kind not in "fV":
+        raise RuntimeError("kl_div: Integral inputs not supported. Convert first: t.float().")
+    batch_mean = reduction == "batchmean"
+    reduction = "sum" if batch_mean else checked_reduction(size_average, reduce, reduction)
+    loss = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
+    loss = reduce_loss(loss, reduction)
+    return loss / input.shape[0] if batch_mean and input.ndim else loss
+
+
+class SmoothL1Loss(Op):
+    """½(s - t)²/beta where |s - t| < beta, |s - t| - ½beta elsewhere."""
+
+    promotes = True
+
+    def forward(self, target, *, reduction, beta):
+        need_float(self, "smooth_l1_cpu")
+        d = np.abs(self - target)
+        bent = np.minimum(d, beta)
+        return reduced(bent * (d - 0.5 * bent) / beta, reduction)
+
+    def grad_self(grad, self, target, reduction, beta):
+        return spread(grad, tuple(self.shape), reduction) * _bent((self - target) / beta)
+
+    def grad_target(grad, self, target, reduction, beta):
+        return spread(grad, tuple(self.shape), reduction) * -_bent((self - target) / beta)
+
+    def jvp(tangent, target_tangent, self, target, reduction, beta):
+        return moved_by((tangent - target_tangent) * _bent((self - target) / beta), reduction)
+
+
+def _bent(difference):
+    """The difference, clamped to [-1, 1]."""
+    return Hardtanh.apply(difference, min_val=-1.0, max_val=1.0)
+
+
+@public(where=_NN, method=False)
+def smooth_l1_loss(
+    input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean", beta: float = 1.0
+) -> Tensor:
+    """Squared for differences below `beta`, absolute beyond.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.smooth_l1_loss(T.tensor([0.5, 3.0]), T.tensor([0.0, 0.0]))
+    tensor(1.3125)
+    """
+    reduction = checked_reduction(size_average, reduce, reduction)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    input, target = paired(input, target)
+    if beta == 0:
+        return reduce_loss(abs(input - target), reduction)
+    return SmoothL1Loss.apply(input, target, reduction=reduction, beta=beta)

@@ -15,8 +15,9 @@ from ...ops.indexing.index import narrow, select
 from ...ops.indexing.masking import where
 from ...ops.op import Op, linear
 from ...ops.reductions.reduce import summed
-from ...ops.shapes.diagonal import DiagonalCopy, diagonal
-from ...ops.shapes.shape import axis_of, reshape
+from ...ops.shapes.joining import Split, _check_list, cat
+from ...ops.shapes.shape import axis_of, reshape, unsqueeze
+from .diagonal import DiagonalCopy, diagonal
 from .scatter import TakeFlat
 
 
@@ -345,3 +346,43 @@ def trace(input: Tensor) -> Tensor:
     if input.ndim != 2:
         raise RuntimeError("trace: expected a matrix")
     return Trace.apply(input)
+
+
+class UnsafeSplit(Op):
+    """The same for pieces that nobody writes to: not known as views."""
+
+    forward = Split.forward
+    grad_self = Split.grad_self
+    jvp = linear
+
+
+def _at_least(n, t):
+    while t.ndim < n:
+        t = unsqueeze(t, 0)
+    return t
+
+
+@public(method=False)
+def hstack(tensors) -> Tensor:
+    """Join tensors side by side: along dimension 1, or 0 for vectors.
+
+    >>> import tinygrad_edu as T
+    >>> T.hstack((T.tensor([1, 2]), T.tensor([3])))
+    tensor([1, 2, 3])
+    """
+    _check_list("hstack", tensors)
+    tensors = [_at_least(1, t) for t in tensors]
+    return cat(tensors, 0 if tensors[0].ndim == 1 else 1)
+
+
+@public("row_stack", method=False)
+def vstack(tensors) -> Tensor:
+    """Stack tensors vertically; vectors become rows.
+
+    >>> import tinygrad_edu as T
+    >>> T.vstack((T.tensor([1, 2]), T.tensor([3, 4])))
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    _check_list("vstack", tensors)
+    return cat([_at_least(2, t) for t in tensors], 0)

@@ -10,10 +10,10 @@ from ...array.tensor import Tensor, wrap
 from ...ops.binding import functions, nn_functions, public
 from ...ops.pointwise.arithmetic import abs
 from ...ops.pointwise.powers import pow
-from ...ops.shapes.joining import pad
 from ...ops.shapes.shape import reshape
 from .convolution import _conv, _conv_transpose, as_tuple
 from .images import avg_pool2d
+from .padding import pad
 
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 

@@ -12,13 +12,12 @@ from ...array.tensor import Tensor
 from ...ops.arrays import row_major
 from ...ops.binding import public
 from ...ops.indexing.masking import where
-from ...ops.op import Op
+from ...ops.op import Op, linear
 from ...ops.pointwise.exponential import exp
-from ...ops.reductions.cumulative import cumsum
 from ...ops.reductions.reduce import any_zero, dtype_setting, sum, summed
-from ...ops.reductions.sorting import Chosen
 from ...ops.shapes.permute import flip, transpose
 from ...ops.shapes.shape import axis_of, broadcast_to, unsqueeze
+from .sorting import Chosen
 
 
 class Cumprod(Op):
@@ -148,3 +147,29 @@ def cummin(input: Tensor, dim) -> Any:
     tensor([3., 1., 1.])
     """
     return _Cummin(Cummin.apply(input, dim=axis_of(dim, input.ndim)))
+
+
+class Cumsum(Op):
+    def forward(self, *, dim, dtype=None):
+        x = summed(self, dtype)
+        return row_major(x.cumsum(axis=dim, dtype=x.dtype)) if self.ndim else x.copy()
+
+    def grad_self(grad, dim):
+        return flip(cumsum(flip(grad, (dim,)), dim), (dim,)) if grad.ndim else grad
+
+    jvp = linear
+
+
+def _cumsum_(self, dim, *, dtype=None):
+    return Cumsum.apply_(self, dim=axis_of(dim, self.ndim), **dtype_setting(dtype))
+
+
+@public(inplace=_cumsum_)
+def cumsum(input: Tensor, dim, *, dtype=None) -> Tensor:
+    """The cumulative sum along `dim`.
+
+    >>> import tinygrad_edu as T
+    >>> T.cumsum(T.tensor([1.0, 2.0, 3.0]), dim=0)
+    tensor([1., 3., 6.])
+    """
+    return Cumsum.apply(input, dim=axis_of(dim, input.ndim), **dtype_setting(dtype))

@@ -10,10 +10,11 @@ from ...array.tensor import Tensor, wrap
 from ...ops.arrays import add_slices, copied, flat_places
 from ...ops.binding import public
 from ...ops.indexing.gather import checked_index, gather, take_along
-from ...ops.indexing.masking import MaskedPlace, where
+from ...ops.indexing.masking import where
 from ...ops.op import Op, linear
 from ...ops.operands import need_tensor
 from ...ops.shapes.shape import axis_of, expand, reshape
+from .masks import MaskedPlace
 
 
 class Scatter(Op):

@@ -11,9 +11,9 @@ from ...ops.binding import public
 from ...ops.indexing.masking import where
 from ...ops.op import Op, elementwise
 from ...ops.pointwise.arithmetic import sign
-from ...ops.pointwise.error_function import erf_of
 from ...ops.pointwise.exponential import exp
 from ...ops.pointwise.trigonometric import cos
+from .error_function import erf_of
 
 # B₂, B₄, … over (2k)!: the coefficients of the Euler-Maclaurin formula.
 _BERNOULLI = [1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600]

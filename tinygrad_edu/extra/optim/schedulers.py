@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import types
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -12,8 +13,18 @@ from ...optim.lr_scheduler import LambdaLR, LRScheduler, ReduceLROnPlateau, _ByF
 from ...optim.optimizer import Optimizer
 
 __all__ = [
-    "ChainedScheduler", "ConstantLR", "CosineAnnealingWarmRestarts", "CyclicLR", "MultiplicativeLR", "OneCycleLR",
-    "PolynomialLR", "SequentialLR",
+    "ChainedScheduler",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
+    "ExponentialLR",
+    "LinearLR",
+    "MultiStepLR",
+    "MultiplicativeLR",
+    "OneCycleLR",
+    "PolynomialLR",
+    "SequentialLR",
 ]  # fmt: skip
 
 
@@ -428,3 +439,128 @@ class ChainedScheduler(_OfSchedulers):
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = self._rates()
+
+
+class MultiStepLR(_ByFactors):
+    """Multiplies the rates by `gamma` at each of the given epochs.
+
+    >>> import tinygrad_edu as T
+    >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = T.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.1)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 3))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.1, 0.1, 0.01]
+    """
+
+    def __init__(self, optimizer: Optimizer, milestones: list[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
+        self.milestones, self.gamma = Counter(milestones), gamma
+        super().__init__(optimizer, last_epoch)
+
+    def _factor(self, epoch: int, first: bool) -> float:
+        return self.gamma ** self.milestones[epoch]
+
+
+class ExponentialLR(_ByFactors):
+    """Multiplies the rates by `gamma` every epoch.
+
+    >>> import tinygrad_edu as T
+    >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = T.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 3))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.5, 0.25, 0.125]
+    """
+
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def _factor(self, epoch: int, first: bool) -> float:
+        return 1.0 if first else self.gamma
+
+
+class LinearLR(_ByFactors):
+    """Multiplies the initial rates by a factor that changes linearly from `start_factor` to `end_factor` in `total_iters` epochs.
+
+    >>> import tinygrad_edu as T
+    >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = T.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.25, total_iters=3)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 3))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [0.25, 0.5, 0.75, 1.0]
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        start_factor: float = 1 / 3,
+        end_factor: float = 1.0,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
+        if not 0 < start_factor <= 1:
+            raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
+        if not 0 <= end_factor <= 1:
+            raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
+        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def _factor(self, epoch: int, first: bool) -> float:
+        if epoch == 0:
+            return self.start_factor
+        if first or epoch > self.total_iters:
+            return 1.0
+        rise = self.end_factor - self.start_factor
+        return 1 + rise / (self.total_iters * self.start_factor + (epoch - 1) * rise)
+
+
+class CosineAnnealingLR(LRScheduler):
+    """Follows half a cosine wave from the initial rates to `eta_min` in `T_max` epochs, and then back.
+
+    >>> import tinygrad_edu as T
+    >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = T.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=4)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 3))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.854, 0.5, 0.146, 0.0]
+    """
+
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+        self.T_max, self.eta_min = T_max, eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def _height(self, epoch: int) -> float:
+        return (1 + math.cos(math.pi * epoch / self.T_max)) / 2
+
+    def get_lr(self) -> list[Any]:
+        self._warn_outside_step()
+        if self._is_initial:
+            return self._rates()
+        epoch, low = self.last_epoch, self.eta_min
+        if self._step_count == 1 and epoch > 0:
+            return self._get_closed_form_lr()
+        if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
+            # At the lowest point the rate cannot be computed by multiplication.
+            rise = 1 - self._height(1)
+            return [rate + (base - low) * rise for rate, base in zip(self._rates(), self.base_lrs, strict=True)]
+        factor = self._height(epoch) / self._height(epoch - 1)
+        return [low + factor * (rate - low) for rate in self._rates()]
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        return [self.eta_min + (base - self.eta_min) * self._height(self.last_epoch) for base in self.base_lrs]

@@ -12,11 +12,11 @@ from ..op import Op
 from ..operands import need_float
 from ..pointwise.arithmetic import AddNumber, DivNumber, MulNumber
 from ..pointwise.clamp import clamp_min
-from ..pointwise.exponential import exp, log, log1p, sigmoid, xlogy
+from ..pointwise.exponential import log, log1p, sigmoid
 from ..reductions.reduce import sum
 from ..shapes.shape import reshape, unsqueeze
 from .activation import LogSigmoid
-from .loss import checked_reduction, moved_by, reduce_loss, reduced, spread
+from .loss import checked_reduction, moved_by, reduced, spread
 from .softmax import log_softmax
 
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)
@@ -325,22 +325,3 @@ def binary_cross_entropy_with_logits(
             "Give the targets as floats: target.float()."
         )
     return BinaryCrossEntropyWithLogits.apply(input, target, weight, pos_weight, reduction=reduction)
-
-
-@public(where=_NN, method=False)
-def kl_div(
-    input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean", log_target: bool = False
-) -> Tensor:
-    """The Kullback-Leibler divergence: the mean of t·(ln t - x), for log-probabilities x and probabilities t (or log t).
-
-    >>> import tinygrad_edu as T
-    >>> T.nn.functional.kl_div(T.tensor([[0.5, 0.5]]).log(), T.tensor([[0.25, 0.75]]), reduction='batchmean')
-    tensor(0.1308)
-    """
-    if input._data.dtype.kind not in "fV" or target._data.dtype.kind not in "fV":
-        raise RuntimeError("kl_div: Integral inputs not supported. Convert first: t.float().")
-    batch_mean = reduction == "batchmean"
-    reduction = "sum" if batch_mean else checked_reduction(size_average, reduce, reduction)
-    loss = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
-    loss = reduce_loss(loss, reduction)
-    return loss / input.shape[0] if batch_mean and input.ndim else loss

@@ -15,7 +15,6 @@ from ..operands import need_float, refuse_mismatch
 from ..pointwise.arithmetic import abs
 from ..reductions.reduce import mean, sum
 from ..shapes.shape import broadcast_to, expand
-from .rectifier import Hardtanh
 
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
@@ -52,32 +51,6 @@ class MseLoss(Op):
 
     def jvp(tangent, target_tangent, self, target, reduction):
         return moved_by((tangent - target_tangent) * ((self - target) * 2), reduction)
-
-
-class SmoothL1Loss(Op):
-    """½(s - t)²/beta where |s - t| < beta, |s - t| - ½beta elsewhere."""
-
-    promotes = True
-
-    def forward(self, target, *, reduction, beta):
-        need_float(self, "smooth_l1_cpu")
-        d = np.abs(self - target)
-        bent = np.minimum(d, beta)
-        return reduced(bent * (d - 0.5 * bent) / beta, reduction)
-
-    def grad_self(grad, self, target, reduction, beta):
-        return spread(grad, tuple(self.shape), reduction) * _bent((self - target) / beta)
-
-    def grad_target(grad, self, target, reduction, beta):
-        return spread(grad, tuple(self.shape), reduction) * -_bent((self - target) / beta)
-
-    def jvp(tangent, target_tangent, self, target, reduction, beta):
-        return moved_by((tangent - target_tangent) * _bent((self - target) / beta), reduction)
-
-
-def _bent(difference):
-    """The difference, clamped to [-1, 1]."""
-    return Hardtanh.apply(difference, min_val=-1.0, max_val=1.0)
 
 
 # --- functions -------------------------------------------------------------------------------------------------------
@@ -150,25 +123,6 @@ def _weighted(loss, weight, input, reduction):
 def _check_weight(weight, input):
     if weight.shape != input.shape:
         raise ValueError("Weights and input must have the same size.")
-
-
-@public(where=_NN, method=False)
-def smooth_l1_loss(
-    input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean", beta: float = 1.0
-) -> Tensor:
-    """Squared for differences below `beta`, absolute beyond.
-
-    >>> import tinygrad_edu as T
-    >>> T.nn.functional.smooth_l1_loss(T.tensor([0.5, 3.0]), T.tensor([0.0, 0.0]))
-    tensor(1.3125)
-    """
-    reduction = checked_reduction(size_average, reduce, reduction)
-    if beta < 0:
-        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    input, target = paired(input, target)
-    if beta == 0:
-        return reduce_loss(abs(input - target), reduction)
-    return SmoothL1Loss.apply(input, target, reduction=reduction, beta=beta)
 
 
 def as_float(x):

@@ -52,37 +52,6 @@ class VectorNorm(Op, name="LinalgVectorNormBackward0"):
         )
 
 
-class Norm(Op, name="NormBackward1"):
-    """The same along dimensions, under its older name."""
-
-    def forward(self, *, p, dim, keepdim):
-        return VectorNorm.forward(self, ord=p, dim=dim, keepdim=keepdim)
-
-    def grad_self(grad, self, result, p, dim, keepdim):
-        return VectorNorm.grad_self(grad, self, result, p, dim, keepdim)
-
-    def jvp(tangent, self, result, p, dim, keepdim):
-        return VectorNorm.jvp(tangent, self, result, p, dim, keepdim)
-
-
-class Dist(Op):
-    """‖s - o‖"""
-
-    promotes = True
-
-    def forward(self, other, *, p):
-        return VectorNorm.forward(self - other, ord=p)
-
-    def grad_self(grad, self, other, result, p):
-        return grad * norm_slope(self - other, result, p, None)
-
-    def grad_other(grad, self, other, result, p):
-        return -grad * norm_slope(self - other, result, p, None)
-
-    def jvp(tangent, other_tangent, self, other, result, p):
-        return sum((tangent - other_tangent) * norm_slope(self - other, result, p, None))
-
-
 def norm_slope(self, norm, ord, dim):
     if ord == 0:
         return self * 0

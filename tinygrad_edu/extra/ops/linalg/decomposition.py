@@ -16,12 +16,12 @@ from ....ops.indexing.masking import where
 from ....ops.linalg.matmul import matmul
 from ....ops.op import Op
 from ....ops.reductions.extremes import amax, amin
-from ....ops.reductions.norms import vector_norm
+from ....ops.reductions.norms import VectorNorm, vector_norm
 from ....ops.reductions.reduce import sum
-from ....ops.shapes.diagonal import tril
 from ....ops.shapes.permute import transpose
 from ....ops.shapes.shape import squeeze, unsqueeze
 from ..arrangement import movedim
+from ..diagonal import tril
 from .triangular import solve_triangular
 
 _LINALG, _BOTH = (linalg_functions,), (linalg_functions, functions)
@@ -344,3 +344,16 @@ def matrix_power(A, n) -> Any:
         if n:
             square = matmul(square, square)
     return out
+
+
+class Norm(Op, name="NormBackward1"):
+    """The same along dimensions, under its older name."""
+
+    def forward(self, *, p, dim, keepdim):
+        return VectorNorm.forward(self, ord=p, dim=dim, keepdim=keepdim)
+
+    def grad_self(grad, self, result, p, dim, keepdim):
+        return VectorNorm.grad_self(grad, self, result, p, dim, keepdim)
+
+    def jvp(tangent, self, result, p, dim, keepdim):
+        return VectorNorm.jvp(tangent, self, result, p, dim, keepdim)

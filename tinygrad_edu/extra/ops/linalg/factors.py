@@ -16,10 +16,10 @@ from ....ops.linalg.matmul import matmul
 from ....ops.op import Op
 from ....ops.reductions.norms import vector_norm
 from ....ops.reductions.reduce import sum
-from ....ops.shapes.diagonal import diagonal, tril
 from ....ops.shapes.joining import cat
 from ....ops.shapes.permute import permute, transpose
 from ....ops.shapes.shape import reshape, squeeze, unsqueeze
+from ..diagonal import diagonal, tril
 from .decomposition import inv, solve
 from .triangular import solve_triangular
 

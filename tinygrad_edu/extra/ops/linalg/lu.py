@@ -12,9 +12,9 @@ from ....array.tensor import Tensor, wrap
 from ....ops.binding import linalg_functions, public
 from ....ops.linalg.matmul import matmul
 from ....ops.op import Op
-from ....ops.shapes.diagonal import tril, triu
 from ....ops.shapes.joining import cat
 from ....ops.shapes.permute import transpose
+from ..diagonal import tril, triu
 from .triangular import solve_triangular
 
 _LINALG = (linalg_functions,)

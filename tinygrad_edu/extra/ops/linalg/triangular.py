@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ....ops.op import Op
-from ....ops.shapes.diagonal import tril, triu
 from ....ops.shapes.permute import transpose
+from ..diagonal import tril, triu
 
 # Up to this many rows are solved one by one. Larger triangles are cut into blocks, which become matrix products.
 _ROWS = 24

@@ -1,4 +1,4 @@
-"""Adagrad (PyTorch: `torch.optim.Adagrad`). The comment above the update is its formula."""
+"""Adagrad: rates that fall with all squared gradients so far (PyTorch: `torch.optim.Adagrad`)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..array.tensor import wrap
-from .optimizer import Optimizer, checked, counted, no_steps
+from ...array.tensor import wrap
+from ...optim.optimizer import Optimizer, checked, counted, no_steps
 
 __all__ = ["Adagrad"]
 

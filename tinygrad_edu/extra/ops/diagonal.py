@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ...array.tensor import Tensor
-from ..binding import public
-from ..op import Op, linear
-from .shape import axis_of
+from ...ops.binding import public
+from ...ops.op import Op, linear
+from ...ops.shapes.shape import axis_of
 
 
 class Diagonal(Op):
@@ -74,9 +74,6 @@ class Triu(Op):
         return triu(grad, diagonal)
 
     jvp = linear
-
-
-# --- functions -------------------------------------------------------------------------------------------------------
 
 
 @public()

@@ -1,4 +1,4 @@
-"""RMSprop (PyTorch: `torch.optim.RMSprop`). The comment above the update is its formula."""
+"""RMSprop: steps divided by a running mean of the gradients' size (PyTorch: `torch.optim.RMSprop`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .optimizer import Optimizer, checked, counted, no_steps, zeros_like
+from ...optim.optimizer import Optimizer, checked, counted, no_steps, zeros_like
 
 __all__ = ["RMSprop"]
 

@@ -1,4 +1,4 @@
-"""Parameters as one vector, and back (PyTorch: `torch.nn.utils.convert_parameters`)."""
+"""Parameters as one vector, and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sorting, and what sorting finds: `sort`, `topk`, `unique`, `bincount`."""
+"""Elements in order."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 
 from ...array.return_types import named
 from ...array.tensor import Tensor
-from ..binding import public
-from ..indexing.gather import put_along, take_along
-from ..op import Op
-from ..shapes.shape import axis_of
+from ...ops.binding import public
+from ...ops.indexing.gather import put_along, take_along
+from ...ops.op import Op
+from ...ops.shapes.shape import axis_of
 
 
 class Chosen(Op):
@@ -57,9 +57,6 @@ class Topk(Chosen):
         chosen = np.sort(np.take(apart, range(n - k, n) if largest else range(k), dim), axis=dim)
         values, order = Sort.forward(np.take_along_axis(self, chosen, dim), dim=dim, descending=largest)
         return values, np.take_along_axis(chosen, order, dim)
-
-
-# --- functions -------------------------------------------------------------------------------------------------------
 
 
 _Sort, _Topk, _Mode = (named(op, "values", "indices") for op in ("sort", "topk", "mode"))

@@ -1,4 +1,4 @@
-"""The error function, which NumPy lacks, and the normal distribution function."""
+"""The error function."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from ...array.tensor import Tensor
-from ..arrays import in_blocks
-from ..binding import public
-from ..op import elementwise
-from .exponential import FloatOp, exp
+from ...ops.arrays import in_blocks
+from ...ops.binding import public
+from ...ops.op import elementwise
+from ...ops.pointwise.exponential import FloatOp, exp
 
 # Rational approximations of Cephes (Moshier, Methods and Programs for Mathematical Functions, 1989), highest power first.
 _ERF = (
@@ -19,14 +19,18 @@ _ERF = (
     (1.0, 3.35617141647503099647e1, 5.21357949780152679795e2, 4.59432382970980127987e3, 2.26290000613890934246e4,
      4.92673942608635921086e4),
 )  # fmt: skip
+
+
 # For float32, with |x| <= 4: erf x = tanh(x·p(x²)). p is a least-squares fit to artanh(erf x)/x, weighted so that erf has
 # an even relative error: below 1e-7, or 3e-7 with float32's rounding.
 _ERF_SINGLE = (
     1.41854251e-07, -5.66850781e-06, 8.76375010e-05, -6.19785048e-04, -1.91830438e-04, 1.02769056e-01, 1.12837927e00,
 )  # fmt: skip
 
+
 # The same for erf(x/√2).
 _CDF_SINGLE = tuple(c * 0.5 ** (power + 0.5) for power, c in zip(range(6, -1, -1), _ERF_SINGLE, strict=True))
+
 
 _ERFC_TO_8 = (
     (2.46196981473530512524e-10, 5.64189564831068821977e-1, 7.46321056442269912687e0, 4.86371970985681366614e1,
@@ -35,6 +39,8 @@ _ERFC_TO_8 = (
     (1.0, 1.32281951154744992508e1, 8.67072140885989742329e1, 3.54937778887819891062e2, 9.75708501743205489753e2,
      1.82390916687909736289e3, 2.24633760818710981792e3, 1.65666309194161350182e3, 5.57535340817727675546e2),
 )  # fmt: skip
+
+
 _ERFC_FROM_8 = (
     (5.64189583547755073984e-1, 1.27536670759978104416e0, 5.01905042251180477414e0, 6.16021097993053585195e0,
      7.40974269950448939160e0, 2.97886665372100240670e0),
@@ -119,9 +125,6 @@ class Erfc(FloatOp):
         return grad * (exp(-(self * self)) * (-2 / math.sqrt(math.pi)))
 
     jvp = elementwise
-
-
-# --- functions -------------------------------------------------------------------------------------------------------
 
 
 @public(inplace=Erf)

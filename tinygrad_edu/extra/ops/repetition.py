@@ -1,13 +1,13 @@
-"""Repeat elements: `repeat`, `tile`, `repeat_interleave`, `meshgrid`."""
+"""A tensor, repeated."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ...array.tensor import Tensor
-from ..binding import public
-from ..op import Op, linear
-from .shape import SumToSize, as_sizes, reshape
+from ...ops.binding import public
+from ...ops.op import Op, linear
+from ...ops.shapes.shape import SumToSize, as_sizes, reshape
 
 
 class Repeat(Op):
@@ -30,9 +30,6 @@ class Repeat(Op):
 def _repeated(sizes, repeats):
     leading = len(repeats) - len(sizes)
     return tuple(n * r for n, r in zip((1,) * leading + tuple(sizes), repeats, strict=True))
-
-
-# --- functions -------------------------------------------------------------------------------------------------------
 
 
 @public(where=())
