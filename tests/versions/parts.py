@@ -1,4 +1,4 @@
-"""What a lesson uses of PyTorch, part by part: `python tests/versions/parts.py PART` in an environment with some PyTorch.
+"""What a lesson uses of its environment, part by part: `python tests/versions/parts.py PART` in one with some PyTorch or IPython.
 
 A part that fails ends with an `AssertionError` that says what differs there.
 """
@@ -64,7 +64,9 @@ def lessons() -> None:
         if path.suffix != ".ipynb":
             continue
         shell.reset()
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as root:
+            folder = Path(root, "lesson")  # `progress` reads what lies in the folder around it
+            folder.mkdir()
             os.chdir(folder)
             for cell in json.loads(path.read_bytes())["cells"]:
                 if cell["cell_type"] != "code":
@@ -141,4 +143,9 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     parts = (installation, lessons, compare, explore, diagnose, draw, watch)
     {part.__name__: part for part in parts}[sys.argv[1]]()
-    print(torch.__version__)
+    import IPython
+    import numpy
+
+    print(
+        f"Python {sys.version.split()[0]}, torch {torch.__version__}, IPython {IPython.__version__}, NumPy {numpy.__version__}"
+    )

@@ -23,12 +23,27 @@ def axis_of(dim, ndim):
     return dim % n
 
 
+def same_memory(array, size):
+    """`array` in another shape. Raises `ValueError` if the elements would have to move."""
+    return array.reshape(size, copy=False)
+
+
+if np.lib.NumpyVersion(np.__version__) < "2.1.0":  # Colab's
+
+    def same_memory(array, size):
+        made = array.view()
+        try:
+            made.shape = size
+        except AttributeError as error:
+            raise ValueError(str(error)) from None
+        return made
+
+
 class View(Op):
     view = True
 
     def forward(self, *, size):
-        # `copy=False` raises if the elements would have to move.
-        return self.reshape(size, copy=False) if self.shape != size else self.view()
+        return same_memory(self, size) if self.shape != size else self.view()
 
     def grad_self(grad, self_sym_sizes):
         return grad.reshape(self_sym_sizes)
@@ -42,7 +57,7 @@ class ReshapeAlias(Op):
     view = True
 
     def forward(self, *, size):
-        return self.reshape(size, copy=False)
+        return same_memory(self, size)
 
     def grad_self(grad, self_sym_sizes):
         return grad.reshape(self_sym_sizes)
