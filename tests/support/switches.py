@@ -57,6 +57,9 @@ def switches(program: dict[str, Any]) -> Iterator[tuple[str, Callable[[State], S
             key = str(line["first"])
             on = _put("passes", key, {name: name not in line["passes"]})
             yield f"{name} of line {key}", on, _dropped("passes", key)
+        for name, wanted in (("backwards", 2), ("zero_grad", True)):
+            key = str(line["first"])
+            yield f"{name} of line {key}", _put("passes", key, {name: wanted}), _dropped("passes", key)
     if calls:
         for name in OF_PASSES:
             own = program["passes"].get(name, False)

@@ -143,6 +143,26 @@ def test_each_of_several_calls_of_backward_has_its_own_switches():
     assert explorer.result["account"].startswith("Line 6 keeps the graph after its pass: the error is gone")
 
 
+def test_each_of_several_calls_can_be_called_twice_and_clear_what_is_there():
+    explorer = viz.explore(
+        "w = T.tensor(2.0, requires_grad=True)\na = w * 3\na.backward()\nb = w * w\nb.backward()", state={}
+    )
+    explorer._answer()
+    explorer.state = {"passes": {"3": {"backwards": 2}}}
+    assert explorer.result["code"][2:4] == ["a.backward()"] * 2
+    assert explorer.result["account"].startswith("Line 3 calls backward() twice: line 3 now raises RuntimeError")
+    once = next(one for one in explorer.result["fixes"] if one["label"] == "call backward() once")
+    assert "passes" not in once["state"] or not any("backwards" in one for one in once["state"]["passes"].values())
+    explorer.state = {"passes": {"3": {"backwards": 2, "retain_graph": True}}}
+    assert explorer.result["code"][2:4] == ["a.backward(retain_graph=True)"] * 2
+    assert row(explorer, "w")["grad"]["torch"] == "10"
+    explorer.state = {"passes": {"3": {"backwards": 2, "retain_graph": True}, "5": {"zero_grad": True}}}
+    assert explorer.result["code"][5:] == ["w.grad = None", "b.backward()"]
+    assert explorer.result["account"] == "Line 5 runs with every .grad cleared: w.grad = 2 + 2 = 4 (was 10)."
+    explorer.state = once["state"]
+    assert explorer.result["code"][2:] == ["a.backward()", "b = w * w", "b.backward()"]
+
+
 def test_a_non_tensor_has_no_gradient_to_keep():
     assert viz.explore(LOOP).program["values"] == ["h"]
     unknown = viz.explore("a = T.ones(2)\nn = 3 + 4\nb = T.ones(3) @ a\nc = a * 2\nd = 'd' * 2")

@@ -58,7 +58,7 @@ class Edits:
     retain_grad: frozenset[str] = frozenset()
     detach: frozenset[str] = frozenset()
     hooks: dict[str, str] = field(default_factory=dict)
-    passes: dict[str, dict[str, bool]] = field(default_factory=dict)  # of one call of several, by its line
+    passes: dict[str, dict[str, Any]] = field(default_factory=dict)  # of one call of several, by its line
     backwards: int | None = None
     retain_graph: bool | None = None
     create_graph: bool | None = None
@@ -254,15 +254,20 @@ class _Editor:
                     extra.append(f"{name}={wanted}")
             if extra:
                 self._insert_argument(call, ", ".join(extra))
-            if statement is not calls[0] or self._repeats(statement):
+            clears = own.get("zero_grad", edits.zero_grad)
+            if clears and (statement is not calls[0] or self._repeats(statement)):
                 self.before.setdefault(statement.lineno, []).extend(self._cleared(statement))
-        statement, count = calls[-1], edits.backwards or 1
+            is_last = statement is calls[-1]
+            self._call_again(statement, own.get("backwards") or (is_last and edits.backwards) or 1, clears, is_last)
+
+    def _call_again(self, statement: ast.stmt, count: int, clears: bool, is_last: bool) -> None:
+        """Write a call of backward `count` times in all."""
         first, last = statement.lineno, statement.end_lineno or statement.lineno
         again: list[str] = []
         for number in range(2, count + 1):
-            again += self._cleared(statement)
+            again += self._cleared(statement) if clears else []
             # Every pass keeps the graph for the next one; after the last one it is not needed.
-            ends = number == count and not self._repeats(statement)
+            ends = number == count and is_last and not self._repeats(statement)
             again += self.rows[first - 1 : last] if ends else self._replaced(first, last)
         if again:
             self.after.setdefault(last, []).extend(again)
@@ -273,9 +278,7 @@ class _Editor:
         return any(loop.lineno < statement.lineno <= (loop.end_lineno or loop.lineno) for loop in loops)
 
     def _cleared(self, statement: ast.stmt) -> list[str]:
-        """The lines that reset every `.grad` before the pass that `statement` calls, if the toggle asks for it."""
-        if not self.edits.zero_grad:
-            return []
+        """The lines that reset every `.grad` before the pass that `statement` calls."""
         wanted = self.edits.requires_grad
         leaves = [i for i in self.program.inputs if wanted.get(i.name, i.requires_grad) and i.line < statement.lineno]
         return [f"{self._indent(statement.lineno)}{leaf.name}.grad = None" for leaf in leaves]

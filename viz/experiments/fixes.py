@@ -103,8 +103,10 @@ def _second_backward(program: Program, state: dict[str, Any]) -> list[_Way]:
             {"retain_graph": True},
         )
     ]
-    if (state.get("backwards") or 1) > 1:
-        found.append(("call backward() once", "one pass, one gradient", {"backwards": 1}))
+    calls = state.get("passes") or {}
+    if (state.get("backwards") or 1) > 1 or any((one.get("backwards") or 1) > 1 for one in calls.values()):
+        once = {line: {name: on for name, on in one.items() if name != "backwards"} for line, one in calls.items()}
+        found.append(("call backward() once", "one pass, one gradient", {"backwards": 1, "passes": once}))
     return found
 
 

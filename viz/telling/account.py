@@ -339,17 +339,24 @@ def _cause(was: dict[str, Any], now: dict[str, Any], after: Recording | None) ->
         for name, on, off in (
             ("retain_graph", "keeps the graph after its pass", "frees the graph as it runs"),
             ("create_graph", "records its own pass", "does not record its pass"),
+            ("zero_grad", "runs with every .grad cleared", "adds to the gradients that are there"),
         ):
             if bool((new or {}).get(name)) != bool(old.get(name)):
                 told.append(f"Line {line} {on if (new or {}).get(name) else off}")
+        if (count := (new or {}).get("backwards") or 1) != (old.get("backwards") or 1):
+            told.append(f"Line {line} calls backward() {_times(count)}")
     passes = (was.get("backwards") or 1, now.get("backwards") or 1)
     if passes[0] != passes[1]:
-        told.append("backward() is called " + ({1: "once", 2: "twice"}.get(passes[1], f"{passes[1]} times")))
+        told.append(f"backward() is called {_times(passes[1])}")
     if was.get("device", "cpu") != now.get("device", "cpu"):
         told.append(f"PyTorch computes on the {'CPU' if now.get('device', 'cpu') == 'cpu' else 'GPU'}")
     if was.get("default_dtype") != now.get("default_dtype"):
         told.append(f"PyTorch makes tensors of {now.get('default_dtype') or 'its own default dtype'}")
     return ", ".join(told)
+
+
+def _times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
 def _runs(reached: bool) -> str:

@@ -14,7 +14,7 @@ const PASSES = [
   { name: "zero_grad", label: "clear .grad between", title: "Set .grad to None between the passes", rare: true },
   { name: "anomaly", label: "anomaly mode", title: "Name the forward line behind a bad gradient", rare: true },
 ];
-const OF_A_CALL = ["retain_graph", "create_graph"]; // the switches that each of several calls of backward has
+const OF_A_CALL = ["retain_graph", "create_graph"]; // what a call of backward may be given
 const MOST_PASSES = 5;
 const ROW = 16; // pixels of a line of code
 const LETTER = 7.25; // pixels of a letter of code
@@ -165,7 +165,7 @@ export class Listing {
     if (line.kind === "compute") controls.push(...this.#ofLine(line));
     const several = this.program.lines.filter(({ kind }) => kind === "backward").length > 1;
     if (line.kind === "backward" && several) controls.push(...this.#ofCall(line));
-    if (isLastBackward) controls.push(...this.#ofPasses().filter(({ of }) => !several || !OF_A_CALL.includes(of)));
+    if (isLastBackward) controls.push(...this.#ofPasses().filter(({ of }) => !several || of === "anomaly"));
     return controls;
   }
 
@@ -210,16 +210,20 @@ export class Listing {
 
   /** The switches of one call of backward, of several. */
   #ofCall(line) {
-    return PASSES.filter(({ name }) => OF_A_CALL.includes(name)).map(({ name, label, title, rare }) => {
-      const own = line.passes.includes(name);
-      const on = () => this.state.passes?.[line.first]?.[name] ?? own;
-      return pill(label, title, on, () => this.change(`${label}, line ${line.first}`, (next) => {
-        const wanted = { ...next.passes?.[line.first], [name]: !on() };
-        if (wanted[name] === own) delete wanted[name];
+    const control = (name, label, title, rare, [off, on]) => {
+      const own = () => (name === "backwards" ? undefined : this.state[name]) ?? (line.passes.includes(name) ? on : off); // as all calls
+      const now = () => this.state.passes?.[line.first]?.[name] ?? own();
+      return pill(label, title, () => now() === on, () => this.change(`${label}, line ${line.first}`, (next) => {
+        const wanted = { ...next.passes?.[line.first], [name]: now() === on ? off : on };
+        if (wanted[name] === own()) delete wanted[name];
         next.passes = { ...next.passes, [line.first]: wanted };
         if (!Object.keys(wanted).length) delete next.passes[line.first];
       }), rare);
-    });
+    };
+    const [keep, record] = PASSES.filter(({ name }) => OF_A_CALL.includes(name))
+      .map(({ name, label, title, rare }) => control(name, label, title, rare, [false, true]));
+    return [keep, control("backwards", "call it twice", "A second backward() after this one", false, [1, 2]), record,
+      control("zero_grad", "clear .grad before", "Set .grad to None before this call", true, [false, true])];
   }
 
   #ofPasses() {
