@@ -72,7 +72,7 @@ def test_the_steps_of_an_inner_loop_count_within_the_outer_step():
 
 
 def test_what_a_fold_hides_is_lit_at_the_fold() -> None:
-    recording = viz.record(PROGRAMS["loop of 30"])
+    recording = viz.record(HELD_OUT["lstm"])
     picture = recording.scene(views=("values",), rooms=(BESIDE,))["views"]["values"]
     hidden = [key for key, at in picture["stands"].items() if at in picture["folds"]]
     assert len(hidden) > 30

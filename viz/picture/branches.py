@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from viz.picture.layout import Layout
 
-MANY = 3  # links from one box that pass others by; from so many on they share a line
+MANY = 5  # links from one box that pass others by; from so many on they share a line
 POINT = 1.0  # pixels of the places where they branch off
 
 Box = tuple[str, float, float]

@@ -84,7 +84,7 @@ class Fitter:
         """The drawing for this room, preferably `first`; if none fits, the smallest."""
         smallest: Placed | None = None
         for level, detail, direction in self._candidates(first):
-            if self._hopeless(level, detail, direction, room):
+            if _is_hopeless(self._drawing(level, detail), direction, room):
                 continue
             placed = self._place(level, detail, direction)
             if scale(placed, room) * detail.least >= READABLE:
@@ -115,18 +115,6 @@ class Fitter:
             self._drawings[key] = self._make(self._foldings[level], detail)
         return self._drawings[key]
 
-    def _hopeless(self, level: int, detail: Detail, direction: str, room: Room) -> bool:
-        """Whether a drawing certainly does not fit, estimated without a layout."""
-        least = READABLE / detail.least
-        width, height = room.width / least, room.height / least
-        boxes = _units(self._drawing(level, detail))
-        if sum((wide + 12) * (high + 12) for wide, high in boxes.values()) > 1.1 * width * height:
-            return True
-        if direction in ROWS:
-            return False
-        along = _longest(self._drawing(level, detail), boxes, 0 if direction == "LR" else 1)
-        return along > (width if direction == "LR" else height)
-
     def _place(self, level: int, detail: Detail, direction: str) -> Placed:
         key = level, detail.name, direction
         if key not in self._placed:
@@ -150,6 +138,8 @@ def fullest(
     tried = [(detail, direction) for detail in DETAILS for direction in ("LR", "TB")]
     for detail, direction in [before[:2], *tried] if before is not None else tried:
         drawing = make(detail)
+        if detail is not DETAILS[-1] and _is_hopeless(drawing, direction, room):
+            continue
         layout = lay_out(drawing, direction, time_limit)
         letters = _scale(layout, room) * detail.least
         made = drawing, layout, (detail, direction, letters)
@@ -159,6 +149,17 @@ def fullest(
             smallest = made
     assert smallest is not None
     return smallest
+
+
+def _is_hopeless(drawing: Drawing, direction: str, room: Room) -> bool:
+    """Whether a drawing certainly does not fit, estimated without a layout."""
+    least = READABLE / drawing.detail.least
+    width, height = room.width / least, room.height / least
+    boxes = _units(drawing)
+    if sum((wide + 12) * (high + 12) for wide, high in boxes.values()) > 1.1 * width * height:
+        return True
+    along = _longest(drawing, boxes, 1 if direction == "TB" else 0)
+    return along > (height if direction == "TB" else width * ROWS.get(direction, 1))
 
 
 def left_out(picture: dict[str, Any], room: Room) -> int:

@@ -28,7 +28,7 @@ from viz.recording.graph import Array, Graph, Op, Value
 
 ROOT = "root"
 WIDEST = 210.0  # pixels for one line of text
-SNUG_WIDEST = 84.0  # the same where it is tight
+SNUG_WIDEST = (240.0, 84.0)  # the same where it is tight, and where it is tighter
 TITLE = 22.0  # pixels of the line with an open module's name
 PADDING = 12.0  # padding inside an open module
 PORT = 10.0  # pixels: the ports for a module's inputs and outputs
@@ -86,15 +86,15 @@ class Unit:
         """The width and height of the closed box, in pixels."""
         return _closed(self.kind, tuple(self.rows), self.graded, self.pad)
 
-    def make_snug(self) -> None:
-        """Keep the first two lines of its text, in small letters."""
+    def make_snug(self, widest: float) -> None:
+        """Keep the first two lines of its text, in small letters, each at most `widest` pixels wide."""
         self.pad = 2
         kept = (
             self.rows if self.kind == "leaf" else self.rows[:1] if self.kind in ("op", "unrecorded") else self.rows[:2]
         )
         look = {"name": "title", "word": "sign"}
         self.rows = [
-            (slot, look.get(style, "tiny"), shorten(text, SIZE[look.get(style, "tiny")], SNUG_WIDEST, style == "name"))
+            (slot, look.get(style, "tiny"), shorten(text, SIZE[look.get(style, "tiny")], widest, style == "name"))
             for slot, style, text in kept
         ]
 
@@ -119,9 +119,9 @@ class Network:
 
 
 class Arranged(NamedTuple):
-    """How the boxes of a network are laid out: in small letters or not, the layouts, which each box has, the open ones."""
+    """How the boxes of a network are laid out: how wide its texts are in small letters (0: in large ones), the layouts, which each box has, the open ones."""
 
-    snug: bool
+    snug: float
     layouts: list[Placed]
     of_units: list[int]
     first: list[str]
@@ -208,7 +208,7 @@ class _Builder:
             known[form] = self._arranged()
         snug, found, of_units, first = known[form]
         if snug:
-            self._make_snug()
+            self._make_snug(snug)
         for unit, number in zip(self.units.values(), of_units, strict=True):
             unit.layout = number
         return Network(self.units, found, first, self.chain, self.copies)
@@ -223,20 +223,23 @@ class _Builder:
 
     def _arranged(self) -> Arranged:
         """Try arrangements, and smaller boxes where none shows the layers."""
-        best, snug = self._best(), False
-        if self.tight and not (self._tells(best)[0] and self._containers() <= {*best.first}):
-            large = self.units
+        best, snug, large = self._best(), 0.0, self.units
+        # The usual rooms are none in particular: what only just fits one of them may not fit a stage.
+        for widest in SNUG_WIDEST if self.exact else SNUG_WIDEST[1:]:
+            if not self.tight or (self._tells(best)[0] and self._containers() <= {*best.first}):
+                break
             self.units = {key: replace(unit) for key, unit in large.items()}
-            self._make_snug()
+            self._make_snug(widest)
             smaller = self._best()
-            snug = self._tells(smaller) > self._tells(best)
-            best, self.units = smaller if snug else best, large
+            if self._tells(smaller) > self._tells(best):
+                best, snug = smaller, widest
+        self.units = large
         return Arranged(snug, best.layouts, [unit.layout for unit in best.units.values()], best.first)
 
-    def _make_snug(self) -> None:
+    def _make_snug(self, widest: float) -> None:
         for unit in self.units.values():
             if unit.kind != "port" and unit.key != ROOT:
-                unit.make_snug()
+                unit.make_snug(widest)
 
     def _containers(self) -> set[str]:
         """The modules that consist of modules with parameters."""

@@ -6,7 +6,7 @@ one row into another leaves its row on the right, runs back between the rows, an
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from viz.picture import layout as layouts
 from viz.picture.layout import Layout, Spot
@@ -90,23 +90,22 @@ def _cut(whole: Layout, boxes: list[Box], links: list[Link], count: int) -> dict
     columns = sorted({round(whole.spots[key].x) for key in half})
     if len(columns) < count:
         return dict.fromkeys(half, 0)
-    places = columns[1 :: max(1, len(columns) // PLACES[count])]
-    best: tuple[float, dict[str, int]] | None = None
-    for cuts in combinations(places, count - 1):
-        row = {key: sum(round(whole.spots[key].x) >= cut for cut in cuts) for key in half}
-        widths = []
-        for number in range(count):
-            mine = [key for key in half if row[key] == number]
-            widths.append(
-                max(whole.spots[key].x + half[key] for key in mine)
-                - min(whole.spots[key].x - half[key] for key in mine)
-            )
-        out = len({tail for _, tail, head, *_ in links if row[tail] != row[head]})
-        cost = max(widths) + CUT * out
-        if best is None or cost < best[0]:
-            best = cost, row
-    assert best is not None
-    return best[1]
+    column = {key: columns.index(round(whole.spots[key].x)) for key in half}
+    left = [min(whole.spots[key].x - half[key] for key in half if column[key] == at) for at in range(len(columns))]
+    right = [max(whole.spots[key].x + half[key] for key in half if column[key] == at) for at in range(len(columns))]
+    reach: dict[str, int] = {}  # of a box: the last column that a link leads to
+    for _, tail, head, *_ in links:
+        reach[tail] = max(reach.get(tail, 0), column[head])
+    spans = [(column[tail], last) for tail, last in reach.items()]
+
+    def cost(cuts: tuple[int, ...]) -> float:
+        ends = [*pairwise((0, *cuts, len(columns)))]
+        widest = max(max(right[first:last]) - min(left[first:last]) for first, last in ends)
+        return widest + CUT * sum(any(first < cut <= last for cut in cuts) for first, last in spans)
+
+    places = range(1, len(columns), max(1, len(columns) // PLACES[count]))
+    best = min(combinations(places, count - 1), key=cost, default=())
+    return {key: sum(column[key] >= cut for cut in best) for key in half}
 
 
 def _move(part: Layout, right: float, down: float) -> None:

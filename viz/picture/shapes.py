@@ -42,6 +42,7 @@ DETAILS = (
     FULL,
     Detail("docked", SIZE["small"], arrays=True, about=True, widest=150.0),
     Detail("compact", SIZE["small"], widest=110.0, padding=7.0),
+    Detail("named", SIZE["small"], widest=240.0, padding=4.0, snug=True),
     Detail("snug", SIZE["small"], widest=84.0, padding=4.0, snug=True),
 )
 
