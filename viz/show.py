@@ -37,7 +37,7 @@ def play(recording: Recording, step: int = 0, **options: Any) -> Player:
     """
     from viz.widgets.player import Player
 
-    made = Player(scene(recording, **options))
+    made = Player(scene(recording, **options), recording)
     steps = made.scene["steps"]
     if not -len(steps) <= step < len(steps):
         raise IndexError(f"step must be from 0 to {len(steps) - 1}, or negative to count from the end, not {step}")

@@ -67,6 +67,29 @@ def test_axe_finds_nothing_in_framed_pictures(player: Any, theme: str) -> None:
     assert complaints(player, ".tgv-player") == []
 
 
+def test_a_click_opens_the_numbers_that_are_there_at_this_step(browser: Any, tmp_path: Any) -> None:
+    program = "w = T.tensor([[1.0, -2.0]], requires_grad=True)\nL = (w @ T.ones(2, 1) * 3).sum()\nL.backward()"
+    page = opened(browser, viz.record(program).save(tmp_path / "numbers.html"))
+    sheet, leaf = page.get_by_role("group", name="Numbers"), page.locator('.tgv-node[aria-label^="name: w;"]')
+    leaf.click()
+    expect(page.locator(".tgv-step-title")).to_contain_text(
+        "AccumulateGrad"
+    )  # nothing was there yet: it goes to its step
+    page.locator(".tgv-player").press("Home")
+    page.locator(".tgv-player").press("ArrowRight")
+    leaf.click()
+    expect(sheet.locator("caption")).to_have_text(["value"])
+    expect(sheet).to_contain_text("Its gradient is still to come.")
+    page.locator(".tgv-player").press("End")
+    expect(sheet.locator("caption")).to_have_text(["value", "gradient", re.compile("^by ")])
+    sheet.get_by_role("button", name="3").last.click()
+    expect(sheet.get_by_role("status")).to_have_text("∂/∂w[0, 1] = 3 × 1 = 3")
+    assert complaints(page, ".tgv-player") == []
+    page.keyboard.press("Escape")
+    expect(sheet).to_be_hidden()
+    page.context.close()
+
+
 def test_keys_walk_through_what_stands_in_frames(player: Any) -> None:
     player.get_by_role("button", name="grad_fn").click()
     player.locator(".tgv-player").press("Home")

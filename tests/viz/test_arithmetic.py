@@ -1,7 +1,5 @@
 """What is told of an entry comes out: each sum of products is the number that was recorded, and names the entries it took."""
 
-import re
-
 import numpy as np
 import pytest
 from support.stage_programs import PROGRAMS
@@ -10,7 +8,7 @@ import viz
 from viz.recording.recording import Recording
 from viz.telling.arithmetic import Arithmetic, numbers_of
 from viz.telling.differing import lit
-from viz.telling.numbers import key_of, numbers_sheet
+from viz.telling.numbers import all_sheets, key_of, numbers_sheet
 
 pytestmark = pytest.mark.outer
 
@@ -93,6 +91,24 @@ def test_a_sheet_has_both_tables_and_the_sum_behind_the_entry_that_is_asked_for(
     assert sheet["sentence"] == "∂/∂w[1] = 1 × 3 = 3"
 
 
+def test_what_is_counted_ahead_is_what_is_told_when_asked(engine):
+    recording = viz.record(
+        "w = T.tensor([[1.0, -2.0]], requires_grad=True)\nL = (w * 3).exp().sum()\nL.backward()", engine=engine
+    )
+    ahead = all_sheets(recording)
+    assert set(ahead["sheets"]) == set(recording.graph.values)
+    for key, sheet in ahead["sheets"].items():
+        for of, table in sheet["tables"].items():
+            indices = [()] if table["scalar"] else [(*head, at) for head in table["heads"] for at in range(2)]
+            assert table["scalar"] or len(table["rows"]) == 1
+            for index in indices:
+                asked = numbers_sheet(recording, key, of, index)
+                assert sheet["entries"][f"{of}:{','.join(map(str, index))}"] == [asked["sentence"], asked["made"]]
+    assert all(ahead["of"][one] == key_of(recording, one) for one in recording.graph.ops)
+    few = all_sheets(recording, most=3)["sheets"].values()
+    assert sum(len(sheet["entries"]) for sheet in few) == 3
+
+
 def test_what_a_change_made_different_is_lit_and_nothing_else(engine):
     program = "x = T.tensor(2.0)\nw = T.tensor({w}, requires_grad=True)\nd = w * x\ns = x + 1\nL = d * d\nL.backward()"
     before, after = (viz.record(program.format(w=w), engine=engine) for w in (1.0, 3.0))
@@ -110,7 +126,19 @@ def test_a_new_op_and_one_that_is_gone_are_told(engine):
         viz.record(program.format(line), engine=engine) for line in ("", "d = d.detach()\nd.requires_grad_()\n")
     )
     assert any(one["kind"] == "new" for one in lit(plain, cut)["nodes"].values())
-    assert re.search("detach", str(lit(cut, plain)["gone"]), re.IGNORECASE)
+    (gone,) = lit(cut, plain)["gone"]
+    assert (gone["part"], gone["node"]) == ("detach", "")
+    assert plain.graph.values[gone["near"][0]].name == "d"
+
+
+def test_a_node_that_is_no_longer_recorded_is_gone_from_the_graph_of_nodes_alone(engine):
+    program = "w = T.tensor(2.0, requires_grad={})\nv = T.tensor(3.0, requires_grad=True)\nL = w * w + v\nL.backward()"
+    on, off = (viz.record(program.format(grad), engine=engine) for grad in (True, False))
+    leaf, product = sorted(lit(on, off)["gone"], key=lambda one: one["node"])
+    assert (leaf["node"], leaf["part"]) == ("AccumulateGrad", "")
+    assert product["node"] == "MulBackward0"
+    assert off.graph.ops[product["now"]].recorded is False, "the product is still there, and lit as new"
+    assert any(off.graph.ops[key].name == "AddBackward0" for key in leaf["near"] if key in off.graph.ops)
 
 
 def test_an_explorer_counts_what_a_page_asks_for_and_records_a_large_array_in_full():

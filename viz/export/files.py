@@ -17,6 +17,7 @@ from viz.export import bundle, film
 from viz.export.animation import animated
 from viz.frames import scene
 from viz.frames.director import VIEWS, Director
+from viz.frames.levels import packed
 from viz.frames.network import Stills
 from viz.frames.stage import translated
 from viz.picture import dot, shapes, svg
@@ -24,6 +25,7 @@ from viz.picture.layout import Layout
 from viz.picture.network import has_modules
 from viz.picture.svg import State
 from viz.recording.recording import Recording
+from viz.telling.numbers import all_sheets
 
 HERE = Path(__file__).parent
 FONTS = [str(HERE / "fonts" / name) for name in ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf")]
@@ -94,7 +96,8 @@ def save_recording(
     if form == "json":
         return _write(target, recording.to_json())
     if form == "html":
-        return _write(target, player_page(scene.scene(recording, theme=theme)))
+        made = {**scene.scene(recording, theme=theme), "sheets": packed(all_sheets(recording))}
+        return _write(target, player_page(made))
     still = form in ("svg", "png", "pdf", "gif") and not animate
     if view == scene.MODULES or (view is None and still and has_modules(recording.graph)):
         if not still:

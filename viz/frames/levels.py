@@ -118,16 +118,16 @@ def pictures(
             "own": sorted(own),
             "patches": {str(step): translated(patches[step], drawing) for step in sorted(patches)},
         }
-        packed = _packed(picture)
-        characters -= len(packed)
+        text = packed(picture)
+        characters -= len(text)
         if characters < 0:
             break
-        made[level.fold.key] = {"title": title, "parent": level.parent, "packed": packed}
+        made[level.fold.key] = {"title": title, "parent": level.parent, "packed": text}
         shown |= drawing.keys
     return made, shown
 
 
-def _packed(picture: dict[str, Any]) -> str:
-    """A picture in the form that the player unpacks when it is opened: JSON, gzip, base64; a tenth of its size."""
-    text = json.dumps(picture, ensure_ascii=False, separators=(",", ":"))
+def packed(data: Any) -> str:
+    """Data in the form that a page unpacks when a reader asks for it: JSON, gzip, base64; a tenth of its size."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), 6, mtime=0)).decode()

@@ -16,6 +16,7 @@ from viz.recording.calls import Run
 from viz.recording.graph import Graph
 from viz.recording.notation import number
 
+MANY = 750  # parts of a graph; in a larger one nobody looks for what is lit
 LEAST_DECADES = 3  # the least that the colours span, so that similar sizes look similar
 MOST_DECADES = 8  # the most; smaller gradients are rounding noise
 EDGES, LEGEND = 20.0, 26.0  # pixels around a network on a stage, and the height of its legend
@@ -131,8 +132,17 @@ def network_view(
         "least": SIZE["tiny"],
         "width": round(shown.width + EDGES),
         "height": round(shown.height + EDGES + (LEGEND if scales.legend else 0)),
-        "network": {**data(whole), "patches": patches, "scale": scales.legend},
+        "network": {**data(whole), "patches": patches, "scale": scales.legend, "of": _homes(graph, whole)},
     }
+
+
+def _homes(graph: Graph, whole: Network) -> dict[str, str]:
+    """The innermost box of each op, value and leaf of a graph in which a change can be lit."""
+    if len(graph.values) > MANY:
+        return {}
+    homes = {key: chain[-1] for key in (*graph.ops, *graph.values) for chain in whole.chains(key)[:1] if chain}
+    made = {value.key: homes[value.op] for value in graph.values.values() if value.op in homes}
+    return {**made, **homes}
 
 
 class Stills:

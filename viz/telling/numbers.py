@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from viz.telling.arithmetic import Arithmetic, Part, numbers_of, place, signed
 
 SHOWN = 24  # terms of a sum that are listed
 KEPT = 1024  # numbers of an array that a recording keeps, where somebody asks for them
+ENTRIES = 600  # whose sums a page without a kernel holds
 VALUE, GRAD = "value", "grad"
 
 
@@ -44,12 +46,19 @@ def summarised(recording: Recording, key: str) -> bool:
     return any(array is not None and array.data is None and array.size <= KEPT for array in arrays)
 
 
-def numbers_sheet(recording: Recording, key: str, of: str = "", index: tuple[int, ...] | None = None) -> dict[str, Any]:
+def numbers_sheet(
+    recording: Recording,
+    key: str,
+    of: str = "",
+    index: tuple[int, ...] | None = None,
+    arithmetic: Arithmetic | None = None,
+) -> dict[str, Any]:
     """What a page shows of a value's numbers: the tables of its value and its gradient, and how entry `index` was made.
 
     `of` is by default the value; of a leaf, which no op made, the gradient. `index` is by default the largest entry.
+    `arithmetic` is that of the recording, if there is one already.
     """
-    arithmetic = Arithmetic(recording)
+    arithmetic = arithmetic or Arithmetic(recording)
     value = recording.graph.values[key]
     arrays = {VALUE: arithmetic.numbers(key), GRAD: arithmetic.arrived(key)}
     of = of or (GRAD if value.op is None else VALUE)
@@ -80,6 +89,40 @@ def numbers_sheet(recording: Recording, key: str, of: str = "", index: tuple[int
     shown["made"] = [_part(part) for part in found]
     shown["sentence"] = _sentence(recording, key, of, title, float(numbers[index]), found)
     return shown
+
+
+def asked_for(recording: Recording, asked: dict[str, Any]) -> dict[str, Any]:
+    """The sheet of the element that a page asks for: `key`, `of` and `index`; empty if the element has no numbers."""
+    key = key_of(recording, str(asked.get("key")))
+    if key is None:
+        return {}
+    index, of = asked.get("index"), asked.get("of")
+    chosen = tuple(int(i) for i in index) if isinstance(index, list) else None
+    return numbers_sheet(recording, key, of if of in (VALUE, GRAD) else "", chosen)
+
+
+def all_sheets(recording: Recording, most: int = ENTRIES) -> dict[str, Any]:
+    """Every sheet of a recording, for a page that can ask nobody: `sheets` by value, and `of`, the value of each other element.
+
+    `entries` of a sheet says how each entry was made (`"grad:0,1"`), for up to `most` entries, those of small tensors first.
+    """
+    graph, arithmetic = recording.graph, Arithmetic(recording)
+    sheets: dict[str, Any] = {}
+    for value in sorted(graph.values.values(), key=lambda value: math.prod(value.shape or ())):
+        sheet = numbers_sheet(recording, value.key, arithmetic=arithmetic)
+        entries: dict[str, Any] = {}
+        for of, table in sheet["tables"].items():
+            for head in table["heads"]:
+                for column in range(len(table["rows"][0])):
+                    index = () if table["scalar"] else (*head, column)
+                    if most <= 0:
+                        break
+                    most -= 1
+                    one = numbers_sheet(recording, value.key, of, index, arithmetic)
+                    entries[f"{of}:{','.join(map(str, index))}"] = [one["sentence"], one["made"]]
+        sheets[value.key] = {**sheet, "entries": entries}
+    elements = [*graph.ops, *graph.accumulators()]
+    return {"sheets": sheets, "of": {one: key for one in elements if (key := key_of(recording, one)) is not None}}
 
 
 def _table(array: np.ndarray) -> dict[str, Any]:
@@ -148,5 +191,7 @@ def _without(recording: Recording, key: str, arrays: dict[str, np.ndarray | None
 
 def _large(array: Array) -> str:
     if numbers_of(array) is None and array.data is None:
+        if array.size <= KEPT:
+            return f"Of its {array.size:,} numbers the recording keeps a summary; viz.explore shows them."
         return f"It has {array.size:,} numbers, more than the {KEPT:,} that are shown. Make the tensor smaller to see them."
     return "These are complex numbers, which have no table here."

@@ -7,6 +7,7 @@ import { h, ownTheKeys } from "./js/dom.js";
 import { Engines } from "./js/engines.js";
 import { listen, widget } from "./js/model.js";
 import { Numbers } from "./js/numbers.js";
+import { Sheets } from "./js/sheets.js";
 import { Listing } from "./listing.js";
 
 const REMEMBERED = 50; // changes that can be undone
@@ -32,6 +33,7 @@ function renderExplorer({ model, el }) {
   let seen; // the number of the answer whose pictures are drawn
   let other = {}; // their other view: {seq, scenes}
   let changes = null; // by engine, what the answer shown has changed
+  const before = {}; // by engine, what was counted for a page without a kernel
   let counted = {}; // the numbers that were asked for last: {engine, key, of, index, n}
   let frame = null; // in which an answer is about to be drawn
   let failed = null; // the line of the listing that raised
@@ -340,10 +342,11 @@ function renderExplorer({ model, el }) {
   /** A side with its pictures: they are sent separately, and only when they change. */
   function withPictures(side, asked) {
     if (!side.scene) return side;
-    const { nodes = {} } = changes?.[side.engine] ?? {};
-    const change = { nodes, runs: asked !== null && asked.drag === undefined };
+    const change = changeOf(side.engine, asked !== null && asked.drag === undefined);
     return { ...side, scene: { ...side.scene, views: drawn(side.engine, side.scene.views), change } };
   }
+
+  const changeOf = (engine, runs) => ({ nodes: {}, gone: [], ...changes?.[engine], runs });
 
   function drawn(engine, views) {
     return Object.fromEntries(Object.entries(views).map(([view, picture]) =>
@@ -359,20 +362,22 @@ function renderExplorer({ model, el }) {
   function addOther() {
     if (!other.scenes || other.seq !== seen) return;
     engines.addViews(Object.fromEntries(Object.entries(other.scenes).map(([engine, made]) =>
-      [engine, { ...made, views: drawn(engine, made.views), change: { nodes: changes?.[engine]?.nodes ?? {}, runs: false } }])));
+      [engine, { ...made, views: drawn(engine, made.views), change: changeOf(engine, false) }])));
   }
 
   // --- the numbers behind a node ---
   function openNumbers(engine, key) {
-    if (!model.widget_manager) return false; // nobody there who could count
+    if (!model.widget_manager && !model.get("sheets")?.[engine]) return false; // nobody there who could count
     counted = { engine };
     numbers.open(key);
     return true;
   }
 
   function askForNumbers(what) {
-    counted = { engine: counted.engine, ...what, n: (counted.n ?? 0) + 1 };
-    set("asked", counted);
+    const now = counted = { engine: counted.engine, ...what, n: (counted.n ?? 0) + 1 };
+    if (model.widget_manager) return set("asked", counted);
+    before[counted.engine] ??= new Sheets(model.get("sheets")[counted.engine]);
+    before[counted.engine].find(what).then((sheet) => { if (now === counted && numbers.key !== null) numbers.show(sheet); });
   }
 
   function takeNumbers() {

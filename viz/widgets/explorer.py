@@ -23,6 +23,7 @@ from viz.experiments.program import Program, ProgramError, parse, reread
 from viz.export import bundle
 from viz.frames import scene
 from viz.frames.director import VIEWS
+from viz.frames.levels import packed
 from viz.frames.scene import MODULES
 from viz.picture.fit import BELOW, BESIDE, FOLDED, Room, left_out
 from viz.picture.kept import Kept
@@ -35,7 +36,7 @@ from viz.recording.teaching import check, name_of
 from viz.telling.account import account, beside, errors_of, missing, pictured, rewritten, said, table, title, verdict
 from viz.telling.differing import lit
 from viz.telling.explain import explain
-from viz.telling.numbers import GRAD, KEPT, VALUE, key_of, numbers_sheet, summarised
+from viz.telling.numbers import KEPT, all_sheets, asked_for, key_of, summarised
 from viz.widgets import fallback
 from viz.widgets.code import codes
 from viz.widgets.live import Live, interruptible
@@ -135,6 +136,9 @@ class Explorer(Live):
     modules_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
     asked = traitlets.Dict().tag(sync=True)  # the element whose numbers a page asks for, and which entry of it
     numbers = traitlets.Dict().tag(**_TEXT)  # the answer
+    sheets: traitlets.Dict[str, str] = traitlets.Dict().tag(
+        sync=True
+    )  # all answers by engine, packed, for a page without a kernel
     mistake = traitlets.Unicode("").tag(sync=True)  # the mistake whose lesson is shown below
     lesson = traitlets.Unicode("").tag(sync=True)  # the id of this lesson's widget
     view = traitlets.Unicode("").tag(sync=True)
@@ -184,10 +188,7 @@ class Explorer(Live):
                         0
                     ]
             recording = self._last.whole[engine]
-        index, of = self.asked.get("index"), self.asked.get("of")
-        chosen = tuple(int(i) for i in index) if isinstance(index, list) else None
-        sheet = numbers_sheet(recording, key, of if of in (VALUE, GRAD) else "", chosen)
-        self.numbers = {**sheet, "n": self.asked.get("n")}
+        self.numbers = {**asked_for(recording, self.asked), "n": self.asked.get("n")}
 
     def _teach(self) -> None:
         """Create the lesson on the requested mistake, and close the previous one."""
@@ -267,8 +268,9 @@ class Explorer(Live):
             self._draw_other(self.result)
 
     def draw_for(self, *rooms: Room) -> None:
-        """Draw every view for other rooms as well, at once, for a page that can ask no kernel later."""
+        """Draw every view for other rooms as well, and count all numbers, for a page that can ask no kernel later."""
         self._also = rooms
+        self.sheets = {engine: packed(all_sheets(one)) for engine, one in self._recordings.items() if engine == CORE}
         self._fit()
         if self._later is not None:
             self._later.cancel()

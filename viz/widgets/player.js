@@ -8,7 +8,9 @@ import { CodeList } from "./js/code.js";
 import { h, newId, ownTheKeys } from "./js/dom.js";
 import { legendOf, limitLegend } from "./js/legend.js";
 import { listen, widget } from "./js/model.js";
+import { Numbers } from "./js/numbers.js";
 import { unpacked } from "./js/pack.js";
+import { Sheets } from "./js/sheets.js";
 import { Stage } from "./js/stage.js";
 import { Stepper } from "./js/stepper.js";
 
@@ -38,7 +40,8 @@ class Panel {
 
 /**
  * Show `scene` in `el`. Options: step, view, speed, playing, onChange({step, view, speed, playing}), keys (the target to listen
- * to for keys: the document, if the player has the page to itself).
+ * to for keys: the document, if the player has the page to itself), find({key, of, index}) (promises the numbers of an element,
+ * if the scene does not hold them; null: there are none).
  * Returns {go, setView, setSpeed, play, pause, destroy, stage, state}.
  */
 export function mountPlayer(el, scene, options = {}) {
@@ -93,16 +96,53 @@ export function mountPlayer(el, scene, options = {}) {
   const releaseKeys = ownTheKeys(root);
   const stage = new Stage(stageHost, {
     label: scene.title,
-    onPick: (key) => { const at = stage.stepsOf(key); if (at.length) stepper.goToNext((step) => at.includes(step)); },
+    onPick: (key) => {
+      if (!find || !stage.progressOf(key).there) return goToStepOf(key); // its numbers are still to come
+      stage.hideTip(); // it would cover what opens
+      numbers.open(key);
+    },
   });
+  const sheets = scene.sheets ? new Sheets(scene.sheets) : null;
+  const find = sheets ? (what) => sheets.find(what) : options.find;
+  let asked = null; // what the reader wants to see the numbers of
+  let sheet = null;
+  const numbers = new Numbers({
+    onAsk: async (what) => {
+      asked = what;
+      const found = await find(what);
+      if (asked !== what || numbers.key === null) return;
+      if (!found) goToStepOf(numbers.key);
+      sheet = found;
+      showNumbers();
+    },
+    onStep: goToStepOf,
+    onClose: () => stageHost.querySelector(".tgv-node[tabindex='0']")?.focus({ preventScroll: true }),
+  });
+  stageHost.append(numbers.element);
   bench.onArrange = (height) => {
     stage.setHeight(height);
     if (stage.svg) limitLegend(legend, state.view, stage.svg);
   };
 
+  function goToStepOf(key) {
+    const at = stage.stepsOf(key);
+    if (at.length) stepper.goToNext((step) => at.includes(step));
+  }
+
+  /** The numbers as far as they are there at this step. */
+  function showNumbers() {
+    if (!sheet || numbers.key === null) return numbers.show(null);
+    const { there, graded } = stage.progressOf(numbers.key);
+    const { value, grad } = sheet.tables;
+    if (there && graded) return numbers.show(sheet);
+    const early = { ...sheet, tables: there && value ? { value } : {}, without: there && grad ? "Its gradient is still to come." : "" };
+    numbers.show(there && sheet.of === "value" ? early : { ...early, sentence: there ? "" : "It is still to come.", made: [] });
+  }
+
   function draw() {
     const step = steps[state.step];
     stage.go(state.step);
+    if (numbers.isOpen) showNumbers();
     stepTitle.textContent = step.title;
     sentence.textContent = step.sentence;
     now.dataset.phase = step.phase;
@@ -167,6 +207,14 @@ export function mountPlayer(el, scene, options = {}) {
 async function render({ model, el }) {
   let player = null;
   let gone = false;
+  let question = 0;
+  let answered = null; // told what Python answers to the last question
+  const find = (what) => new Promise((resolve) => {
+    answered = resolve;
+    question += 1;
+    model.set("asked", { ...what, n: question });
+    model.save_changes();
+  });
   const traits = ["step", "view", "speed", "playing"];
   const tell = (state) => {
     for (const name of traits) if (model.get(name) !== state[name]) model.set(name, state[name]);
@@ -178,10 +226,14 @@ async function render({ model, el }) {
     if (gone || packed !== model.get("scene")) return; // another one is on its way
     player?.destroy();
     const options = Object.fromEntries(traits.map((name) => [name, model.get(name)]));
-    player = mountPlayer(el, scene, { ...options, onChange: tell });
+    player = mountPlayer(el, scene, { ...options, onChange: tell, find: model.widget_manager?.kernel ? find : undefined });
   };
   const deaf = listen(model, {
     "change:scene": mount,
+    "change:numbers": () => {
+      const sheet = model.get("numbers");
+      if (sheet.n === question) answered?.(sheet.tables ? sheet : null);
+    },
     "change:step": () => player?.go(model.get("step")),
     "change:view": () => player?.state.view === model.get("view") || player?.setView(model.get("view")),
     "change:speed": () => player?.setSpeed(model.get("speed")),

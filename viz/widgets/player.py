@@ -7,9 +7,11 @@ from typing import Any
 import traitlets
 
 from viz.export import bundle
+from viz.frames import levels
 from viz.frames.scene import frame
 from viz.frames.scene import scene as scene_of
 from viz.recording.recording import Recording
+from viz.telling.numbers import all_sheets, asked_for
 from viz.widgets import fallback
 from viz.widgets.live import Live, packed
 
@@ -31,11 +33,25 @@ class Player(Live):
     view = traitlets.Unicode("values").tag(sync=True)
     playing = traitlets.Bool(False).tag(sync=True)
     speed = traitlets.Float(1.0).tag(sync=True)
+    asked = traitlets.Dict().tag(sync=True)  # the element whose numbers a page asks for, and which entry of it
+    numbers = traitlets.Dict().tag(sync=True)  # the answer
 
-    def __init__(self, shown: Recording | dict[str, Any], **traits: Any):
+    def __init__(self, shown: Recording | dict[str, Any], recording: Recording | None = None, **traits: Any):
         made = shown if isinstance(shown, dict) else scene_of(shown)
+        self._recording = recording if isinstance(shown, dict) else shown
         traits.setdefault("view", next(iter(made["views"])))
         super().__init__(scene=made, **traits)
+        self.observe(lambda change: self._at_home(self._tell_numbers), "asked")
+
+    def _tell_numbers(self) -> None:
+        """The tables and the arithmetic of the element that was asked for."""
+        sheet = {} if self._recording is None else asked_for(self._recording, self.asked)
+        self.numbers = {**sheet, "n": self.asked.get("n")}
+
+    def count_ahead(self) -> None:
+        """Put all the numbers into the scene, for a page that can ask no kernel later."""
+        if self._recording is not None:
+            self.scene = {**self.scene, "sheets": levels.packed(all_sheets(self._recording))}
 
     @traitlets.validate("step")
     def _within_the_scene(self, proposal: dict[str, Any]) -> int:

@@ -34,7 +34,7 @@ _STILL = 'class="tgv-fallback"'  # the class of the still that `viz` shows befor
 _LIST = ".tinygrad-edu-site"  # the list of a site's files
 
 # Run after a lesson. A page must already hold what a widget would request from Python later: each fix of a mistake, and the
-# hidden view of an explorer and its picture on a phone. Messages between two cells are not recorded, so each widget sends
+# hidden view of an explorer and its picture on a phone, the numbers behind each node. Messages between two cells are not recorded, so each widget sends
 # its state once more.
 _LATER = """
 import sys
@@ -46,6 +46,8 @@ if "ipywidgets" in sys.modules:
                 pass
         if "viz.widgets.explorer" in sys.modules and isinstance(shown, sys.modules["viz.widgets.explorer"].Explorer):
             shown.draw_for(sys.modules["viz.picture.fit"].POCKET)
+        if "viz.widgets.player" in sys.modules and isinstance(shown, sys.modules["viz.widgets.player"].Player):
+            shown.count_ahead()
     for shown in list(_instances.values()):
         shown.send_state()
 """

@@ -33,15 +33,17 @@ export function platesOf({ kind, value, grad }) {
 }
 
 /**
- * The first of the places above and below a node at which a plate meets nothing, or null.
+ * The first of the places above, below and beside a node at which a plate meets nothing, or null.
  *
  * @param {Place} node
  * @param {number} width
  * @param {Place[]} taken
  */
 export function roomFor(node, width, taken, box) {
-  const x = node.x + node.width / 2 - width / 2;
-  const places = [node.y - SPACE - LINE, node.y + node.height + SPACE].map((y) => ({ x, y, width, height: LINE }));
+  const x = Math.max(box.x, Math.min(node.x + node.width / 2 - width / 2, box.x + box.w - width));
+  const middle = node.y + node.height / 2 - LINE / 2;
+  const places = [[x, node.y - SPACE - LINE], [x, node.y + node.height + SPACE], [node.x + node.width + SPACE, middle],
+    [node.x - SPACE - width, middle]].map(([left, y]) => ({ x: left, y, width, height: LINE }));
   return places.find((place) => within(place, box) && !taken.some((other) => meet(place, other))) ?? null;
 }
 
@@ -64,23 +66,65 @@ export function shownAs(lit, stands, drawn) {
   return found;
 }
 
+/** @typedef {{node: string, part: string, now: string | null, near: string[]}} Gone */
+
+/**
+ * What is gone from a view, by the place of the nearest part that is still drawn: [[places, names]]. The `grad_fn` view has the
+ * names of nodes. What has only become something else is still there.
+ *
+ * @param {Gone[]} gone
+ * @param {string} view
+ * @param {Record<string, string>} stands
+ * @param {(key: string) => boolean} drawn
+ * @returns {[string[], string[]][]}
+ */
+export function goneBeside(gone, view, stands, drawn) {
+  const shown = (/** @type {string | null} */ key) => (key === null ? undefined : [key, stands[key]].find((one) => one && drawn(one)));
+  /** @type {Map<string, [string[], string[]]>} */
+  const found = new Map();
+  for (const { node, part, now, near } of gone) {
+    const name = view === "grad_fn" ? node : part;
+    const places = [...new Set(near.map(shown).filter((one) => one !== undefined))];
+    if (!name || shown(now) || !places.length) continue;
+    if (!found.has(places[0])) found.set(places[0], [places, []]);
+    found.get(places[0])[1].push(name);
+  }
+  return [...found.values()];
+}
+
+/** The words beside a place: what is gone from there. */
+export function goneText(names) {
+  const counts = new Map();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const all = [...counts].map(([name, count]) => (count > 1 ? `${count} ${name}` : name));
+  return `gone: ${all.slice(0, 3).join(", ")}${all.length > 3 ? ` and ${all.length - 3} more` : ""}`;
+}
+
+/** Where a node is drawn; the boxes of a network stand where they were moved to. */
+function boxOf(element) {
+  const { x, y, width, height } = element.getBBox();
+  const { e = 0, f = 0 } = element.transform?.baseVal.consolidate()?.matrix ?? {};
+  return { x: x + e, y: y + f, width, height };
+}
+
 /**
  * Light the parts of a picture that differ. `elements` finds an element by its key; `runs` lets the change run through the
- * graph, values forward and then gradients back.
+ * graph, values forward and then gradients back. What is `gone` is named beside what was nearest to it.
  *
  * @param {SVGSVGElement} svg
  * @param {Map<string, SVGGraphicsElement>} elements
  * @param {Record<string, Lit>} lit
  * @param {{x: number, y: number, w: number, h: number}} box
  * @param {boolean} runs
+ * @param {[string[], string[]][]} gone
  */
-export function light(svg, elements, lit, box, runs) {
+export function light(svg, elements, lit, box, runs, gone = []) {
   svg.querySelector(".tgv-lit")?.remove();
   const found = Object.entries(lit).filter(([key]) => elements.has(key)).sort(([, a], [, b]) => a.order - b.order);
-  if (!found.length) return;
+  if (!found.length && !gone.length) return;
   const all = [...elements.values()].filter((one) => one.classList.contains("node") && !one.classList.contains("tab"));
   /** @type {Place[]} */
-  const taken = all.map((one) => one.getBBox());
+  const taken = all.map(boxOf);
   const home = /** @type {SVGGraphicsElement} */ (all[0]?.parentNode ?? svg); // what is drawn in it is moved by its margin
   const { e = 0, f = 0 } = home.transform?.baseVal.consolidate()?.matrix ?? {};
   const inner = { ...box, x: box.x - e, y: box.y - f };
@@ -88,8 +132,19 @@ export function light(svg, elements, lit, box, runs) {
   const moves = runs && mayMove();
   const step = Math.min(APART, WHOLE / found.length);
   const forward = found.filter(([, one]) => one.kind !== "grad").length;
+
+  /** Write something beside the first of these nodes where there is room. */
+  const plate = (group, text, of, nodes) => {
+    const width = text.length * 7 + 12;
+    const place = nodes.map((node) => roomFor(node, width, taken, inner)).find((one) => one !== null);
+    if (!place) return;
+    taken.push(place);
+    group.append(make("rect", { class: "tgv-plate", x: place.x, y: place.y, width, height: LINE, rx: 4 }),
+      make("text", { class: `tgv-change tgv-change-${of}`, style: "font-size:11px;font-weight:600", x: place.x + width / 2, y: place.y + 11.5 }, text));
+  };
+
   found.forEach(([key, one], index) => {
-    const node = elements.get(key).getBBox();
+    const node = boxOf(elements.get(key));
     const group = make("g", { class: `tgv-lit-${one.kind}` });
     group.append(make("rect", { class: "tgv-halo", x: node.x - SPACE, y: node.y - SPACE, rx: 9,
       width: node.width + 2 * SPACE, height: node.height + 2 * SPACE }));
@@ -98,15 +153,13 @@ export function light(svg, elements, lit, box, runs) {
       group.classList.add("tgv-runs");
       group.style.animationDelay = `${Math.round(Math.min(turn, 2 * found.length) * step)}ms`;
     }
-    for (const { text, of } of platesOf(one)) {
-      const width = text.length * 6.6 + 10;
-      const place = roomFor(node, width, taken, inner);
-      if (!place) continue; // the tip says it
-      taken.push(place);
-      group.append(make("rect", { class: "tgv-plate", x: place.x, y: place.y, width, height: LINE, rx: 4 }),
-        make("text", { class: `tgv-change tgv-change-${of}`, style: "font-size:11px;font-weight:600", x: place.x + width / 2, y: place.y + 11.5 }, text));
-    }
+    for (const { text, of } of platesOf(one)) plate(group, text, of, [node]); // where there is no room, the tip says it
     layer.append(group);
   });
+  for (const [places, names] of gone) {
+    const group = make("g", { class: "tgv-lit-gone" });
+    plate(group, goneText(names), "gone", places.filter((key) => elements.has(key)).map((key) => boxOf(elements.get(key))));
+    layer.append(group);
+  }
   home.append(layer);
 }

@@ -2,6 +2,7 @@
 // order, and glide. The layout of each box's inside comes from Python (`picture/network.py`, where `compose` does the same for
 // files), so nothing is laid out here.
 import { h } from "./dom.js";
+import { goneBeside, light, shownAs } from "./lit.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const LINE = { name: 18, word: 18, small: 14, tiny: 13, title: 14, sign: 15 };
@@ -218,6 +219,32 @@ export class NetworkStage {
     return running.length ? running : touching;
   }
 
+  /** Light what a change made different (as `lit.js` takes it), also in the boxes that open and close; null for nothing. */
+  show(change) {
+    this.change = change;
+    this.#light();
+  }
+
+  #light() {
+    if (!this.change) return;
+    const { nodes, gone = [], runs } = this.change;
+    const closed = new Map([...this.elements].filter(([, element]) => element.dataset.open === "false"));
+    const above = new Map(Object.entries(this.net.units).flatMap(([key, unit]) => (unit.c ?? []).map((child) => [child, key])));
+    const stands = Object.fromEntries(Object.keys(this.net.of ?? {}).map((key) => {
+      let at = this.net.of[key];
+      while (at && !closed.has(at)) at = above.get(at);
+      return [key, at];
+    }));
+    const drawn = (/** @type {string} */ key) => closed.has(key);
+    light(this.svg, closed, shownAs(nodes, stands, drawn), this.view, Boolean(runs), goneBeside(gone, "modules", stands, drawn));
+    this.change.runs = false;
+  }
+
+  /** What each step makes of an element, as far as it changes it. */
+  statesOf(key) {
+    return this.net.patches.map((patch) => patch[key]?.[0]);
+  }
+
   /** Open a closed module, or close an open one, in place. */
   toggle(key) {
     const unit = this.net.units[key];
@@ -238,6 +265,7 @@ export class NetworkStage {
 
   #draw(now, anchor = null) {
     cancelAnimationFrame(this.frame);
+    this.svg.querySelector(".tgv-lit")?.remove();
     const before = this.shown;
     this.shown = now;
     for (const [key, element] of this.elements) {
@@ -267,6 +295,7 @@ export class NetworkStage {
     if (still) {
       this.#set(now, 1, now, anchor);
       this.#view();
+      this.#light();
       return;
     }
     const start = performance.now();
@@ -278,6 +307,7 @@ export class NetworkStage {
       this.#set(now, eased, from, anchor);
       this.#setView(mix(viewBefore, view, eased));
       if (share < 1) this.frame = requestAnimationFrame(tick);
+      else this.#light();
     };
     this.#set(now, 0, from, anchor);
     this.frame = requestAnimationFrame(tick);

@@ -4,9 +4,10 @@
 //     const stage = new Stage(host, { label: "graph", onPick: (key) => …, height: 400 });
 //     stage.show(scene, "values", 0); stage.go(3); stage.setHeight(300); stage.destroy();
 import { button, h, newId } from "./dom.js";
-import { light, shownAs } from "./lit.js";
+import { goneBeside, light, shownAs } from "./lit.js";
 import { Motion, mayMove } from "./motion.js";
 import { NetworkStage } from "./network.js";
+import { unpacked } from "./pack.js";
 
 const READABLE = 10; // pixels: no letter is smaller on the screen
 const LARGEST = 1.4; // times its own size is the most that a picture is enlarged
@@ -29,12 +30,6 @@ export function fittest(view, width, height) {
   if (!readable.length) return pictures.reduce((best, one) => (letters(one) > letters(best) ? one : best));
   return readable.reduce((best, one) =>
     one.rank < best.rank || (one.rank === best.rank && letters(one) > letters(best)) ? one : best);
-}
-
-/** The contents of a fold, as Python packed them: JSON, gzip, base64. */
-async function unpack(packed) {
-  const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
 }
 
 /** A picture that can be zoomed, panned, explored by keys and patched, and whose folds open. */
@@ -159,6 +154,7 @@ export class Stage {
     this.unit = 1;
     this.svg = this.network.svg;
     this.network.go(step);
+    this.network.show(scene.change ?? null);
   }
 
   /** The same picture with other patches: it stays, and so does the reader's position. */
@@ -179,7 +175,8 @@ export class Stage {
     const { change } = this.scene;
     if (!change || !this.svg) return;
     const lit = shownAs(change.nodes, this.picture.stands ?? {}, (key) => this.elements.has(key));
-    light(this.svg, this.elements, lit, this.box, Boolean(change.runs));
+    const gone = goneBeside(change.gone ?? [], this.shown, this.picture.stands ?? {}, (key) => this.elements.has(key));
+    light(this.svg, this.elements, lit, this.box, Boolean(change.runs), gone);
     change.runs = false;
   }
 
@@ -196,7 +193,7 @@ export class Stage {
     let inside = picture;
     if (key !== null) {
       const fold = picture.folds[key];
-      fold.opened ??= unpack(fold.packed);
+      fold.opened ??= unpacked(fold.packed, "gzip");
       const { svg, patches, own, least } = await fold.opened;
       if (this.picture !== picture) return; // another picture has come meanwhile
       inside = {
@@ -395,6 +392,14 @@ export class Stage {
     const touching = this.patches.flatMap((patch, step) => (patch[key] ? [step] : []));
     const running = touching.filter((step) => /\brunning\b/.test(this.patches[step][key].class ?? ""));
     return running.length ? running : touching;
+  }
+
+  /** Whether an element has run by the step shown, and whether the last of its gradients has arrived. */
+  progressOf(key) {
+    const classes = this.network ? this.network.statesOf(key) : this.patches.map((patch) => patch[key]?.class);
+    const first = classes.findIndex((one) => one !== undefined && !/pending/.test(one));
+    const last = classes.findLastIndex((one) => /running|has-grad/.test(one ?? ""));
+    return { there: first >= 0 && first <= this.step, graded: this.step >= (last < 0 ? classes.length - 1 : last) };
   }
 
   // --- size, zoom, pan -------------------------------------------------------------------------------------
