@@ -16,10 +16,7 @@ from .array.refusals import REFUSED_IN_GRAPH
 from .core import layers
 from .core import tensor as core
 
-__all__ = ["NOT_COUNTED", "State", "bump_version", "everywhere", "quiet", "standing_modes", "thread"]
-
-# The function modes that every thread starts with.
-standing_modes: list[Any] = []
+__all__ = ["NOT_COUNTED", "State", "bump_version", "everywhere", "quiet", "thread"]
 
 
 def _mode(name: str) -> Any:
@@ -36,7 +33,7 @@ def _mode(name: str) -> Any:
 
 
 class State(layers.State):
-    """What one thread has switched on. Every thread starts with recording on, and nothing else but the standing modes."""
+    """What one thread has switched on. Every thread starts with recording on, and nothing else."""
 
     grad_enabled = _mode("_grad_enabled")
     inference = _mode("_inference")
@@ -57,7 +54,8 @@ class State(layers.State):
         self.hooks_refused: str | None = None  # why saved-tensor hooks may not be entered now
         self.below = 0  # backward passes inside one another, in the threads that wait for this one
         self.more_samples = False  # in `vmap`: samples follow whose passes go through the same graph
-        self.modes = standing_modes
+        self.modes = ()
+        self.follows = True  # functions ask their arguments for subclasses that override them
         everywhere.states.add(self)
 
     @property

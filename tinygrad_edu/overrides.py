@@ -10,12 +10,11 @@ from .array.absent import refuse_tensors_of_pytorch
 from .array.companions import GO_ON, asked, companions
 from .array.promotion import refuse_misfit
 from .array.tensor import Tensor
-from .modes import standing_modes as standing
 from .modes import thread
 
 __all__ = [
     "FunctionMode", "TorchFunctionMode", "handle_torch_function", "has_torch_function", "has_torch_function_unary",
-    "has_torch_function_variadic", "is_tensor_like", "overridable", "standing",
+    "has_torch_function_variadic", "is_tensor_like", "overridable",
 ]  # fmt: skip
 
 
@@ -77,9 +76,9 @@ def seen(call: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dic
 
 
 def _is_ordinary(value: Any) -> bool:
-    """True for a tensor of NumPy's own real types, and for a number or a name: no companion has to be asked about it."""
+    """True for a tensor of NumPy's own real types and no subclass, and for a number or a name: no companion is asked about it."""
     if isinstance(value, Tensor):
-        return not value.is_sparse and value._data.dtype.kind not in "cV"
+        return not value._follows and not value.is_sparse and value._data.dtype.kind not in "cV"
     return value is None or type(value) in (int, float, bool, str)
 
 
@@ -107,7 +106,7 @@ def _overrides(value: Any) -> bool:
     """True if the class of `value`, other than a plain Tensor or Parameter, has a `__torch_function__`."""
     kind = type(value)
     if issubclass(kind, Tensor):
-        return getattr(kind, "_follows", False)
+        return bool(kind._follows)
     return hasattr(kind, "__torch_function__")
 
 

@@ -1,9 +1,11 @@
 """`FunctionMode` sees each function as it is called, as `TorchFunctionMode` does."""
 
 import threading
+from typing import Any
 
 import pytest
 import torch
+from support.both import same_on_both
 from torch.overrides import TorchFunctionMode
 
 import tinygrad_edu as T
@@ -241,3 +243,41 @@ def test_the_backward_pass_is_no_call_of_the_user() -> None:
         return [n for n in names if n != "backward"]
 
     assert program(T) == program(torch) == []
+
+
+SIDES = [
+    "y = x * c",
+    "y = c * x",
+    "y = c - x",
+    "y = c + x.exp()",
+    "y = x * x",
+    "y = c.clone(); y += x",
+    "y = T.stack([c, x])",
+]
+
+
+@same_on_both
+def test_a_subclass_is_kept_on_either_side_and_sees_what_it_overrides(T: Any) -> Any:
+    names: list[str] = []
+
+    class Kept(T.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            names.append(func.__name__.strip("_"))
+            return super().__torch_function__(func, types, args, kwargs)
+
+    class Own(T.Tensor):
+        def __mul__(self, other):
+            return super().__mul__(other)
+
+    told = []
+    for program in SIDES:
+        x, c = T.tensor(2.0, requires_grad=True).exp().as_subclass(Kept), T.tensor(3.0)
+        space = {"T": T, "x": x, "c": c}
+        names.clear()
+        exec(program, space)
+        told.append((len(names), type(space["y"]).__name__))
+        space["y"].sum().backward()
+        told.append(names[-2:])
+    own, c = T.tensor(2.0).as_subclass(Own), T.tensor(3.0)
+    return told, type(own * c).__name__, type(c * own).__name__

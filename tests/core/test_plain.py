@@ -98,7 +98,7 @@ def _is_on_the_road() -> bool:
 
 @pytest.mark.skipif(os.environ.get("TINYGRAD_EDU_PLAIN", "0") not in ("", "0"), reason="there is no other road")
 def test_nothing_unusual_leaves_a_trace_behind() -> None:
-    """A complex tensor, bfloat16, a function mode, autocast, a dual level and a volatile tensor slow nothing after them."""
+    """A complex tensor, bfloat16, a function mode, autocast, a subclass, a dual level and a volatile tensor slow nothing after them."""
     assert _is_on_the_road()
     z = T.tensor(1j, requires_grad=True)
     (z * z).abs().backward()
@@ -110,6 +110,9 @@ def test_nothing_unusual_leaves_a_trace_behind() -> None:
     assert _is_on_the_road()
     with T.autocast("cpu"):
         T.ones(2, 2) @ T.ones(2, 2)
+    assert _is_on_the_road()
+    kept = type("Kept", (T.Tensor,), {})
+    assert type(T.tensor(2.0) * T.tensor(3.0).as_subclass(kept)) is kept
     assert _is_on_the_road()
     with T.autograd.forward_ad.dual_level():
         assert not _is_on_the_road()

@@ -547,7 +547,7 @@ Twice.apply(T.tensor(2.0, requires_grad=True)).backward()
             viz.record(program, engine)
         assert [type(mode).__name__ for mode in torch.overrides._get_current_function_mode_stack()] == ["DeviceContext"]
     state = tinygrad_edu.modes
-    assert state.thread.state.modes == tuple(state.standing_modes)  # what follows subclasses stays, once there is one
+    assert state.thread.state.modes == ()
 
 
 # the engine of a program that does not name one

@@ -399,6 +399,8 @@ class _Array(Tensor):
         if not cls.__module__.startswith("tinygrad_edu."):
             borrowed("array.tensor", "follow")(cls)
 
+    _follows: bool | None = None  # of a class: whether functions of it give it, and it may override them
+
     # A NumPy array on the left of an operator leaves the work to the Tensor on the right.
     __array_priority__ = 1000
 

@@ -1,18 +1,21 @@
 """Tensor subclasses: functions preserve them, and `__torch_function__` can override functions.
 
-As in PyTorch, a function with an argument of a subclass returns that subclass. The first subclass that a program defines
-installs a mode for this; before that nothing is checked.
+As in PyTorch, a function with an argument of a subclass returns that subclass. When a program defines its first one, a companion
+joins that looks at the arguments of functions; before that nothing is checked.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...array.absent import met
+from ...array.companions import GO_ON, Companion, companions
 from ...array.tensor import Tensor, bind
 from ...modes import thread
-from ...overrides import FunctionMode, overridable, standing
+from ...ops.binding import between_two
+from ...overrides import overridable
 
 __all__ = ["as_subclass", "follow"]
 
@@ -55,25 +58,21 @@ def _classes(values: Any) -> Iterator[type]:
             yield type(value)
 
 
-class _Following(FunctionMode):
+class _Following(Companion):
     """Passes each function called with a tensor of a subclass to its `__torch_function__`."""
 
-    def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        met = list(dict.fromkeys(_classes((*args, *kwargs.values()))))
+    kind = "subclass"
+
+    def call(self, call: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        met = list(dict.fromkeys(_classes((*args, *kwargs.values())))) if thread.state.follows else []
         if not met:
-            return func(*args, **kwargs)
+            return GO_ON
         # The most derived class decides.
         first = next((c for c in met if all(issubclass(c, other) for other in met)), met[0])
-        state = thread.state
-        state.modes = (*state.modes, self)
-        try:
-            return first.__torch_function__(func, tuple(met), args, kwargs)  # type: ignore[attr-defined]
-        finally:
-            state.modes = state.modes[:-1]
+        return first.__torch_function__(call, tuple(met), args, kwargs)  # type: ignore[attr-defined]
 
 
-_mode = _Following()
+_following = _Following()
 
 
 def __torch_function__(cls: type, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -81,27 +80,48 @@ def __torch_function__(cls: type, func: Callable[..., Any], types: Any, args: An
     if not str(getattr(func, "__module__", "")).startswith("tinygrad_edu"):
         raise TypeError(met("tinygrad_edu", "torch"))
     state = thread.state
-    held = _mode in state.modes
-    if held:
-        place = state.modes.index(_mode)
-        state.modes = (*state.modes[:place], *state.modes[place + 1 :])
+    outer, state.follows = state.follows, False
     try:
         out = func(*args, **(kwargs or {}))
     finally:
-        if held:
-            state.modes = (*state.modes, _mode)
+        state.follows = outer
     return out if func.__name__ in _PLAIN else _turned(out, cls)
 
 
-def follow(cls: type) -> None:
-    """Called when a program defines a subclass: install the mode for it."""
-    if getattr(cls, "_follows", None) is False:
+def follow(cls: Any) -> None:
+    """Called when a program defines a subclass. Functions ask their arguments for one from now on. The operators of plain
+    tensors ask nothing; the class gets those of `_Followed`, which Python calls also for a plain tensor on their left."""
+    if cls._follows is False:
         return
-    cls._follows = True  # type: ignore[attr-defined]
-    if _mode not in standing:
-        standing.append(_mode)
-        thread.state.modes = (_mode, *thread.state.modes)
+    cls._follows = True
+    cls.__bases__ = tuple([_Followed if base is Tensor else base for base in cls.__bases__])
+    if _following not in companions:
+        companions.insert(0, _following)
 
 
+class _Followed(Tensor):
+    """The base of all subclasses that a program defines: its operators, and `backward`, ask for them."""
+
+    backward = overridable(Tensor.backward)
+
+
+def _bind_operator(symbol: str) -> None:
+    otherwise, reflected = between_two[symbol][2], getattr(Tensor, f"__r{symbol[2:]}")
+
+    @functools.wraps(getattr(Tensor, symbol))
+    def call(self: Tensor, other: Any) -> Any:
+        return otherwise(call, self, other)
+
+    @functools.wraps(reflected)
+    def turned(self: Tensor, other: Any) -> Any:
+        return call(other, self) if isinstance(other, Tensor) else reflected(self, other)
+
+    setattr(_Followed, symbol, call)
+    setattr(_Followed, f"__r{symbol[2:]}", turned)
+
+
+for _symbol in between_two:
+    if not _symbol.startswith("__r"):
+        _bind_operator(_symbol)
 bind("__torch_function__", classmethod(__torch_function__))
 bind("as_subclass", overridable(as_subclass))
