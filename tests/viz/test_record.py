@@ -199,6 +199,15 @@ def test_ops_under_no_grad_are_seen_though_nothing_records_them(engine):
     assert ops(viz.record(source, engine=engine)) == [("exp", False, 3), ("MulBackward0", True, 4)]
 
 
+def test_a_custom_function_has_the_line_that_applied_it(engine):
+    from support.stage_programs import PROGRAMS
+
+    program = PROGRAMS["function"].replace("y.backward()", "z = y * 2\nz = Cube.apply(z) + 1\nz.backward()")
+    recording = viz.record(program, engine=engine)
+    lines = {op.line: recording.source[op.line - 1] for op in recording.graph.ops.values() if op.custom}
+    assert list(lines.values()) == ["y = Cube.apply(x)", "z = Cube.apply(z) + 1"]
+
+
 def test_a_custom_function_is_one_node_and_what_its_forward_does_is_marked_as_inside_it(engine):
     source = """
 class Double(T.autograd.Function):

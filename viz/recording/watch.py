@@ -161,6 +161,7 @@ class Watch:
         outermost = frame.f_back is None or self.source.line(frame.f_back) is None
         found: dict[str, Any] = {}
         written, self._written = self._written, False
+        self._call = "", line  # a custom Function's node is only met here, after its line
         there = frame.f_locals
         # A notebook holds hundreds of names, and this runs for each line: look up only those of the cell.
         for name in list(there) if self._in_order is None else self._in_order:
@@ -187,6 +188,7 @@ class Watch:
                     self._bound[name + path] = (key, *now[1:])
                     if of_module and key is not None:
                         self._parameters.add(key)
+        self._call = None
         if outermost:
             self.final = found
 
