@@ -8,7 +8,8 @@
 True
 
 `viz.draw(model, x)` draws a model as it was called, `viz.draw(loss)` the graph behind a tensor, and `viz.play(step)` plays
-a training step, of either engine. `viz.explore(program)` gives every line its switches.
+a training step, of either engine. `viz.explore(program)` gives every line its switches; `viz.link(program)` is an address that
+carries it.
 `with viz.watch(model):` around a training loop shows its layers as it runs. `viz.train(program)` shows where a loop goes;
 `viz.playground()` is a small network to play with.
 `viz.diagnose(program)` says why a gradient is None, zero or nan, or
@@ -35,6 +36,7 @@ from viz.show import play_anything as play
 if TYPE_CHECKING:
     from viz.diagnosis.diagnose import diagnose
     from viz.diagnosis.report import Report
+    from viz.export.link import link
     from viz.widgets.explorer import explore
     from viz.widgets.playground import playground
 
@@ -50,6 +52,7 @@ __all__ = [
     "diagnose",
     "draw",
     "explore",
+    "link",
     "load",
     "mistake",
     "mistakes",
@@ -66,6 +69,7 @@ _ELSEWHERE = {
     "Report": "viz.diagnosis.report",
     "diagnose": "viz.diagnosis.diagnose",
     "explore": "viz.widgets.explorer",
+    "link": "viz.export.link",
     "playground": "viz.widgets.playground",
 }
 

@@ -15,7 +15,7 @@ const [NARROW, WIDE] = [720, 1200]; // pixels of an explorer: below, all stands 
 const ABOVE = 128; // pixels of the code above the stage, as in the style sheet
 const MUCH = 0.1; // of a stage's width or height: it is worth another picture
 const SLOW = 700; // milliseconds after which somebody wonders
-const BEGIN = "Press a switch beside a line, drag a number, or edit the code: both engines run again, and the graph changes.";
+const BEGIN = "Press a switch beside a line, drag a number, or edit the code: it runs again, and the graph changes.";
 const RUNNING = "Running… It waits for a cell that runs. If it never ends: press stop, or Kernel > Interrupt. If no kernel runs: run this cell again.";
 const AS_WRITTEN = "The program is as it was written";
 

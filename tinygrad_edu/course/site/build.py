@@ -126,6 +126,8 @@ def build(
         if progress:
             _tell(len(lessons), len(lessons), "pages and search")
         _sphinx(pages, made, static, Path(scratch) / "doctrees")
+        if live:
+            live_pages.write_explore(made)
         _replace(out, made)
     return out / "index.html"
 

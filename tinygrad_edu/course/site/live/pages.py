@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ...working_copy import Notebook
-from . import archive, parts
+from . import archive, examples, parts
 from .needs import parts as parts_of
 
 HERE = Path(__file__).parent
@@ -20,6 +20,14 @@ _SCRIPT = '<script type="application/json" id="tgv-live-page">{}</script>'
 
 # What a reader of the first page may do first: press a switch, also one that ends in an error.
 _PRESSES: list[dict[str, Any]] = [{"state": {"no_grad": [1], "seq": 1}}, {"state": {"backwards": 2, "seq": 2}}]
+
+_WIDGETS = {"Explorer": "explorer.js", "MistakeView": "mistake.js"}
+# Packs of the standard library that serve no program of a link, which has no files, no network and no other process.
+_NOT_FOR_A_LINK = """
+_pyrepl asyncio bdb concurrent configparser ctypes curses dbm doctest email encodings ftplib http imaplib ipaddress logging mailbox
+mimetypes modulefinder multiprocessing optparse pdb pickletools plistlib poplib profile pstats pydoc pydoc_data smtplib socketserver
+sqlite3 ssl tarfile tomllib trace tzdata unittest urllib webbrowser wsgiref xml xmlrpc zipapp zoneinfo
+"""
 
 # Runs before and after a lesson, to store PyTorch's answers, including those to each switch of its explorers.
 START_TAPE = f"""
@@ -129,6 +137,7 @@ def write_files(folder: Path, first: str, given: Given) -> str:
     }
     files |= {f"later/{name}.pack": archive.packed(content) for name, content in packs.later.items()}
     files |= {path.name: path.read_bytes() for path in (HERE / "page").iterdir()}
+    files |= {f"explore/{name}": data for name, data in _explore(packs).items()}
     names = {package: f"{package.replace('/', '__').lstrip('@')}.js" for package in given.editor}
     for package, content in given.editor.items():
         files[f"modules/{names[package]}"] = _with_addresses(content, names, "./")
@@ -137,6 +146,25 @@ def write_files(folder: Path, first: str, given: Given) -> str:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
     return "" if packs.is_compiled else archive.NO_NODE
+
+
+def _explore(packs: archive.Packs) -> archive.Files:
+    """The files of explore.html: its scripts, the widgets that it may show, its menu, and which packs its Python needs later."""
+    from viz.export import bundle
+
+    widgets = {
+        kind: {"module": bundle.script(script), "style": bundle.style("common.css", script)}
+        for kind, script in _WIDGETS.items()
+    }
+    rest = [f"later/{name}.pack" for name in packs.later if name.partition(".")[0] not in _NOT_FOR_A_LINK.split()]
+    data = {"widgets.json": widgets, "examples.json": examples.as_data(), "rest.json": {"names": rest}}
+    files = {path.name: path.read_bytes() for path in (HERE / "explore").iterdir() if path.suffix in (".js", ".css")}
+    return files | {name: json.dumps(content).encode() for name, content in data.items()}
+
+
+def write_explore(site: Path) -> None:
+    """Write explore.html into the folder of a live site."""
+    (site / "explore.html").write_bytes((HERE / "explore" / "explore.html").read_bytes())
 
 
 def _with_addresses(module: bytes, names: dict[str, str], folder: str) -> bytes:

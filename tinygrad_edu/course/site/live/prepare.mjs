@@ -41,7 +41,7 @@ import sys
 opened = []
 sys.addaudithook(lambda event, about: opened.append(str(about[0])) if event == "open" else None)
 sys.path[:0] = ["/lib/numpy", "/lib/ours"]
-import worker_python
+import worker_python, explored
 `);
 const worker = reader.pyimport("worker_python");
 await worker.run("first", first);

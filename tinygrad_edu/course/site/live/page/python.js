@@ -1,11 +1,12 @@
 // Python's worker, seen from the page: cells wait for it, stopping an endless loop ends it, and another one starts.
-import { RemoteModel } from "./widgets.js";
+import { Manager, RemoteModel } from "./widgets.js";
 
 export class Python {
   constructor(worker, tape) {
     this.url = worker;
     this.tape = tape;
     this.models = new Map();
+    this.manager = new Manager(this.models, () => this.stop());
     this.runs = new Map(); // by cell: {output, finish}
     this.ready = false;
     this.lost = false; // true if the results of earlier runs are gone
@@ -76,7 +77,7 @@ export class Python {
       this.runs.delete(cell);
       this.#say();
       run?.finish(message.well);
-    } else if (type === "open") this.models.set(model, new RemoteModel(message, (sent) => this.worker?.postMessage(sent)));
+    } else if (type === "open") this.models.set(model, new RemoteModel(message, (sent) => this.worker?.postMessage(sent), this.manager));
     else if (type === "change") this.models.get(model)?.receive(message.state);
     else if (type === "close") this.models.delete(model);
     else if (type === "checked") this.onChecked(message);

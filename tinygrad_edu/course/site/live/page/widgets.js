@@ -16,8 +16,8 @@ function addStyle(text) {
 
 /** An anywidget model: traits that are kept in step with Python. */
 export class RemoteModel {
-  constructor({ model, state, code, module, style }, send) {
-    Object.assign(this, { id: model, state, send });
+  constructor({ model, state, code, module, style }, send, manager) {
+    Object.assign(this, { id: model, state, send, widget_manager: manager });
     this.changed = {};
     this.listeners = new Map();
     this.loaded = moduleOf(code, module); // while its cell still runs
@@ -66,4 +66,22 @@ export async function mount(place, model, { default: widget }) {
   const el = document.createElement("div");
   place.replaceChildren(el);
   await widget.render({ model, el, experimental: {} });
+}
+
+/** What a widget asks Jupyter's manager for: another widget, and to interrupt Python. */
+export class Manager {
+  constructor(models, interrupt) {
+    this.models = models;
+    this.kernel = { interrupt };
+  }
+
+  async get_model(id) {
+    return this.models.get(id);
+  }
+
+  async create_view(model) {
+    const el = document.createElement("div");
+    await mount(el, model, await model.loaded);
+    return { el, remove: () => el.remove() };
+  }
 }

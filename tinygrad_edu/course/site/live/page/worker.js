@@ -1,14 +1,31 @@
-// Runs Python for one page: Pyodide, NumPy, Graphviz, our packages. The page sends {type: "run" | "set"}; messages from Python
+// Runs Python for one page: Pyodide, NumPy, Graphviz, our packages. The page sends {type: "run" | "set" | …}; messages from Python
 // are passed on unchanged. If a worker is ended because of an endless loop, the page starts another.
-const HERE = new URL(".", import.meta.url);
+//
+// Where the worker may fetch nothing, because it runs a stranger's program, it is called "given", and the page sends it the files.
+// It is a plain script: Chromium starts no worker from a module in a frame without an origin.
+const HERE = self.name === "given" ? null : new URL(".", self.location.href);
 const SITE = "/lib/site";
 
 const tell = (text) => postMessage({ type: "starting", text });
 
+const files = new Map(); // of a worker that is given them: a promise for each, by name
+
+function given(name) {
+  if (!files.has(name)) files.set(name, Promise.withResolvers());
+  return files.get(name);
+}
+
 async function bytes(name) {
+  if (!HERE) return given(name).promise;
   const answer = await fetch(new URL(name, HERE));
   if (!answer.ok) throw new Error(`${name} is not on this site (${answer.status})`);
   return answer.arrayBuffer();
+}
+
+/** The exports of a module of the site. */
+async function module(name) {
+  if (HERE) return import(new URL(name, HERE));
+  return import(URL.createObjectURL(new Blob([await bytes(name)], { type: "text/javascript" })));
 }
 
 async function unzipped(packed) {
@@ -28,8 +45,12 @@ async function unpack(FS, packed, root) {
   }
 }
 
-/** Load a file of the site synchronously: Python imports a module that is not loaded at the start. */
+/**
+ * Load a file of the site synchronously: Python imports a module that is not loaded at the start. Of a worker that is given its
+ * files: null while it may still come, false if it will not.
+ */
 function now(name) {
+  if (!HERE) return given(name).bytes ?? (given("all").bytes === null ? false : null);
   const request = new XMLHttpRequest();
   request.open("GET", new URL(name, HERE), false);
   request.responseType = "arraybuffer";
@@ -48,13 +69,23 @@ function graphviz(viz) {
   };
 }
 
+/** What Pyodide loads by itself: from the site, or as it was given. */
+async function pyodideFrom() {
+  if (HERE) return { indexURL: HERE.href };
+  const [{ default: createPyodideModule }, lock] = await Promise.all([module("pyodide.asm.mjs"), bytes("pyodide-lock.json")]);
+  const wasm = new Response(await bytes("pyodide.asm.wasm"), { headers: { "content-type": "application/wasm" } });
+  const { fetch } = self;
+  self.fetch = (asked, ...options) => (String(asked).endsWith("pyodide.asm.wasm") ? wasm : fetch(asked, ...options));
+  return { indexURL: "blob:given/", createPyodideModule, lockFileContents: JSON.parse(new TextDecoder().decode(lock)) };
+}
+
 async function begin() {
   tell("Fetching Python");
   const library = bytes("python_stdlib.zip.gz").then(unzipped).then((data) => URL.createObjectURL(new Blob([data])));
   const packs = ["numpy.pack", "ours.pack"].map(bytes);
-  const drawing = import(new URL("viz.js", HERE)).then(({ instance }) => instance());
-  const { loadPyodide } = await import(new URL("pyodide.mjs", HERE));
-  const python = await loadPyodide({ indexURL: HERE.href, stdLibURL: await library });
+  const drawing = module("viz.js").then(({ instance }) => instance());
+  const { loadPyodide } = await module("pyodide.mjs");
+  const python = await loadPyodide({ ...(await pyodideFrom()), stdLibURL: await library });
   tell("Unpacking NumPy");
   for (const pack of packs) await unpack(python.FS, await pack, SITE);
   python.registerJsModule("graphviz_in_javascript", graphviz(await drawing));
@@ -72,11 +103,14 @@ async function work() {
   if (busy || !python) return;
   busy = true;
   while (waiting.length) {
-    const { type, cell, source, model, state, tape } = waiting.shift();
+    const { type, cell, source, model, state, tape, about, needsAll } = waiting.shift();
     try {
+      if (needsAll) await given("all").promise;
       if (type === "run") postMessage({ type: "done", cell, well: await python.run(cell, source) });
       else if (type === "set") python.receive(model, JSON.stringify(state));
       else if (type === "tape") python.insert(tape);
+      else if (type === "explore") python.explore(JSON.stringify(about));
+      else if (type === "diagnose") python.diagnose(source);
     } catch (error) {
       postMessage({ type: "died", text: String(error.message ?? error) });
       return;
@@ -86,14 +120,22 @@ async function work() {
 }
 
 onmessage = ({ data }) => {
+  if (data.type === "file") {
+    const { name, content } = data;
+    const file = given(name);
+    file.bytes = content && new Uint8Array(content);
+    file.resolve(content);
+    return;
+  }
   waiting.push(data);
   work();
 };
 
-try {
-  python = await begin();
-  postMessage({ type: "ready" });
-  work();
-} catch (error) {
-  postMessage({ type: "died", text: String(error.message ?? error) });
-}
+begin().then(
+  (begun) => {
+    python = begun;
+    postMessage({ type: "ready" });
+    work();
+  },
+  (error) => postMessage({ type: "died", text: String(error.message ?? error) }),
+);

@@ -13,7 +13,7 @@ import io
 import sys
 import traceback
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 send: Callable[[dict[str, Any]], None] = lambda message: None  # noqa: E731 the worker replaces it
@@ -43,13 +43,20 @@ class _Stream(io.TextIOBase):
         return len(text)
 
 
+@contextlib.contextmanager
+def output() -> Iterator[None]:
+    """A context in which what is printed goes to the page."""
+    with contextlib.redirect_stdout(_Stream("stdout")), contextlib.redirect_stderr(_Stream("stderr")):
+        yield
+
+
 async def run(cell: str, source: str) -> bool:
     """Run one cell and send what it shows. Returns whether it ran to its end."""
     global _cell
     _cell = cell
     filename = shell.begin(source)
     sys.modules["__main__"] = _main
-    with contextlib.redirect_stdout(_Stream("stdout")), contextlib.redirect_stderr(_Stream("stderr")):
+    with output():
         try:
             value = await _execute(source, filename)
             if value is not None:
@@ -141,7 +148,7 @@ def _progress(thing: Any) -> None:
 def receive(model: str, changes: dict[str, Any]) -> None:
     """Take over what the page changed in a widget."""
     if model in widgets:
-        with contextlib.redirect_stdout(_Stream("stdout")), contextlib.redirect_stderr(_Stream("stderr")):
+        with output():
             try:
                 widgets[model].receive(changes)
             except Exception as error:

@@ -22,11 +22,20 @@ _asked_at_once = {"numpy.linalg._umath_linalg"}  # their package imports them ev
 when_imported: dict[str, Callable[[ModuleType], None]] = {}  # what to do after a module has loaded
 
 
+class NotHere(BaseException):  # no `except Exception` of a program may take it for an error of its own
+    """A pack is still on its way to a page that is given its packs and cannot ask for one: try again when all are here."""
+
+
 def fetch(pack: str) -> None:
     """Fetch a pack and put its files beside those that are already here."""
     if pack in _fetched:
         return
-    data = zlib.decompress(the_page.now(f"later/{pack}.pack").to_bytes(), _GZIP)
+    given = the_page.now(f"later/{pack}.pack")
+    if given is None:
+        raise NotHere(pack)
+    if given is False:
+        raise ModuleNotFoundError(f"No module named {pack!r} on this page: a program has no files and no network here.")
+    data = zlib.decompress(given.to_bytes(), _GZIP)
     head, _, _ = data.partition(b"\n")
     at = len(head) + 1
     for name, size in json.loads(head):

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 SAYS = "PyTorch does not run in a browser"
+NOT_RECORDED = f"{SAYS}, and this change was not recorded. tinygrad_edu is live."
 _LABELS = {"double": "hook ×2", "print": "hook print", "backwards": "call it twice", "zero_grad": "clear .grad between"}
 _MOST_NAMED = 14  # switches that are combined, for one text
 _dtype = "float32"  # the type of floats if a program names none
@@ -166,7 +167,7 @@ class Player:
 
         text = _recordings.get(key(self.source.text, self.device, _dtype, inputs))
         if text is None:
-            raise ModuleNotFoundError(f"{SAYS}, and this change was not recorded. tinygrad_edu is live.", name="torch")
+            raise ModuleNotFoundError(NOT_RECORDED, name="torch")
         return from_data(json.loads(text))
 
 

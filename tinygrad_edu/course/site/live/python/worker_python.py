@@ -32,3 +32,18 @@ def receive(model: str, changes: str) -> None:
 def insert(text: str) -> None:
     """Use a tape."""
     tape.insert(text)
+
+
+def explore(about: str) -> None:
+    """Show the explorer of explore.html; see `explored.open`."""
+    import explored
+
+    explored.prepare()
+    explored.open(about)
+
+
+def diagnose(program: str) -> None:
+    """Tell explore.html what is wrong with a program."""
+    import explored
+
+    explored.diagnose(program)

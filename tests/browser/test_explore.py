@@ -1,0 +1,343 @@
+"""explore.html in real Chromium: a link carries a program, and whoever opens it runs it where it can reach nothing."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import json
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+from support.harness import complaints, eventually, new_page
+
+import viz
+from tinygrad_edu.course.site.live import examples, pages
+from tinygrad_edu.course.site.live.parts import PartError
+from viz.export.link import unpacked
+
+SHOWN = "html[data-shown]"
+PROGRAMS = dict(examples.programs())
+HIS_PROGRESS = json.dumps({"mul_backward": {"points": 3, "of": 3}})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """explore.html and what it loads, as `tinygrad-edu site --live` writes them beside the lessons."""
+    made = tmp_path_factory.mktemp("explore")
+    try:
+        given = pages.gathered()
+    except PartError as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(error))
+    pages.write_files(made / "_static" / "live", import_module("tinygrad_edu.course.site.build")._FRONT, given)
+    pages.write_explore(made)
+    (made / "index.html").write_text("<!doctype html><title>The course</title>")
+    return made
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Callable[[Path], str]]:
+    """Serve a folder as any static host does, with no header of its own; each folder at another origin."""
+    running = []
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:
+            """Log nothing."""
+
+    def serve(folder: Path) -> str:
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        running.append(server)
+        return f"http://127.0.0.1:{server.server_port}/"
+
+    yield serve
+    for server in running:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(scope="module")
+def address(folder: Path, served: Callable[[Path], str]) -> str:
+    return served(folder) + "explore.html"
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Any, address: str) -> Iterator[Any]:
+    """A page of which the tests here show one program after the other: Python starts once."""
+    page = new_page(browser, color_scheme="light")
+    page.goto(address)
+    page.wait_for_selector(SHOWN, state="attached")
+    yield page
+    page.context.close()
+
+
+def stage(page: Any) -> Any:
+    return page.frame_locator("main > iframe")
+
+
+def show(page: Any, link: str) -> None:
+    """Open another link in the same page, and wait for its program."""
+    page.evaluate("document.documentElement.removeAttribute('data-shown')")
+    page.evaluate("link => { location.hash = link.split('#')[1]; }", link)
+    page.wait_for_selector(SHOWN, state="attached")
+
+
+# The picture without the marks on what the last change did, which come and go.
+WITHOUT_MARKS = """svg => {
+    const copy = svg.cloneNode(true);
+    for (const mark of copy.querySelectorAll(".tgv-lit")) mark.remove();
+    for (const one of copy.querySelectorAll("[class]")) one.setAttribute("class", one.getAttribute("class").trim());
+    return copy.outerHTML;
+}"""
+
+
+def seen(page: Any) -> list[str]:
+    """What a reader sees: the listing, the picture, the sentence of its step. Ids count the explorers that were opened before."""
+    whole = stage(page)
+    picture = whole.locator(".tgv-frame svg").first
+    prefix = picture.get_attribute("id")
+    texts = [whole.locator(one).first.inner_text() for one in (".tgv-listing", ".tgv-step-line", ".tgv-counter")]
+    return [*texts, picture.evaluate(WITHOUT_MARKS).replace(prefix, "")]
+
+
+def kept(page: Any) -> str:
+    """The address, once it has what is shown."""
+    page.wait_for_timeout(400)  # it is written when nothing has changed for a moment
+    return str(page.evaluate("location.href"))
+
+
+@pytest.mark.parametrize("question", list(PROGRAMS)[:20])
+def test_a_link_round_trips_to_the_identical_stage(opened: Any, address: str, question: str) -> None:
+    page = opened
+    show(page, viz.link(PROGRAMS[question], address))
+    stage(page).locator(".tgv-row .tgv-pill").first.click()
+    expect(stage(page).get_by_role("button", name="undo")).to_have_attribute("aria-disabled", "false")
+    expect(stage(page).locator(".tgv-explorer")).not_to_have_attribute("aria-busy", "true")
+    stage(page).get_by_role("button", name="One step back").click()
+    stage(page).get_by_role("button", name="One step back").click()
+    link, before = kept(page), seen(page)
+    assert unpacked(link)["s"], "the switch that was pressed"
+    show(page, viz.link("x = T.ones(2)", address))
+    show(page, link)
+    eventually(lambda: seen(page), before)
+    assert len(link) - len(address) < 2000
+
+
+def test_a_link_of_python_shows_its_switches_its_view_and_its_step(opened: Any, address: str) -> None:
+    state = {"no_grad": [4], "requires_grad": {"b": False}}
+    link = viz.link(PROGRAMS["What does backward() do?"], address, state=state, view="grad_fn", step=3)
+    show(opened, link)
+    expect(stage(opened).get_by_role("button", name="no_grad").first).to_have_attribute("aria-pressed", "true")
+    expect(stage(opened).get_by_role("button", name="grad_fn")).to_have_attribute("aria-pressed", "true")
+    assert stage(opened).locator(".tgv-counter").inner_text().startswith("4 /")
+    assert unpacked(kept(opened)) == unpacked(link)
+
+
+def test_thirty_lines_fit_into_two_kilobytes(address: str) -> None:
+    lines = ["import torch", "import torch.nn as nn", "torch.manual_seed(0)"]
+    lines += [
+        f"layer_{at} = nn.Linear({at + 2}, {at + 3}); x_{at} = torch.randn(4, {at + 2}) * {at / 7:.3f}"
+        for at in range(27)
+    ]
+    assert len(viz.link("\n".join(lines), address)) < 2000
+
+
+def test_a_link_that_is_damaged_or_newer_says_so_and_an_example_is_shown(browser: Any, address: str) -> None:
+    page = new_page(browser)
+    page.route("**/pyodide*", lambda route: None)  # never answered: this is read before Python is there
+    for fragment, says in (("1.AAAA", "damaged"), ("9.q1Y", "newer version"), ("hello", "carries no program")):
+        page.goto("about:blank")
+        page.goto(f"{address}#{fragment}")
+        expect(page.locator(".said")).to_contain_text(says)
+    page.context.close()
+
+
+# What a link may try, through the JavaScript that Pyodide gives a program.
+THIEF = """
+import js
+import json
+import kernel
+from pyodide.ffi import to_js
+got = {}
+def attempt(name, work):
+    try:
+        got[name] = str(work())
+    except BaseException as error:
+        got[name] = "refused"
+def made(kind, *given):
+    return getattr(js, kind).new(*given)
+def read(url):
+    asked = made("XMLHttpRequest")
+    asked.open("GET", url, False)
+    asked.send()
+    return asked.responseText
+def post(**message):
+    js.postMessage(js.JSON.parse(json.dumps(message)))
+attempt("eval", lambda: js.eval("1 + 1"))
+attempt("Function", lambda: made("Function", "return 1")())
+attempt("localStorage", lambda: js.localStorage.getItem("tinygrad-edu:progress"))
+attempt("sessionStorage", lambda: js.sessionStorage.length)
+attempt("cookie", lambda: js.document.cookie)
+attempt("parent", lambda: js.parent.location.href)
+attempt("top", lambda: js.top.location.href)
+attempt("opener", lambda: js.opener.location.href)
+attempt("indexedDB", lambda: js.indexedDB.open("x"))
+attempt("a request", lambda: read("ADDRESS"))
+attempt("importScripts", lambda: js.importScripts("ADDRESS_static/live/viz.js"))
+attempt("a service worker", lambda: js.navigator.serviceWorker.getRegistrations())
+attempt("another origin", lambda: read("http://example.invalid/?secret"))
+channel = made("BroadcastChannel", "tinygrad-edu")
+channel.postMessage("stolen")
+evil = "<svg onload='parent.stolen=1'><script>stolen=2</" + "script><foreignObject><iframe srcdoc='x'></iframe></foreignObject></svg><img src=x onerror='stolen=3'>"
+for kind in ("shown", "picture", "status", "ready", "starting", "refused"):
+    post(type=kind, text=evil, kind="svg", svg=evil)
+post(type="state", shown={"program": evil, "view": evil}, listing=evil)
+post(type="open", model="evil", code="explored._linked.<locals>.Linked 1", state={}, module="globalThis.stolen = 4", style="")
+post(type="open", model="bad", code="viz.widgets.own.Own", state={}, module="globalThis.stolen = 5", style="")
+post(type="report", headline=evil, found=[{"kind": evil, "code": evil, "message": evil, "line": 1}])
+w = T.tensor(2.0, requires_grad=True)
+(w * w).backward()
+print(json.dumps(got))
+"""
+
+
+def test_a_link_cannot_take_the_progress_of_the_course(browser: Any, address: str) -> None:
+    page = new_page(browser)
+    home = address.removesuffix("explore.html")
+    page.goto(home)
+    page.evaluate(
+        "kept => { localStorage.setItem('tinygrad-edu:progress', kept); document.cookie = 'secret=1'; }", HIS_PROGRESS
+    )
+    page.evaluate(
+        "() => { window.heard = []; new BroadcastChannel('tinygrad-edu').onmessage = ({data}) => heard.push(data); }"
+    )
+    other = page.context.new_page()
+    outside: list[str] = []
+    other.on("response", lambda answer: answer.url.startswith((home, "blob:", "data:")) or outside.append(answer.url))
+    refused: list[Any] = []
+    other.on("requestfailed", lambda request: refused.append((request.url, request.failure)))
+    other.goto(viz.link(THIEF.replace("ADDRESS", home), address))
+    other.wait_for_selector(SHOWN, state="attached")
+    printed = stage(other).locator(".tgv-stdout").first.inner_text()
+    got = json.loads(printed)
+    assert len(got) == 13
+    assert {name: what for name, what in got.items() if what not in ("refused", "undefined")} == {}
+    assert page.evaluate("window.heard") == []
+    assert page.evaluate("localStorage.getItem('tinygrad-edu:progress')") == HIS_PROGRESS
+    assert other.evaluate("localStorage.getItem('tinygrad-edu:progress')") == HIS_PROGRESS
+    (frame,) = [one for one in other.frames if one.parent_frame == other.main_frame]
+    for place in (other, frame):
+        assert place.evaluate(
+            "[typeof stolen, document.querySelectorAll('script[src*=evil], foreignObject, article iframe').length]"
+        ) == ["undefined", 0]
+    assert outside == []
+    assert {why for url, why in refused if not url.startswith("blob:")} == {"csp"}
+    page.context.close()
+
+
+# What would be tried by somebody who got out of the worker and into the frame.
+IN_THE_FRAME = """async () => {
+    const got = {};
+    const attempt = async (name, what) => {
+        try { got[name] = String(await what()); } catch (error) { got[name] = "refused"; }
+    };
+    await attempt("localStorage", () => localStorage.getItem("tinygrad-edu:progress"));
+    await attempt("sessionStorage", () => sessionStorage.length);
+    await attempt("cookie", () => document.cookie);
+    await attempt("indexedDB", () => new Promise((yes, no) => { const asked = indexedDB.open("x"); asked.onsuccess = yes; asked.onerror = no; }));
+    await attempt("caches", () => caches.keys());
+    await attempt("parent", () => parent.document.title);
+    await attempt("parent's address", () => parent.location.href);
+    await attempt("top", () => { top.location.href = "about:blank"; return "went"; });
+    await attempt("opener", () => opener.document.title);
+    await attempt("fetch", () => fetch("ADDRESS").then((answer) => answer.text()));
+    await attempt("a window", () => window.open("ADDRESS").document.title);
+    await attempt("a service worker", () => navigator.serviceWorker.register("ADDRESS_static/live/worker.js"));
+    const script = document.createElement("script");
+    script.textContent = "globalThis.ran = 1";
+    document.body.append(script);
+    document.body.append(Object.assign(document.createElement("div"), { innerHTML: "<img src=x onerror='ran = 2'><svg><script>ran = 3</" + "script></svg>" }));
+    got.inline = typeof ran === "undefined" ? "refused" : "ran";
+    return got;
+}"""
+
+
+def test_whoever_gets_into_the_frame_has_nothing_either(opened: Any, address: str) -> None:
+    (frame,) = [one for one in opened.frames if one.parent_frame == opened.main_frame]
+    opened.evaluate("localStorage.setItem('tinygrad-edu:progress', 'his')")
+    got = frame.evaluate(IN_THE_FRAME.replace("ADDRESS", address.removesuffix("explore.html")))
+    assert len(got) == 13
+    assert {name: what for name, what in got.items() if what != "refused"} == {}
+    assert opened.url.startswith(address)
+
+
+REFUSED = """for (const name of ["localStorage", "sessionStorage", "indexedDB", "caches"])
+    Object.defineProperty(window, name, { get() { throw new DOMException("refused", "SecurityError"); } });"""
+
+
+def test_an_embed_starts_when_it_comes_into_view_where_storage_is_refused(
+    browser: Any, opened: Any, address: str, served: Callable[[Path], str], tmp_path: Path
+) -> None:
+    show(opened, viz.link(PROGRAMS["Why is w.grad None?"], address))
+    opened.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    opened.get_by_role("button", name="Copy embed").click()
+    expect(opened.locator(".said")).to_contain_text("Embed copied")
+    markup = opened.evaluate("navigator.clipboard.readText()")
+    assert markup.startswith("<iframe ")
+    (tmp_path / "blog.html").write_text(f"<!doctype html><div style='height: 6000px'>Read on.</div>{markup}")
+    page = new_page(browser, viewport={"width": 900, "height": 700})
+    page.add_init_script(REFUSED)
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(served(tmp_path) + "blog.html")
+    page.wait_for_timeout(500)
+    assert [url for url in asked if "pyodide" in url] == []
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    inside = page.frame_locator("iframe").frame_locator("main > iframe")
+    expect(inside.locator(".tgv-frame svg")).to_be_visible()
+    expect(inside.locator(".tgv-listing")).to_contain_text("scaled = w * 10")
+    assert wrong == []
+    page.context.close()
+
+
+def test_a_loop_that_never_ends_is_stopped_and_its_text_stays(browser: Any, address: str) -> None:
+    page = new_page(browser)
+    page.goto(viz.link("w = T.tensor(1.0)\nwhile True:\n    print(w)", address))
+    page.wait_for_selector("html[data-python-ready]", state="attached")
+    expect(stage(page).locator(".program")).to_have_value(re.compile("while True"))
+    stage(page).get_by_role("button", name="Stop").click()
+    expect(page.locator(".said")).to_contain_text("Stopped")
+    stage(page).locator(".program").fill("w = T.tensor(2.0, requires_grad=True)\n(w * w).backward()")
+    stage(page).get_by_role("button", name="Run").click()
+    expect(stage(page).locator(".tgv-frame svg")).to_be_visible()
+    page.context.close()
+
+
+def test_what_is_wrong_is_told_with_its_line(opened: Any, address: str) -> None:
+    show(
+        opened,
+        viz.link(
+            "import torch\nw = torch.tensor(2.0, requires_grad=True)\nloss = (w * 3).detach()\nloss.backward()", address
+        ),
+    )
+    opened.get_by_role("button", name="What is wrong here?").click()
+    report = stage(opened).locator(".report")
+    expect(report.locator("article").first).to_contain_text("line 3")
+    expect(report.locator("article").first).to_contain_text("detach")
+
+
+def test_it_is_clean_for_axe_in_both_themes(opened: Any, address: str) -> None:
+    show(opened, viz.link(PROGRAMS["What does backward() do?"], address))
+    for scheme in ("light", "dark"):
+        opened.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        assert complaints(opened, "body") == []

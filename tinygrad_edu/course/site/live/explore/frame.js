@@ -1,0 +1,256 @@
+// What runs in the frame of explore.html: the stage, and the worker with the stranger's program.
+//
+// The frame has an origin of its own, which is nobody's: no storage, no cookies, no other page. What comes from the worker is data;
+// the widgets' code comes from the site. The page outside receives {type: "shown" | "state" | "report" | …}, checked over there.
+import { onlyPictures } from "./plain.js";
+import { Manager, RemoteModel, mount } from "./widgets.js";
+
+const WIDGETS = { "explored._linked.<locals>.Linked": "Explorer", "viz.widgets.mistake.MistakeView": "MistakeView" };
+const SLOW = 8000; // milliseconds without an answer after which the page says how to end a program
+const OF_A_QUESTION = ["seq", "drag", "why", "text"];
+
+const element = (tag, properties = {}, ...children) => {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+};
+
+export class Frame {
+  /**
+   * @param {MessagePort} port to the page outside
+   * @param {Record<string, {module: string, style: string}>} code of the widgets
+   * @param {string} worker its text
+   */
+  constructor(port, code, worker) {
+    Object.assign(this, { port, code, ready: false, all: false, waits: [] });
+    this.worker_text = worker;
+    this.files = new Map(); // by name, for each worker that is started
+    this.models = new Map();
+    this.manager = new Manager(this.models, () => this.stop());
+    this.shown = null; // what the explorer shows, as the link has it
+    this.status = element("p", { className: "status" });
+    this.status.setAttribute("role", "status");
+    this.area = element("textarea", { className: "program", spellcheck: false, ariaLabel: "The program", autocomplete: "off" });
+    this.run = element("button", { type: "button", textContent: "▶ Run", title: "Ctrl + Enter", onclick: () => this.open({ program: this.area.value }) });
+    this.ender = element("button", { type: "button", textContent: "■ Stop", onclick: () => this.stop(), hidden: true });
+    this.editor = element("div", { className: "editor" }, this.area, element("div", { className: "below" }, this.run, this.ender, this.status));
+    this.stage = element("div", { className: "stage", hidden: true });
+    this.report = element("section", { className: "report", hidden: true, ariaLabel: "What is wrong here", tabIndex: -1 });
+    document.body.replaceChildren(this.editor, this.stage, this.report);
+    this.area.addEventListener("keydown", (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && this.run.click());
+    port.onmessage = ({ data }) => this.#hear(data);
+    this.#start();
+  }
+
+  // --- from the page outside ---
+  #hear(message) {
+    const { type } = message;
+    if (type === "file") {
+      this.files.set(message.name, message.content);
+      this.worker.postMessage(message);
+    } else if (type === "open") this.open(message.shown);
+    else if (type === "show") this.#write(message.shown); // the program as text, before Python is there
+    else if (type === "diagnose") this.#diagnose();
+    else if (type === "picture") this.#tellPicture(message.kind);
+  }
+
+  // --- the worker ---
+  #start() {
+    const url = URL.createObjectURL(new Blob([this.worker_text], { type: "text/javascript" }));
+    this.worker = new Worker(url, { name: "given" });
+    this.worker.onmessage = ({ data }) => this.#take(data);
+    this.worker.onerror = (event) => this.#say(`Python cannot run here: ${event.message || "its worker could not start"}.`);
+    for (const [name, content] of this.files) this.worker.postMessage({ type: "file", name, content });
+    this.ready = false;
+  }
+
+  /** End whatever runs. What was shown last stays, and so does the text. */
+  stop() {
+    this.worker.terminate();
+    this.models.clear();
+    this.busy = false;
+    clearTimeout(this.slow);
+    this.#start();
+    const text = this.asked?.program ?? this.shown?.program ?? this.area.value;
+    this.#write({ program: text });
+    this.#say("Stopped. Change the program and run it again.");
+    this.asked = null;
+  }
+
+  /** Show the explorer over a program: {program, state, view, step, split}. */
+  open(shown) {
+    this.asked = { ...shown };
+    this.opened = this.asked;
+    this.report.hidden = true;
+    if (this.stage.hidden) this.#write(shown);
+    this.#send({ type: "explore", about: this.asked });
+    this.#say(this.ready ? "Running …" : "Python is starting …");
+  }
+
+  #send(message) {
+    this.worker.postMessage(message);
+    this.busy = true;
+    this.ender.hidden = false;
+    clearTimeout(this.slow);
+    this.slow = setTimeout(() => this.busy && this.#say("Running … If it never ends, press Stop."), SLOW);
+  }
+
+  #done() {
+    this.busy = false;
+    this.ender.hidden = true;
+    clearTimeout(this.slow);
+  }
+
+  #write({ program }) {
+    this.editor.hidden = false;
+    this.stage.hidden = true;
+    if (typeof program === "string") this.area.value = program;
+    this.area.rows = Math.min(Math.max(this.area.value.split("\n").length + 1, 8), 30);
+  }
+
+  #say(text) {
+    this.status.textContent = text;
+    this.port.postMessage({ type: "status", text: String(text).slice(0, 300) });
+  }
+
+  #take(message) {
+    if (typeof message !== "object" || message === null) return;
+    const { type, model } = message;
+    if (type === "starting") this.#say(`${message.text} …`);
+    else if (type === "ready") {
+      this.ready = true;
+      this.#say(this.busy ? "Running …" : "");
+      this.port.postMessage({ type: "ready" });
+    } else if (type === "waits") this.#send({ type: "explore", about: this.asked, needsAll: true });
+    else if (type === "open") this.#model(message);
+    else if (type === "change" && this.models.has(model)) this.models.get(model).receive(message.state);
+    else if (type === "close") this.models.delete(model);
+    else if (type === "explored") this.#explored(model);
+    else if (type === "refused") this.#refused(message);
+    else if (type === "report") this.#told(message);
+    else if (type === "died") this.#say(`Python ended: ${message.text}`);
+  }
+
+  #model(message) {
+    const name = WIDGETS[String(message.code).split(" ")[0]];
+    if (!name) return;
+    const { module, style } = this.code[name];
+    const isNew = !(this.loaded ??= new Set()).has(name);
+    this.loaded.add(name);
+    const own = { ...message, code: name, module: isNew ? module : undefined, style: isNew ? style : undefined };
+    const made = new RemoteModel(own, (sent) => this.worker.postMessage({ ...sent, needsAll: true }), this.manager);
+    this.models.set(message.model, made);
+  }
+
+  async #explored(id) {
+    const model = this.models.get(id);
+    if (!model) return;
+    this.#done();
+    this.explorer = model;
+    const place = element("div");
+    await mount(place, model, await model.loaded);
+    this.stage.replaceChildren(place);
+    this.stage.hidden = false;
+    this.editor.hidden = true;
+    this.#say("");
+    const { program } = this.opened;
+    this.asked = null;
+    for (const name of ["result", "step", "view", "split"]) model.on(`change:${name}`, () => this.#changed(program));
+    this.#changed(program);
+    this.port.postMessage({ type: "shown" });
+  }
+
+  /** Tell the page outside what is shown now, for its address. */
+  #changed(written) {
+    const model = this.explorer;
+    const result = JSON.parse(model.get("result"));
+    if (result.refused) return;
+    const { source, ...state } = Object.fromEntries(Object.entries(result.state ?? {}).filter(([name]) => !OF_A_QUESTION.includes(name)));
+    this.shown = { program: source ?? written, state, view: model.get("view"), step: model.get("step"), split: model.get("split") };
+    this.port.postMessage({ type: "state", shown: this.shown, listing: result.code.join("\n") });
+  }
+
+  #refused({ text, line }) {
+    this.#done();
+    if (this.asked) {
+      this.#write(this.asked);
+      this.area.focus();
+      if (line) {
+        const lines = this.area.value.split("\n");
+        const at = lines.slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0);
+        this.area.setSelectionRange(at, at + (lines[line - 1] ?? "").length);
+      }
+      this.asked = null;
+    }
+    this.#say(`${line ? `Line ${line}: ` : ""}${text}`);
+  }
+
+  // --- what is wrong here ---
+  #diagnose() {
+    const source = this.stage.hidden ? this.area.value : this.listing();
+    this.diagnosed = source;
+    this.report.hidden = false;
+    this.report.replaceChildren(element("p", { textContent: "The program runs once more, and is watched …" }));
+    this.#send({ type: "diagnose", source, needsAll: true });
+  }
+
+  listing() {
+    return JSON.parse(this.explorer.get("result")).code.join("\n");
+  }
+
+  #told({ headline, found, error, looked_at }) {
+    this.#done();
+    this.#say("");
+    const close = element("button", { type: "button", textContent: "close", onclick: () => { this.report.hidden = true; } });
+    this.report.replaceChildren(close, element("h2", { textContent: headline }), ...(found ?? []).map((one) => this.#finding(one)));
+    for (const text of [error, looked_at]) if (text) this.report.append(element("p", { className: "soft", textContent: text }));
+    this.report.hidden = false;
+    this.report.scrollIntoView({ block: "nearest" });
+    this.report.focus();
+    this.port.postMessage({ type: "diagnosed", count: (found ?? []).length });
+  }
+
+  #finding({ kind, line, certain, follows, code, message, fix, tried, repaired }) {
+    const where = line ? `line ${line}` : "no line of the program";
+    const sure = follows ? "follows from the cause above" : certain ? "certain" : "likely";
+    const made = element("article", {}, element("h3", { textContent: `${kind} · ${where} · ${sure}` }));
+    if (code) made.append(element("pre", { textContent: `${line} | ${code}` }));
+    for (const text of [message, fix && `Fix: ${fix}`, tried]) if (text) made.append(element("p", { textContent: text }));
+    if (repaired) {
+      const use = () => this.open({ program: repaired });
+      made.append(element("button", { type: "button", textContent: "Run it with this fix", onclick: use }));
+    }
+    return made;
+  }
+
+  // --- pictures to take away ---
+  #tellPicture(kind) {
+    const svg = this.stage.querySelector(".tgv-frame svg");
+    if (svg) this.port.postMessage({ type: "picture", kind, svg: withLook(svg) });
+  }
+}
+
+const LOOK = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "fill-opacity", "font-family", "font-size", "font-weight", "font-style",
+  "text-anchor", "dominant-baseline", "text-decoration", "visibility", "display"];
+
+/** The picture as it looks now, as a file of its own: what the style sheets say is written into each element. */
+function withLook(svg) {
+  const copy = svg.cloneNode(true);
+  const [from, to] = [svg, copy].map((one) => [one, ...one.querySelectorAll("*")]);
+  from.forEach((one, index) => {
+    const style = getComputedStyle(one);
+    to[index].setAttribute("style", LOOK.map((name) => `${name}:${style.getPropertyValue(name)}`).join(";"));
+    for (const name of ["class", "tabindex", "role", "data-key", "data-own", "aria-label"]) to[index].removeAttribute(name);
+  });
+  const { width, height } = svg.viewBox.baseVal;
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  copy.setAttribute("width", width);
+  copy.setAttribute("height", height);
+  copy.style.background = getComputedStyle(svg.closest(".tgv")).backgroundColor;
+  return new XMLSerializer().serializeToString(copy);
+}
+
+export function begin(port, { widgets, worker }) {
+  onlyPictures();
+  return new Frame(port, widgets, worker);
+}

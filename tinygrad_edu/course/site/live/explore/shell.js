@@ -1,0 +1,244 @@
+// explore.html: its tools, its address, and the frame in which a program runs.
+//
+// A link is a stranger's program. It runs in a worker of a frame without an origin: this page gives the frame its files, and takes
+// nothing from it but data of a known form, which is shown as text, written into the address, or saved where the reader asks.
+import { read, written } from "./fragment.js";
+
+const HERE = new URL(".", import.meta.url);
+const LIVE = new URL("../", HERE);
+const SITE = new URL("../../../", HERE);
+const FRAME = ["plain.js", "widgets.js", "frame.js"]; // in an order in which each follows its imports
+const AT_FIRST = ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide-lock.json", "python_stdlib.zip.gz", "numpy.pack", "ours.pack", "viz.js"];
+const PAUSE = 150; // milliseconds of rest before the address is written: browsers limit how often
+const isEmbedded = window.top !== window;
+
+const element = (tag, properties = {}, ...children) => {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+};
+const said = document.querySelector(".said");
+const say = (text) => { said.textContent = text; };
+
+async function file(url) {
+  const answer = await fetch(url);
+  if (!answer.ok) throw new Error(`${url.pathname} is not on this site (${answer.status})`);
+  return answer;
+}
+const text = async (name, home = HERE) => (await file(new URL(name, home))).text();
+
+// --- the frame ---
+/** The first script of the frame: it makes modules of the texts that it is sent, and hands over. */
+const BOOT = `addEventListener("message", async ({ data, ports, source }) => {
+  if (source !== parent) return;
+  const urls = {};
+  for (const [name, text] of data.modules) {
+    const linked = text.replace(/from "\\.\\/([\\w.]+)"/g, (whole, other) => 'from "' + urls[other] + '"');
+    urls[name] = URL.createObjectURL(new Blob([linked], { type: "text/javascript" }));
+  }
+  (await import(urls["frame.js"])).begin(ports[0], data);
+}, { once: true });`;
+
+function frameOf(style) {
+  const nonce = crypto.randomUUID();
+  const policy = `default-src 'none'; script-src 'nonce-${nonce}' blob: 'wasm-unsafe-eval'; worker-src blob:; connect-src blob: data:; style-src 'unsafe-inline'; img-src data:`;
+  const made = element("iframe", { title: "The program and its graph" });
+  made.setAttribute("sandbox", "allow-scripts");
+  made.srcdoc = `<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}">`
+    + `<title>The program</title><style>${style}</style><body><script nonce="${nonce}">${BOOT}</script></body></html>`;
+  return made;
+}
+
+let port = null;
+let shown = null; // what the frame shows: {program, state, view, step, split}
+let listing = ""; // the program with its switches, as text
+const asked = new Set(); // pictures that the reader has asked for
+
+async function start(first) {
+  const [style, worker, widgets, ...modules] = await Promise.all([
+    text("frame.css"), text("worker.js", LIVE), text("widgets.json"), ...FRAME.map((name) => text(name, name === "widgets.js" ? LIVE : HERE))]);
+  const frame = frameOf(style);
+  const channel = new MessageChannel();
+  const there = new Promise((resolve) => { frame.onload = resolve; });
+  document.querySelector("main").replaceChildren(frame);
+  await there;
+  frame.contentWindow.postMessage({ modules: FRAME.map((name, index) => [name, modules[index]]), widgets: JSON.parse(widgets), worker }, "*", [channel.port2]);
+  port = channel.port1;
+  port.onmessage = ({ data }) => hear(data);
+  port.postMessage({ type: "show", shown: first });
+  port.postMessage({ type: "open", shown: first });
+  await Promise.all(AT_FIRST.map(give));
+  const { names } = JSON.parse(await text("rest.json"));
+  await Promise.all(names.map(give));
+  port.postMessage({ type: "file", name: "all", content: null });
+}
+
+async function give(name) {
+  const content = await (await file(new URL(name, LIVE))).arrayBuffer();
+  port.postMessage({ type: "file", name, content }, [content]);
+}
+
+// --- what comes out of the frame ---
+const isText = (value, most = 200_000) => typeof value === "string" && value.length <= most;
+
+function hear(message) {
+  if (typeof message !== "object" || message === null) return;
+  const { type } = message;
+  if (type === "status" && isText(message.text, 300)) say(message.text);
+  else if (type === "ready") document.documentElement.setAttribute("data-python-ready", "");
+  else if (type === "shown") document.documentElement.setAttribute("data-shown", "");
+  else if (type === "state") take(message);
+  else if (type === "picture" && asked.delete(message.kind) && isText(message.svg, 20_000_000)) savePicture(message.kind, message.svg);
+}
+
+function take({ shown: given, listing: code }) {
+  if (!isText(given?.program) || !isText(code) || !isText(given.view ?? "", 20) || !Number.isInteger(given.step ?? -1)) return;
+  const { program, view, step, split } = given;
+  const state = plain(given.state);
+  shown = { program, ...(Object.keys(state).length ? { state } : {}), view, step, split: split === true || undefined };
+  listing = code;
+  clearTimeout(take.later);
+  take.later = setTimeout(async () => {
+    history.replaceState(null, "", await written(shown));
+  }, PAUSE);
+}
+
+/** A copy of data that has nothing but data. */
+function plain(value) {
+  return JSON.parse(JSON.stringify(value ?? {}));
+}
+
+// --- the tools ---
+const address = async () => {
+  const url = new URL(location.href);
+  url.hash = await written(shown);
+  return url.href;
+};
+
+async function copy(made, name) {
+  const value = await made;
+  try {
+    await navigator.clipboard.writeText(value);
+    say(`${name} copied: ${value.length.toLocaleString()} characters.`);
+  } catch {
+    window.prompt(`Copy the ${name.toLowerCase()}:`, value); // where the clipboard is refused
+  }
+}
+
+const escaped = (value) => value.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
+
+const embed = async () =>
+  `<iframe src="${escaped(await address())}" title="A program and its gradients" width="100%" height="640" loading="lazy" style="border:1px solid #ccc" `
+  + 'sandbox="allow-scripts allow-same-origin allow-downloads allow-popups allow-modals" allow="clipboard-write"></iframe>';
+
+function save(content, name, type) {
+  const link = element("a", { href: URL.createObjectURL(new Blob([content], { type })), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+/** A string in Python's syntax. */
+const quoted = (value) => (/"""|\\|"$/.test(value) ? JSON.stringify(value) : `"""\n${value}\n"""`);
+
+function asPython(value) {
+  if (value === null || value === undefined) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  if (typeof value === "string" || typeof value === "number") return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(asPython).join(", ")}]`;
+  return `{${Object.entries(value).map(([name, each]) => `${JSON.stringify(name)}: ${asPython(each)}`).join(", ")}}`;
+}
+
+async function saveNotebook() {
+  const { program, state = {} } = shown;
+  const switches = Object.keys(state).length ? `,\n    state=${asPython(state)},` : "";
+  const cell = (id, cell_type, source) => ({ id, cell_type, metadata: {}, source, ...(cell_type === "code" ? { outputs: [], execution_count: null } : {}) });
+  const cells = [
+    cell("about", "markdown", `A program from [this link](${await address()}). Run the cells: \`pip install tinygrad-edu\` brings what they need.`),
+    cell("explore", "code", `import viz\n\nviz.explore(${quoted(program)}${switches})`),
+  ];
+  const metadata = { kernelspec: { name: "python3", display_name: "Python 3", language: "python" }, language_info: { name: "python" } };
+  save(JSON.stringify({ cells, metadata, nbformat: 4, nbformat_minor: 5 }, null, 1), "program.ipynb", "application/x-ipynb+json");
+}
+
+async function savePicture(kind, svg) {
+  if (kind === "svg") return save(svg, "graph.svg", "image/svg+xml");
+  const image = new Image(); // as an image a picture runs and loads nothing
+  image.src = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
+  await image.decode();
+  const canvas = element("canvas", { width: image.width * 2, height: image.height * 2 });
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  canvas.toBlob((made) => save(made, "graph.png", "image/png"), "image/png");
+}
+
+const askFor = (kind) => {
+  asked.add(kind);
+  port.postMessage({ type: "picture", kind });
+};
+
+async function toolbar() {
+  const { groups } = JSON.parse(await text("examples.json"));
+  const button = (label, onclick, title = "") => element("button", { type: "button", textContent: label, title, onclick: () => shown && onclick() });
+  const examples = element("select", { ariaLabel: "Examples, by question" }, element("option", { value: "", textContent: "Examples …" }));
+  const flat = [];
+  for (const { title, questions } of groups) {
+    const options = questions.map(({ question, program }) => element("option", { value: String(flat.push(program) - 1), textContent: question }));
+    examples.append(element("optgroup", { label: title }, ...options));
+  }
+  examples.onchange = () => {
+    if (examples.value !== "") port.postMessage({ type: "open", shown: { program: flat[Number(examples.value)] } });
+    examples.value = "";
+  };
+  const wrong = element("button", { type: "button", textContent: "What is wrong here?", title: "Runs the program once more and looks for what goes wrong",
+    onclick: () => port?.postMessage({ type: "diagnose" }) });
+  const take = element("select", { ariaLabel: "Save" }, element("option", { value: "", textContent: "Save …" }),
+    ...[["svg", "picture (SVG)"], ["png", "picture (PNG)"], ["notebook", "as a notebook"]].map(([value, label]) => element("option", { value, textContent: label })));
+  take.onchange = () => {
+    if (shown && take.value === "notebook") saveNotebook();
+    else if (shown && take.value) askFor(take.value);
+    take.value = "";
+  };
+  const course = element("a", { href: new URL("index.html", SITE).href, textContent: "The course", target: isEmbedded ? "_blank" : "_self", rel: "noopener" });
+  const own = isEmbedded
+    ? [element("a", { textContent: "Open", target: "_blank", rel: "noopener", href: location.href, title: "In a page of its own",
+      onclick: (event) => { event.currentTarget.href = location.href; } })]
+    : [examples, button("Copy link", () => copy(address(), "Link")), button("Copy embed", () => copy(embed(), "Embed"), "An <iframe> for a page of yours"), take];
+  document.querySelector(".tools").replaceChildren(...own, wrong, course);
+  return flat;
+}
+
+/** When the page comes into view: at once, but for one of several in another page. */
+const inView = () => new Promise((resolve) => {
+  if (!isEmbedded) return resolve();
+  const watch = new IntersectionObserver(([seen]) => {
+    if (!seen.isIntersecting) return;
+    watch.disconnect();
+    resolve();
+  });
+  watch.observe(document.querySelector("main"));
+});
+
+async function given() {
+  try {
+    return await read(location.hash);
+  } catch (error) {
+    say(`${error.message}. An example is shown instead.`);
+    given.wrong = said.textContent;
+    return null;
+  }
+}
+
+addEventListener("hashchange", async () => {
+  clearTimeout(take.later); // what was shown until now
+  const other = await given();
+  if (other && port) port.postMessage({ type: "open", shown: other });
+});
+
+document.documentElement.toggleAttribute("data-embedded", isEmbedded);
+try {
+  const [examples, first] = await Promise.all([toolbar(), given()]);
+  const program = first ?? { program: examples[0] };
+  await inView();
+  await start(program);
+} catch (error) {
+  say(`This page cannot start: ${error.message}`);
+}

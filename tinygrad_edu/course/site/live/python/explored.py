@@ -1,0 +1,123 @@
+"""The program of explore.html: the explorer over it, and what is wrong with it. All that goes to the page is plain data."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+from typing import Any
+
+import kernel
+import later
+import tape
+
+_SHOWN: list[Any] = []  # the explorer on the page
+_OF_A_LINK = ("view", "step", "split")
+HERE = "The page runs the names of `torch` on tinygrad_edu: PyTorch itself does not run in a browser."
+
+
+def prepare() -> None:
+    """Say why PyTorch is missing here in this page's words: no recordings go with a link."""
+    tape.NOT_RECORDED = HERE
+
+
+def open(about: str) -> None:
+    """Show the explorer over a program, in place of the one before. A program that cannot be read is told to the page.
+
+    Args:
+        about: JSON with `program`, and as far as the link has them `state`, `view`, `step` and `split`.
+    """
+    asked = json.loads(about)
+    with kernel.output():
+        try:
+            _open(asked)
+        except later.NotHere:
+            kernel.send({"type": "waits"})
+        except BaseException as error:
+            _refused(error)
+
+
+def _open(asked: dict[str, Any]) -> None:
+    for one in _SHOWN:
+        one.close()
+    _SHOWN.clear()
+    given = {name: asked[name] for name in _OF_A_LINK if name in asked}
+    made = _linked()(asked["program"], **given)
+    _SHOWN.append(made)
+    if asked.get("state"):
+        made.press(asked["state"])
+    kernel.send({"type": "explored", "model": made.model_id})
+
+
+@functools.cache
+def _linked() -> Any:
+    from viz.frames.scene import scene
+    from viz.picture.fit import Room
+    from viz.widgets.explorer import Explorer
+
+    class Linked(Explorer):
+        """An explorer that opens with the switches of a link, and looks as it did to whoever pressed them: no switch turns a
+        picture round, so for every room the bare program decides how the graph is laid out.
+        """
+
+        _bare: dict[str, Any] | None = None
+
+        def __init__(self, program: str, **traits: Any) -> None:
+            super().__init__(program, **traits)
+            self._bare = self._recordings
+
+        def press(self, state: dict[str, Any]) -> None:
+            """Set all switches, in one step that can be undone."""
+            self.history = [{"label": "the switches of the link", "state": {}}]
+            self.state = {**state, "seq": 1}
+
+        def _choose_place(self, recordings: dict[str, Any]) -> None:
+            super()._choose_place(self._bare or recordings)
+
+        def _fit(self) -> None:
+            for recording in (self._bare or {}).values():
+                views = tuple(next(iter(self.result["sides"]))["scene"]["offers"]) if self.result.get("sides") else ()
+                scene(recording, views=views, kept=self._kept, rooms=(Room(*self.room),))
+            super()._fit()
+
+    return Linked
+
+
+def _refused(error: BaseException) -> None:
+    line = getattr(error, "line", None)
+    kernel.send({"type": "refused", "text": str(error) or type(error).__name__, "line": line})
+
+
+def diagnose(program: str) -> None:
+    """Run a program under observation and send what is wrong with it, as data."""
+    import viz
+
+    with kernel.output():
+        try:
+            report = viz.diagnose(program, engine="tinygrad_edu")
+            kernel.send({"type": "report", **_told(report)})
+        except BaseException as error:
+            _refused(error)
+
+
+def _told(report: Any) -> dict[str, Any]:
+    found = []
+    for one in report.findings:
+        repaired = ""
+        with contextlib.suppress(ValueError):
+            repaired = report.repaired(one)
+        found.append(
+            {
+                "kind": one.kind,
+                "line": one.line,
+                "certain": one.certain,
+                "follows": bool(one.follows),
+                "code": report.observation.places.code(one.line) or "",
+                "message": report.below_its_line(one),
+                "fix": report.told(one.fix),
+                "tried": report.told(one.tried),
+                "repaired": repaired,
+            }
+        )
+    error = f"It ended with {report.error['type']}{report.at_error}: {report.error['message']}" if report.error else ""
+    return {"headline": report.headline, "found": found, "error": error, "looked_at": report.looked_at}
