@@ -5,6 +5,12 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
+// Node would print the line that raised, and Pyodide is one line of a megabyte.
+process.on("uncaughtException", (error) => {
+  console.error(String(error?.message ?? error));
+  process.exit(1);
+});
+
 const folder = process.argv[2];
 const { loadPyodide } = await import(pathToFileURL(join(folder, "pyodide.mjs")));
 const { trees, first, presses } = JSON.parse(readFileSync(join(folder, "jobs.json"), "utf8"));
