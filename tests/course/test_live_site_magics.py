@@ -28,6 +28,7 @@ CELLS = {
     "no option": "%%autograd --foo\nx = 1",
     "no Python": "%%autograd\nx = (",
     "raises": "%%autograd\nx = 1 / 0",
+    "explore": "import viz\nviz.explore('L = T.tensor(2.0, requires_grad=True) * 3')",
 }
 # Only Graphviz is the one of this machine: in a page it is JavaScript.
 RUNS = """
@@ -70,6 +71,7 @@ def told() -> dict[str, Any]:
         ("another", False, [], "a page has %%autograd, %%diagnose"),
         ("no option", False, [], "UsageError: unrecognized arguments: --foo"),
         ("no Python", False, [], "is not Python"),
+        ("explore", True, ["Explorer"], "An explorer of this program"),
         ("raises", False, ["Player"], 'line 2, in <module>\n    x = 1 / 0'),
     ],
 )  # fmt: skip

@@ -212,6 +212,11 @@ class PyTorch:
         finally:
             _dtype = before
 
+    @staticmethod
+    def on_one_thread() -> contextlib.AbstractContextManager[None]:
+        """Do nothing: nothing is computed."""
+        return contextlib.nullcontext()
+
     def same_randomness(self) -> contextlib.AbstractContextManager[None]:
         """The playground calls this before it computes with an engine.
 
