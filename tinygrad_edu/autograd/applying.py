@@ -194,27 +194,8 @@ def _apply_jvp(cls: type[Function], node: BackwardCFunction, args: tuple[Any, ..
             f"{len(results)}). jvp of {cls.__name__} must return one tangent for each output of forward."
         )
     for i, (out, tangent) in enumerate(zip(outputs, results, strict=True)):
-        if tangent is not None and not isinstance(tangent, Tensor):
-            raise RuntimeError(
-                f"expected Variable or None (got {type(tangent).__name__}) for grad output {i}. jvp of {cls.__name__} "
-                "must return tensors."
-            )
-        if (
-            not isinstance(out, Tensor)
-            or not out.is_floating_point()
-            or any(out is d for d in node.non_differentiable or ())
-        ):
-            if tangent is not None and isinstance(out, Tensor):
-                raise RuntimeError(
-                    f"Function's jvp returned a gradient at position {i}, but  the corresponding forward output is not a "
-                    "differentiable Tensor. You should return None at that position instead."
-                )
+        if not _takes_a_tangent(cls, node, i, out, tangent):
             continue
-        if tangent is None:
-            raise RuntimeError(
-                f"Function's jvp returned None for output {i}, which is differentiable. jvp of {cls.__name__} must "
-                "return a tangent for it, or zeros if it does not change."
-            )
         if any(out is d for d in node.dirty_tensors or ()):
             moving = forward_ad.tangent_of(out)
             before = next((v for a, v in zip(args, versions, strict=True) if a is out), None)
@@ -235,6 +216,30 @@ def _apply_jvp(cls: type[Function], node: BackwardCFunction, args: tuple[Any, ..
         elif any(tangent is t for t in tangents):
             tangent = tangent.clone()
         forward_ad.set_tangent(out, tangent)
+
+
+def _takes_a_tangent(cls: type[Function], node: BackwardCFunction, i: int, out: Any, tangent: Any) -> bool:
+    """Whether output `i` takes what `jvp` returned for it; a RuntimeError if that does not go with the output."""
+    if tangent is not None and not isinstance(tangent, Tensor):
+        raise RuntimeError(
+            f"expected Variable or None (got {type(tangent).__name__}) for grad output {i}. jvp of {cls.__name__} "
+            "must return tensors."
+        )
+    if not isinstance(out, Tensor):
+        return False
+    if not out.is_floating_point() or any(out is d for d in node.non_differentiable or ()):
+        if tangent is not None:
+            raise RuntimeError(
+                f"Function's jvp returned a gradient at position {i}, but  the corresponding forward output is not a "
+                "differentiable Tensor. You should return None at that position instead."
+            )
+        return False
+    if tangent is None:
+        raise RuntimeError(
+            f"Function's jvp returned None for output {i}, which is differentiable. jvp of {cls.__name__} must "
+            "return a tangent for it, or zeros if it does not change."
+        )
+    return True
 
 
 def _check_base(

@@ -493,12 +493,10 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
-    if materialize_grads:
-        if allow_unused is False:
-            raise ValueError(
-                "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
-            )
-        allow_unused = True
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     starts, ends = _as_tuple(outputs), _as_tuple(inputs)
     if not ends:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
@@ -506,10 +504,16 @@ def grad(
     # Tangents flow backward too, and travel with Tensors.
     as_tensors = create_graph or forward_ad.level.open
     edges, values = _roots(starts, grads, as_tensors)
-    captures = _ends(ends)
-    keep = create_graph if retain_graph is None else retain_graph
+    captures, keep = _ends(ends), create_graph if retain_graph is None else retain_graph
     with _recording(create_graph):
         found = run(edges, values, keep, as_tensors, captures=captures)
+    return _given(ends, found, allow_unused, materialize_grads, create_graph)
+
+
+def _given(
+    ends: tuple[Any, ...], found: Any, allow_unused: bool | None, materialize_grads: bool, create_graph: bool
+) -> tuple[Tensor | None, ...]:
+    """What `grad` returns, from what its pass found at each of the ends."""
     results: list[Tensor | None] = []
     first = {id(end): i for i, end in reversed(list(enumerate(ends)))}
     for i, value in enumerate(found):

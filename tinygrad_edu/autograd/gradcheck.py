@@ -72,18 +72,7 @@ def gradcheck(
         >>> T.autograd.gradcheck(lambda x: x * x, (x,))
         True
     """
-    _require(
-        check_forward_ad or check_backward_ad,
-        "Expected at least one of check_forward_ad or check_backward_ad to be True",
-    )
-    _require(
-        check_backward_ad or not check_batched_grad,
-        "Setting check_batched_grad=True requires check_backward_ad to be True",
-    )
-    _require(
-        check_forward_ad or not check_batched_forward_grad,
-        "Setting check_batched_forward_grad=True requires check_forward_ad to be True",
-    )
+    _require_a_mode(check_forward_ad, check_backward_ad, check_batched_grad, check_batched_forward_grad)
     _refuse_unbuilt(bool(masked))
     func, arguments = _in_reals(func, _as_tuple(inputs)) if companions else (func, _as_tuple(inputs))
     check = _Check(func, arguments, eps, atol, rtol, nondet_tol)
@@ -149,6 +138,17 @@ def gradgradcheck(
         directions = tuple(_random_gradient(o, gen_non_contig_grad_outputs) for o in outputs)
     else:
         directions = _as_tuple(grad_outputs)
+    return gradcheck(
+        _gradients_of(func, arguments, directions),
+        arguments + directions,
+        eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev, fast_mode=fast_mode, masked=masked,
+    )  # fmt: skip
+
+
+def _gradients_of(func: Callable[..., Any], arguments: tuple[Any, ...], directions: tuple[Any, ...]) -> Any:
+    """A function of both: the gradients of `func` at `arguments`, in a graph of their own, for gradients at its outputs."""
     # Forward mode passes in tensors that have lost the flag: it is set again inside.
     moving = [isinstance(x, Tensor) and x.requires_grad for x in arguments + directions]
 
@@ -160,21 +160,14 @@ def gradgradcheck(
         results = engine.grad(outputs, wanted, grads, create_graph=True, allow_unused=True)
         return tuple(g for g in results if g is not None)
 
-    return gradcheck(
-        gradients,
-        arguments + directions,
-        eps=eps,
-        atol=atol,
-        rtol=rtol,
-        raise_exception=raise_exception,
-        nondet_tol=nondet_tol,
-        check_undefined_grad=check_undefined_grad,
-        check_grad_dtypes=check_grad_dtypes,
-        check_batched_grad=check_batched_grad,
-        check_forward_ad=check_fwd_over_rev,
-        check_backward_ad=check_rev_over_rev,
-        fast_mode=fast_mode,
-        masked=masked,
+    return gradients
+
+
+def _require_a_mode(forward: bool, backward: bool, batched: bool, batched_forward: bool) -> None:
+    _require(forward or backward, "Expected at least one of check_forward_ad or check_backward_ad to be True")
+    _require(backward or not batched, "Setting check_batched_grad=True requires check_backward_ad to be True")
+    _require(
+        forward or not batched_forward, "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
     )
 
 

@@ -40,19 +40,7 @@ def write(op: Any, target: Tensor, others: tuple, settings: dict[str, Any]) -> T
     # Raise before computing anything if an input's history cannot be rewritten.
     with forward_ad._set_fwd_grad_enabled(False):
         before, edges = _before_write(op, inputs, settings, record)
-    arrays: list[Any] = [x._data if isinstance(x, Tensor) else x for x in inputs]
-    if op.promotes or op.makes_float:
-        arrays = promoted(arrays, op.makes_float)
-    given = as_arrays(settings, op.without_gradient) if op.without_gradient else settings
-    try:
-        forward = op.forward
-        for companion in companions:
-            forward = companion.forward_of(op, forward)
-        result = np.asarray(quiet(forward, *arrays, **given))
-    except ValueError:
-        if op.promotes:
-            refuse_mismatch([np.shape(a) for a in arrays])
-        raise
+    result = _computed(op, inputs, settings)
     check_fits(target, result)
     if state.keep_versions is not None:
         state.keep_versions.before_write(target)
@@ -69,23 +57,11 @@ def write(op: Any, target: Tensor, others: tuple, settings: dict[str, Any]) -> T
         if state.anomaly:
             remember_forward(node)
     pushes = forward_ad.any_tangent(inputs)
-    if pushes:
-        for companion in companions:
-            companion.pushed(op, inputs)
-        shadow = wrap(result)
-        old = before if before is not target else wrap(target._data.copy())
-        tangent = forward_ad.tangent_of(target)
-        if tangent is not None:
-            # Copy the tangent, because the write below changes it too.
-            with forward_ad._set_fwd_grad_enabled(False):
-                forward_ad.set_tangent(old, tangent.clone())
-        push_tangents(op.tangents_by or op, (old, *others), settings, (shadow,))
+    moved = _pushed(op, inputs, before, settings, result) if pushes else None
     target._data[...] = result
     bump_version(target)
-    if pushes:
-        moved = forward_ad.tangent_of(shadow)
-        if moved is not None:
-            forward_ad.write_tangent(target, moved)
+    if moved is not None:
+        forward_ad.write_tangent(target, moved)
     if node is not None:
         keep_outputs(node, target)
         if packs:
@@ -94,6 +70,39 @@ def write(op: Any, target: Tensor, others: tuple, settings: dict[str, Any]) -> T
         if pushes:
             forward_ad.remember_tangent(target)
     return target
+
+
+def _computed(op: Any, inputs: tuple, settings: dict[str, Any]) -> np.ndarray:
+    """The array that is to be written."""
+    arrays: list[Any] = [x._data if isinstance(x, Tensor) else x for x in inputs]
+    if op.promotes or op.makes_float:
+        arrays = promoted(arrays, op.makes_float)
+    given = as_arrays(settings, op.without_gradient) if op.without_gradient else settings
+    try:
+        forward = op.forward
+        for companion in companions:
+            forward = companion.forward_of(op, forward)
+        return np.asarray(quiet(forward, *arrays, **given))
+    except ValueError:
+        if op.promotes:
+            refuse_mismatch([np.shape(a) for a in arrays])
+        raise
+
+
+def _pushed(op: Any, inputs: tuple, before: Tensor, settings: dict[str, Any], result: np.ndarray) -> Tensor | None:
+    """The tangent of what is to be written; None if it has none."""
+    target, *others = inputs
+    for companion in companions:
+        companion.pushed(op, inputs)
+    shadow = wrap(result)
+    old = before if before is not target else wrap(target._data.copy())
+    tangent = forward_ad.tangent_of(target)
+    if tangent is not None:
+        # Copy the tangent, because the write changes it too.
+        with forward_ad._set_fwd_grad_enabled(False):
+            forward_ad.set_tangent(old, tangent.clone())
+    push_tangents(op.tangents_by or op, (old, *others), settings, (shadow,))
+    return forward_ad.tangent_of(shadow)
 
 
 def _tensors_in(settings: dict[str, Any], names: tuple[str, ...]) -> list[Any]:
