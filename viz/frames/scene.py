@@ -42,24 +42,21 @@ def scene(
     """Everything that a player needs to show `recording`, as plain data.
 
     A view has a picture for each of the rooms that needs a different one: `svg` and `patches` belong to the first, `others` has
-    the rest. `rank` says how much of the graph a picture leaves out (0: nothing), `least` is the size of its smallest letters,
-    `width` and `height` are its size in pixels, `stands` says which
-    element stands for one that is not drawn. `widest` is the width of the widest stage for which a phone's picture is meant.
+    the rest. `rank` says how much of the graph a picture leaves out (0: nothing), `least` is the size of its smallest letters, `width`
+    and `height` are its own, in pixels; `stands` says which element stands for one that is not drawn, `widest` for which
+    stages a phone's picture is meant.
 
     Args:
         recording: what to show.
         identity: prefix of all element ids, unique on the page; made up when not given. title: heading of the player.
         views: which views to prepare; that of modules comes where the program has some.
         theme: `"auto"`, `"light"` or `"dark"`. rooms: the places to fit; a stage takes the picture that fits it best.
-        kept: the pictures of earlier runs, which are taken again where they fit.
-        beside: what another engine made of the program: where its numbers are others, the picture carries both.
+        kept: the pictures of earlier runs, taken again where they fit. beside: another engine's recording, whose numbers are
+        shown too where they differ.
     """
     identity, kept, graph = identity or new_identity(), kept or Kept(), recording.graph
-    if kept.played[0] is not recording or kept.played[1] is not beside:
-        kept.played = recording, beside, Director(recording, beside)
-    director = kept.played[2]
-    by_module = MODULES in views and has_modules(graph)
-    views = tuple(view for view in views if view != MODULES)
+    director = _directed(recording, beside, kept)
+    by_module, views = MODULES in views and has_modules(graph), tuple(view for view in views if view != MODULES)
     foldings: dict[tuple[str, ...], Folding] = {}
     pictures: dict[str, dict[str, Any]] = {}
     drawn: dict[str, set[str]] = {}  # what at least one picture of a view shows
@@ -87,12 +84,18 @@ def scene(
     if not by_module and any(folding.folds for folding in foldings.values()):
         _add_insides(made, director, list(foldings.values()), common, drawn, functools.partial(_inside, kept, rooms[0]))
     if by_module:
-        whole = network.network_view(
-            director, f"{identity}m", theme, rooms[0] if len(rooms) == 1 else None, kept.networks
-        )
+        room = rooms[0] if len(rooms) == 1 else None
+        whole = network.network_view(director, f"{identity}m", theme, room, kept.networks)
         made["views"] = {MODULES: whole, **made["views"]}
         made["details"].update(network.details(whole["network"]))
     return made
+
+
+def _directed(recording: Recording, beside: Recording | None, kept: Kept) -> Director:
+    """The director of `recording`; the one of before, if that played it."""
+    if kept.played[0] is not recording or kept.played[1] is not beside:
+        kept.played = recording, beside, Director(recording, beside)
+    return kept.played[2]
 
 
 def _fitted(
