@@ -28,6 +28,9 @@ CELLS = {
     "no option": "%%autograd --foo\nx = 1",
     "no Python": "%%autograd\nx = (",
     "raises": "%%autograd\nx = 1 / 0",
+    "display": "class Module:\n    def _repr_html_(self):\n        return 'shown'\ndisplay(Module())",
+    "prints": "for i in range(60_000):\n    print(i)\n1 / 0",
+    "order": "print('before')\ndisplay(1)\nprint('after')",
     "explore": "import viz\nviz.explore('L = T.tensor(2.0, requires_grad=True) * 3')",
 }
 # Only Graphviz is the one of this machine: in a page it is JavaScript.
@@ -44,7 +47,7 @@ for name, source in json.load(sys.stdin).items():
     well = asyncio.run(worker_python.run("cell", source))
     kinds = [one["code"].split()[0].rpartition(".")[2] for one in sent if one["type"] == "open"]
     shown = [text for one in sent for text in [one.get("text", ""), *one.get("data", {}).values()] if isinstance(text, str)]
-    print(json.dumps([name, well, kinds, "\\n".join(shown)]))
+    print(json.dumps([name, well, kinds, "\\n".join(shown), [one["type"] for one in sent]]))
 """
 
 
@@ -82,3 +85,19 @@ def test_a_magic_does_in_a_page_what_it_does_in_jupyter(
     assert says in told[name][2]
     assert "tensor(" not in told["silent"][2].rpartition("</figure>")[2]
     assert "MulBackward0" not in told["alone"][2]
+
+
+def test_what_a_cell_prints_comes_in_few_messages_in_order_and_ends_somewhere(told: dict[str, Any]) -> None:
+    text, kinds = told["prints"][2:]
+    assert text.startswith("0\n1\n2\n")
+    assert kinds.count("stream") < 1000, "a page cannot draw a message for each of 60,000"
+    assert kinds[-1] == "error"
+    assert "\n40000\n" not in text
+    assert "these are its first 200,000 characters" in text
+    assert told["order"][3] == ["stream", "display", "stream"]
+    assert told["order"][2].split() == ["before", "1", "after"]
+
+
+def test_a_cell_has_display_without_importing_it(told: dict[str, Any]) -> None:
+    assert told["display"][0]
+    assert "shown" in told["display"][2]

@@ -166,7 +166,11 @@ function followTheme() {
 if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 
 // Sphinx would mark the searched words everywhere, also in the pictures, and fail at the titles in them.
-localStorage.removeItem("sphinx_highlight_terms");
+try {
+  localStorage.removeItem("sphinx_highlight_terms");
+} catch {
+  // nothing is stored where storage is refused
+}
 
 /** Let Python run in this page, if the site includes it and the page comes from a server. */
 async function makeLive() {

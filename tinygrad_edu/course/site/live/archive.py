@@ -177,7 +177,8 @@ def parted(trees: dict[str, Files], modules: set[str], opened: list[str]) -> Pac
             module = module_of(path)
             at_start = module in modules or module.partition(".")[0] in _PYODIDE
             if not module:
-                at_start = any(one.endswith(f"/{path}") for one in opened)
+                # No import brings what a widget's page is made of: an exported picture reads it, whichever module asked for that.
+                at_start = path.startswith("viz/widgets/") or any(one.endswith(f"/{path}") for one in opened)
             if at_start:
                 start[tree][path] = data
             else:

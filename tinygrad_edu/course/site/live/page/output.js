@@ -69,10 +69,10 @@ export class Output {
   #stream({ name, text }) {
     this.#clear();
     if (this.stream?.name !== name || this.place.lastElementChild !== this.stream.part) {
-      this.stream = { name, part: this.#add(`stream ${name}`), text: "" };
+      this.stream = { name, part: this.#add(`stream ${name}`) };
+      this.#text(this.stream.part, "");
     }
-    this.stream.text += text;
-    this.#text(this.stream.part, this.stream.text);
+    this.stream.part.firstChild.append(text);
   }
 
   async #show({ data, handle, type }) {

@@ -10,7 +10,9 @@ import base64
 import contextlib
 import inspect
 import io
+import itertools
 import sys
+import time
 import traceback
 import types
 from collections.abc import Callable, Iterator
@@ -30,6 +32,14 @@ _FORMS = {
 }
 
 
+PAUSE_S = 0.05  # between two messages with what a cell prints: a page cannot draw thousands a second
+MOST_PRINTED = 200_000  # characters of one run that are sent
+
+_printed: list[tuple[str, str]] = []  # not yet sent: name of the stream, text
+_since = 0.0  # when the last of it was sent
+_left = MOST_PRINTED
+
+
 class _Stream(io.TextIOBase):
     def __init__(self, name: str) -> None:
         self.name = name
@@ -38,16 +48,38 @@ class _Stream(io.TextIOBase):
         return True
 
     def write(self, text: str) -> int:
-        if text:
-            send({"type": "stream", "cell": _cell, "name": self.name, "text": text})
+        global _left
+        if text and _left > 0:
+            _printed.append((self.name, text[:_left]))
+            _left -= len(text)
+            if _left <= 0:
+                _printed.append(
+                    (self.name, f"\n… more was printed; these are its first {MOST_PRINTED:,} characters.\n")
+                )
+            if time.monotonic() - _since > PAUSE_S:
+                flush()
         return len(text)
+
+
+def flush() -> None:
+    """Send what was printed. Whoever sends something else calls this first, so that all comes in order."""
+    global _since
+    for name, group in itertools.groupby(_printed, key=lambda one: one[0]):
+        send({"type": "stream", "cell": _cell, "name": name, "text": "".join(text for _, text in group)})
+    _printed.clear()
+    _since = time.monotonic()
 
 
 @contextlib.contextmanager
 def output() -> Iterator[None]:
     """A context in which what is printed goes to the page."""
-    with contextlib.redirect_stdout(_Stream("stdout")), contextlib.redirect_stderr(_Stream("stderr")):
-        yield
+    global _left
+    _left = MOST_PRINTED
+    try:
+        with contextlib.redirect_stdout(_Stream("stdout")), contextlib.redirect_stderr(_Stream("stderr")):
+            yield
+    finally:
+        flush()
 
 
 async def run(cell: str, source: str) -> bool:
@@ -55,6 +87,7 @@ async def run(cell: str, source: str) -> bool:
     global _cell
     _cell = cell
     filename = shell.begin(source)
+    namespace.setdefault("display", display)  # as in IPython
     sys.modules["__main__"] = _main
     with output():
         try:
@@ -127,6 +160,13 @@ def show(thing: Any, is_result: bool = False) -> None:
     else:
         display_data(bundle(thing), is_result=is_result)
     _progress(thing)
+
+
+def display(*things: Any, **options: Any) -> Any:
+    """IPython's `display`, which a notebook has without importing it."""
+    from IPython.display import display as shown
+
+    return shown(*things, **options)
 
 
 def display_data(

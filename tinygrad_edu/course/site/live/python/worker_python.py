@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import kernel
 import later
@@ -10,7 +11,14 @@ import shell
 import tape
 import the_page  # registered by worker.js
 
-kernel.send = lambda message: the_page.send(json.dumps(message, default=str))
+
+def _send(message: dict[str, Any]) -> None:
+    if message["type"] != "stream":
+        kernel.flush()
+    the_page.send(json.dumps(message, default=str))
+
+
+kernel.send = _send
 later.look_there_too()
 
 import differences  # noqa: E402 its imports may come from packs that are loaded later
