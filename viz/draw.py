@@ -353,7 +353,7 @@ def _totals(run: Run) -> str:
 
 
 def _of_tensors(thing: Any, names: dict[str, Any], module: Any, view: str | None, frame: FrameType) -> Picture:
-    engine, roots = _roots(thing)
+    engine, roots = _roots(thing, _variable(thing, frame))
     reader = Reader(engine, keep=True, lazy=True)
     with engine.quietly(), no_collection():
         for name, tensor in roots.items():
@@ -404,10 +404,11 @@ def _guessed(graph: Graph, module: Any) -> str:
     return f"Modules guessed from the names of parameters: {', '.join(reasons)}. viz.draw(model, x) shows them as they are called."
 
 
-def _roots(thing: Any) -> tuple[Engine, dict[str, Any]]:
+def _roots(thing: Any, variable: str) -> tuple[Engine, dict[str, Any]]:
     engine = engines.of(thing)
     if engine is not None:
-        named = {name.lstrip("."): tensor for name, tensor in tensors_in(thing, engine)}
+        before = variable if engine.is_module(thing) else ""  # as viz.draw(model, x) and viz.record name its parameters
+        named = {f"{before}{name}".lstrip("."): tensor for name, tensor in tensors_in(thing, engine)}
         if named:
             return engine, named
     items = list(thing.items()) if isinstance(thing, dict) else list(enumerate(thing)) if _is_list(thing) else []

@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 import viz
+from viz import engines
 from viz.picture.layout import GraphvizMissing
 
 
@@ -104,3 +105,37 @@ def test_the_source_is_dot_that_graphviz_draws(T):
     graph = pygraphviz.AGraph(string=viz.draw(L).source)
     assert graph.number_of_nodes() == 11  # y is kept by no node, so nothing tells of it
     assert graph.draw(format="svg", prog="dot").startswith(b"<?xml")
+
+
+def test_parameters_have_the_same_names_wherever_a_model_is_drawn_or_recorded(engine):
+    T = engines.load(engine).module
+    model = T.nn.Sequential(T.nn.Linear(3, 2), T.nn.Linear(2, 1))
+
+    def step():
+        model(T.ones(2, 3)).sum().backward()
+
+    names = ["model.0.weight", "model.0.bias", "model.1.weight", "model.1.bias"]
+    for graph in (viz.draw(model).graph, viz.draw(model, T.ones(2, 3)).graph, viz.record(step).graph):
+        assert sorted(value.name for value in graph.values.values() if value.kind == "leaf") == sorted(names)
+
+
+def test_a_picture_admits_what_it_guesses_of_modules(engine):
+    T = engines.load(engine).module
+
+    class Steps(T.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.step = T.nn.Linear(3, 3)
+            self.out = T.nn.Linear(3, 1)
+
+        def forward(self, x):
+            for _ in range(3):
+                x = self.step(x)
+            return self.out(x)
+
+    model = Steps()
+    picture = viz.draw(model(T.ones(2, 3)).sum(), module=model)
+    assert picture.caption.startswith("Modules guessed from the names of parameters: step.weight is used 3 times.")
+    assert "guessed" not in viz.draw(model, T.ones(2, 3)).caption
+    one = T.nn.Linear(3, 1)
+    assert "guessed" not in viz.draw(one(T.ones(2, 3)), module=one).caption
