@@ -19,3 +19,10 @@ ROOT = Path(__file__).resolve().parent.parent
 def test_the_tool_has_nothing_to_say(tool: list[str]) -> None:
     done = subprocess.run([sys.executable, "-m", *tool], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_each_file_that_drives_a_browser_belongs_to_the_outer_ring() -> None:
+    files = sorted((ROOT / "tests" / "browser").rglob("test_*.py"))
+    assert [
+        path.name for path in files if "\npytestmark = pytest.mark.outer" not in path.read_text(encoding="utf-8")
+    ] == []

@@ -22,6 +22,8 @@ from tinygrad_edu.course.site.live import examples, pages
 from tinygrad_edu.course.site.live.parts import PartError
 from viz.export.link import unpacked
 
+pytestmark = pytest.mark.outer(start=3)
+
 SHOWN = "html[data-shown]"
 PROGRAMS = dict(examples.programs())
 HIS_PROGRESS = json.dumps({"mul_backward": {"points": 3, "of": 3}})
