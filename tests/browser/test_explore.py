@@ -335,7 +335,11 @@ def test_what_is_wrong_is_told_with_its_line(opened: Any, address: str) -> None:
     opened.get_by_role("button", name="What is wrong here?").click()
     report = stage(opened).locator(".report")
     expect(report.locator("article").first).to_contain_text("line 3")
-    expect(report.locator("article").first).to_contain_text("detach")
+    expect(opened.locator(".said")).not_to_contain_text("PyTorch does not run")
+    report.get_by_role("button", name="Run it with this fix").first.click()
+    expect(report).to_be_hidden()
+    expect(stage(opened).locator(".tgv-listing")).not_to_contain_text("detach")
+    expect(opened.locator(".said")).to_contain_text("torch is tinygrad_edu here")
 
 
 def test_it_is_clean_for_axe_in_both_themes(opened: Any, address: str) -> None:

@@ -7,6 +7,8 @@ import { Manager, RemoteModel, mount } from "./widgets.js";
 
 const WIDGETS = { "explored._linked.<locals>.Linked": "Explorer", "viz.widgets.mistake.MistakeView": "MistakeView" };
 const SLOW = 8000; // milliseconds without an answer after which the page says how to end a program
+const FOR_TORCH = /^\s*(import|from)\s+torch\b/m;
+const HONEST = "torch is tinygrad_edu here, not PyTorch: the same names and rules, computed in this page with NumPy.";
 const OF_A_QUESTION = ["seq", "drag", "why", "text"];
 
 const element = (tag, properties = {}, ...children) => {
@@ -152,7 +154,7 @@ export class Frame {
     this.stage.replaceChildren(place);
     this.stage.hidden = false;
     this.editor.hidden = true;
-    this.#say("");
+    this.#say(FOR_TORCH.test(this.opened.program) ? HONEST : "");
     const { program } = this.opened;
     this.asked = null;
     for (const name of ["result", "step", "view", "split"]) model.on(`change:${name}`, () => this.#changed(program));
