@@ -5,7 +5,6 @@ stands, its cause is not among those that an exercise knows, and none may be nam
 """
 
 import contextlib
-import importlib
 import sys
 import warnings
 from collections import Counter
@@ -16,7 +15,7 @@ from support.mutation import graded
 
 from tinygrad_edu.exercises import all_exercises, get
 from tinygrad_edu.exercises.judging.judge import judge
-from tinygrad_edu.exercises.running.inside import _use_once
+from tinygrad_edu.exercises.running.probe import use_torch_once
 from tinygrad_edu.exercises.running.sandbox import Sandbox, unit_of
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -25,7 +24,7 @@ from attempts import read
 pytestmark = pytest.mark.outer(start=1)
 
 with contextlib.suppress(ImportError):  # what imports seconds of PyTorch on its first use is not the answer's time
-    _use_once(importlib.import_module("torch"))
+    use_torch_once()
 RIGHT, WRONG = read("right.txt"), read("wrong.txt")
 SECONDS = 2.0
 

@@ -11,7 +11,11 @@ pytestmark = pytest.mark.outer(start=1)
 
 SIGN = "the square forgets the sign"
 ORDER = "the sum does not depend on the order"
+NO_ZERO = "the divisor is never zero"
 EQUIVALENT = {
+    "central_difference": {"2 * eps -> 2 * eps * eps / eps": NO_ZERO},
+    "exp": {"grad_output * y -> grad_output * y * y / y": "y is a power of e, and never zero"},
+    "cube": {"/ x": "who divides by x is right wherever x is not zero, and 3 * y / x is taught"},
     "line_loss": {"w * x + b - y -> y - (w * x + b)": SIGN},
     "topological_order": {
         "for name in inputs[stack.pop()]:": "the order in which uses are counted is free",
@@ -55,6 +59,7 @@ EQUIVALENT = {
     "abs_dot": {"(u * v).sum -> (u * v).mean": "the mean has the sign of the sum"},
     "numerical_gradient": {
         "for i in np.ndindex(x.shape):": "the entries are independent",
+        "2 * eps -> 2 * eps * eps / eps": NO_ZERO,
         "1e-06 -> -1e-06": "left and right are exchanged twice",
         "np.zeros -> np.ones": "every entry is written over",
     },

@@ -95,7 +95,8 @@ def test_a_name_exists_and_takes_the_arguments_of_pytorch_by_name(place: str, na
     here, there = arguments(mine), arguments(getattr(theirs, name))
     if here is None or there is None or any(p.kind is p.VAR_KEYWORD for p in here.values()):
         return
-    wanted = {n for n, p in there.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)} - {"self", "input"}
+    nameless = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    wanted = {n for n, p in there.items() if p.kind not in nameless} - {"self", "input"}
     assert wanted - set(here) - NOT_HERE == set()
 
 

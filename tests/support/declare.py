@@ -48,6 +48,8 @@ NOT_BOUND = {
     "__annotations__",
     "__abstractmethods__",
     "__orig_bases__",
+    "__static_attributes__",  # of Python 3.13
+    "__firstlineno__",
 }
 
 

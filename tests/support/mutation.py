@@ -9,8 +9,10 @@ import ast
 import copy
 import json
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from tinygrad_edu.exercises import get
 from tinygrad_edu.exercises.judging.judge import Verdict, judge
 from tinygrad_edu.exercises.running.probe import probe
 
+NEARLY = 1e-3  # a threshold that is not quite zero
 SECONDS = 0.5  # a mutant may loop for ever
 ENOUGH = 20
 
@@ -120,9 +123,11 @@ def _changes(node: ast.AST) -> Iterator:
         return lambda twin: pick(twin)
 
     match node:
-        case ast.Compare(ops=[op]):
+        case ast.Compare(ops=[op], comparators=[against]):
             for other in COMPARISONS.get(type(op), ()):
                 yield set_field("ops", [other()])
+            if isinstance(op, ast.Gt | ast.Lt | ast.GtE | ast.LtE) and getattr(against, "value", None) == 0:
+                yield set_field("comparators", [ast.Constant(NEARLY)])
             yield instead(lambda twin: ast.Constant(True))
             yield instead(lambda twin: ast.Constant(False))
         case ast.BinOp(op=op):
@@ -130,6 +135,8 @@ def _changes(node: ast.AST) -> Iterator:
                 yield set_field("op", other())
             yield instead(lambda twin: twin.left)
             yield instead(lambda twin: twin.right)
+            if isinstance(op, ast.Mult):
+                yield instead(lambda twin: _by_division(twin))
             if isinstance(op, ast.Sub | ast.Div | ast.MatMult | ast.Pow):
                 yield instead(lambda twin: ast.BinOp(twin.right, twin.op, twin.left))
         case ast.BoolOp(op=op):
@@ -203,6 +210,8 @@ def _changes(node: ast.AST) -> Iterator:
             if upper:
                 yield set_field("upper", None)
         case ast.If():
+            if any(isinstance(statement, ast.Raise) for statement in node.body):
+                yield lambda twin: _only_once(twin)
             yield set_field("test", ast.Constant(True))
             yield set_field("test", ast.Constant(False))
         case ast.IfExp():
@@ -227,9 +236,57 @@ def _changes(node: ast.AST) -> Iterator:
         case ast.FunctionDef(args=ast.arguments(args=[_, *_] as parameters)):
             names = [p.arg for p in parameters if p.arg not in ("self", "ctx", "T")]
             for name in names:
+                yield lambda twin, name=name: _written_into(twin, name)
                 for other in names:
                     if other != name:
                         yield lambda twin, name=name, other=other: _renamed(twin, name, other)
+
+
+def _by_division(product: ast.BinOp) -> ast.BinOp:
+    """`a * b` as `a * b * b / b`, which a zero makes a nan."""
+    longer = ast.BinOp(product, ast.Mult(), copy.deepcopy(product.right))
+    return ast.BinOp(longer, ast.Div(), copy.deepcopy(product.right))
+
+
+def _only_once(refusal: ast.If) -> ast.If:
+    """A branch that raises the first time and not again."""
+    refusal.test = ast.BoolOp(ast.And(), [refusal.test, ast.Call(ast.Name("first_time", ast.Load()), [], [])])
+    return refusal
+
+
+def _written_into(function: ast.FunctionDef, name: str) -> ast.FunctionDef:
+    """A function that changes what it was given, after it has computed."""
+    kept = f"given_{name}"  # the name itself may be bound anew
+    write = ast.Expr(ast.Call(ast.Name("write_into", ast.Load()), [ast.Name(kept, ast.Load())], []))
+    keep = ast.Assign([ast.Name(kept, ast.Store())], ast.Name(name, ast.Load()))
+    function.body = [keep, ast.Try(function.body, [], [], [write])]
+    return function
+
+
+class _Helpers:
+    """What some mutants call; whether a mutant has changed anything at all."""
+
+    def __init__(self) -> None:
+        self.calls, self.written = 0, False
+
+    def first_time(self) -> bool:
+        self.calls += 1
+        return self.calls == 1
+
+    def write_into(self, thing: Any) -> None:
+        """Change `thing` in place, if it is something that can be."""
+        if isinstance(thing, list) and thing:
+            thing[0] = thing[-1]
+            thing.append(thing[0])
+        elif isinstance(thing, dict):
+            thing["more"] = 0
+        elif isinstance(thing, np.ndarray):
+            thing += 1
+        elif hasattr(thing, "add_"):
+            thing.detach().add_(1)
+        else:
+            return
+        self.written = True
 
 
 def _renamed(function: ast.FunctionDef, name: str, other: str) -> ast.FunctionDef:
@@ -241,10 +298,12 @@ def _renamed(function: ast.FunctionDef, name: str, other: str) -> ast.FunctionDe
     return function
 
 
-def graded(id: str, source: str, seconds: float = SECONDS) -> Verdict:
+def graded(id: str, source: str, seconds: float = SECONDS, helpers: _Helpers | None = None) -> Verdict:
     """The verdict on a cell, found as `check` finds it."""
     exercise = get(id)
+    helpers = helpers or _Helpers()
     names: dict = {"np": np, "T": tinygrad_edu, "tg": tinygrad_edu, "math": math}
+    names |= {"first_time": helpers.first_time, "write_into": helpers.write_into}
     try:
         exec(compile(source, "<answer>", "exec", dont_inherit=True), names)
     except Exception:
@@ -276,4 +335,13 @@ def mutants_of(id: str) -> list[Mutant]:
 def survivors(id: str) -> tuple[list[Mutant], int]:
     """The mutants of an exercise that earn every point, and how many there are."""
     made = mutants_of(id)
-    return [mutant for mutant in made if graded(id, mutant.source).passed], len(made)
+    return [mutant for mutant in made if _survives(id, mutant)], len(made)
+
+
+def _survives(id: str, mutant: Mutant) -> bool:
+    helpers = _Helpers()
+    if not graded(id, mutant.source, helpers=helpers).passed:
+        return False
+    into = re.search(r"write_into\(given_(\w+)\)", mutant.source)
+    # A number cannot be written into, and some arguments are there to be changed.
+    return into is None or (helpers.written and into[1] not in get(id).may_change)

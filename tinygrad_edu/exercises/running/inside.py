@@ -36,7 +36,20 @@ from ..isolation import instruments, landlock, python_only
 from ..isolation import limits as isolation
 from ..plain import Data
 from . import helpers
-from .probe import ANSWERS, LONG, OTHER_CELL, STAGES, WALL, WORKING, Budget, TimeUp, probe, raised, time_limit
+from .probe import (
+    ANSWERS,
+    LONG,
+    OTHER_CELL,
+    STAGES,
+    WALL,
+    WORKING,
+    Budget,
+    TimeUp,
+    probe,
+    raised,
+    time_limit,
+    use_torch_once,
+)
 
 MEMORY = 1 << 30  # bytes that an answer may use in addition to the interpreter
 GRACE = 1.0  # seconds between the end of the time budget and the kill
@@ -70,20 +83,7 @@ def preload(engines: list[str]) -> None:
     importlib.import_module("tinygrad_edu.exercises.programs")
     sys.modules["tinygrad_edu.exercises"].check = lambda id, answer: None  # type: ignore[attr-defined] # cells may call it
     if "torch" in engines:
-        _use_once(importlib.import_module("torch"))
-
-
-def _use_once(torch: Any) -> None:
-    """Use what imports a part of PyTorch on first use: later there is no file to import from."""
-    w = torch.ones(2, requires_grad=True)
-    torch.autograd.grad(w * w, w, grad_outputs=torch.ones(2))
-    for kind in (torch.optim.SGD, torch.optim.Adam):
-        optimizer = kind([w], lr=0.1)
-        w.sum().backward()
-        optimizer.step()
-        optimizer.zero_grad()
-    torch.autograd.gradcheck(torch.exp, torch.ones(1, dtype=torch.float64, requires_grad=True))
-    repr(w)
+        use_torch_once()
 
 
 class _Quiet(ModuleType):

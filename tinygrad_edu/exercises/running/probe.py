@@ -18,7 +18,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
@@ -114,6 +114,9 @@ def probe(
     """
     for engine in engines:
         importlib.import_module(engine)  # the first import of PyTorch takes seconds, which do not count for the answer
+    if "torch" in engines:
+        with suppress(Exception):  # a cell of the student's may have changed PyTorch
+            use_torch_once()
     kind = kind_of_answer(answer)
     budget = Budget(seconds, until)
     observed: dict[str, list] = {}
@@ -302,3 +305,21 @@ def _watchdog(budget: Limit) -> tuple[Callable[[], object], Callable[[], object]
 
     thread = threading.Thread(target=watch, daemon=True)
     return thread.start, stop
+
+
+@functools.cache
+def use_torch_once() -> None:
+    """Use what imports a part of PyTorch on first use.
+
+    That can take more time than an answer has, and in a sandbox there is later no file to import from.
+    """
+    torch = importlib.import_module("torch")
+    w = torch.ones(2, requires_grad=True)
+    torch.autograd.grad(w * w, w, grad_outputs=torch.ones(2))
+    for kind in (torch.optim.SGD, torch.optim.Adam):
+        optimizer = kind([w], lr=0.1)
+        w.sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    torch.autograd.gradcheck(torch.exp, torch.ones(1, dtype=torch.float64, requires_grad=True))
+    repr(w)
