@@ -64,6 +64,7 @@ EQUIVALENT = {
         "np.zeros -> np.ones": "every entry is written over",
     },
     "he_weight": {
+        "/ np.sqrt(2 / noise.shap": NO_ZERO,
         "2: 1 -> -1": "of two axes, the last is the second",
         "2 / noise.shape[1] -> noise.shape[1] / 2": "divided by the root of the inverse",
     },

@@ -60,6 +60,7 @@ def lessons() -> None:
     shown: list[str] = []
     DisplayHook.write_format_data = lambda self, data, metadata=None: shown.append(data.get("text/plain", ""))
     shell = InteractiveShell.instance()
+    viz.load_ipython_extension(shell)  # as where a cell imports it first
     for path in lesson_files(lessons_root()):
         if path.suffix != ".ipynb":
             continue

@@ -203,7 +203,7 @@ def local(answer, grad_output, x, w):
 @residual_backward.criterion(
     "The gradient that arrives is multiplied by the sum of both paths",
     points=2,
-    cases=[(2.0, 0.5, 1.5), (-3.0, 1.0, -0.5), (0.5, -0.25, 3.0)],
+    cases=[(2.0, 0.5, 1.5), (-3.0, 1.0, -0.5), (0.5, -0.25, 3.0), (2.0, 0.0, -1.0)],
     anything=["grad_output", "x", "w"],
     random=lambda rng: tuple(rng.uniform(-2, 2, size=3).round(2).tolist()),
 )
