@@ -25,8 +25,6 @@ EQUIVALENT = {
     },
     "smallest_graph": {"'a': ['x']}": "what has no entry has no inputs"},
     "straight_through": {"x - (T.round(x) - x).detach(), and 2: T.round(x) - x -> x - T.round(x)": "minus, twice"},
-    "apply_twice": {", and 2: -1 -> 1": "times 1", ", and 2: 1 -> -1": "minus, twice"},
-    "version_check": {"== self.version, and 8": "the second change is in the message"},
     "backward_pass": {
         "def backward_pass(order, inputs, local): grads": "`order` and `inputs` hold the same nodes",
         "for other, slope in zip(inputs[name], local[name], strict=True): grads": ORDER,
