@@ -31,6 +31,7 @@ EQUIVALENT = {
         "zip(inputs[name], local[name], strict=True) -> zip(inputs[name], local[name])": "the lengths are equal",
         "True -> False": "the lengths are equal",
     },
+    "apply_twice": {", and 2: -1 -> 1": "times 1"},
     "first_gradient": {
         "gradient.shape -> gradient.size": "in the message",
         "output.shape -> output.size": "in the message",
