@@ -47,7 +47,7 @@ _NAMES = {
         "qscheme quantized quantizable quantization qat ao per_tensor_affine per_channel_affine"
     ),
     "dtype": "float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu uint16 uint32 uint64",
-    "machinery": "export package monitor nested masked _dynamo _inductor cpp_extension",
+    "machinery": "export fx futures package monitor nested masked _dynamo _inductor cpp_extension",
     "decomposition": "ldl_factor ldl_solve geqrf ormqr orgqr householder_product lobpcg",
     "rare": (
         "as_strided_scatter const_data_ptr dim_order float_power_ hash_tensor heaviside_ igamma igamma_ igammac igammac_ "

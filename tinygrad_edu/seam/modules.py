@@ -27,7 +27,6 @@ _HOMES = {
     },
     "fft": "extra.complex_numbers.fft",
     "functional": "",
-    "fx": "extra.compat.fx",
     "hub": "extra.compat.hub",
     "multiprocessing": "extra.compat.multiprocessing",
     "nn.attention": "extra.nn.attention",
