@@ -153,3 +153,9 @@ def test_an_explorer_counts_what_a_page_asks_for_and_records_a_large_array_in_fu
     assert explorer.numbers["sentence"] == "∂/∂b[0, 0] = 1 × 0.008333 = 0.008333"
     explorer.asked = {"engine": "torch", "key": "nothing", "n": 3}
     assert "tables" not in explorer.numbers
+
+
+def test_numbers_that_are_all_nan_have_a_sheet_too():
+    recording = viz.record("w = T.tensor([1.0, 2.0], requires_grad=True)\ny = (w * float('nan')).sum()\ny.backward()")
+    sheets = [numbers_sheet(recording, key, of, None) for key in recording.graph.values for of in ("value", "grad")]
+    assert any("nan" in sheet["sentence"] for sheet in sheets)

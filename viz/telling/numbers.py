@@ -79,9 +79,8 @@ def numbers_sheet(
     if numbers is None or not numbers.size:
         return shown
     if index is None or index not in np.ndindex(numbers.shape):
-        index = tuple(
-            int(i) for i in np.unravel_index(int(np.nanargmax(np.abs(numbers))) if numbers.size else 0, numbers.shape)
-        )
+        sizes = np.where(np.isnan(numbers), -1.0, np.abs(numbers))  # the largest, also where nothing but nan is left
+        index = tuple(int(i) for i in np.unravel_index(int(sizes.argmax()), numbers.shape))
     parts = arithmetic.gradient(key, index) if of == GRAD else [arithmetic.value(key, index)]
     found = [part for part in parts if part is not None]
     title = place(f"∂/∂{value.title}" if of == GRAD else value.title, index)
