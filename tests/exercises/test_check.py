@@ -1,6 +1,7 @@
 """Whatever the answer is, the student gets a reply at once, and the notebook continues."""
 
 import collections
+import functools
 import html
 import re
 import signal
@@ -116,6 +117,19 @@ def test_only_an_answers_own_processor_time_counts_so_a_busy_machine_makes_none_
         return grad_output * b, grad_output * a
 
     assert check("mul_backward", slow).passed
+
+
+def test_the_first_use_of_pytorch_does_not_count_for_the_answer(monkeypatch):
+    exercise = get("mul_backward")
+
+    def slow():
+        began = time.process_time()
+        while time.process_time() - began < exercise.seconds + 1.5:
+            pass
+
+    monkeypatch.setattr(probe, "use_torch_once", functools.cache(slow))
+    monkeypatch.setattr(type(exercise), "available", ("tinygrad_edu", "torch"))
+    assert check("mul_backward", lambda grad_output, a, b: (grad_output * b, grad_output * a)).passed
 
 
 def test_a_dict_that_fills_itself_is_a_dict_and_a_custom_error_is_the_error_it_was_made_from():

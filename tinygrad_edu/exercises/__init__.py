@@ -29,7 +29,7 @@ def check(id: str, answer: object) -> Report:
     """
     from .judging.judge import judge
     from .judging.report import Report
-    from .running.probe import TimeUp, backstop, probe
+    from .running.probe import TimeUp, backstop, prepare, probe
     from .written import as_last_written
 
     exercise = get(id)
@@ -40,6 +40,7 @@ def check(id: str, answer: object) -> Report:
         if "NBGRADER_EXECUTION" in os.environ:  # nbgrader treats output on stderr as a failure
             quiet.enter_context(contextlib.redirect_stderr(io.StringIO()))
         probes = [c.probe for c in exercise.criteria]
+        prepare(exercise.available)
         try:
             with backstop(exercise.seconds + 1):  # an answer may block the signal that ends it
                 probed = probe(

@@ -112,11 +112,7 @@ def probe(
     itself. `intact` is called whenever the answer returns. `parameters` names those of the answer, or of the methods of a class, by which it says what was changed.
     Returns `{"answer": kind, "observed": {engine: [[observation, …], …]}, "changed": {engine: [[[name, …], …], …]}}`.
     """
-    for engine in engines:
-        importlib.import_module(engine)  # the first import of PyTorch takes seconds, which do not count for the answer
-    if "torch" in engines:
-        with suppress(Exception):  # a cell of the student's may have changed PyTorch
-            use_torch_once()
+    prepare(engines)
     kind = kind_of_answer(answer)
     budget = Budget(seconds, until)
     observed: dict[str, list] = {}
@@ -129,6 +125,15 @@ def probe(
         observed[engine] = [[data for data, _ in row] for row in rows]
         changed[engine] = [[names for _, names in row] for row in rows]
     return {"answer": kind, "observed": observed, "changed": changed}
+
+
+def prepare(engines: Sequence[str]) -> None:
+    """Import the engines, and use PyTorch once: what only the first use of it takes does not count for an answer."""
+    for engine in engines:
+        importlib.import_module(engine)
+    if "torch" in engines:
+        with suppress(Exception):  # a cell of the student's may have changed PyTorch
+            use_torch_once()
 
 
 def kind_of_answer(answer: object) -> str:
