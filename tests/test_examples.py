@@ -65,7 +65,6 @@ WITHOUT = {
     "tinygrad_edu.linalg": "",
     "tinygrad_edu.nn": "",
     "tinygrad_edu.nn.functional": "",
-    "tinygrad_edu.nn.grad": "",
     "tinygrad_edu.nn.init": "",
     "tinygrad_edu.nn.utils": "",
     "tinygrad_edu.nn.utils.parametrizations": "",
