@@ -226,3 +226,22 @@ def test_what_was_changed_in_the_file_stays(tmp_path, capsys):
     assert main(["engine", "--dir", str(tmp_path)]) == 1
     assert "`Tensor.backward`" in capsys.readouterr().out
     assert "Tensor(0.0 * grad if" in path.read_text()
+    assert main(["engine", "--dir", str(tmp_path)]) == 1  # and at the third time as well
+    assert "Tensor(0.0 * grad if" in path.read_text()
+    assert read(path).pieces[FRAME].changed
+
+
+def test_a_working_copy_below_a_hidden_folder_is_read_too(tmp_path):
+    folder = tmp_path / ".hidden" / "lessons"
+    folder.mkdir(parents=True)
+    assert collect(lesson_with(folder, 4, {"unbroadcast": "def unbroadcast(grad, shape):\n    return grad"})).mine == [
+        "unbroadcast"
+    ]
+
+
+def test_a_file_that_cannot_be_read_is_named_and_stays(tmp_path, capsys):
+    path = tmp_path / "my_engine.py"
+    path.write_text("def unbroadcast(grad, shape): ...\n")
+    assert main(["engine", "--dir", str(tmp_path)]) == 2
+    assert "move the file away" in capsys.readouterr().err
+    assert path.read_text() == "def unbroadcast(grad, shape): ...\n"

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ..exercises import all_exercises
-from ..exercises.exercise import Exercise
-from ..exercises.grading.submissions import Answer, read_submissions
 from ..exercises.judging.judge import Verdict, judge
 from ..exercises.running.sandbox import Sandbox, unit_of
+from .answers import begun, lesson_notebooks
 from .own_engine import PIECES, collect
-from .working_copy import lessons_root, students_version
 
 GOOD, BEGUN = "#009E73", "#D55E00"  # as in the reports of `check`
 
@@ -105,23 +101,14 @@ def progress(folder: Path | str | None = None) -> Progress:
     Each answer runs separately in the grader's sandbox; unchanged answer cells do not run at all. If several notebooks answer an
     exercise, the best one counts. Raises `FileNotFoundError` if the folder does not exist.
 
+    >>> from tinygrad_edu.course.working_copy import lessons_root
     >>> progress(lessons_root() / "01_slopes_and_local_derivatives").points
     9
     """
     folder = Path(folder) if folder else Path.cwd().parent
     if not folder.is_dir():
         raise FileNotFoundError(f"no working copy of the lessons at {folder}")
-    exercises, stubs = all_exercises(), _stubs()
-    answers: list[tuple[Exercise, Answer]] = []
-    for path in sorted(folder.rglob("*.ipynb")):
-        if any(part.startswith(".") for part in path.relative_to(folder).parts):
-            continue
-        for submission in read_submissions(path, exercises):
-            answers += [
-                (exercises[id], answer)
-                for id, answer in submission.answers.items()
-                if answer.source.strip() != stubs.get(id, "").strip()
-            ]
+    exercises, answers = all_exercises(), list(begun(folder))
     best: dict[str, Verdict] = {}
     if answers:
         with Sandbox({engine for exercise, _ in answers for engine in exercise.engines}) as sandbox:
@@ -138,24 +125,10 @@ def progress(folder: Path | str | None = None) -> Progress:
     return Progress(folder, tuple(lessons))
 
 
-def _notebooks() -> list[dict[str, Any]]:
-    return [json.loads(path.read_bytes()) for path in sorted(lessons_root().glob("[0-9][0-9]_*/*.ipynb"))]
-
-
-def _stubs() -> dict[str, str]:
-    """The answer cell of each exercise as it is handed out."""
-    cells = [cell for notebook in _notebooks() for cell in students_version(notebook)["cells"]]
-    return {
-        cell["metadata"]["nbgrader"]["grade_id"]: cell["source"]
-        for cell in cells
-        if cell.get("metadata", {}).get("nbgrader", {}).get("solution")
-    }
-
-
 def _titles() -> dict[int, str]:
     """The title of each numbered lesson, from its first heading: `# 3. Order and accumulation`."""
     titles = {}
-    for notebook in _notebooks():
+    for notebook in lesson_notebooks():
         number, dot, title = (
             "".join(notebook["cells"][0]["source"]).partition("\n")[0].removeprefix("# ").partition(". ")
         )

@@ -7,21 +7,19 @@ meet in a frame that the course gives. The file is plain Python, and the student
 from __future__ import annotations
 
 import hashlib
-import importlib.util
-import json
 import re
 import textwrap
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
 from ...exercises import all_exercises
-from ...exercises.grading.submissions import read_submissions
-from ..working_copy import lessons_root, students_version
+from ..answers import answer_cells, begun, lesson_notebooks
 
 FILE = "my_engine.py"
 FRAME = "frame"
+CHANGED = "changed"  # the last word above a piece that was changed by hand
 GIVEN = (FRAME, "further_ops")
 PIECES = (  # exercises, in the order of the lessons
     "mul_backward",
@@ -45,7 +43,7 @@ _HEAD = '''"""My engine: what I wrote in the lessons, and a frame of the course 
 import numpy as np
 '''
 _MARK = re.compile(r"^# --- (\w+)(?:, lesson \d+)?: (mine|borrowed|of the course)\b.*\[(\w+)\]$", re.MULTILINE)
-_MARKS = re.compile(r"^[ \t]*### (?:BEGIN|END) (?:SOLUTION|HIDDEN TESTS)\n?", re.MULTILINE)
+_MARKS = re.compile(r"^[ \t]*### (?:BEGIN|END) SOLUTION\n?", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -67,6 +65,7 @@ class Piece:
 class OwnEngine:
     """An engine in pieces.
 
+    >>> from tinygrad_edu.course.working_copy import lessons_root
     >>> engine = collect(lessons_root())
     >>> engine.module().tensor(3.0).item(), engine.with_piece(borrowed("unbroadcast")).pieces["unbroadcast"].mine
     (3.0, False)
@@ -103,30 +102,30 @@ class OwnEngine:
 
     def module(self, name: str = "my_engine") -> ModuleType:
         """The engine as a module. What its code raises is raised here, such as a SyntaxError."""
-        spec = importlib.util.spec_from_loader(name, loader=None)
-        assert spec is not None
-        module = importlib.util.module_from_spec(spec)
+        module = ModuleType(name)
         exec(compile(self.text, FILE, "exec", dont_inherit=True), vars(module))
         return module
 
 
 def _heading(piece: Piece) -> str:
-    """The line above a piece in the file; its last word shows later whether the piece was changed there."""
+    """The line above a piece in the file; its last word shows later whether the piece was changed there, or has been before."""
+    last = CHANGED if piece.changed else _digest(piece.source)
     if piece.lesson is None:
-        return f"# --- {piece.name}: of the course [{_digest(piece.source)}]"
+        return f"# --- {piece.name}: of the course [{last}]"
     whose = "mine" if piece.mine else "borrowed; write it there, and it becomes mine"
-    return f"# --- {piece.name}, lesson {piece.lesson}: {whose} [{_digest(piece.source)}]"
+    return f"# --- {piece.name}, lesson {piece.lesson}: {whose} [{last}]"
 
 
 def _digest(source: str) -> str:
     return hashlib.sha256(source.strip().encode()).hexdigest()[:8]
 
 
+@cache
 def borrowed(name: str) -> Piece:
     """A piece as the course has it."""
     if name in GIVEN:
         return Piece(name, (Path(__file__).parent / f"{name}.txt").read_text(encoding="utf-8"), False)
-    return Piece(name, _MARKS.sub("", _cells()[name]), False)
+    return Piece(name, _MARKS.sub("", answer_cells(lesson_notebooks())[name]), False)
 
 
 def collect(folder: Path | str | None = None) -> OwnEngine:
@@ -142,13 +141,17 @@ def collect(folder: Path | str | None = None) -> OwnEngine:
     if not folder.is_dir():
         raise FileNotFoundError(f"no working copy of the lessons at {folder}")
     pieces = {name: borrowed(name) for name in (*PIECES, *GIVEN)}
-    for name, source in _answers(folder):
-        pieces[name] = Piece(name, source, True)
+    for exercise, answer in begun(folder):
+        if exercise.id in PIECES:
+            pieces[exercise.id] = Piece(exercise.id, _MARKS.sub("", answer.source), True)
     return OwnEngine(pieces)
 
 
 def renewed(folder: Path | str | None = None, path: Path | None = None) -> OwnEngine:
-    """The engine of a working copy, as `collect` finds it, with what was changed by hand in its file; the file is written anew.
+    """The engine of a working copy, as `collect` finds it, with what was ever changed by hand in its file; the file is written anew.
+
+    A piece that was changed by hand stays as it is there, also where its lesson has another answer by now: to take that one, move the
+    file away.
 
     Args:
         folder: as for `collect`.
@@ -181,7 +184,7 @@ def read(path: Path) -> OwnEngine:
     """
     text = path.read_text(encoding="utf-8")
     marks = list(_MARK.finditer(text))
-    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    ends = [*(mark.start() for mark in marks), len(text)][1:]
     pieces = {}
     for mark, end in zip(marks, ends, strict=True):
         source = text[mark.end() : end].strip() + "\n"
@@ -191,37 +194,6 @@ def read(path: Path) -> OwnEngine:
     if lacking:
         raise ValueError(
             f"{path} lacks {', '.join(lacking)}: each piece stands below a heading such as `{_heading(borrowed(lacking[0]))}`. "
-            "`tinygrad-edu engine` writes the file anew"
+            "move the file away, and `tinygrad-edu engine` writes it anew"
         )
     return OwnEngine(pieces)
-
-
-def _answers(folder: Path) -> Iterator[tuple[str, str]]:
-    """The answer cells of a working copy that differ from what was handed out, the latest notebook last."""
-    exercises, stubs = all_exercises(), _stubs()
-    paths = [path for path in folder.rglob("*.ipynb") if not any(part.startswith(".") for part in path.parts)]
-    for path in sorted(paths, key=lambda path: path.stat().st_mtime):
-        for submission in read_submissions(path, exercises):
-            for name, answer in submission.answers.items():
-                if name in PIECES and answer.source.strip() != stubs[name].strip():
-                    yield name, _MARKS.sub("", answer.source)
-
-
-def _cells() -> dict[str, str]:
-    """The answer cells of the course, by exercise."""
-    return {
-        cell["metadata"]["nbgrader"]["grade_id"]: "".join(cell["source"])
-        for path in sorted(lessons_root().glob("[0-9][0-9]_*/*.ipynb"))
-        for cell in json.loads(path.read_bytes())["cells"]
-        if cell.get("metadata", {}).get("nbgrader", {}).get("solution")
-    }
-
-
-def _stubs() -> dict[str, str]:
-    """The same cells as they are handed out."""
-    return {
-        cell["metadata"]["nbgrader"]["grade_id"]: "".join(cell["source"])
-        for path in sorted(lessons_root().glob("[0-9][0-9]_*/*.ipynb"))
-        for cell in students_version(json.loads(path.read_bytes()))["cells"]
-        if cell.get("metadata", {}).get("nbgrader", {}).get("solution")
-    }

@@ -81,7 +81,9 @@ class Review:
         from viz.widgets.predict import predict
 
         self.memory = memory
-        self.predictions = [predict(one.text, one.choices, one.right) for one in questions]
+        self.predictions = [
+            predict(f"From lesson {one.template.lesson}: {one.text}", one.choices, one.right) for one in questions
+        ]
         for asked, prediction in zip(questions, self.predictions, strict=True):
             prediction.observe(self._noting(asked), "tried")
 
