@@ -54,12 +54,13 @@ def test_there_are_several_of_each():
     assert min(wrong[id] for id in all_exercises()) >= 8 and wrong.total() >= 400
 
 
-def test_the_sandbox_gives_an_attempt_the_points_that_check_gives():
+@pytest.mark.parametrize("step", [12, pytest.param(1, marks=pytest.mark.long)])
+def test_the_sandbox_gives_an_attempt_the_points_that_check_gives(step):
     pytest.importorskip("torch")
     differ = []
     with warnings.catch_warnings(), Sandbox(["torch"]) as sandbox:
         warnings.simplefilter("ignore")
-        for attempt in RIGHT[::2] + WRONG[::4]:
+        for attempt in RIGHT[::step] + WRONG[::step]:
             exercise = get(attempt.id)
             checked = graded(attempt.id, attempt.source, SECONDS)
             found = judge(exercise, sandbox.run(unit_of(exercise, attempt.source)), seed=0)
