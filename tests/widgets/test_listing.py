@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from support.stage_programs import HELD_OUT
 
 import viz
 from viz.engines import CORE, TORCH, load
@@ -195,5 +196,11 @@ def test_an_error_of_both_engines_is_shown_once():
 def test_the_verdict_says_where_the_engines_differ():
     verdict = viz.explore(PROGRAM, state={"volatile": ["x"]}).result["verdict"]
     assert verdict["agree"] is False
-    assert any("in PyTorch alone" in one for one in verdict["differs"])
+    assert any("in PyTorch alone" in one for one in verdict["details"])
     assert any(one.startswith("d: requires_grad") for one in verdict["differs"])
+
+
+def test_names_of_nodes_alone_are_a_detail():
+    lstm = viz.explore(HELD_OUT["lstm"]).result["verdict"]
+    assert (lstm["agree"], lstm["differs"]) == (True, [])
+    assert any("in PyTorch alone" in one for one in lstm["details"])

@@ -188,18 +188,20 @@ def beside(recordings: dict[str, Recording], engine: str, agree: bool | None) ->
 def verdict(
     recordings: dict[str, Recording], rows: list[dict[str, Any]], sides: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Whether the engines agree, and on how much: `agree` is None if PyTorch has not run, `differs` says where."""
+    """Whether the engines agree, and on how much: `agree` is None if PyTorch has not run, `differs` says where.
+
+    The names of the nodes are `details`, as in `viz.compare`: they change no value, no gradient and no error.
+    """
     full = next((side["title"] for side in sides if side["engine"] == TORCH), "PyTorch").partition(",")[0]
     name = re.sub(r"(\d+\.\d+)\S*", r"\1", full)  # PyTorch 2.13
     if len(recordings) < 2:
         away = next((side["missing"] for side in sides if side["engine"] == TORCH and "missing" in side), "")
-        return {"agree": None, "label": f"{name} has not run", "compared": away, "differs": []}
+        return {"agree": None, "label": f"{name} has not run", "compared": away, "differs": [], "details": []}
     ours, theirs = recordings[CORE], recordings[TORCH]
     differs = [f"{row['name']}: {row['differs']}" for row in rows if not row["agree"]]
     nodes = _recorded(ours), _recorded(theirs)
-    if nodes[0] != nodes[1]:
-        only = [(_minus(nodes[0], nodes[1]), ours.engine), (_minus(nodes[1], nodes[0]), "PyTorch")]
-        differs += [f"{_list(names)} in {engine} alone" for names, engine in only if names]
+    only = [(_minus(nodes[0], nodes[1]), ours.engine), (_minus(nodes[1], nodes[0]), "PyTorch")]
+    details = [f"{_list(names)} in {engine} alone" for names, engine in only if names]
     stops = [(one.error["type"], one.error["line"]) if one.error is not None else None for one in (ours, theirs)]
     if stops[0] != stops[1]:
         said = ["runs to its end" if stop is None else f"stops in line {stop[1]} with {stop[0]}" for stop in stops]
@@ -210,7 +212,7 @@ def verdict(
     if stops[0] is not None and stops[0] == stops[1]:
         compared += f", {stops[0][0]}"
     label = f"{name} {'agrees' if not differs else 'differs'}"
-    return {"agree": not differs, "label": label, "compared": compared, "differs": differs}
+    return {"agree": not differs, "label": label, "compared": compared, "differs": differs, "details": details}
 
 
 _NUMBER = re.compile(r"(?<![\w.])\d[\d_.]*(?:e[+-]?\d+)?")

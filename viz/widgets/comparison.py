@@ -44,7 +44,13 @@ def _badge(comparison: Comparison, name: str) -> dict[str, Any]:
     """Whether PyTorch agrees, in a few words: `agree` is None if it has not run."""
     name = name.partition(",")[0]
     if comparison.missing:
-        return {"agree": None, "label": f"{name} has not run", "compared": comparison.missing, "differs": []}
+        return {
+            "agree": None,
+            "label": f"{name} has not run",
+            "compared": comparison.missing,
+            "differs": [],
+            "details": [],
+        }
     differs = [str(one) for one in comparison.differences]
     label = f"{name} {'agrees' if comparison.agree else 'differs'}"
     return {
@@ -52,6 +58,7 @@ def _badge(comparison: Comparison, name: str) -> dict[str, Any]:
         "label": label,
         "compared": f"{len(comparison.table)} things",
         "differs": differs,
+        "details": [f"details of the graph: {comparison.counted}"] if comparison.details else [],
     }
 
 

@@ -279,6 +279,7 @@ PLACES = """explorer => Object.fromEntries([...explorer.querySelectorAll("button
         [one.getBoundingClientRect().x, one.getBoundingClientRect().y].map(Math.round).join()]))"""
 
 
+@pytest.mark.long  # test_stage.py has thirty presses of any buttons
 def test_no_control_moves_in_thirty_clicks(hands: Hands) -> None:
     places = hands.root.evaluate(PLACES)
     choose = random.Random(7)
@@ -299,7 +300,13 @@ def test_axe_finds_nothing_to_complain_of(hands: Hands, theme: str) -> None:
         assert complaints(hands.page, ".tgv-explorer") == []
 
 
-@pytest.mark.parametrize("body", ["pass", 'print("x" * 1_000_000)'], ids=["loops for ever", "prints without end"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("pass", id="loops for ever", marks=pytest.mark.long),
+        pytest.param('print("x" * 1_000_000)', id="prints without end"),
+    ],
+)
 def test_a_program_that_never_ends_is_interrupted_and_the_toggles_go_on(desk: Any, body: str) -> None:
     cell = f"import viz\nviz.explore('a = T.tensor(1.0)\\nwhile a.item() > 1.5: {body}\\nc = a * a')"
     notebook = desk.open(desk.write("loop.ipynb", cell))

@@ -1,4 +1,8 @@
-"""Every stage in real JupyterLab, on a laptop's screen and a large one: whole, readable, and nothing that is pressed moves."""
+"""Every stage in real JupyterLab, on a laptop's screen and a large one: whole, readable, and nothing that is pressed moves.
+
+The explorer shows all twenty programs on a laptop; of the other widgets and of the large screen a few stand for all. `-m long`
+has the rest.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,7 @@ WIDGETS = {
     "explorer": "viz.explore({!r})",
     "comparison": "viz.compare({!r})",
 }
+STAND_FOR_ALL = {"attention", "inplace error"}  # a network as wide as the stage, and a program that fails
 UNFOLDED = {"laptop": 18, "desktop": 19}  # of the twenty programs, in each view
 HIGHEST = 620  # pixels of a widget on a laptop's screen
 LEAST = 9.95  # pixels of a letter: 10, as the browser rounds it
@@ -82,8 +87,15 @@ def bench(request: Any, desk: Any) -> Any:
     return Bench(desk, request.param), request.param
 
 
+laptop_and_long = pytest.mark.parametrize(
+    "bench", ["laptop", pytest.param("desktop", marks=pytest.mark.long)], indirect=True
+)
+
+
 @pytest.mark.parametrize("widget", WIDGETS)
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in STAND_FOR_ALL else pytest.mark.long) for name in PROGRAMS]
+)
 def test_the_whole_graph_is_on_the_stage_and_can_be_read(bench: Any, widget: str, name: str) -> None:
     shown, size = bench
     root = shown.show(widget, PROGRAMS[name])
@@ -103,6 +115,7 @@ def test_the_whole_graph_is_on_the_stage_and_can_be_read(bench: Any, widget: str
             assert seen["height"] <= HIGHEST
 
 
+@laptop_and_long
 def test_the_explorer_shows_twenty_programs_whole_and_hardly_folds_one(bench: Any) -> None:
     shown, size = bench
     seen: dict[str, dict[str, Any]] = {"values": {}, "grad_fn": {}}
@@ -121,6 +134,7 @@ def test_the_explorer_shows_twenty_programs_whole_and_hardly_folds_one(bench: An
         assert len(found) - len(folded) >= UNFOLDED[size], folded
 
 
+@laptop_and_long
 @pytest.mark.parametrize("widget", WIDGETS)
 def test_nothing_that_can_be_pressed_moves_in_thirty_presses(bench: Any, widget: str) -> None:
     shown, _ = bench
@@ -139,17 +153,17 @@ def test_nothing_that_can_be_pressed_moves_in_thirty_presses(bench: Any, widget:
         before = {**{name: place for name, place in before.items() if "Ways to fix" not in name}, **after}
 
 
+@pytest.mark.parametrize("bench", ["laptop"], indirect=True)  # what axe looks at does not hang on the size
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
 @pytest.mark.parametrize("widget", WIDGETS)
 def test_axe_finds_nothing_to_complain_of(bench: Any, widget: str, theme: str) -> None:
-    shown, size = bench
-    if size != "laptop":
-        pytest.skip("what axe looks at does not hang on the size of the screen")
+    shown, _ = bench
     shown.show(widget, PROGRAMS["attention"])
     with shown.notebook.themed(theme):
         assert complaints(shown.page, f".tgv-{widget}") == []
 
 
+@laptop_and_long
 @pytest.mark.parametrize("widget", ["explorer", "comparison"])
 def test_a_program_that_runs_modules_opens_with_them_and_they_open_by_a_click(bench: Any, widget: str) -> None:
     shown, _ = bench

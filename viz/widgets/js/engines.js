@@ -130,7 +130,7 @@ export class Engines {
 
   #showVerdict(verdict) {
     if (!verdict) return;
-    const { agree, label, compared, differs } = verdict;
+    const { agree, label, compared, differs, details = [] } = verdict;
     this.agree = agree;
     const mark = agree === null ? "" : agree ? "✓" : "≠";
     this.badge.dataset.agree = String(agree);
@@ -138,8 +138,9 @@ export class Engines {
       h("span", { class: "tgv-caret", "aria-hidden": "true" }, "▾"));
     this.badge.title = differs.length ? differs.join("\n") : compared;
     this.badge.setAttribute("aria-label", `${label}; ${differs.length ? differs.join("; ") : compared}. PyTorch's own graph and the table of gradients`);
-    this.differs.replaceChildren(...differs.map((text) => h("li", {}, text)));
-    this.differs.hidden = !differs.length;
+    this.differs.replaceChildren(...differs.map((text) => h("li", {}, text)),
+      ...details.map((text) => h("li", { class: "tgv-detail" }, text)));
+    this.differs.hidden = !this.differs.childElementCount;
   }
 
   /** Show PyTorch's graph beside ours, or hide it. */
