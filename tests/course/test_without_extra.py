@@ -39,7 +39,7 @@ for source in json.load(open(sys.argv[1])):
         print(source, file=sys.stderr)
         raise result.error_before_exec or result.error_in_exec
 """
-# The tests of all reference answers and mistakes, which run once more in such a process.
+# The tests of all reference answers and mistakes of the inner ring, which run once more in such a process.
 TESTS = ("tests/exercises/test_every_exercise.py", "tests/viz/test_mistake.py")
 
 
@@ -85,4 +85,4 @@ def test_a_lesson_runs_without_extra(path: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", TESTS)
 def test_answers_and_mistakes_need_no_extra(path: str, tmp_path: Path) -> None:
     code = "import sys, pytest; sys.exit(pytest.main(sys.argv[1:]))"
-    assert " passed" in run(code, tmp_path, "-q", "-p", "no:cacheprovider", path, cwd=ROOT)
+    assert " passed" in run(code, tmp_path, "-q", "-m", "quick", "-p", "no:cacheprovider", path, cwd=ROOT)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import string
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,9 @@ from tinygrad_edu.extra.bfloat16 import companion as bfloat16s
 
 pytestmark = [pytest.mark.outer(start=1), pytest.mark.filterwarnings("ignore")]
 
-# Of each op so many calls.
-SAMPLES = 8
+# Of the first eight calls of each op these are compared; `-m long` compares all eight.
+FEW, ALL = (0, 3), range(8)
+EACH = [pytest.param(FEW, id="few"), pytest.param(ALL, id="all", marks=pytest.mark.long)]
 
 EXCEPT = {
     "empty": "the numbers are whatever was in memory",
@@ -142,13 +144,14 @@ def _assert_same(ours: list[Any], theirs: list[Any]) -> None:
         np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-7)
 
 
+@pytest.mark.parametrize("numbers", EACH)
 @pytest.mark.parametrize("family", [*MODULES, *string.ascii_lowercase])
-def test_pytorchs_samples_give_its_numbers_and_gradients(family: str) -> None:
+def test_pytorchs_samples_give_its_numbers_and_gradients(family: str, numbers: Sequence[int]) -> None:
     wrong = []
     for name, op in _ops().items():
         if _family(name) == family:
             try:
-                _compare(op)
+                _compare(op, numbers)
             except Exception as error:
                 error.add_note(f"in the samples of {name}")
                 wrong.append(error)
@@ -275,10 +278,12 @@ def _resolved(sample: Any) -> Any:
     )
 
 
-def _compare(op: Any) -> None:
+def _compare(op: Any, numbers: Sequence[int]) -> None:
     torch.manual_seed(0)
     samples = op.sample_inputs("cpu", torch.float64, requires_grad=op.supports_autograd)
-    for sample in itertools.islice(samples, SAMPLES):
+    for number, sample in enumerate(itertools.islice(samples, numbers[-1] + 1)):
+        if number not in numbers:
+            continue
         theirs = Call(torch, op, sample)
         try:
             ours = Call(tinygrad_edu, op, sample)

@@ -17,9 +17,11 @@ DIFFERENTIABLE = [sample for sample in SAMPLES if any(given.grad for given in sa
 _IDS = {id(sample): f"{i}-{sample.code}" for i, sample in enumerate(SAMPLES)}  # two may differ in their inputs alone
 
 
-def on_each(samples: list[Sample]) -> pytest.MarkDecorator:
-    """Run a test on each of these rows of the table."""
-    return pytest.mark.parametrize("sample", samples, ids=[_IDS[id(sample)] for sample in samples])
+def on_each(samples: list[Sample], every: int = 1) -> pytest.MarkDecorator:
+    """Run a test on each of these rows of the table; with `every`, on one of so many, and with `-m long` on all."""
+    rest = [sample for i, sample in enumerate(samples) if i % every]
+    rows = [*samples[::every], *(pytest.param(sample, marks=pytest.mark.long) for sample in rest)]
+    return pytest.mark.parametrize("sample", rows, ids=[_IDS[id(sample)] for sample in [*samples[::every], *rest]])
 
 
 def seed(engine: Any) -> None:
