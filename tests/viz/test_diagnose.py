@@ -23,7 +23,16 @@ TWO_LINES = "w = T.tensor(2.0, requires_grad=True)\nloss = (w.detach() - 1) ** 2
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("case", BROKEN, ids=lambda case: case.name)
+def on_both_engines(cases):
+    """All cases on PyTorch, and one in four on ours: with the long ring, all."""
+    given = [pytest.param("torch", case, id=f"torch-{case.name}") for case in cases]
+    for number, case in enumerate(cases):
+        marks = [pytest.mark.long] if number % 4 else []
+        given.append(pytest.param("tinygrad_edu", case, id=f"tinygrad_edu-{case.name}", marks=marks))
+    return pytest.mark.parametrize(("engine", "case"), given)
+
+
+@on_both_engines(BROKEN)
 def test_the_cause_and_its_line_come_first(engine, case):
     report = viz.diagnose(case.program, engine=engine)
     first = report.findings[0]
@@ -75,7 +84,7 @@ def test_the_fix_fits_the_way_the_number_is_used(engine, words, program):
     assert words in viz.diagnose(program, engine=engine).findings[0].fix
 
 
-@pytest.mark.parametrize("case", HEALTHY, ids=lambda case: case.name)
+@on_both_engines(HEALTHY)
 def test_nothing_is_called_certain_about_a_program_that_is_right(engine, case):
     report = viz.diagnose(case.program, engine=engine)
     assert report.error is None

@@ -129,7 +129,7 @@ def test_a_gif_is_as_light_as_its_page_and_a_large_one_no_sharper_than_its_pictu
             assert film.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
 
 
-@pytest.mark.parametrize("scale", [1.0, 1.5])
+@pytest.mark.parametrize("scale", [1.0, pytest.param(1.5, marks=pytest.mark.long)])
 def test_a_frame_that_is_drawn_where_it_changes_equals_the_whole_picture(recording, scale):
     image = pytest.importorskip("PIL.Image")
     frames = Frames(recording, "values")

@@ -1,4 +1,7 @@
-"""Each sentence of the explorer is true: every switch of every program is pressed twice, and what is said is looked up."""
+"""Each sentence of the explorer is true: every switch of every program is pressed twice, and what is said is looked up.
+
+The normal run presses a few of each program, spread over its lines; the long ring presses all.
+"""
 
 import re
 
@@ -12,7 +15,8 @@ from viz.recording.notation import number
 pytestmark = pytest.mark.outer
 
 CORE = "tinygrad_edu"
-FEW = {"loop of 30"}  # programs of which one press takes a second: the switches of their first lines
+FEW = 4  # switches of a program in the normal run
+LONGEST = {"loop of 30"}  # one press takes a second: the switches of its first lines, in the long ring as well
 
 
 def grad(recording, name):
@@ -93,12 +97,14 @@ def check(explorer, before, after, sentence, pressed):
             }, said
 
 
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.long)], ids=["a few", "all"])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_every_switch_pressed_twice_tells_what_was_recorded(name):
+def test_every_switch_pressed_twice_tells_what_was_recorded(name, whole):
     explorer = viz.explore(PROGRAMS[name])
     first = explorer._recordings[CORE]
     pressed = list(switches(explorer.program))
-    for label, on, off in pressed[:3] if name in FEW else pressed:
+    every = 1 if whole else max(1, len(pressed) // FEW)
+    for label, on, off in pressed[:3] if name in LONGEST else pressed[::every]:
         before = explorer._recordings[CORE]
         for press in (on, off):
             explorer.state = press(dict(explorer.state))
