@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 
+import psutil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -476,8 +477,24 @@ def test_a_cell_that_only_shares_a_name_with_the_answer_is_not_run_and_one_witho
 def test_what_ends_the_sandbox_once_costs_no_answer_anything():
     with Sandbox() as sandbox:
         assert verdict(sandbox, RIGHT).points == 3
-        sandbox._process.kill()
+        sandbox._loaded.process.kill()
         assert verdict(sandbox, RIGHT).points == 3
+
+
+@linux
+def test_a_sandbox_beside_another_loads_nothing_again_and_none_outlives_the_process_that_loaded():
+    with Sandbox() as sandbox:
+        beside = sandbox.another()
+        assert verdict(sandbox, RIGHT).points == verdict(beside, RIGHT).points == 3
+        loaded = psutil.Process(sandbox._loaded.process.pid)
+        processes = loaded.children(recursive=True)
+        assert len(loaded.children()) == 2
+        assert verdict(sandbox, "import os\nos.kill(-1, 9)").points == 0
+        assert verdict(beside, RIGHT).points == 3
+        loaded.kill()
+        _, alive = psutil.wait_procs(processes, timeout=60)
+        assert alive == []
+        assert verdict(beside, RIGHT).points == verdict(sandbox, RIGHT).points == 3
 
 
 def test_an_answer_during_which_the_sandbox_is_lost_twice_is_reported(monkeypatch):
@@ -502,10 +519,10 @@ def test_a_sandbox_that_cannot_be_started_is_no_students_doing(monkeypatch, fork
 def test_an_interrupt_from_the_keyboard_is_the_graders_and_ends_no_answer():
     with Sandbox() as sandbox:
         assert verdict(sandbox, RIGHT).points == 3
-        before = sandbox._process.pid
+        before = sandbox._loaded.process.pid
         os.kill(before, signal.SIGINT)
         assert verdict(sandbox, RIGHT).points == 3
-        assert sandbox._process.pid == before
+        assert sandbox._loaded.process.pid == before
 
 
 def test_without_fork_every_answer_has_a_separate_process():

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import json
 import os
@@ -15,7 +16,7 @@ import secrets
 import sys
 import threading
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
@@ -62,13 +63,19 @@ def grade_one(work: Data, sandbox: Sandbox) -> Result:
         probed = {"trouble": "no answer"}
         if answer is not None:
             probed = sandbox.run(unit_of(exercise, **answer, seed=work["seed"]))
-        verdicts[id] = dataclasses.asdict(judge(exercise, probed, work["seed"]))
+        verdicts[id] = _judged(id, work["seed"], json.dumps(probed))
     return {
         "student": work["student"],
         "key": work["key"],
         "notes": work["notes"],
         "verdicts": verdicts,
     }
+
+
+@functools.lru_cache(maxsize=64)
+def _judged(id: str, seed: int, probed: str) -> Data:
+    """The verdict on a result, as plain data. Much of a class gives the same few results."""
+    return dataclasses.asdict(judge(all_exercises()[id], json.loads(probed), seed))
 
 
 def verdict_of(data: Data) -> Verdict:
@@ -87,12 +94,12 @@ def grade(
     scheduler: str = "",
     seed: int | None = None,
     progress: bool = False,
-    ready: Sequence[Sandbox] = (),
+    sandbox: Sandbox | None = None,
 ) -> list[Result]:
     """Grade what is not graded yet, and write gradebook, feedback and the files for other systems into `out`.
 
     `scheduler` is the address of a Dask cluster whose workers have tinygrad-edu installed. Without it `jobs` sandboxes run
-    here, starting with those that are `ready`. `seed` draws the random cases; it is stored in `out`, so that a second run grades alike.
+    here: `sandbox`, if one is started already, and others beside it. `seed` draws the random cases; it is stored in `out`, so that a second run grades alike.
     """
     out.mkdir(parents=True, exist_ok=True)
     seed = _kept_seed(out / "run.json", seed)
@@ -100,7 +107,7 @@ def grade(
     done = {result["key"]: result for result in _read(out / "results.jsonl")}
     todo = [work for work in works if work["key"] not in done]
     engines = _engines(ids)
-    finished = _on_dask(todo, engines, scheduler) if scheduler else _here(todo, engines, jobs, ready)
+    finished = _on_dask(todo, engines, scheduler) if scheduler else _here(todo, jobs, sandbox or Sandbox(engines))
     with (out / "results.jsonl").open("a") as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # from the wrong answers that the judge also runs
         for n, result in enumerate(finished, start=len(works) - len(todo) + 1):
@@ -137,16 +144,12 @@ def _engines(ids: list[str]) -> set[str]:
     return {engine for id in ids for engine in all_exercises()[id].available}
 
 
-def _here(todo: list[Data], engines: set[str], jobs: int, ready: Sequence[Sandbox]) -> Iterator[Result]:
+def _here(todo: list[Data], jobs: int, sandbox: Sandbox) -> Iterator[Result]:
     """Grade in threads of this process, each with its own sandbox, where the work is done."""
-    mine, spare, sandboxes = threading.local(), list(ready), list(ready)
+    mine, spare = threading.local(), [sandbox, *(sandbox.another() for _ in range(jobs - 1))]
 
     def start() -> None:
-        if spare:
-            mine.sandbox = spare.pop()
-        else:
-            mine.sandbox = Sandbox(engines)
-            sandboxes.append(mine.sandbox)
+        mine.sandbox = spare.pop()
 
     with ThreadPoolExecutor(jobs, initializer=start) as pool:
         try:
@@ -155,8 +158,7 @@ def _here(todo: list[Data], engines: set[str], jobs: int, ready: Sequence[Sandbo
                 yield future.result()
         finally:
             pool.shutdown(cancel_futures=True)
-            for sandbox in sandboxes:
-                sandbox.close()
+            sandbox.close()
 
 
 def _on_dask(todo: list[Data], engines: set[str], scheduler: str) -> Iterator[Result]:
@@ -272,9 +274,9 @@ def main(arguments: argparse.Namespace) -> int:
     if not ids:
         print(f"no exercise to grade in {arguments.submissions}: name the lesson with --lesson", file=sys.stderr)
         return 2
-    ready = [] if arguments.scheduler else [Sandbox(_engines(ids))]
+    sandbox = None if arguments.scheduler else Sandbox(_engines(ids))
     try:
-        lacking = missing(ready[0]) if ready else _missing_on_workers(ids, arguments.scheduler)
+        lacking = missing(sandbox) if sandbox else _missing_on_workers(ids, arguments.scheduler)
         for protection in lacking:
             print(f"Not available on this platform: {protection}.", file=sys.stderr)
         if lacking and not arguments.unprotected:
@@ -288,13 +290,13 @@ def main(arguments: argparse.Namespace) -> int:
             arguments.scheduler,
             arguments.seed,
             progress=not arguments.no_progress and sys.stderr.isatty(),
-            ready=ready,
+            sandbox=sandbox,
         )
     except (OSError, ModuleNotFoundError) as error:  # no space to write, no cluster at that address, or no Dask
         print(f"grading did not finish: {error}", file=sys.stderr)
         return 2
     finally:
-        for sandbox in ready:
+        if sandbox:
             sandbox.close()
     graded = "1 submission" if len(results) == 1 else f"{len(results)} submissions"
     print(f"lesson {lesson}: {graded} graded, see {arguments.out / 'gradebook.csv'}")

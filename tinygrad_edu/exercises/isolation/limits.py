@@ -23,6 +23,12 @@ _NEWNS, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = 0x20000, 0x4000000, 0x800
 _MS_RDONLY, _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE, _MNT_DETACH = 1, 32, 4096, 16384, 1 << 18, 2
 
 
+def end_with_parent() -> None:
+    """From now on this process is killed when its parent ends, on Linux. A fork does not inherit that."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
+
+
 def enter_namespaces() -> bool:
     """Move this process, which must have one thread, into new namespaces, and return in a child that is process 1.
 
@@ -39,11 +45,12 @@ def enter_namespaces() -> bool:
         for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
             with open(f"/proc/self/{name}", "w") as file:
                 file.write(text)
+    end_with_parent()  # again: new namespaces may forget it
     inside = os.fork()
     if inside:
         _, status = os.waitpid(inside, 0)
         os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
-    libc.prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL: process 1 never outlives the process that waits for it
+    end_with_parent()  # process 1 never outlives the process that waits for it
     return True
 
 

@@ -1,6 +1,6 @@
-"""The inside of the sandbox: a parent with everything loaded that forks a child for every answer.
+"""The inside of the sandbox: a process that loads everything once, forks a parent for each sandbox, and that one a child for every answer.
 
-The parent sees no answer and no result: it receives two file descriptors, passes them to the child, and afterwards ends
+A parent sees no answer and no result: it receives two file descriptors, passes them to the child, and afterwards ends
 whatever the child left behind. So nothing of one student is in memory when the next one's code runs. This module must not
 import the judge or a lesson.
 
@@ -454,27 +454,41 @@ def _once(engines: list[str]) -> None:
     leave(0)
 
 
+def _parent(channel: socket.socket) -> None:
+    """Apply the protections, report which of them hold, and serve. Never returns."""
+    isolation.end_with_parent()
+    isolated = isolation.enter_namespaces()
+    nothing, memory = os.open(os.devnull, os.O_RDWR), isolation.address_space() + MEMORY
+    filtered = _holds(isolation.deny_system_calls)
+    limited = _holds(lambda: isolation.limit(1.0, memory))
+    locked = _holds(landlock.forbid_files)
+    empty = isolated and isolation.empty_root()
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the grader was killed
+        channel.send(json.dumps([isolated or filtered, isolated or filtered, empty or locked, limited]).encode())
+        serve(channel, isolated, filtered, empty, nothing, memory)
+    os._exit(0)
+
+
 def main(arguments: list[str]) -> None:
-    """Load everything, apply the protections, report which of them hold, and serve."""
+    """Load everything, and fork a parent for each connection that arrives."""
     where, *engines = arguments
     if where == "once":
         _once(engines)
     signal.signal(
         signal.SIGINT, signal.SIG_IGN
     )  # an interrupt from the keyboard is for the grader; an answer must not send one
-    channel = socket.socket(fileno=int(where))
-    isolated = isolation.enter_namespaces()
+    control = socket.socket(fileno=int(where))
     preload(engines)
     python_only.forget_where_modules_are()
-    nothing, memory = os.open(os.devnull, os.O_RDWR), isolation.address_space() + MEMORY
-    filtered = _holds(isolation.deny_system_calls)
-    limited = _holds(lambda: isolation.limit(1.0, memory))
-    locked = _holds(landlock.forbid_files)
-    empty = isolated and isolation.empty_root()
-    channel.send(json.dumps([isolated or filtered, isolated or filtered, empty or locked, limited]).encode())
     gc.freeze()  # freeze loaded objects, so that a child need not copy memory just to inspect them
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the grader was killed
-        serve(channel, isolated, filtered, empty, nothing, memory)
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+        if not message:
+            return
+        if os.fork() == 0:  # also one thread, as namespaces require, whatever the engines have started
+            control.close()
+            _parent(socket.socket(fileno=descriptors[0]))
+        os.close(descriptors[0])
 
 
 if __name__ == "__main__":

@@ -67,6 +67,55 @@ def unit_of(
     }
 
 
+class _Loaded:
+    """A process that loads the engines once, and forks from itself whatever serves a sandbox. Threads may share it."""
+
+    def __init__(self, engines: Iterable[str]) -> None:
+        self.engines = sorted({*engines} - {"tinygrad_edu"})
+        self.process: subprocess.Popen[bytes] | None = None
+        self._with_torch: _Loaded | None = None
+        self._lock = threading.RLock()
+
+    def with_torch(self) -> _Loaded:
+        """The same with PyTorch, for answers that use it where their exercise does not."""
+        with self._lock:
+            self._with_torch = self._with_torch or _Loaded([*self.engines, "torch"])
+            return self._with_torch
+
+    def channel(self) -> socket.socket:
+        """A connection to a process of its own, which may still be loading. It is closed at once if that could not start."""
+        ours, theirs = socket.socketpair()
+        with self._lock, theirs, contextlib.suppress(OSError):
+            if self.process is None or self.process.poll() is not None:
+                self.close()
+                self._start()
+            socket.send_fds(self._control, [b"1"], [theirs.fileno()])
+        return ours
+
+    def _start(self) -> None:
+        self._control, theirs = socket.socketpair()
+        with theirs:
+            self.process = subprocess.Popen(
+                [*_command(), str(theirs.fileno()), *self.engines],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                env=_environment(),
+                start_new_session=True,  # Ctrl-C is for the grader, which ends this
+            )
+
+    def close(self) -> None:
+        """End the process and all that it forked."""
+        with self._lock:
+            if self._with_torch is not None:
+                self._with_torch.close()
+            if self.process is not None:
+                self._control.close()
+                self.process.kill()
+                self.process.wait()
+                self.process = None
+
+
 class Sandbox:
     """A process that runs answers one at a time. `protections` says which of its protections this platform has.
 
@@ -75,11 +124,20 @@ class Sandbox:
     """
 
     def __init__(self, engines: Iterable[str] = (), fork: bool = hasattr(os, "fork")) -> None:
-        self.engines = sorted({*engines} - {"tinygrad_edu"})
         self.fork = fork
         self.protections = {} if fork else dict.fromkeys(PROTECTIONS, False)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._loaded = _Loaded(engines)
+        self._channel: socket.socket | None = None
         self._with_torch: Sandbox | None = None
+
+    def another(self) -> Sandbox:
+        """A second sandbox that loads nothing again, for another thread. `close` of either ends both."""
+        return self._from(self._loaded)
+
+    def _from(self, loaded: _Loaded) -> Sandbox:
+        sandbox = Sandbox(fork=self.fork)
+        sandbox._loaded = loaded
+        return sandbox
 
     def __enter__(self) -> Sandbox:
         return self
@@ -89,7 +147,7 @@ class Sandbox:
 
     def start(self) -> None:
         """Start now what `run` would start, so that `protections` is known. Raises OSError if that fails."""
-        if self.fork and self._process is None:
+        if self.fork and self._channel is None:
             self._start()
 
     def run(self, unit: Data) -> Data:
@@ -103,7 +161,7 @@ class Sandbox:
             try:
                 data, code = self._run_forked(text, WALL) if self.fork else self._run_spawned(text, WALL)
             except _Lost:
-                self.close()
+                self._disconnect()
                 continue
             if len(data) > MAX_RESULT or sum(map(data.count, (b"[", b"{", b","))) > MAX_PARTS:
                 return {"trouble": "too much"}
@@ -123,47 +181,48 @@ class Sandbox:
             return {"trouble": "unreadable"}
         if result.get("again") != "torch":
             return result
-        if "torch" in self.engines or not importlib.util.find_spec("torch"):
+        if "torch" in self._loaded.engines or not importlib.util.find_spec("torch"):
             return {"trouble": "unreadable"}
         if self._with_torch is None:
-            self._with_torch = Sandbox([*self.engines, "torch"], self.fork)
+            self._with_torch = self._from(self._loaded.with_torch())
         return self._with_torch.run(unit)
 
     def close(self) -> None:
-        """End the process. A later `run` starts another."""
+        """End the process, and those of the sandboxes beside it. A later `run` starts another."""
         if self._with_torch is not None:
-            self._with_torch.close()
-        if self._process is not None:
+            self._with_torch._disconnect()
+        self._disconnect()
+        self._loaded.close()
+
+    def _disconnect(self) -> None:
+        if self._channel is not None:
             self._channel.close()
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+            self._channel = None
 
     def _run_forked(self, text: bytes, limit: float) -> tuple[bytes, int]:
-        if self._process is None:
-            self._start()
+        channel = self._channel or self._start()
         unit_read, unit_write = os.pipe()
         result_read, result_write = os.pipe()
         with os.fdopen(result_read, "rb", buffering=0) as result:
             try:
                 with _closing(unit_read, result_write):
-                    socket.send_fds(self._channel, [str(limit).encode()], [unit_read, result_write])
+                    socket.send_fds(channel, [str(limit).encode()], [unit_read, result_write])
                 with _closing(unit_write), contextlib.suppress(BrokenPipeError):
                     _write(unit_write, text)
-                return self._collect(result, time.monotonic() + max(limit, LONG) + LATE)
+                return self._collect(result, channel, time.monotonic() + max(limit, LONG) + LATE)
             except OSError as error:
                 raise _Lost from error
 
-    def _collect(self, result: io.FileIO, deadline: float) -> tuple[bytes, int]:
+    def _collect(self, result: io.FileIO, channel: socket.socket, deadline: float) -> tuple[bytes, int]:
         """Read a result while it is being written, until the inside reports that no process is left that could write more."""
         data, code = bytearray(), None
         while code is None or not result.closed:
-            sources = [source for source in (result, self._channel) if not (source is result and result.closed)]
+            sources = [source for source in (result, channel) if not (source is result and result.closed)]
             ready, _, _ = select.select(sources, [], [], max(0.0, deadline - time.monotonic()))
             if not ready:
                 raise TimeoutError("the inside does not answer")
-            if self._channel in ready:
-                message = self._channel.recv(64)
+            if channel in ready:
+                message = channel.recv(64)
                 if not message:
                     raise ConnectionError("the inside has ended")
                 code = int(message)
@@ -174,34 +233,25 @@ class Sandbox:
                     result.close()  # this ends whatever still writes
         return bytes(data), code
 
-    def _start(self) -> None:
+    def _start(self) -> socket.socket:
+        channel = self._loaded.channel()
         try:
-            self._load()
+            channel.settimeout(120)  # for loading PyTorch from a cold disk
+            message = channel.recv(4096)
+            if not message:
+                raise ConnectionError("the inside of the sandbox did not start")
         except OSError:
+            channel.close()
             self.close()
             raise
-
-    def _load(self) -> None:
-        self._channel, theirs = socket.socketpair()
-        with theirs:
-            self._process = subprocess.Popen(
-                [*_command(), str(theirs.fileno()), *self.engines],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                env=_environment(),
-                start_new_session=True,  # Ctrl-C is for the grader, which ends this
-            )
-        self._channel.settimeout(120)  # for loading PyTorch from a cold disk
-        message = self._channel.recv(4096)
-        if not message:
-            raise ConnectionError("the inside of the sandbox did not start")
-        self._channel.settimeout(None)
+        channel.settimeout(None)
         self.protections = dict(zip(PROTECTIONS, json.loads(message), strict=True))
+        self._channel = channel
+        return channel
 
     def _run_spawned(self, text: bytes, limit: float) -> tuple[bytes, int]:
         process = subprocess.Popen(
-            [*_command(), "once", *self.engines],
+            [*_command(), "once", *self._loaded.engines],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
