@@ -85,3 +85,19 @@ def test_it_shows_itself_in_a_terminal_and_in_a_notebook(folder: Path) -> None:
 def test_a_missing_folder_is_reported() -> None:
     with pytest.raises(FileNotFoundError, match="no working copy of the lessons at nowhere"):
         progress("nowhere")
+
+
+def test_work_of_a_version_with_other_lessons_counts_where_its_exercises_are_now(folder: Path) -> None:
+    """Lesson 8 once held what lesson 12 holds now: a student's file of then stays, and its answers count."""
+    old, new = (next(folder.glob(f"{number}_*/*.ipynb")) for number in ("08", "12"))
+    notebook, later = json.loads(old.read_bytes()), json.loads(new.read_bytes())
+    notebook["cells"] += [cell for cell in later["cells"] if "nbgrader" in cell["metadata"]]
+    for cell in notebook["cells"]:
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == "apply_twice":
+            cell["source"] = "def apply_twice(F, x):\n    return F.apply(F.apply(x))"
+    old.write_text(json.dumps(notebook))
+    update_working_copy(folder)
+    assert old.read_text() == json.dumps(notebook)
+    found = progress(folder)
+    assert state_of(found, "apply_twice") == (2, True)
+    assert next(lesson.number for lesson in found.lessons if "apply_twice" in lesson.verdicts) == 12
