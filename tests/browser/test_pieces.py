@@ -281,26 +281,81 @@ def test_edges_have_the_size_and_sign_of_weights_and_gradients_in_both_themes(pi
         host.querySelector("button[value='x1*x2']").click();
         tiles[3].dispatchEvent(new Event("pointerenter"));
         const edge = one.paths[0];
-        edge.forward.dispatchEvent(new Event("pointerenter"));
-        const before = edge.back.getAttribute("stroke-dashoffset");
+        tiles[3].dispatchEvent(new Event("pointerleave"));
+        const middle = { clientX: bounds.left + (edge.ends[0] + edge.ends[2]) / 2, clientY: bounds.top + (edge.ends[1] + edge.ends[3]) / 2 };
+        one.canvas.dispatchEvent(new PointerEvent("pointermove", { ...middle, bubbles: true }));
+        const picture = () => one.canvas.toDataURL();
+        const before = picture();
+        one.show(["x1", "x2"], given.network, false);
+        const still = picture() === before;
         one.show(["x1", "x2"], given.network, true);
         return {
             tiles: tiles.length, heads: [...host.querySelectorAll(".tgv-neurons-head")].map((head) => head.textContent),
             inside: boxes.every((box) => box.left >= bounds.left && box.right <= bounds.right && box.top >= bounds.top && box.bottom <= bounds.bottom),
             apart: boxes.every((box, i) => boxes.every((other, j) => i === j || box.right <= other.left || other.right <= box.left || box.bottom <= other.top || other.bottom <= box.top)),
-            edges: one.paths.map(({ linear, to, from, forward, back }) => [linear, to, from, forward.getAttribute("class"), Number(forward.getAttribute("stroke-width")), Number(back.getAttribute("stroke-width"))]),
-            pressed, looked, moved: edge.back.getAttribute("stroke-dashoffset") !== before,
+            edges: one.paths.map(({ linear, to, from, below, width, gradient }) => [linear, to, from, below, width, gradient]),
+            pressed, looked, still, moved: picture() !== before,
         };
     """
     found = piece.run("neurons", body, given)
-    assert found["tiles"] == 5 * 8 and found["inside"] and found["apart"] and found["moved"]
+    assert found["tiles"] == 5 * 8 and found["inside"] and found["apart"] and found["still"] and found["moved"]
     assert found["heads"] == ["8 of 9"] * 5 + ["⋯ 2 more"] and found["pressed"] == ["x1*x2"]
-    assert found["looked"][0] == "Neuron 4 of layer 1." and found["looked"][1].startswith("The weight is ")
+    assert found["looked"][0].startswith("Neuron 4 of layer 1. Weights: x1 ") and found["looked"][2].startswith(
+        "The weight is "
+    )
     weights, gradients = given["network"]["weights"], given["network"]["gradients"]
     assert {linear for linear, *_ in found["edges"]} == {0, 1, 2, 6, 7}
-    for linear, to, start, sign, width, back in found["edges"]:
+    for linear, to, start, below, width, back in found["edges"]:
         weight, gradient = weights[linear][to][start], gradients[linear][to][start]
         heaviest = max(abs(one) for row in weights[linear] for one in row)
-        assert sign == ("under" if weight < 0 else "over")
+        assert below == (weight < 0)
         assert width == pytest.approx(0.4 + 4.2 * abs(weight) / heaviest, abs=0.01)
         assert (back > 0) == (abs(gradient) > 1e-4 * max(abs(one) for g in gradients for row in g for one in row))
+
+
+def test_arrows_go_from_neuron_to_neuron_and_a_press_holds_one(piece: Piece) -> None:
+    shown = viz.playground(layers=2, width=3, steps=3)
+    given = {"features": shown._features(), "network": shown._frame()["network"]}
+    body = """
+        host.style.cssText = "width: 640px; height: 420px; --tgv-class0: #0000ff; --tgv-class1: #ff0000";
+        const looked = [];
+        const one = new m.Neurons({ onFeature: () => {}, onLook: (text, picture) => looked.push([text?.split(".")[0] ?? null, picture !== null]) });
+        host.append(one.element);
+        one.element.style.height = "420px";
+        one.setFeatures(given.features);
+        one.show(["x1", "x2"], given.network, true);
+        await frame(); await frame();
+        const reached = [...host.querySelectorAll("button.tgv-neurons-tile")].filter((tile) => tile.tabIndex === 0);
+        reached[0].focus();
+        const at = [];
+        for (const key of ["ArrowDown", "ArrowRight", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowUp", "ArrowLeft", "ArrowLeft", "ArrowRight"]) {
+            document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+            at.push(document.activeElement.getAttribute("aria-label") ?? document.activeElement.value);
+        }
+        const tile = document.activeElement;
+        tile.click();
+        tile.blur();
+        const held = looked.at(-1);
+        const frames = looked.length;
+        one.show(["x1", "x2"], given.network, true);
+        const again = looked.length - frames;
+        tile.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true, cancelable: true }));
+        return { reached: reached.length, at, held, again, pressed: tile.getAttribute("aria-pressed"), last: looked.at(-1) };
+    """
+    found = piece.run("neurons", body, given)
+    first, second = ([f"Neuron {each} of layer {layer}" for each in (1, 2, 3)] for layer in (1, 2))
+    assert found["reached"] == 1 and found["at"][:6] == [
+        first[1],
+        second[1],
+        second[2],
+        second[2],
+        second[2],
+        second[1],
+    ]
+    assert (
+        found["at"][6] == first[1]
+        and found["at"][7] in [name for name, _ in shown.task["features"]]
+        and found["at"][8] in first
+    )
+    assert found["held"] == [found["at"][8], True] and found["again"] == 1
+    assert found["pressed"] == "false" and found["last"] == [None, False]

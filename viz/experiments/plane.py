@@ -122,7 +122,10 @@ _CROSSED = {
 
 
 def charts(learners: Sequence[Learner | None], at: int, wide: float = WIDE) -> str:
-    """The loss over the steps and, below it, the size of the gradient per layer, both after `at` steps."""
+    """The loss over the steps and, below it, the size of the gradient per layer, both after `at` steps.
+
+    Without `STYLE` and `LOOK`: a style that is put into a page at each frame has the page's whole look computed again.
+    """
     half = HIGH / 2
     told = "Above: the loss by steps. Below: the size of the gradient by layers."
     boxes = [(44.0, top + 24.0, wide - 62.0, half - 64.0) for top in (0.0, half)]
@@ -132,7 +135,7 @@ def charts(learners: Sequence[Learner | None], at: int, wide: float = WIDE) -> s
 def _svg(wide: float, high: float, inside: str, told: str) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="tgc tgp" viewBox="0 0 {wide:g} {high:g}" role="img" '
-        f'aria-label="{escape(told)}">{STYLE}{LOOK}{inside}</svg>'
+        f'aria-label="{escape(told)}">{inside}</svg>'
     )
 
 
@@ -277,7 +280,10 @@ def still(learners: Sequence[Learner | None], looked: int, at: int, points: str)
     plane = f'<svg width="{SIDE:g}" height="{SIDE:g}">{"".join(parts)}{points}</svg>'
     beside = charts(learners, at).replace("<svg ", f'<svg x="{SIDE + 20:g}" width="{WIDE:g}" height="{HIGH:g}" ', 1)
     whole = _svg(
-        SIDE + 20 + WIDE, SIDE, plane + beside, "The plane with its points and the boundary, the loss, the gradients."
+        SIDE + 20 + WIDE,
+        SIDE,
+        STYLE + LOOK + plane + beside,
+        "The plane with its points and the boundary, the loss, the gradients.",
     )
     return whole.replace("<svg ", f'<svg width="{SIDE + 20 + WIDE:g}" height="{SIDE:g}" ', 1)
 

@@ -9,7 +9,7 @@ import { Neurons } from "./js/neurons.js";
 import { Plane } from "./js/plane.js";
 import { mountPlayer } from "./player.js";
 
-const PAUSE = 40; // milliseconds from one picture to the next
+const PAUSE = 30; // milliseconds from one picture to the next
 const CALM = 400; // where nothing is to move fast
 const SLOW = 1200; // after which somebody wonders
 const NARROW = 5; // layers of a network that is shown as such at first
@@ -91,7 +91,8 @@ function renderPlayground({ model, el }) {
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     const steps = Number(speed.value) * (calm ? CALM / PAUSE : 1);
     const pause = (calm ? CALM : PAUSE) - (Date.now() - asked);
-    timer = setTimeout(() => requestAnimationFrame(() => playing && ask({ steps })), Math.max(0, pause));
+    if (pause <= 0 && !document.hidden) ask({ steps });
+    else timer = setTimeout(() => requestAnimationFrame(() => playing && ask({ steps })), Math.max(0, pause));
   }
 
   function play(wanted) {
@@ -235,7 +236,7 @@ function renderPlayground({ model, el }) {
       if (picture) plane.show(picture, "");
       else if (pointed) plane.show(frame.heat, frame.lines);
       pointed = picture !== null;
-      say(text ?? frame.said);
+      say(text ?? frame.said, playing);
     },
   });
   const views = ["network", "training", "code"].map((name) => h("button", { type: "button", class: "tgv-choice", onclick: () => show(name) }, name));
@@ -295,6 +296,7 @@ function renderPlayground({ model, el }) {
     for (const part of [head, body, foot, foot.nextElementSibling]) part.hidden = staged;
     stage.hidden = !staged;
     if (name === "network" || name === "training") resting = name;
+    if (name !== "network") neurons.release();
     views.forEach((choice) => choice.setAttribute("aria-pressed", String(choice.textContent === name)));
     if (name === "code") drawCode();
     if (!staged && player) {
@@ -323,9 +325,10 @@ function renderPlayground({ model, el }) {
     show("stage");
   }
 
-  function say(words) {
+  function say(words, quietly = false) {
     if (words === told) return;
     told = words;
+    note.setAttribute("aria-live", quietly ? "off" : "polite"); // what changes at each frame is read, not heard
     note.textContent = words;
   }
 
@@ -351,8 +354,17 @@ function renderPlayground({ model, el }) {
       clearTimeout(slow);
       sent = null;
     }
-    if (!pointed) plane.show(frame.heat, frame.lines);
+    // Python is at the next frame while this one is drawn.
+    if (playing && (frame.over || frame.said || (alive && frame.taken >= ALIVE))) {
+      alive = false;
+      play(false);
+    }
+    // On a live page, the request that found no Python is sent to this widget instead of the one that made it.
+    if (frame.playing && !sequence && !frame.over) play(true);
+    if (next) ask(next);
+    else if (mine) tick();
     if (frame.network) neurons.show(settings[frame.looked].features.split(" "), frame.network, frame.at !== shown);
+    if (!pointed) plane.show(frame.heat, frame.lines);
     shown = frame.at;
     charts.innerHTML = frame.charts; // made by viz, every text in it escaped
     slider.max = String(frame.stops.length - 1);
@@ -363,20 +375,12 @@ function renderPlayground({ model, el }) {
     const both = frame.sentences.length > 1;
     sentences.forEach((sentence, run) => {
       const words = frame.sentences[run] ?? "";
-      sentence.replaceChildren(...(both && words ? [h("b", {}, LETTERS[run]), ` ${words}`] : [words]));
+      if (sentence.textContent !== words) sentence.replaceChildren(...(both && words ? [h("b", {}, LETTERS[run]), ` ${words}`] : [words]));
     });
     open.setAttribute("aria-disabled", String(!frame.opens));
     root.classList.toggle("tgv-ground-over", frame.over);
-    if (mine || frame.said) say(frame.said);
+    if (frame.said || (mine && !neurons.looking)) say(frame.said);
     note.classList.toggle("tgv-ground-refusal", Boolean(frame.said));
-    if (playing && (frame.over || frame.said || (alive && frame.taken >= ALIVE))) {
-      alive = false;
-      play(false);
-    }
-    // On a live page, the request that found no Python is sent to this widget instead of the one that made it.
-    if (frame.playing && !sequence && !frame.over) play(true);
-    if (next) ask(next);
-    else if (mine) tick();
   }
 
   root.addEventListener("keydown", (event) => {

@@ -54,7 +54,7 @@ class Playground(Live):
     _esm = bundle.script("playground.js")
     _css = bundle.style("common.css", "playground.js")
 
-    asked = traitlets.Dict().tag(sync=True)
+    asked = traitlets.Dict().tag(sync=True, echo_update=False)  # the page knows what it asked
     frame = traitlets.Dict().tag(sync=True)
     task = traitlets.Dict().tag(sync=True)
     scene = traitlets.Dict().tag(sync=True)

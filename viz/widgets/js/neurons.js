@@ -1,6 +1,8 @@
 // The network of the playground: each neuron as a small picture of what it computes over the plane, each weight as an edge whose
-// width and colour are its size and sign, and on the same edges the gradients, dashed, on their way back.
+// width and colour are its size and sign, and on the same edges the gradients, dashed, on their way back. All of it is one canvas,
+// so that a frame is one picture for the browser; the neurons are buttons over it.
 import { h } from "./dom.js";
+import { bytes, coloursOf, paint } from "./paint.js";
 
 const TILE = 34; // pixels of a neuron's picture, at most
 const GAP = 7;
@@ -9,17 +11,17 @@ const WIDE = 92; // the features' column
 const EACH = 5; // hidden layers that are drawn, at most: the first three and the last two
 const DECADES = 4; // of gradients, from the widest line to the thinnest
 const PIXELS = 24; // of a picture
-const FELT = "http://www.w3.org/2000/svg";
-
-const channels = (text) => [1, 3, 5].map((at) => parseInt(text.trim().slice(at, at + 2), 16));
-const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+const NEAR = 5; // pixels from an edge that are on it
+const UNCHOSEN = 0.45; // how faint a feature is that the network does not get
+const BACK = 4; // pixels of a gradient below its weight
 
 /** A number in three digits. */
 const short = (number) => (number === null ? "not finite" : Math.abs(number) > 0 && Math.abs(number) < 1e-3 ? number.toExponential(1) : String(Number(number.toPrecision(3))));
 
 export class Neurons {
   /**
-   * `onFeature(name)` when a feature is pressed; `onLook(text, picture)` with what is pointed at (nulls at the end).
+   * `onFeature(name)` when a feature is pressed; `onLook(text, picture)` with what is pointed at, again at each frame (nulls at the end).
+   * What has the focus counts as pointed at; a press holds a neuron until it is pressed again, or Escape.
    *
    * @param {{onFeature: (name: string) => void, onLook: (text: string | null, picture: string | null) => void}} options
    */
@@ -31,24 +33,27 @@ export class Neurons {
     this.shape = "";
     this.passed = 0; // frames: the dashes move with them
     this.size = [0, 0];
-    this.edges = document.createElementNS(FELT, "svg");
-    this.edges.setAttribute("aria-hidden", "true");
-    this.tiles = h("div", { class: "tgv-neurons-tiles" });
+    this.pointed = null; // what is pointed at, as a function that gives [text, picture]
+    this.held = null; // the neuron that was pressed, as its tile
+    this.canvas = h("canvas", { "aria-hidden": "true" });
+    this.atlas = h("canvas", {});
+    this.tiles = h("div", { class: "tgv-neurons-tiles", onkeydown: (event) => this.#key(event) });
     this.legend = h("div", { class: "tgv-neurons-legend", "aria-hidden": "true" });
     this.legend.innerHTML = '<svg width="30" height="10"><path class="over" d="M2 5H28" stroke-width="3"/></svg>weight above 0<svg width="30" height="10"><path class="under" d="M2 5H28" stroke-width="3"/></svg>below 0<svg width="30" height="10"><path class="back" d="M2 5H28" stroke-width="2"/></svg>gradient, backwards (log)';
-    this.element = h("div", { class: "tgv-neurons", role: "group", "aria-label": "The network" }, this.edges, this.tiles, this.legend);
+    this.element = h("div", { class: "tgv-neurons", role: "group", "aria-label": "The network" }, this.canvas, this.tiles, this.legend);
+    this.element.addEventListener("pointermove", (event) => this.#pointedAt(event));
+    this.element.addEventListener("pointerleave", () => this.pointed?.edge && this.#point(null));
     new ResizeObserver(() => this.#arrange()).observe(this.element);
   }
 
   /** The features that there are, as [name, picture]. */
   setFeatures(features) {
     this.features = features;
+    this.all = bytes(btoa(features.map(([, picture]) => atob(picture)).join("")));
     this.inputs = features.map(([name, picture]) => {
-      const tile = this.#tile(`${name}, a feature`, () => picture);
+      const tile = h("span", { class: "tgv-neurons-tile" });
       const one = h("button", { type: "button", class: "tgv-neurons-feature", value: name, onclick: () => this.onFeature(name) }, h("span", {}, name), tile);
-      one.addEventListener("pointerenter", () => this.onLook(`The feature ${name}.`, picture));
-      one.addEventListener("pointerleave", () => this.onLook(null, null));
-      return one;
+      return this.#pointable(one, () => [`The feature ${name}.`, picture]);
     });
     this.shape = "";
   }
@@ -64,13 +69,92 @@ export class Neurons {
       this.#build();
     }
     this.#paint();
+    if (this.looking) this.#tell();
   }
 
-  #tile(name, picture) {
-    const canvas = h("canvas", { width: PIXELS, height: PIXELS, class: "tgv-neurons-tile", title: name });
-    canvas.addEventListener("pointerenter", () => this.onLook(`${name}.`, picture()));
-    canvas.addEventListener("pointerleave", () => this.onLook(null, null));
-    return canvas;
+  /** Whether something is pointed at, or held. */
+  get looking() {
+    return Boolean(this.pointed || this.held);
+  }
+
+  /** Hold no neuron any more. */
+  release() {
+    if (!this.looking) return;
+    this.held?.setAttribute("aria-pressed", "false");
+    this.held = this.pointed = null;
+    this.#tell();
+  }
+
+  #tell() {
+    const look = this.pointed ?? this.held?.look;
+    const [text, picture] = look ? look() : [null, null];
+    this.onLook(text, picture);
+  }
+
+  #point(look) {
+    if (look === this.pointed) return;
+    this.pointed = look;
+    this.#tell();
+  }
+
+  #hold(tile) {
+    this.held?.setAttribute("aria-pressed", "false");
+    this.held = tile;
+    tile?.setAttribute("aria-pressed", "true");
+    this.#tell();
+  }
+
+  /** `element` tells what it is while a pointer is over it, or while a key has brought the focus there. */
+  #pointable(element, look) {
+    const leave = () => this.pointed === look && this.#point(null);
+    element.addEventListener("pointerenter", () => this.#point(look));
+    element.addEventListener("pointerleave", leave);
+    element.addEventListener("focus", () => element.matches(":focus-visible") && this.#point(look));
+    element.addEventListener("blur", leave);
+    return element;
+  }
+
+  #tile(layer, each) {
+    const tile = h("button", { type: "button", class: "tgv-neurons-tile", tabindex: "-1", "aria-label": `Neuron ${each + 1} of layer ${layer + 1}`, "aria-pressed": "false" });
+    tile.look = () => [this.#describe(layer, each), this.#picture(layer, each)];
+    tile.addEventListener("focus", () => this.#reach(tile));
+    tile.addEventListener("click", () => this.#hold(this.held === tile ? null : tile));
+    return this.#pointable(tile, tile.look);
+  }
+
+  /** Arrows go from neuron to neuron: up and down in a layer, left and right to the nearest of the next one. */
+  #key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape" && this.held) this.release();
+    else if (!this.#moved(event)) return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  #moved({ key, target }) {
+    const [across, down] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[key] ?? [0, 0];
+    const all = [this.inputs, ...this.columns];
+    const at = all.findIndex((column) => column.includes(target));
+    if (at < 0 || !(across || down)) return false;
+    const height = (one) => one.offsetTop + one.offsetHeight / 2;
+    const next = across
+      ? all[at + across]?.reduce((best, one) => (Math.abs(height(one) - height(target)) < Math.abs(height(best) - height(target)) ? one : best))
+      : all[at][all[at].indexOf(target) + down];
+    next?.focus({ preventScroll: true });
+    return true;
+  }
+
+  /** Tab comes to one neuron: the last that had the focus. */
+  #reach(tile) {
+    for (const one of this.columns.flat()) one.tabIndex = one === tile ? 0 : -1;
+  }
+
+  /** A neuron in words: what its weights are. */
+  #describe(layer, each) {
+    const [weights, gradients] = [this.network.weights[layer][each], this.network.gradients[layer]?.[each]];
+    const from = layer ? weights.map((_, at) => `neuron ${at + 1}`) : this.chosen;
+    const listed = weights.map((weight, at) => `${from[at]} ${short(weight)}`).join(", ");
+    return `Neuron ${each + 1} of layer ${layer + 1}. Weights: ${listed}.${gradients ? ` Gradients: ${gradients.map(short).join(", ")}.` : ""}`;
   }
 
   /** The hidden layers that are drawn, by index. */
@@ -84,8 +168,10 @@ export class Neurons {
     this.layers = this.#drawn();
     this.columns = this.layers.map((layer) => {
       const count = Math.min(widths[layer], bytes(maps[layer]).length / PIXELS ** 2);
-      return Array.from({ length: count }, (_, each) => this.#tile(`Neuron ${each + 1} of layer ${layer + 1}`, () => this.#picture(layer, each)));
+      return Array.from({ length: count }, (_, each) => this.#tile(layer, each));
     });
+    this.release();
+    if (this.columns.length) this.#reach(this.columns[0][0]);
     this.heads = this.layers.map((layer, at) => h("span", { class: "tgv-neurons-head" }, widths[layer] > this.columns[at].length ? `${this.columns[at].length} of ${widths[layer]}` : `layer ${layer + 1}`));
     this.gap = widths.length > EACH ? h("span", { class: "tgv-neurons-head" }, `⋯ ${widths.length - EACH} more`) : null;
     this.tiles.replaceChildren(...this.inputs, ...this.columns.flat(), ...this.heads, ...(this.gap ? [this.gap] : []));
@@ -107,10 +193,12 @@ export class Neurons {
     const place = (element, x, y, side) => Object.assign(element.style, { left: `${x}px`, top: `${y}px`, ...(side ? { width: `${side}px`, height: `${side}px` } : {}) });
     const first = Math.min(46, (height - TOP - 4) / this.inputs.length);
     const inputs = this.inputs.map((one, at) => {
-      place(one, 4, TOP + at * first, 0);
+      const [y, side] = [TOP + at * first, first - 8];
+      place(one, 4, y, 0);
       one.style.height = `${first - 6}px`;
-      one.style.setProperty("--side", `${first - 8}px`);
-      return [WIDE, TOP + at * first + (first - 6) / 2];
+      one.style.setProperty("--side", `${side}px`);
+      one.face = { x: WIDE - side, y: y + 1, side };
+      return [WIDE, y + (first - 6) / 2];
     });
     const spaces = this.columns.length + (this.gap ? 1 : 0);
     const step = (width - WIDE - 24) / Math.max(1, spaces);
@@ -123,6 +211,7 @@ export class Neurons {
       place(this.heads[at], x + side / 2, 2, 0);
       return column.map((tile, row) => {
         place(tile, x, top + row * each, side);
+        tile.face = { x, y: top + row * each, side };
         return [x, top + row * each + side / 2, x + side];
       });
     });
@@ -135,30 +224,38 @@ export class Neurons {
     const kept = this.features.map(([name], at) => (this.chosen.includes(name) ? [inputs[at][0], inputs[at][1], inputs[at][0]] : null)).filter(Boolean);
     const output = [[width, Math.min(height / 2, 120), width]];
     const stops = [kept, ...ends, output];
-    this.edges.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    Object.assign(this.edges.style, { width: `${width}px`, height: `${height}px` });
+    const ratio = Math.min(2, globalThis.devicePixelRatio || 1);
+    Object.assign(this.canvas, { width: Math.round(width * ratio), height: Math.round(height * ratio) });
+    Object.assign(this.canvas.style, { width: `${width}px`, height: `${height}px` });
+    this.canvas.getContext("2d").scale(ratio, ratio);
     this.paths = [];
-    const lines = [];
     for (let at = 0; at + 1 < stops.length; at += 1) {
       if (this.gap && at === 3) continue; // what lies between is not drawn
       const linear = at < this.layers.length ? this.layers[at] : this.network.weights.length - 1;
       stops[at + 1].forEach(([x, y], to) => {
         stops[at].forEach(([, start, right], from) => {
           const middle = (right + x) / 2;
-          const forward = document.createElementNS(FELT, "path");
-          forward.setAttribute("d", `M${right} ${start}C${middle} ${start} ${middle} ${y} ${x} ${y}`);
-          const back = document.createElementNS(FELT, "path");
-          back.setAttribute("d", `M${x} ${y + 4}C${middle} ${y + 4} ${middle} ${start + 4} ${right} ${start + 4}`);
-          back.setAttribute("class", "back");
-          const edge = { linear, to, from, forward, back };
-          forward.addEventListener("pointerenter", () => this.onLook(this.#told(edge), null));
-          forward.addEventListener("pointerleave", () => this.onLook(null, null));
-          lines.push(forward, back);
-          this.paths.push(edge);
+          const forward = new Path2D(`M${right} ${start}C${middle} ${start} ${middle} ${y} ${x} ${y}`);
+          const back = new Path2D(`M${x} ${y + BACK}C${middle} ${y + BACK} ${middle} ${start + BACK} ${right} ${start + BACK}`);
+          const edge = { linear, to, from, forward, back, ends: [right, start, x, y], width: 0, gradient: 0, below: false };
+          const look = () => [this.#told(edge), null];
+          this.paths.push(Object.assign(edge, { look: Object.assign(look, { edge }) }));
         });
       });
     }
-    this.edges.replaceChildren(...lines);
+  }
+
+  /** Point at the edge under the pointer, if there is one. */
+  #pointedAt(event) {
+    if (!this.paths || event.target.closest("button")) return;
+    const box = this.canvas.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    let [nearest, least] = [null, NEAR];
+    for (const edge of this.paths) {
+      const far = Math.abs(heightAt(edge.ends, x) - y) - edge.width / 2;
+      if (far < least) [nearest, least] = [edge, far];
+    }
+    if (nearest || this.pointed?.edge) this.#point(nearest?.look ?? null);
   }
 
   /** An edge in words. */
@@ -169,46 +266,68 @@ export class Neurons {
 
   #paint() {
     if (!this.paths) return;
+    const style = getComputedStyle(this.element);
+    const [under, over] = [0, 1].map((label) => style.getPropertyValue(`--tgv-class${label}`));
     const colours = coloursOf(this.element);
-    this.inputs.forEach((one, at) => {
-      one.setAttribute("aria-pressed", String(this.chosen.includes(one.value)));
-      paint(one.lastElementChild, bytes(this.features[at][1]), colours);
-    });
-    this.columns.forEach((column, at) => {
-      const all = bytes(this.network.maps[this.layers[at]]);
-      column.forEach((tile, each) => paint(tile, all.subarray(each * PIXELS ** 2, (each + 1) * PIXELS ** 2), colours));
-    });
+    const brush = this.canvas.getContext("2d");
+    brush.clearRect(0, 0, ...this.size);
+    this.#weigh();
+    for (const { forward, width, below, share } of this.paths) {
+      brush.strokeStyle = below ? under : over;
+      brush.globalAlpha = 0.15 + 0.75 * share;
+      brush.lineWidth = width;
+      brush.stroke(forward);
+    }
+    brush.setLineDash([5, 4]);
+    brush.lineDashOffset = -3 * this.passed;
+    brush.strokeStyle = style.color;
+    for (const { back, gradient, high } of this.paths) {
+      if (!gradient) continue;
+      brush.globalAlpha = 0.05 + 0.7 * high ** 3;
+      brush.lineWidth = gradient;
+      brush.stroke(back);
+    }
+    brush.setLineDash([]);
+    const show = (tiles, values, strengths = []) => {
+      paint(this.atlas, values, colours, PIXELS);
+      tiles.forEach(({ x, y, side }, each) => {
+        brush.clearRect(x, y, side, side);
+        brush.globalAlpha = strengths[each] ?? 1;
+        brush.drawImage(this.atlas, 0, each * PIXELS, PIXELS, PIXELS, x, y, side, side);
+      });
+    };
+    this.inputs.forEach((one) => one.setAttribute("aria-pressed", String(this.chosen.includes(one.value))));
+    show(this.inputs.map(({ face }) => face), this.all, this.features.map(([name]) => (this.chosen.includes(name) ? 1 : UNCHOSEN)));
+    this.columns.forEach((column, at) => show(column.map(({ face }) => face), bytes(this.network.maps[this.layers[at]])));
+    brush.globalAlpha = 1;
+  }
+
+  /** What each edge looks like: widths, a sign, and how strong. */
+  #weigh() {
     const { weights, gradients } = this.network;
-    const known = gradients.flat(2).map((one) => Math.abs(one ?? 0));
-    const largest = Math.max(...known, 0);
+    const largest = Math.max(...gradients.flat(2).map((one) => Math.abs(one ?? 0)), 0);
     const heaviest = weights.map((matrix) => Math.max(...matrix.flat().map((one) => Math.abs(one ?? 0)), 1e-12));
-    for (const { linear, to, from, forward, back } of this.paths) {
-      const weight = weights[linear]?.[to]?.[from] ?? null;
-      const gradient = gradients[linear]?.[to]?.[from] ?? null;
-      const share = Math.abs(weight ?? 0) / heaviest[linear];
-      forward.setAttribute("class", weight !== null && weight < 0 ? "under" : "over");
-      forward.setAttribute("stroke-width", (0.4 + 4.2 * share).toFixed(2));
-      forward.setAttribute("stroke-opacity", (0.15 + 0.75 * share).toFixed(2));
+    for (const edge of this.paths) {
+      const [weight, gradient] = [weights, gradients].map((all) => all[edge.linear]?.[edge.to]?.[edge.from] ?? null);
       const size = Math.abs(gradient ?? 0);
-      const high = size > 0 && largest > 0 ? 1 + Math.log10(size / largest) / DECADES : 0;
-      back.setAttribute("stroke-width", high > 0 ? (0.3 + 1.5 * high).toFixed(2) : "0");
-      back.setAttribute("stroke-opacity", high > 0 ? (0.05 + 0.7 * high ** 3).toFixed(2) : "0");
-      back.setAttribute("stroke-dashoffset", String(-3 * this.passed));
+      edge.share = Math.abs(weight ?? 0) / heaviest[edge.linear];
+      edge.below = weight !== null && weight < 0;
+      edge.width = 0.4 + 4.2 * edge.share;
+      edge.high = size > 0 && largest > 0 ? Math.max(0, 1 + Math.log10(size / largest) / DECADES) : 0;
+      edge.gradient = edge.high > 0 ? 0.3 + 1.5 * edge.high : 0;
     }
   }
 }
 
-/** The colours of the two classes, for the theme of now. */
-function coloursOf(element) {
-  const style = getComputedStyle(element);
-  return [0, 1].map((label) => channels(style.getPropertyValue(`--tgv-class${label}`).trim() || "#777777"));
-}
-
-/** Paint a picture of bytes, 127.5 in the middle, in the colours of the classes. */
-function paint(canvas, values, colours) {
-  const image = new ImageData(PIXELS, PIXELS);
-  values.forEach((value, at) => {
-    image.data.set([...colours[value > 127 ? 1 : 0], 255 * Math.abs(value / 127.5 - 1)], 4 * at);
-  });
-  canvas.getContext("2d").putImageData(image, 0, 0);
+/** The height of a curve between two places at `x`: infinite beside them. */
+function heightAt([left, from, right, to], x) {
+  if (x < left || x > right) return Infinity;
+  let [low, high] = [0, 1];
+  for (let turn = 0; turn < 12; turn += 1) {
+    const t = (low + high) / 2;
+    const across = left + (right - left) * (1.5 * t * (1 - t) + t ** 3);
+    if (across < x) low = t;
+    else high = t;
+  }
+  return from + (to - from) * (3 * low ** 2 - 2 * low ** 3);
 }

@@ -1,15 +1,13 @@
 // The plane of the playground: the network's output at each position as colour, the points, the boundaries, and adding points
 // with a mouse or with keys.
 import { h } from "./dom.js";
+import { bytes, coloursOf, paint } from "./paint.js";
 
 const SIDE = 400; // the pictures' own pixels
 const STEP = 0.05; // of the cross, in the plane
 const NEAR = 0.08; // how near a point is taken away
 const FAINT = 0.06;
 const STRONG = 0.62;
-
-/** "#rrggbb" as [r, g, b]. */
-const channels = (text) => [1, 3, 5].map((at) => parseInt(text.trim().slice(at, at + 2), 16));
 
 export class Plane {
   /**
@@ -42,20 +40,9 @@ export class Plane {
 
   /** `heat`: how sure the network is of class 1 at each position, base64; null if it gives no numbers. */
   show(heat, lines) {
+    if (heat !== null) paint(this.canvas, bytes(heat), coloursOf(this.element, FAINT, STRONG));
     this.lines.innerHTML = lines;
     this.element.classList.toggle("tgv-ground-lost", heat === null);
-    if (heat === null) return;
-    const sure = Uint8Array.from(atob(heat), (letter) => letter.charCodeAt(0));
-    const size = Math.sqrt(sure.length);
-    if (this.canvas.width !== size) Object.assign(this.canvas, { width: size, height: size });
-    const style = getComputedStyle(this.element);
-    const colours = [0, 1].map((label) => channels(style.getPropertyValue(`--tgv-class${label}`)));
-    const image = new ImageData(size, size);
-    sure.forEach((value, at) => {
-      const strength = FAINT + (STRONG - FAINT) * Math.abs(value / 127.5 - 1);
-      image.data.set([...colours[value > 127 ? 1 : 0], 255 * strength], 4 * at);
-    });
-    this.canvas.getContext("2d").putImageData(image, 0, 0);
   }
 
   #pressed(event, away) {
