@@ -15,6 +15,7 @@ from viz.recording.reader import Reader, legible
 from viz.recording.recording import Event, Gradient
 from viz.recording.saved import is_freed
 from viz.recording.summary import summarise
+from viz.recording.unseen import Unseen
 
 
 @dataclass
@@ -83,7 +84,7 @@ class Passes:
         def watched(gradient: Any) -> Any:
             result = hook(gradient)
             if self.active:
-                with self.engine.quietly():
+                with Unseen(self.engine):
                     before = Gradient(None, key, 0, self.reader.copy(gradient))
                     after = Gradient(None, key, 0, self.reader.copy(gradient if result is None else result))
                     number = self.current.number if self.current is not None else 0
@@ -161,7 +162,7 @@ class Passes:
     def _runs(self, key: str, gradients: Any) -> None:
         if not self.active or self.current is None:
             return
-        with self.engine.quietly():
+        with Unseen(self.engine):
             current = self.current
             self._check_freed()
             current.current = key
@@ -176,7 +177,7 @@ class Passes:
     def _sent(self, key: str, sent: Any) -> None:
         if not self.active or self.current is None:
             return
-        with self.engine.quietly():
+        with Unseen(self.engine):
             op = self.graph.ops[key]
             outgoing = []
             for slot, gradient in enumerate(sent):
@@ -198,7 +199,7 @@ class Passes:
     def _leaf_runs(self, name: int, gradients: Any) -> None:
         if not self.active or self.current is None:
             return
-        with self.engine.quietly():
+        with Unseen(self.engine):
             leaf = self.graph.values[self.reader.value(self._accumulators[name].variable)]
             current = self.current
             self._check_freed()
@@ -211,7 +212,7 @@ class Passes:
     def _leaf_sent(self, name: int) -> None:
         if not self.active or self.current is None:
             return
-        with self.engine.quietly():
+        with Unseen(self.engine):
             variable = self._accumulators[name].variable
             leaf = self.graph.values[self.reader.value(variable)]
             total = None if variable.grad is None else self.reader.copy(variable.grad)

@@ -17,6 +17,7 @@ from viz.recording.passes import Passes
 from viz.recording.reader import Reader, about_module, legible, tensors_in
 from viz.recording.recording import Event
 from viz.recording.source import Loops, Source
+from viz.recording.unseen import Unseen
 
 SIGNS = {"mul", "add", "sub", "rsub", "div", "pow", "remainder", "mm", "bmm", "mv", "dot"}  # accept tensors of any kind
 ALIASES = {
@@ -84,6 +85,9 @@ class Watch:
         self._used: set[str] = set()
         self._parameters: set[str] = set()  # keys of the tensors that modules hold
         self._whole_calls = engine.whole_calls()
+        self._of_no_interest: dict[
+            int, CodeType
+        ] = {}  # code that is neither the program's nor in the two above, by id: a hash of it takes long
         self._whole = False  # inside a library function that counts as one op
         # Each nn.Module seen, by id: a weak reference, its path, whether that comes from a function that the program calls.
         self._modules: dict[int, tuple[Any, str, bool]] = {}
@@ -118,13 +122,18 @@ class Watch:
 
     def trace(self, frame: FrameType, event: str, argument: Any) -> Any:
         """The function for `sys.settrace`: sees the program's own frames, and the engine's entry points."""
-        entry = self._entries.get(frame.f_code)
+        code = frame.f_code
+        if id(code) in self._of_no_interest:
+            return None
+        entry = self._entries.get(code)
         if entry is not None:
             return self._enter(frame, entry)
-        kind = self._whole_calls.get(frame.f_code)
+        kind = self._whole_calls.get(code)
         if kind is not None and not self._whole and self.passes.active:
             return self._enter_whole(frame, kind)
         if not self.source.owns(frame):
+            if kind is None:
+                self._of_no_interest[id(code)] = code
             return None
         frame.f_trace_lines = self._idle <= IDLE
         return self._step
@@ -391,10 +400,10 @@ class Watch:
         if name in ("backward", "grad"):
             return self._through(func, args, kwargs)
         if name == "register_hook" and len(args) == 2 and callable(args[1]):
-            with self.engine.quietly():
+            with Unseen(self.engine):
                 key = self.reader.value(tensors[0])
             return func(args[0], self.passes.watched_hook(args[1], key, line))
-        with self.engine.quietly():
+        with Unseen(self.engine):
             inputs = [self.reader.value(tensor, look=True) for tensor in tensors]
             for key, _tensor in zip(inputs, tensors, strict=True):
                 value = self.graph.values[key]
@@ -404,7 +413,7 @@ class Watch:
         result = self._through(func, args, kwargs)
         if self.shaken and not tensors and name not in OF_OTHERS:
             self._shake(result)
-        with self.engine.quietly():
+        with Unseen(self.engine):
             changed = [
                 tensor
                 for tensor, version in zip(tensors, versions, strict=True)
@@ -417,7 +426,7 @@ class Watch:
 
     def _shake(self, result: Any) -> None:
         """Move what the program makes from nothing by one unit in the last place."""
-        with self.engine.quietly():
+        with Unseen(self.engine):
             for tensor in self._tensors((result,)):
                 if tensor.is_floating_point():
                     up = self.engine.module.full_like(tensor.data, float("inf"))
