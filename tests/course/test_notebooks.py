@@ -1,4 +1,7 @@
-"""Every lesson runs top to bottom in a kernel of its own, offline, with its exercises answered and unanswered."""
+"""Every lesson runs top to bottom in a kernel of its own, offline, with its exercises answered and unanswered.
+
+`tinygrad_edu/extra/` is taken away: no lesson needs it, nor do the processes that a lesson starts.
+"""
 
 import json
 import os
@@ -6,6 +9,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from support.without_extra import TAKEN_AWAY
 
 from tinygrad_edu.course.site import running
 from tinygrad_edu.course.working_copy import students_version
@@ -62,8 +66,11 @@ def test_it_runs_with_the_reference_answers_and_with_the_exercises_unanswered(pa
     answered, unanswered = (
         nbformat.reads(json.dumps(version), as_version=4).cells for version in (lesson, students_version(lesson))
     )
+    (tmp_path / "sitecustomize.py").write_text(TAKEN_AWAY, encoding="utf-8")
+    alone = f"{TAKEN_AWAY}\nimport os\nos.environ['PYTHONPATH'] = {str(tmp_path)!r}"
     forget, taken = nbformat.v4.new_code_cell("%reset -f"), nbformat.v4.new_code_cell(TAKEN)
-    run([*answered, forget, *unanswered, taken], tmp_path)
+    run([nbformat.v4.new_code_cell(alone), *answered, forget, *unanswered, taken], tmp_path)
+    assert "was taken away" not in json.dumps([cell.get("outputs") for cell in (*answered, *unanswered)])
     assert [text for text in told(answered) if "all right" not in text] == []
     assert [text for text in told(unanswered) if "Not answered yet." not in text] == []
     seconds, *peaks = map(float, taken.outputs[0].text.split())
