@@ -12,7 +12,7 @@ import numpy as np
 
 from ..core import op as core
 from ..core.tensor import AccumulateGrad, Tensor, gradient_edge, sequence, shadow, version_of
-from ..ops.op import ASIDE, INPUT, OUTPUT, SETTING, SIZES, Op, Plan
+from ..ops.op import ASIDE, INPUT, NAMED, OUTPUT, SETTING, SIZES, Op, Plan, plain, unpacked
 
 __all__ = ["FastPlan", "planned", "record", "record_two", "step"]
 
@@ -46,8 +46,12 @@ class FastPlan(Plan):
         ]
         self.never_written = tuple([0 if is_tensor else None for is_tensor in are_tensors])
         self.forms: Any = (((), None),)
-        # What is kept, as `record` collects it: the name, the kind of its place, the number there.
-        self.parts = [(name, kind, where) for name, (kind, where) in zip(self.names, self.sources, strict=True)]
+        # What is kept, as `record` collects it: the name, the kind of its place, the number there. The mask is known now.
+        self.parts: list[tuple[str, int, Any]] = [
+            (name, SETTING, self.mask) if name == "needs_input_grad" else (name, kind, where)
+            for name, (kind, where) in zip(self.names, self.sources, strict=True)
+        ]
+        self.packed = [slot for slot, (kind, _) in enumerate(self.sources) if kind == NAMED]
         # What is kept that are tensors, as `step` reads them: the slot, and the number of an input which has an edge.
         self.reads = [
             (slot, position if position is not None and kinds[position] == WANTED else None)
@@ -141,6 +145,8 @@ def record(cls: Any, inputs: Sequence[Any], settings: dict[str, Any], outs: Sequ
             if kind == OUTPUT:
                 value = shadow(value, where)
                 written_to = written_to or value._counter != [0]
+        elif name in settings:
+            value = cls._packed(settings[name])
         else:
             value = cls._kept_as(name, inputs, settings, outs, node)
         kept.append(value)
@@ -154,8 +160,8 @@ def record(cls: Any, inputs: Sequence[Any], settings: dict[str, Any], outs: Sequ
 def step(self: Any, grads: list[Any], frees: bool) -> Sequence[Any]:
     """What `Op._step` of the core does. A 0-d saved value is read as a number."""
     plan, versions, grad = self._plan, self._versions, grads[0]
-    if grad is None or versions is None or len(grads) > 1 or not plan.is_plain:
-        return self._in_its_own_way(grads, frees)  # type: ignore[no-any-return]
+    if versions is None or len(grads) > 1 or grad is None or not plan.is_plain:
+        return step_of_several(self, grads, frees)
     values, results = self._kept, plan.blank.copy()
     if plan.reads:
         values = [*values]
@@ -182,5 +188,32 @@ def step(self: Any, grads: list[Any], frees: bool) -> Sequence[Any]:
     if plan.frees_all:
         self._kept, self._versions = (), None
     elif plan.frees:
+        self._release()
+    return results  # type: ignore[no-any-return]
+
+
+def step_of_several(self: Any, grads: list[Any], frees: bool) -> Sequence[Any]:
+    """`step` for an op that has several outputs, or one rule for all inputs, or masks and indices among what is kept."""
+    plan, versions = self._plan, self._versions
+    if versions is None or self._companion is not None or all([g is None for g in grads]):
+        return self._in_its_own_way(grads, frees)  # type: ignore[no-any-return]
+    values = [*self._kept]
+    for slot, position in plan.reads:
+        t = values[slot]
+        changed = t._counter is not None and t._counter[0] != versions[slot]
+        if changed or (position is not None and t._grad_fn is None and not isinstance(self._next[position], LEAF)):
+            return self._in_its_own_way(grads, frees)  # type: ignore[no-any-return]
+        values[slot] = t._data if t._data.ndim else t._data[()]
+    for slot in plan.packed:
+        values[slot] = plain(unpacked(values[slot]))
+    # A rule for several outputs gets arrays even for 0-d ones, because it may combine them.
+    grad = grads[0] if len(grads) == 1 else [None if g is None else np.asarray(g) for g in grads]
+    if plan.joint is not None:
+        results = plan.joint(grad, *values)
+    else:
+        results = plan.blank.copy()
+        for i, rule, slots in plan.rules:
+            results[i] = rule(grad, *[values[slot] for slot in slots])
+    if frees:
         self._release()
     return results  # type: ignore[no-any-return]

@@ -88,6 +88,9 @@ class Plan:
         # Whether anything, and whether all that is kept, is freed when the node has run. Settings stay.
         froms = [kind for kind, _ in self.sources]
         self.frees, self.frees_all = any(k not in (SETTING, SIZES) for k in froms), all(k in _TENSORS for k in froms)
+        # What may go then: its place, its name, and whether it goes whatever it is.
+        parts = enumerate(zip(self.names, froms, strict=True))
+        self.may_go = [(slot, name, kind in _TENSORS) for slot, (name, kind) in parts if kind != SIZES]
 
 
 class _PlanOfNode:
@@ -392,7 +395,7 @@ class Op(core.op.Op):
         if plan.frees or self._around is not None:
             values = self._recorded()
             if not create_graph:
-                values = [_plain(value) for value in values]
+                values = [plain(value) for value in values]
         if prepared is not None:
             values = [prepared(value) for value in values]
         grad: Any = grads[0]
@@ -422,7 +425,7 @@ class Op(core.op.Op):
         versions = self._versions
         if versions is None:
             raise RuntimeError(BACKWARD_TWICE)
-        values = [_unpacked(value) for value in self._kept]
+        values = [unpacked(value) for value in self._kept]
         for slot, position in enumerate(self._plan.inputs):
             if versions[slot] is not None:
                 t = values[slot] = self._tensor(slot)
@@ -457,16 +460,11 @@ class Op(core.op.Op):
             self._release_some()
 
     def _release_some(self) -> None:
-        kept = list(self._kept)
-        freed = False
-        for slot, (name, (kind, _)) in enumerate(zip(self._plan.names, self._plan.sources, strict=True)):
+        kept, freed = list(self._kept), False
+        for slot, name, goes in self._plan.may_go:
             value = kept[slot]
-            if kind in _TENSORS and (value is None or isinstance(value, Tensor)):
-                goes = True
-            elif kind == SIZES or type(value) in _PLAIN:
-                goes = kind in _TENSORS
-            else:
-                goes = self._lets_go(name, value) or kind in _TENSORS
+            if not isinstance(value, Tensor) and type(value) not in _PLAIN:
+                goes = self._lets_go(name, value) or goes
             if goes:
                 kept[slot], freed = FREED, True
         if freed:
@@ -507,7 +505,7 @@ class Op(core.op.Op):
         if isinstance(saved, SavedTensor):
             return saved.tensor()
         if _holds_saved(saved):
-            return tuple(None if isinstance(s, slice) else _unpacked(s) for s in saved)
+            return tuple(None if isinstance(s, slice) else unpacked(s) for s in saved)
         if isinstance(saved, np.ndarray) or (name in self._inputs and isinstance(saved, int | float | complex)):
             return wrap(np.asarray(saved))
         return saved
@@ -571,17 +569,17 @@ def _property(read: Callable[[Any, str], Any], name: str) -> property:
     return property(lambda node: read(node, name))
 
 
-def _unpacked(value: Any) -> Any:
+def unpacked(value: Any) -> Any:
     if type(value) is SavedTensor:
         return value.for_backward()
-    return tuple([_unpacked(v) for v in value]) if _holds_saved(value) else value
+    return tuple([unpacked(v) for v in value]) if _holds_saved(value) else value
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """The array of a Tensor, or the number of a 0-d one; also for Tensors in a tuple."""
     if isinstance(value, Tensor):
         return value._data if value._data.ndim else value._data[()]
-    return tuple([_plain(v) for v in value]) if type(value) is tuple else value
+    return tuple([plain(v) for v in value]) if type(value) is tuple else value
 
 
 def _holds_saved(saved: Any) -> bool:

@@ -6,9 +6,9 @@ each of the three are computed by the other two, so these three ops suffice for 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from typing import Any
 
 import numpy as np
 
@@ -22,11 +22,28 @@ from ...ops.shapes.shape import squeeze, unsqueeze
 _BOTH = (functions, nn_functions)
 
 
-def _window(offsets, counts, stride, dilation):
-    """The slice of the padded input that the kernel's element at `offsets` multiplies, for all output positions."""
-    return tuple(
-        slice(o * d, o * d + (n - 1) * s + 1, s) for o, n, s, d in zip(offsets, counts, stride, dilation, strict=True)
-    )
+@functools.lru_cache(maxsize=256)
+def places_and_slices(leading, kernel, counts, stride, dilation):
+    """For each element of a kernel: its place behind so many `leading` dimensions, and the slice of the padded input that it
+    multiplies."""
+    before, found = (slice(None),) * leading, []
+    for place in itertools.product(*map(range, kernel)):
+        by_dim = zip(place, counts, stride, dilation, strict=True)
+        found.append(
+            ((*before, *place), (*before, *[slice(o * d, o * d + (n - 1) * s + 1, s) for o, n, s, d in by_dim]))
+        )
+    return found
+
+
+def windows(room, leading, kernel, counts, stride, dilation):
+    """All windows of `room`, a view (leading, kernel, counts, …) in which its elements stand several times."""
+    end = leading + len(kernel)
+    along = room.strides[leading:end]
+    by_kernel = [s * d for s, d in zip(along, dilation, strict=True)]
+    by_place = [s * d for s, d in zip(along, stride, strict=True)]
+    shape = (*room.shape[:leading], *kernel, *counts, *room.shape[end:])
+    strides = (*room.strides[:leading], *by_kernel, *by_place, *room.strides[end:])
+    return np.ndarray(shape, room.dtype, room, 0, strides)
 
 
 def _parts(images, channels, kernel, counts):
@@ -46,12 +63,10 @@ def _columns(array, kernel, counts, stride, padding, dilation, groups):
     small image would be short.
     """
     n, channels, *sizes = array.shape
-    room = np.zeros((channels, *(m + 2 * p for m, p in zip(sizes, padding, strict=True)), n), array.dtype)
-    room[_inner(sizes, padding)] = np.moveaxis(array, 0, -1)
-    out: Any = np.empty((channels, *kernel, *counts, n), array.dtype)
-    for offsets in itertools.product(*map(range, kernel)):
-        out[(slice(None), *offsets)] = room[(slice(None), *_window(offsets, counts, stride, dilation))]
-    return out.reshape(groups, channels // groups * math.prod(kernel), math.prod(counts) * n)
+    room = np.zeros((channels, *[m + 2 * p for m, p in zip(sizes, padding, strict=True)], n), array.dtype)
+    room[_inner(sizes, padding)] = batch_last(array)
+    columns = windows(room, 1, kernel, counts, stride, dilation).copy()
+    return columns.reshape(groups, channels // groups * math.prod(kernel), math.prod(counts) * n)
 
 
 def _inner(sizes, padding):
@@ -59,10 +74,25 @@ def _inner(sizes, padding):
     return (slice(None), *(slice(p, p + m) for m, p in zip(sizes, padding, strict=True)))
 
 
-def _batch_last(array, groups):
+def batch_last(array):
+    """A view (channels, …, N). Where images lie a power of two apart, which the cache holds few of, it is one of a copy."""
+    if array.strides[0] % 1024 == 0 and array.shape[0] > 8 and array.flags.c_contiguous:
+        n, size = array.shape[0], math.prod(array.shape[1:])
+        apart = np.empty((n, size + 16), array.dtype)[:, :size]
+        apart[...] = array.reshape(n, size)
+        return apart.T.reshape(*array.shape[1:], n)
+    return array.transpose(*range(1, array.ndim), 0)
+
+
+def _in_groups(array, groups):
     """(groups, channels per group, positions · N)"""
     n, channels, *places = array.shape
-    return np.ascontiguousarray(np.moveaxis(array, 0, -1)).reshape(groups, channels // groups, math.prod(places) * n)
+    turned = np.ascontiguousarray(batch_last(array))
+    return turned.reshape(groups, channels // groups, math.prod(places) * n)
+
+
+def _batch_first(array):
+    return array.transpose(-1, *range(array.ndim - 1))
 
 
 def _output_sizes(sizes, kernel, stride, padding, dilation):
@@ -79,7 +109,7 @@ def _convolve(input, weight, stride, padding, dilation, groups):
     out = np.empty((input.shape[0], weight.shape[0], *counts), np.result_type(input, weight))
     for part in _parts(input.shape[0], input.shape[1], kernel, counts):
         columns = _columns(input[part], kernel, counts, stride, padding, dilation, groups)
-        out[part] = np.moveaxis((rows @ columns).reshape(weight.shape[0], *counts, -1), -1, 0)
+        out[part] = _batch_first((rows @ columns).reshape(weight.shape[0], *counts, -1))
     return out
 
 
@@ -134,12 +164,12 @@ class InputOfConvolution(Op, name="ConvolutionBackwardBackward0"):
         rows = weight.reshape(groups, weight.shape[0] // groups, -1)
         out = np.empty(size, self.dtype)
         for part in _parts(n, channels, kernel, counts):
-            columns = (rows.swapaxes(1, 2) @ _batch_last(self[part], groups)).reshape(channels, *kernel, *counts, -1)
+            columns = (rows.swapaxes(1, 2) @ _in_groups(self[part], groups)).reshape(channels, *kernel, *counts, -1)
             padded = (m + 2 * p for m, p in zip(sizes, padding, strict=True))
             room = np.zeros((channels, *padded, columns.shape[-1]), self.dtype)
-            for offsets in itertools.product(*map(range, kernel)):
-                room[(slice(None), *_window(offsets, counts, stride, dilation))] += columns[(slice(None), *offsets)]
-            out[part] = np.moveaxis(room[_inner(sizes, padding)], -1, 0)
+            for place, window in places_and_slices(1, *map(tuple, (kernel, counts, stride, dilation))):
+                room[window] += columns[place]
+            out[part] = _batch_first(room[_inner(sizes, padding)])
         return out
 
     def grad_self(grad, weight, self_sym_sizes, stride, padding, dilation, groups):
@@ -165,7 +195,7 @@ class WeightOfConvolution(Op, name="ConvolutionBackwardBackward1"):
         total = np.zeros((groups, size[0] // groups, math.prod(size[1:])), self.dtype)
         for part in _parts(self.shape[0], self.shape[1], kernel, counts):
             columns = _columns(self[part], kernel, counts, stride, padding, dilation, groups)
-            total += _batch_last(grad_output[part], groups) @ columns.swapaxes(1, 2)
+            total += _in_groups(grad_output[part], groups) @ columns.swapaxes(1, 2)
         return total.reshape(size)
 
     def grad_self(grad, grad_output, self_sym_sizes, stride, padding, dilation, groups):

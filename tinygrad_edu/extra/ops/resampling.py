@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import itertools
 import math
 import warnings
 from typing import Any
@@ -16,7 +15,7 @@ from ...ops.binding import functions, nn_functions, public
 from ...ops.op import Op, linear
 from ...ops.shapes.permute import transpose
 from ...ops.shapes.shape import reshape, squeeze, unsqueeze
-from .convolution import _window, as_tuple
+from .convolution import as_tuple, places_and_slices, windows
 
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
@@ -27,9 +26,7 @@ class Im2Col(Op, name="Im2ColBackward0"):
     def forward(self, *, kernel_size, dilation, padding, stride):
         room = np.pad(self, ((0, 0), (0, 0), *((p, p) for p in padding)))
         counts = _places(self.shape[2:], kernel_size, dilation, padding, stride)
-        out: Any = np.empty((*self.shape[:2], *kernel_size, *counts), self.dtype)
-        for offsets in itertools.product(*map(range, kernel_size)):
-            out[(slice(None), slice(None), *offsets)] = room[(..., *_window(offsets, counts, stride, dilation))]
+        out = windows(room, 2, kernel_size, counts, stride, dilation).copy()
         return out.reshape(self.shape[0], self.shape[1] * math.prod(kernel_size), math.prod(counts))
 
     def grad_self(grad, self_sym_sizes, kernel_size, dilation, padding, stride):
@@ -47,9 +44,8 @@ class Col2Im(Op, name="Col2ImBackward0"):
         counts = _places(output_size, kernel_size, dilation, padding, stride)
         columns = self.reshape(n, channels, *kernel_size, *counts)
         room = np.zeros((n, channels, *(m + 2 * p for m, p in zip(output_size, padding, strict=True))), self.dtype)
-        for offsets in itertools.product(*map(range, kernel_size)):
-            window: Any = (..., *_window(offsets, counts, stride, dilation))
-            room[window] += columns[(slice(None), slice(None), *offsets)]
+        for place, window in places_and_slices(2, *map(tuple, (kernel_size, counts, stride, dilation))):
+            room[window] += columns[place]
         inner: Any = (..., *(slice(p, p + m) for m, p in zip(output_size, padding, strict=True)))
         return room[inner].copy()
 

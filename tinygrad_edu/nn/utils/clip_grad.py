@@ -42,6 +42,12 @@ def clip_grad_norm_(
     return total
 
 
+def _norm(vector: np.ndarray, p: float) -> Any:
+    if p == 2 and vector.dtype.kind == "f":
+        return np.sqrt(vector.dot(vector))  # NumPy's own asks for five times as long what it was given
+    return np.linalg.norm(vector, p)
+
+
 def get_total_norm(
     tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Any = None
 ) -> Tensor:
@@ -53,7 +59,7 @@ def get_total_norm(
     """
     every = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     norm_type = float(norm_type)  # it may be the string "inf"
-    norms = np.array([np.linalg.norm(t._data.reshape(-1), norm_type) for t in every] or [np.float64(0)])
+    norms = np.array([_norm(t._data.reshape(-1), norm_type) for t in every] or [np.float64(0)])
     if companions.holds("V", every):
         norms = rounded(norms.astype(np.float32))
     total = norms.max() if norm_type == math.inf else np.linalg.norm(norms, norm_type)

@@ -175,7 +175,7 @@ def nll_loss(
         raise ValueError(
             f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
         )
-    if target._data.dtype.kind in "iu" and target._data.dtype.name not in ("int64", "uint8"):
+    if target._data.dtype.kind in "iu" and target._data.dtype not in (np.int64, np.uint8):
         raise RuntimeError(
             f"expected target dtype to be Long or Byte, but got {target.dtype.legacy_name}. Convert first: target.long()."
         )

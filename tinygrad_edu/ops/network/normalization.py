@@ -135,7 +135,9 @@ class NativeBatchNorm(Op):
             hat, rstd = _normalized(input, axes, eps, centre, rstd)
         else:
             hat, rstd = _by_running(input, running_mean, running_var, per_channel, eps)
-        to_weight, to_bias = sum(grad * hat, axes), sum(grad, axes)
+        are_arrays = isinstance(hat, np.ndarray) and isinstance(grad, np.ndarray)
+        total = sum_over if are_arrays else sum
+        to_weight, to_bias = total(grad * hat, axes), total(grad, axes)
         to_input = None
         if needs_input_grad[0]:
             scale = rstd if weight is None else rstd * reshape(weight, per_channel)
@@ -143,8 +145,15 @@ class NativeBatchNorm(Op):
                 # As _normalized_grad, but the means are already known, because the weight is constant along these axes.
                 n = math.prod(input.shape[axis] for axis in axes)
                 mean_grad, mean_moment = (reshape(x / n, per_channel) for x in (to_bias, to_weight))
-                grad = grad - mean_grad - hat * mean_moment
-            to_input = grad * scale
+                if are_arrays:  # the products and sums below, in the memory of `hat`, which was made here
+                    hat *= mean_moment
+                    to_input = grad - mean_grad
+                    to_input -= hat
+                    to_input *= scale
+                else:
+                    to_input = (grad - mean_grad - hat * mean_moment) * scale
+            else:
+                to_input = grad * scale
         return [to_input, to_weight if needs_input_grad[1] else None, to_bias if needs_input_grad[2] else None]
 
     def jvp(
