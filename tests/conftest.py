@@ -65,7 +65,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 
 # One process runs all files of such a folder: what they share takes long to start.
-DEALT_OUT_AS_ONE = ("tests/browser/lab/",)
+DEALT_OUT_AS_ONE = ("tests/browser/lab/", "tests/browser/live/")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
 import json
-import os
 import re
-import threading
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +13,7 @@ from playwright.sync_api import expect
 from support.harness import complaints, eventually, new_page
 
 import viz
-from tinygrad_edu.course.site.live import examples, pages
-from tinygrad_edu.course.site.live.parts import PartError
+from tinygrad_edu.course.site.live import examples
 from viz.export.link import unpacked
 
 pytestmark = pytest.mark.outer(start=3)
@@ -30,45 +24,8 @@ HIS_PROGRESS = json.dumps({"mul_backward": {"points": 3, "of": 3}})
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """explore.html and what it loads, as `tinygrad-edu site --live` writes them beside the lessons."""
-    made = tmp_path_factory.mktemp("explore")
-    try:
-        given = pages.gathered()
-    except PartError as error:
-        if os.environ.get("CI"):
-            raise
-        pytest.skip(str(error))
-    pages.write_files(made / "_static" / "live", import_module("tinygrad_edu.course.site.build")._FRONT, given)
-    pages.write_explore(made)
-    (made / "index.html").write_text("<!doctype html><title>The course</title>")
-    return made
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[Callable[[Path], str]]:
-    """Serve a folder as any static host does, with no header of its own; each folder at another origin."""
-    running = []
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, format: str, *args: object) -> None:
-            """Log nothing."""
-
-    def serve(folder: Path) -> str:
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        running.append(server)
-        return f"http://127.0.0.1:{server.server_port}/"
-
-    yield serve
-    for server in running:
-        server.shutdown()
-        server.server_close()
-
-
-@pytest.fixture(scope="module")
-def address(folder: Path, served: Callable[[Path], str]) -> str:
-    return served(folder) + "explore.html"
+def address(site: Path, served: Callable[[Path], str]) -> str:
+    return served(site) + "explore.html"
 
 
 @pytest.fixture(scope="module")

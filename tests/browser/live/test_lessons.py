@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
 import json
-import os
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -32,35 +28,15 @@ DRESSED = "html[data-live]"  # editors and buttons are there; Python is on its w
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from tinygrad_edu.course.site import SiteError, build
-
-    try:
-        return build(tmp_path_factory.mktemp("live") / "site", live=True).parent
-    except SiteError as error:
-        if "cannot be fetched" in str(error) and not os.environ.get("CI"):
-            pytest.skip(str(error))
-        raise
-
-
-@pytest.fixture(scope="module")
-def address(site: Path) -> Iterator[str]:
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, format: str, *args: object) -> None:
-            """Log nothing."""
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    server.server_close()
+def address(site: Path, served: Callable[[Path], str]) -> str:
+    return served(site)
 
 
 class Reader:
     """One page for all tests here, so that its browser has what Python is made of in its cache after the first."""
 
     def __init__(self, browser: Any, address: str) -> None:
-        self.page = new_page(browser, color_scheme="light")
+        self.address, self.page = address, new_page(browser, color_scheme="light")
         self.wrong: list[str] = []
         self.page.on(
             "console",
@@ -140,15 +116,32 @@ PAGES = [
 ]
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_every_cell_runs_in_order_with_the_numbers_of_the_native_run(page: Any, address: str, path: str) -> None:
-    page.goto(address + path)
+def its_cells_run(page: Any, address: str) -> None:
+    page.goto(address)
     page.wait_for_selector(READY, state="attached")
     native = page.evaluate(PRINTED)
     page.get_by_role("button", name="Run all").click()
     page.wait_for_selector("html[data-all-ran]", state="attached")
     assert page.locator(".output.traceback").all_inner_texts() == []
     assert page.evaluate(PRINTED) == native
+
+
+def test_every_cell_runs_in_order_with_the_numbers_of_the_native_run(page: Any, address: str, site: Path) -> None:
+    pages = [path for path in PAGES if (site / path).exists()]
+    assert len(pages) == 3
+    for path in pages:
+        its_cells_run(page, address + path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("path", PAGES)
+def test_every_cell_of_every_page_runs(
+    browser: Any, whole_site: Path, served: Callable[[Path], str], path: str
+) -> None:
+    reader = Reader(browser, served(whole_site))
+    its_cells_run(reader.page, reader.address + path)
+    reader.page.context.close()
+    assert reader.wrong == []
 
 
 def test_the_front_page_plays_by_itself_until_it_is_touched(page: Any, address: str) -> None:

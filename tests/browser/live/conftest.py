@@ -1,0 +1,58 @@
+"""The live site of some lessons, with explore.html, built once for the tests here, and served as any static host does."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+Serve = Callable[[Path], str]
+SOME = ("01", "10", "mistakes")  # what the tests here ask for; the long ring builds all
+
+
+def built(out: Path, only: Sequence[str]) -> Path:
+    """The folder of a live site. A laptop that cannot fetch its parts skips the tests; where CI is set, that would hide a fault."""
+    from tinygrad_edu.course.site import SiteError, build
+
+    try:
+        return build(out, only, live=True).parent
+    except SiteError as error:
+        if "cannot be fetched" in str(error) and not os.environ.get("CI"):
+            pytest.skip(str(error))
+        raise
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("live") / "site", SOME)
+
+
+@pytest.fixture(scope="session")
+def whole_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("whole") / "site", ())
+
+
+@pytest.fixture(scope="session")
+def served() -> Iterator[Serve]:
+    """Serve a folder, with no header of its own; each folder at another origin. Returns the origin with a slash."""
+    running = []
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:
+            """Log nothing."""
+
+    def serve(folder: Path) -> str:
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        running.append(server)
+        return f"http://127.0.0.1:{server.server_port}/"
+
+    yield serve
+    for server in running:
+        server.shutdown()
+        server.server_close()
