@@ -19,6 +19,7 @@ from viz.recording.recording import Event, Recording
 
 VIEWS = ("values", "grad_fn")
 LISTED = 12  # entries of a panel beside the picture
+TOLD = 135  # characters of the gradients that the last sentence lists: it has two lines
 
 
 @dataclass
@@ -399,7 +400,10 @@ class Director:
         if returned:
             text += f"; it returns {', '.join(returned)}, and adds nothing to any .grad"
         elif last and words:
-            text += f": {', '.join(words[:8])}"
+            told = 1
+            while told < len(words) and len(", ".join(words[: told + 1])) <= TOLD:
+                told += 1
+            text += f": {', '.join(words[:told])}{f', and {len(words) - told} more' if told < len(words) else ''}"
         self._close(Step("end" if last else "backward", "The backward pass is over", sentence(text), event.line))
 
     def _raised(self, event: Event) -> None:

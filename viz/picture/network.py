@@ -28,6 +28,7 @@ from viz.recording.graph import Array, Graph, Op, Value
 
 ROOT = "root"
 WIDEST = 210.0  # pixels for one line of text
+LONG = 150.0  # pixels of an op's name; a longer one takes two lines
 SNUG_WIDEST = (240.0, 84.0)  # the same where it is tight, and where it is tighter
 TITLE = 22.0  # pixels of the line with an open module's name
 PADDING = 12.0  # padding inside an open module
@@ -87,11 +88,11 @@ class Unit:
         return _closed(self.kind, tuple(self.rows), self.graded, self.pad)
 
     def make_snug(self, widest: float) -> None:
-        """Keep the first two lines of its text, in small letters, each at most `widest` pixels wide."""
+        """Keep the first two lines of its text, of an op its name, in small letters, each at most `widest` pixels wide."""
         self.pad = 2
-        kept = (
-            self.rows if self.kind == "leaf" else self.rows[:1] if self.kind in ("op", "unrecorded") else self.rows[:2]
-        )
+        kept = self.rows if self.kind == "leaf" else self.rows[:2]
+        if self.kind in ("op", "unrecorded"):
+            kept = [row for row in self.rows if row[0] in ("name", "rest")]
         look = {"name": "title", "word": "sign"}
         self.rows = [
             (slot, look.get(style, "tiny"), shorten(text, SIZE[look.get(style, "tiny")], widest, style == "name"))
@@ -594,8 +595,19 @@ def _cut(text: str, style: str) -> str:
     return shorten(text, SIZE[style], WIDEST, style == "name")
 
 
+def _in_two(name: str) -> tuple[str, str]:
+    """A long name, broken after the underscore nearest to its middle; an ordinary one, and nothing."""
+    places = [place for place, letter in enumerate(name, start=1) if letter == "_"]
+    if text_width(name, SIZE["word"]) <= LONG or not places:
+        return name, ""
+    middle = min(places, key=lambda place: abs(2 * place - len(name)))
+    return name[:middle], name[middle:]
+
+
 def _op_rows(graph: Graph, op: Op) -> list[tuple[str, str, str]]:
-    rows = [("name", "word", _cut(notation.symbol(op), "word"))]
+    name, rest = _in_two(notation.symbol(op))
+    rows = [("name", "word", _cut(name, "word"))]
+    rows += [("rest", "word", _cut(rest, "word"))] if rest else []
     if op.whole:
         count = len(op.inputs)
         return [*rows, ("shape", "tiny", f"{count} parameter{'' if count == 1 else 's'}")]

@@ -296,9 +296,9 @@ function renderExplorer({ model, el }) {
       program = model.get("program");
       listing.setProgram(program);
     }
-    account.textContent = result.account || BEGIN;
-    account.classList.toggle("tgv-refused", Boolean(result.refused));
     const told = result.refused ? [] : result.errors ?? [];
+    account.textContent = result.account || (told.length ? "" : BEGIN);
+    account.classList.toggle("tgv-refused", Boolean(result.refused));
     errors.replaceChildren(...told.map((error) => errorBox(error, told.length > 1)));
     const mistake = model.widget_manager && told.find((error) => error.mistake)?.mistake;
     const fixes = new Map((result.fixes ?? []).map((one) => [one.label, one]));
