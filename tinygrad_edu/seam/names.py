@@ -231,17 +231,14 @@ NAMES: dict[str, dict[str, str]] = {
         "extra.nn.attention": "MultiheadAttention NonDynamicallyQuantizableLinear",
         "extra.nn.cells": "GRUCell LSTMCell RNNCell RNNCellBase",
         "extra.nn.containers": "ModuleDict ParameterDict ParameterList",
-        "extra.nn.convolution": "Conv1d Conv2d ConvTranspose1d ConvTranspose2d _ConvNd _ConvTransposeNd",
+        "extra.nn.convolution": "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d _ConvNd _ConvTransposeNd",
         "extra.nn.embedding": "Embedding EmbeddingBag",
         "extra.nn.layers": (
-            "AdaptiveAvgPool1d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d AlphaDropout "
-            "AvgPool1d AvgPool3d Bilinear CTCLoss Conv3d ConvTranspose3d CosineEmbeddingLoss CosineSimilarity "
-            "Dropout1d Dropout2d Dropout3d FeatureAlphaDropout FractionalMaxPool2d FractionalMaxPool3d "
-            "GaussianNLLLoss HingeEmbeddingLoss HuberLoss KLDivLoss LPPool1d LPPool2d LPPool3d LocalResponseNorm "
-            "MarginRankingLoss MaxPool1d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d MultiLabelMarginLoss "
-            "MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss2d PairwiseDistance PoissonNLLLoss RReLU SmoothL1Loss "
-            "SoftMarginLoss Softmax2d SyncBatchNorm TripletMarginLoss TripletMarginWithDistanceLoss Unflatten "
-            "_AdaptiveMaxPoolNd _LPPoolNd"
+            "AlphaDropout Bilinear CTCLoss CosineEmbeddingLoss CosineSimilarity Dropout1d Dropout2d Dropout3d "
+            "FeatureAlphaDropout GaussianNLLLoss HingeEmbeddingLoss HuberLoss KLDivLoss LocalResponseNorm "
+            "MarginRankingLoss MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss2d "
+            "PairwiseDistance PoissonNLLLoss RReLU SmoothL1Loss SoftMarginLoss Softmax2d SyncBatchNorm "
+            "TripletMarginLoss TripletMarginWithDistanceLoss Unflatten"
         ),
         "extra.nn.lazy": (
             "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d "
@@ -255,7 +252,12 @@ NAMES: dict[str, dict[str, str]] = {
             "ReplicationPad2d ReplicationPad3d Unfold Upsample UpsamplingBilinear2d UpsamplingNearest2d ZeroPad1d "
             "ZeroPad2d ZeroPad3d"
         ),
-        "extra.nn.pooling": "AdaptiveAvgPool2d AvgPool2d MaxPool2d _AdaptiveAvgPoolNd _AvgPoolNd _MaxPoolNd",
+        "extra.nn.pooling": (
+            "AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d "
+            "AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d FractionalMaxPool2d FractionalMaxPool3d LPPool1d "
+            "LPPool2d LPPool3d MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d _AdaptiveAvgPoolNd "
+            "_AdaptiveMaxPoolNd _AvgPoolNd _LPPoolNd _MaxPoolNd"
+        ),
         "extra.nn.recurrent": "GRU LSTM RNN RNNBase",
         "extra.nn.transformer": (
             "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer"
@@ -306,17 +308,10 @@ NAMES: dict[str, dict[str, str]] = {
         "extra.nn.weights": "remove_spectral_norm remove_weight_norm spectral_norm weight_norm",
     },
     "optim": {
-        "extra.optim.adadelta": "Adadelta",
         "extra.optim.adafactor": "Adafactor",
-        "extra.optim.adagrad": "Adagrad",
-        "extra.optim.adamax": "Adamax",
-        "extra.optim.asgd": "ASGD",
+        "extra.optim.adaptive": "ASGD Adadelta Adagrad Adamax NAdam RAdam RMSprop Rprop",
         "extra.optim.lbfgs": "LBFGS",
         "extra.optim.muon": "Muon",
-        "extra.optim.nadam": "NAdam",
-        "extra.optim.radam": "RAdam",
-        "extra.optim.rmsprop": "RMSprop",
-        "extra.optim.rprop": "Rprop",
     },
     "optim.lr_scheduler": {
         "extra.optim.schedulers": (

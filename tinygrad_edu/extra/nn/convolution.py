@@ -11,8 +11,9 @@ from ...nn import init
 from ...nn.layers import add_parameters
 from ...nn.module import Module
 from ..ops.convolution import as_tuple
+from .by_dimension import by_dimension
 
-__all__ = ["Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d"]
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
 
 
 class _ConvNd(Module):
@@ -80,11 +81,10 @@ class _ConvNd(Module):
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         """The convolution with other weights and this layer's settings. Subclasses call it."""
-        convolve = self._function or (F.conv1d if self._dims == 1 else F.conv2d)
         padding = self.padding
         if self.padding_mode != "zeros":
             input, padding = F.pad(input, self._widths(), mode=self.padding_mode), 0
-        return convolve(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+        return type(self)._function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     @property
     def _reversed_padding_repeated_twice(self) -> list[int]:
@@ -114,27 +114,17 @@ class _ConvNd(Module):
         return shown if self.padding_mode == "zeros" else shown + f", padding_mode={self.padding_mode}"
 
 
-class Conv1d(_ConvNd):
-    """A convolution over sequences (N, in_channels, L).
+Conv1d, Conv2d, Conv3d = by_dimension(
+    _ConvNd,
+    "Conv{n}d",
+    """A convolution over {what} (N, in_channels, …).
 
     >>> import tinygrad_edu as T
-    >>> T.nn.Conv1d(2, 4, kernel_size=3)(T.ones(1, 2, 10)).shape
-    tinygrad_edu.Size([1, 4, 8])
-    """
-
-
-class Conv2d(_ConvNd):
-    """A convolution over images (N, in_channels, H, W).
-
-    >>> import tinygrad_edu as T
-    >>> layer = T.nn.Conv2d(3, 8, kernel_size=3, padding=1)
-    >>> layer(T.ones(2, 3, 16, 16)).shape
-    tinygrad_edu.Size([2, 8, 16, 16])
-    >>> layer.weight.shape
-    tinygrad_edu.Size([8, 3, 3, 3])
-    """
-
-    _dims = 2
+    >>> T.nn.Conv{n}d(2, 4, kernel_size=2)(T.ones(1, 2, {twos})).shape
+    tinygrad_edu.Size([1, 4, {ones}])
+    """,
+    function="conv{n}d",
+)
 
 
 class _ConvTransposeNd(_ConvNd):
@@ -163,9 +153,8 @@ class _ConvTransposeNd(_ConvNd):
 
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         """The result. `output_size` chooses its last sizes where several are possible."""
-        spread = self._function or (F.conv_transpose1d if self._dims == 1 else F.conv_transpose2d)
         output_padding = self.output_padding if output_size is None else self._output_padding(input, output_size)
-        return spread(
+        return type(self)._function(
             input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
         )
 
@@ -187,21 +176,14 @@ class _ConvTransposeNd(_ConvNd):
         return rest
 
 
-class ConvTranspose1d(_ConvTransposeNd):
-    """The transpose of Conv1d: turns sequences (N, in_channels, L) into longer ones.
+ConvTranspose1d, ConvTranspose2d, ConvTranspose3d = by_dimension(
+    _ConvTransposeNd,
+    "ConvTranspose{n}d",
+    """The transpose of Conv{n}d: turns {what} (N, in_channels, …) into larger ones.
 
     >>> import tinygrad_edu as T
-    >>> T.nn.ConvTranspose1d(3, 2, kernel_size=4, stride=2)(T.zeros(1, 3, 5)).shape
-    tinygrad_edu.Size([1, 2, 12])
-    """
-
-
-class ConvTranspose2d(_ConvTransposeNd):
-    """The transpose of Conv2d: turns images (N, in_channels, H, W) into larger ones.
-
-    >>> import tinygrad_edu as T
-    >>> T.nn.ConvTranspose2d(8, 3, kernel_size=2, stride=2)(T.ones(1, 8, 4, 4)).shape
-    tinygrad_edu.Size([1, 3, 8, 8])
-    """
-
-    _dims = 2
+    >>> T.nn.ConvTranspose{n}d(4, 2, kernel_size=2)(T.ones(1, 4, {ones})).shape
+    tinygrad_edu.Size([1, 2, {twos}])
+    """,
+    function="conv_transpose{n}d",
+)

@@ -12,6 +12,7 @@ from ...nn import init
 from ...nn.layers import add_parameters
 from ...nn.module import Module
 from ...nn.norms import _add_affine, _BatchNorm, _NormBase, _reset_affine
+from .by_dimension import by_dimension
 
 __all__ = ["BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "RMSNorm"]
 
@@ -55,37 +56,15 @@ class _InstanceNorm(_NormBase):
         return out.squeeze(0) if alone else out
 
 
-class InstanceNorm1d(_InstanceNorm):
-    """Normalizes each channel of each sequence (C, L) by its own mean and variance.
+_OF_CHANNELS = """Normalizes each channel of each of several {what} by its own mean and variance.
 
     >>> import tinygrad_edu as T
-    >>> T.nn.InstanceNorm1d(1)(T.tensor([[[1.0, 3.0]]]))
-    tensor([[[-1.0000,  1.0000]]])
+    >>> T.nn.InstanceNorm{n}d(3)(T.randn(4, 3, {twos})).shape
+    tinygrad_edu.Size([4, 3, {twos}])
     """
-
-    _dims = (2, 3)
-
-
-class InstanceNorm2d(_InstanceNorm):
-    """Normalizes each channel of each image (C, H, W) by its own mean and variance.
-
-    >>> import tinygrad_edu as T
-    >>> T.nn.InstanceNorm2d(3)(T.randn(4, 3, 5, 5)).shape
-    tinygrad_edu.Size([4, 3, 5, 5])
-    """
-
-    _dims = (3, 4)
-
-
-class InstanceNorm3d(_InstanceNorm):
-    """Normalizes each channel of each volume (C, D, H, W) by its own mean and variance.
-
-    >>> import tinygrad_edu as T
-    >>> T.nn.InstanceNorm3d(4)(T.randn(2, 4, 3, 3, 3)).shape
-    tinygrad_edu.Size([2, 4, 3, 3, 3])
-    """
-
-    _dims = (4, 5)
+InstanceNorm1d, InstanceNorm2d, InstanceNorm3d = [
+    by_dimension(_InstanceNorm, "InstanceNorm{n}d", _OF_CHANNELS, (n,), _dims=(n + 1, n + 2))[0] for n in (1, 2, 3)
+]
 
 
 class RMSNorm(Module):
