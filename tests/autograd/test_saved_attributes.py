@@ -48,11 +48,6 @@ EXCEPTIONS = {
     "LinalgSvdBackward0": {"full_matrices": "the shapes of the factors tell"},
     "AngleBackward0": {"self": NEEDED},
     "LogSigmoidBackward0": {"buffer": "what PyTorch's kernel keeps for its own gradient"},
-    "MaxPool2DWithIndicesBackward0": dict.fromkeys(
-        ("kernel_size", "stride", "padding", "dilation", "ceil_mode"), "the indices tell where a gradient goes"
-    ),
-    "AdaptiveAvgPool2DBackward0": {"output_size": "our rule makes the windows anew"},
-    "AvgPool2DBackward0": {"stride": "where none is given it is the size of the window; PyTorch keeps that none was"},
     "NativeGroupNormBackward0": {
         **dict.fromkeys(("N", "C", "HxW"), "the shape of the input tells"),
         "result1": "with a last dimension of 1, as it is broadcast",

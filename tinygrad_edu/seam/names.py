@@ -54,7 +54,7 @@ NAMES: dict[str, dict[str, str]] = {
         "extra.ops.bits": (
             "bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor signbit"
         ),
-        "extra.ops.convolution": "conv1d conv2d conv_transpose1d conv_transpose2d",
+        "extra.ops.convolution": "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d",
         "extra.ops.diagonal": "diagonal tril triu",
         "extra.ops.distance": "cdist cosine_similarity dist pairwise_distance triplet_margin_loss",
         "extra.ops.distinct": "bincount mode msort unique",
@@ -66,7 +66,6 @@ NAMES: dict[str, dict[str, str]] = {
         "extra.ops.error_function": "erf erfc",
         "extra.ops.fillings": "randint_like",
         "extra.ops.group_norms": "rms_norm",
-        "extra.ops.images": "adaptive_avg_pool1d avg_pool1d max_pool1d max_pool2d",
         "extra.ops.integrals": "cumulative_trapezoid gradient histogram renorm trapezoid trapz",
         "extra.ops.linalg.decomposition": "cholesky det inverse matrix_power slogdet",
         "extra.ops.linalg.factors": (
@@ -87,7 +86,7 @@ NAMES: dict[str, dict[str, str]] = {
             "select_scatter slice_scatter tensor_split trace unique_consecutive unravel_index unsafe_chunk "
             "unsafe_split unsafe_split_with_sizes vsplit vstack"
         ),
-        "extra.ops.pooling": "conv3d conv_transpose3d",
+        "extra.ops.pooling": "adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d max_pool1d max_pool2d max_pool3d",
         "extra.ops.products": "addmv baddbmm cross deg2rad float_power logdet positive rad2deg",
         "extra.ops.rectifiers": "prelu",
         "extra.ops.remainders": "floor_divide fmod frac remainder",
@@ -102,7 +101,6 @@ NAMES: dict[str, dict[str, str]] = {
         "extra.ops.statistics": (
             "corrcoef count_nonzero cov diff histc nanmean nanquantile nansum quantile std std_mean var var_mean"
         ),
-        "extra.ops.volumes": "adaptive_max_pool1d max_pool3d",
         "extra.ops.weighted_sums": "addcdiv addcmul lerp",
         "extra.ops.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
         "extra.serialization": "load save",
@@ -267,12 +265,11 @@ NAMES: dict[str, dict[str, str]] = {
         "extra.ops.activations": "celu celu_ elu elu_ gelu glu mish selu selu_ silu softplus softsign tanhshrink",
         "extra.ops.attention": "scaled_dot_product_attention",
         "extra.ops.bags": "bilinear embedding embedding_bag gumbel_softmax one_hot",
-        "extra.ops.convolution": "conv1d conv2d conv_transpose1d conv_transpose2d",
+        "extra.ops.convolution": "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d",
         "extra.ops.distance": "cosine_similarity pairwise_distance triplet_margin_loss",
         "extra.ops.dropout": "alpha_dropout dropout3d feature_alpha_dropout rrelu rrelu_ rrelu_",
         "extra.ops.grids": "affine_grid grid_sample",
-        "extra.ops.group_norms": "dropout1d dropout2d group_norm instance_norm normalize rms_norm",
-        "extra.ops.images": "adaptive_avg_pool1d adaptive_avg_pool2d avg_pool1d avg_pool2d max_pool1d max_pool2d",
+        "extra.ops.group_norms": "dropout1d dropout2d group_norm instance_norm local_response_norm normalize rms_norm",
         "extra.ops.losses": (
             "cosine_embedding_loss ctc_loss gaussian_nll_loss hinge_embedding_loss huber_loss kl_div "
             "margin_ranking_loss multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss "
@@ -281,16 +278,15 @@ NAMES: dict[str, dict[str, str]] = {
         "extra.ops.outer_products": "pdist",
         "extra.ops.padding": "pad",
         "extra.ops.pooling": (
-            "conv3d conv_transpose3d local_response_norm lp_pool1d lp_pool2d max_unpool1d max_unpool2d max_unpool3d"
+            "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d "
+            "adaptive_max_pool3d avg_pool1d avg_pool2d avg_pool3d fractional_max_pool2d fractional_max_pool3d "
+            "lp_pool1d lp_pool2d lp_pool3d max_pool1d max_pool2d max_pool3d max_pool3d_with_indices max_unpool1d "
+            "max_unpool2d max_unpool3d"
         ),
         "extra.ops.rectifiers": "hardshrink hardsigmoid hardswish prelu softshrink",
         "extra.ops.resampling": (
             "channel_shuffle fold interpolate pixel_shuffle pixel_unshuffle unfold upsample upsample_bilinear "
             "upsample_nearest"
-        ),
-        "extra.ops.volumes": (
-            "adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d avg_pool3d "
-            "fractional_max_pool2d fractional_max_pool3d lp_pool3d max_pool3d max_pool3d_with_indices"
         ),
     },
     "nn.init": {

@@ -26,13 +26,13 @@ from ..ops import (
     elementwise,
     error_function,
     group_norms,
-    images,
     logarithms,
     losses,
     masks,
     medians,
     padding,
     parts,
+    pooling,
     products,
     rectifiers,
     remainders,
@@ -115,8 +115,8 @@ _declare(
     convolution.InputOfConvolution, convolution.WeightOfConvolution, powers.Rsqrt, angles.Hypot, logarithms.Logaddexp,
     statistics.Var, statistics.Std, statistics.VarMean, statistics.StdMean, distance.Dist, reduce.Prod, reduce.ProdDim, running.Cumprod,
     weighted_sums.Addcdiv, angles.Atan2, angles.Asin, angles.Acos, exponential.Xlogy,
-    group_norms.NativeGroupNorm, images.AvgPool2D, images.AvgPool2DBack, images.MaxPool2DWithIndices,
-    images.AdaptiveAvgPool2D, images.AdaptiveBack, resampling.PixelShuffle, resampling.PixelUnshuffle,
+    group_norms.NativeGroupNorm, pooling.AvgPool2D, pooling.AvgPool2DBack, pooling.MaxPool2D,
+    pooling.AdaptiveAvgPool2D, pooling.AdaptiveBack, resampling.PixelShuffle, resampling.PixelUnshuffle,
 )  # fmt: skip
 
 

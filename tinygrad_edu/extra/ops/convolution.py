@@ -395,3 +395,27 @@ def conv_transpose2d(
     tinygrad_edu.Size([1, 2, 8, 8])
     """
     return _conv_transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+@public(where=_BOTH, method=False)
+def conv3d(input: Tensor, weight, bias=None, stride=1, padding=0, dilation=1, groups=1) -> Tensor:
+    """Convolve a batch of volumes (N, in, D, H, W) with kernels (out, in/groups, kd, kh, kw).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.conv3d(T.zeros(1, 2, 4, 4, 4), T.zeros(3, 2, 2, 2, 2)).shape
+    tinygrad_edu.Size([1, 3, 3, 3, 3])
+    """
+    return _conv("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
+
+
+@public(where=_BOTH, method=False)
+def conv_transpose3d(
+    input: Tensor, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1
+) -> Tensor:
+    """The transpose of conv3d: each element is spread over a kernel (in, out/groups, kd, kh, kw).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.conv_transpose3d(T.zeros(1, 2, 2, 2, 2), T.zeros(2, 3, 2, 2, 2), stride=2).shape
+    tinygrad_edu.Size([1, 3, 4, 4, 4])
+    """
+    return _conv_transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation)

@@ -1,4 +1,4 @@
-"""Normalization of groups, instances and lengths; dropout of channels."""
+"""Normalization of groups, instances, lengths and neighbouring channels; dropout of channels."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ from ...ops.network.normalization import (
 from ...ops.op import Op
 from ...ops.operands import need_float
 from ...ops.pointwise.arithmetic import AddNumber
-from ...ops.pointwise.powers import rsqrt
+from ...ops.pointwise.powers import pow, rsqrt
 from ...ops.reductions.norms import vector_norm
 from ...ops.reductions.reduce import mean, sum
 from ...ops.shapes.shape import expand_as, reshape, squeeze, unsqueeze
+from .padding import pad
 
 
 def _blocks(input, group):
@@ -213,3 +214,23 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     if not training or p == 0:
         return input
     return _dropped(input, channels(input), p, inplace)
+
+
+@public(where=_NN, method=False)
+def local_response_norm(input: Tensor, size, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """Divide each element by (k + alpha·mean square of the neighbouring channels)^beta.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.local_response_norm(T.ones(1, 2, 1, 1), size=2, alpha=2.0).shape
+    tinygrad_edu.Size([1, 2, 1, 1])
+    """
+    if input.ndim < 3:
+        raise ValueError(
+            f"Expected 3D or higher dimensionality                          input (got {input.ndim} dimensions)"
+        )
+    squares = pad(input * input, [0, 0] * (input.ndim - 2) + [size // 2, (size - 1) // 2])
+    channels = input.shape[1]
+    total = squares.narrow(1, 0, channels)
+    for shift in range(1, size):
+        total = total + squares.narrow(1, shift, channels)
+    return input / pow(total / size * alpha + k, beta)
