@@ -1,8 +1,9 @@
 """How long grading takes, and the same five submissions beside nbgrader and otter-grader, in one run.
 
-    python benchmarks/grade.py [--otter PATH] [--submissions 1000]
+    python benchmarks/grade.py [--otter PATH] [--submissions 1000] [--hostile 200]
 
-Submissions are lesson 1 (three exercises) with right, wrong, unanswered and raising answers. nbgrader runs `nbgrader
+Submissions are lesson 1 (three exercises) with right, wrong, unanswered and raising answers; in hostile ones one of the three
+attacks: loops, forks, memory, files, the judge's own objects. nbgrader runs `nbgrader
 autograde` with our checks in the cells; otter runs `otter run` with the same checks as its tests. otter-grader and the
 course pin different packages, so it is looked for where `--otter` says; a peer that is missing is left out, and said so.
 """
@@ -10,6 +11,7 @@ course pin different packages, so it is looked for where `--otter` says; a peer 
 from __future__ import annotations
 
 import argparse
+import csv
 import importlib.util
 import json
 import os
@@ -41,13 +43,40 @@ MUL = [
     "return 1 / 0",
 ]
 RELU = ["return grad_output if x > 0 else 0.0", "return grad_output if grad_output > 0 else 0.0", "pass"]
+HOSTILE = [
+    "while True: pass",
+    """
+while True:
+    try:
+        while True: pass
+    except BaseException: pass""",
+    "import time\ntime.sleep(3600)",
+    "import os\nwhile True: os.fork()",
+    "import threading\nfor _ in range(10_000): threading.Thread(target=lambda: [None for _ in iter(int, 1)]).start()",
+    "x = []\nwhile True: x.append(bytes(1 << 26))",
+    "x = [0] * 4096\nfor _ in range(7): x = [x] * 4096\nmul_backward = lambda *arguments: x",
+    "def f(): f()\nf()",
+    "import ctypes\nctypes.string_at(0)",
+    "import os\nwhile True: os.write(3, b'x' * 65536)",
+    'import os\nos.write(3, b\'{"answer": "a function", "observed": {}}\')\nos._exit(0)',
+    "import os\nos.kill(-1, 9)\nos.kill(os.getppid(), 9)",
+    "open('/etc/passwd').read()",
+    "import os, subprocess\nsubprocess.run(['rm', '-rf', os.path.expanduser('~')])",
+    "import sys\ndef mul_backward(*arguments): return sys._getframe(1).f_back.f_locals",
+    "import gc\ndef mul_backward(*arguments): return [thing for thing in gc.get_objects() if type(thing) is dict][:2]",
+    "import json\njson.dumps = lambda *a, **k: '{}'\ndef mul_backward(*arguments): return arguments",
+    "import builtins\nbuiltins.isinstance = lambda *a: True\ndef mul_backward(*arguments): return arguments",
+    "from tinygrad_edu.exercises.answers.lesson1 import other_factor as mul_backward",
+    "class E(Exception):\n    def __str__(self):\n        while True: pass\nraise E",
+]
 
 
-def notebook(rng: random.Random) -> dict:
-    """One student's notebook, in the format that nbgrader releases."""
+def notebook(rng: random.Random, hostile: str = "") -> dict:
+    """One student's notebook, in the format that nbgrader releases; with a `hostile` cell for mul_backward, if there is one."""
     cells = [code("from tinygrad_edu.exercises import check")]
     for id, bodies in zip(IDS, (CENTRAL, MUL, RELU), strict=True):
-        cells.append(code(f"def {get(id).signature}:\n    {rng.choice(bodies)}", id, solution=True))
+        answer = f"def {get(id).signature}:\n    {rng.choice(bodies)}"
+        cells.append(code(hostile if hostile and id == "mul_backward" else answer, id, solution=True))
         cells.append(code(f'check("{id}", {id})', f"check_{id}", grade=True, points=get(id).points))
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     return {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
@@ -61,13 +90,13 @@ def code(source: str, id: str = "", solution: bool = False, grade: bool = False,
     return cell | {"outputs": [], "execution_count": None}
 
 
-def submit(folder: Path, count: int) -> None:
-    """Write `count` submissions, the same for the same count."""
+def submit(folder: Path, count: int, hostile: bool = False) -> None:
+    """Write `count` submissions, the same for the same count. `hostile` ones attack by turns in each way that is listed."""
     rng = random.Random(0)
     for i in range(count):
         file = folder / f"student{i:05}" / "slopes" / "slopes.ipynb"
         file.parent.mkdir(parents=True)
-        file.write_text(json.dumps(notebook(rng)))
+        file.write_text(json.dumps(notebook(rng, HOSTILE[i % len(HOSTILE)] if hostile else "")))
 
 
 def ours(folder: Path, out: Path, jobs: int) -> float:
@@ -76,6 +105,12 @@ def ours(folder: Path, out: Path, jobs: int) -> float:
     submissions = read_submissions(folder, all_exercises())
     grade.grade(submissions, out, IDS, jobs)
     return time.perf_counter() - start
+
+
+def points(out: Path) -> int:
+    """What all answers to mul_backward in a gradebook earned together."""
+    with (out / "gradebook.csv").open(newline="") as file:
+        return sum(int(row["mul_backward"]) for row in csv.DictReader(file))
 
 
 def in_a_notebook(runs: int = 20) -> float:
@@ -147,6 +182,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--otter", default=shutil.which("otter"), help="the otter executable")
     parser.add_argument("--submissions", type=int, default=1000)
+    parser.add_argument("--hostile", type=int, default=200, help="submissions that attack the grader")
     arguments = parser.parse_args()
     print(
         f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}"
@@ -160,6 +196,9 @@ def main() -> None:
         print(f"one submission, one core: median {statistics.median(times):.1f} ms, worst of 100 {max(times):.1f} ms")
         seconds = ours(place / f"in{arguments.submissions}", place / "out", jobs=2)
         print(f"{arguments.submissions} submissions, --jobs 2, feedback written: {seconds:.1f} s")
+        submit(place / "hostile", arguments.hostile, hostile=True)
+        seconds, earned = ours(place / "hostile", place / "out_hostile", jobs=2), points(place / "out_hostile")
+        print(f"{arguments.hostile} hostile ones, --jobs 2: {seconds:.1f} s; points for attacks: {earned}")
         print("the same five submissions, start to end:")
         print(f"  tinygrad-edu grade  {ours(place / 'in5', place / 'out5', jobs=1):6.1f} s")
         if importlib.util.find_spec("nbgrader"):
