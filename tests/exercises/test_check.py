@@ -87,7 +87,7 @@ def test_each_odd_answer_has_its_own_message(what):
     [
         (lambda grad_output, a, b: grad_output * b, "Wrong type: expected 2 values, but got a number."),
         (lambda grad_output, a, b: (grad_output * b,), "Wrong shape: expected 2 values, but got 1."),
-        (lambda grad_output, a, b: (grad_output * b, None), "Value 2 of 2: It returned nothing"),
+        (lambda grad_output, a, b: (grad_output * b, None), "Value 2 of 2: It is None"),
     ],
 )
 def test_a_missing_gradient_is_reported(answer, message):

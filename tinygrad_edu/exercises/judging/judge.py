@@ -319,8 +319,8 @@ def _short(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
 
 
-def difference(expected: Data, got: Data) -> str:
-    """One sentence on how `got` differs from `expected`: the most important difference.
+def difference(expected: Data, got: Data, part: bool = False) -> str:
+    """One sentence on how `got` differs from `expected`, which may be a part of a result: the most important difference.
 
     >>> difference({"tuple": [1.0, 2.0]}, {"tuple": [1.0]})
     'Wrong shape: expected 2 values, but got 1.'
@@ -334,6 +334,8 @@ def difference(expected: Data, got: Data) -> str:
         return where if ours != "an error" else f"{where} It should raise {expected['raised']} instead."
     if ours == "an error":
         return f"It should raise {expected['raised']} here, but it did not."
+    if got is None and part:
+        return "It is None: nothing was put there, or no gradient arrived."
     if got is None and ours == "a tensor":
         return "You returned None instead of a tensor. Is a `return` missing, or did no gradient arrive?"
     if got is None:
@@ -343,7 +345,11 @@ def difference(expected: Data, got: Data) -> str:
         if len(xs) != len(ys):
             return f"Wrong shape: expected {_count(len(xs))}, but got {len(ys)}."
         index = next((i for i, (x, y) in enumerate(zip(xs, ys, strict=True)) if not plain.same(x, y)), 0)
-        return f"Value {index + 1} of {len(xs)}: {difference(xs[index], ys[index])}" if xs else "The values differ."
+        return (
+            f"Value {index + 1} of {len(xs)}: {difference(xs[index], ys[index], part=True)}"
+            if xs
+            else "The values differ."
+        )
     if theirs == ours == "a dict":
         return _difference_of_dicts(dict(map(_named, expected["dict"])), dict(map(_named, got["dict"])))
     if xs is not None and theirs != ours:
@@ -370,7 +376,7 @@ def _difference_of_dicts(expected: dict[str, Data], got: dict[str, Data]) -> str
     if foreign:
         return f"Nobody asked for {', '.join(foreign)}."
     name = next((name for name in expected if not plain.same(expected[name], got[name])), None)
-    return "The answers differ." if name is None else f"At {name}: {difference(expected[name], got[name])}"
+    return "The answers differ." if name is None else f"At {name}: {difference(expected[name], got[name], part=True)}"
 
 
 def _count(n: int) -> str:

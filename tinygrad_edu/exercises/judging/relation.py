@@ -20,6 +20,7 @@ from ..plain import Data
 NEAR = 1e-3  # relations are of float32 numbers, some of them differences
 ENOUGH = 2  # inputs that a relation must be seen on
 ENOUGH_FOR_A_RULE = 3  # inputs on either side, before a property is said to tell them apart
+CHANCE = 0.05  # that some property would tell them apart if right and wrong were dealt out at random
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,7 @@ def _of_part(pairs: Pairs, rows: Sequence[Row], others: dict[str, list[np.ndarra
         return _of_shapes(pairs)
     return (
         _constant(pairs)
+        or _scaled(pairs)
         or _swapped(pairs, others)
         or _rearranged(pairs)
         or _in_terms_of(pairs, rows)
@@ -156,7 +158,6 @@ def _swapped(pairs: Pairs, others: dict[str, list[np.ndarray | None]]) -> str:
 
 
 _REARRANGED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "has the wrong sign on every input": np.negative,
     "has no sign: it is the absolute value of what is expected": np.abs,
     "is the transpose of what is expected": lambda x: x.T,
     "is in reverse order": lambda x: x[::-1],
@@ -190,14 +191,27 @@ def _rearranged(pairs: Pairs) -> str:
     return next((sentence for sentence, change in _REARRANGED.items() if _holds(pairs, change)), "")
 
 
-def _in_terms_of(pairs: Pairs, rows: Sequence[Row]) -> str:
-    """A factor or a term: a number, or something made of the inputs."""
-    if len({float(number) for x, _ in pairs for number in x.flat}) < ENOUGH:
+def _scaled(pairs: Pairs) -> str:
+    """A sign or a factor that is the same number everywhere."""
+    ratio = _ratio(pairs)
+    if not _various(pairs) or ratio is None or not _holds(pairs, lambda x: ratio * x):
         return ""
-    for ratio in (_ratio(pairs), 1.0):
-        if ratio not in (None, 1.0) and _holds(pairs, lambda x, k=ratio: k * x):  # type: ignore[misc]
-            times = f"{_number(ratio)} times what is expected"
-            return f"is {times} on every input"
+    return (
+        "has the wrong sign on every input"
+        if ratio == -1
+        else f"is {_number(ratio)} times what is expected on every input"
+    )
+
+
+def _various(pairs: Pairs) -> bool:
+    """Whether enough different numbers are expected."""
+    return len({float(number) for x, _ in pairs for number in x.flat}) >= ENOUGH
+
+
+def _in_terms_of(pairs: Pairs, rows: Sequence[Row]) -> str:
+    """A term, or a factor that is made of the inputs."""
+    if not _various(pairs):
+        return ""
     term = _term(pairs)
     if term is not None and _holds(pairs, lambda x: x + term):
         return f"is {_number(abs(term))} too {'large' if term > 0 else 'small'} on every input"
@@ -241,18 +255,23 @@ def _term(pairs: Pairs) -> float | None:
 
 
 def _expressions(rows: Sequence[Row]) -> Iterator[tuple[str, list[np.ndarray]]]:
-    """What can be made of the inputs, simplest first: an input, its size, products, sums, differences, quotients."""
+    """What can be made of the inputs, simplest first: an input, its size, products, sums, differences, quotients.
+
+    A size that is the same on all inputs tells no more than a number.
+    """
     single: dict[str, list[np.ndarray]] = {}
     for name in rows[0].inputs:
         values = [_input(row.inputs.get(name)) for row in rows]
         if all(value is not None for value in values):
             single[name] = values  # type: ignore[assignment]
             if any(value.ndim for value in values if value is not None):
-                single[f"len({name})"] = [np.array(float(len(v) if v.ndim else 1)) for v in values]  # type: ignore[arg-type,union-attr]
                 single[f"{name}.sum()"] = [np.array(v.sum()) for v in values]  # type: ignore[union-attr]
+                sizes = {f"len({name})": [len(v) if v.ndim else 1 for v in values]}  # type: ignore[arg-type,union-attr]
                 if any(v.ndim > 1 for v in values if v is not None):
-                    single[f"{name}.size"] = [np.array(float(v.size)) for v in values]  # type: ignore[union-attr]
+                    sizes[f"{name}.size"] = [v.size for v in values]  # type: ignore[union-attr]
+                single |= {text: [*map(np.array, map(float, all))] for text, all in sizes.items() if len({*all}) > 1}
     yield from single.items()
+    yield from ((f"2 * {name}", [2 * value for value in values]) for name, values in single.items())
     made: dict[str, Callable] = {
         "{} * {}": np.multiply,
         "{} + {}": np.add,
@@ -306,7 +325,8 @@ def _of_size(pairs: Pairs) -> str:
     for name, larger in (("large", np.greater), ("small", np.less)):
         if all((larger(y, x) | np.isclose(x, y)).all() for x, y in off):
             by = [float(np.abs(y - x).max()) for x, y in off]
-            return f"is too {name} on every input, by {_number(min(by))} to {_number(max(by))}"
+            least, most = _number(min(by)), _number(max(by))
+            return f"is too {name} on every input, by {least}" + (f" to {most}" if most != least else "")
     return ""
 
 
@@ -343,13 +363,22 @@ def _where(rows: Sequence[Row]) -> str:
         return f"It is {which} on {len(few)} of {len(named)} inputs only: where {'; and where '.join(few)}."
     head = f"It is right on {len(right)} of {len(named)} inputs, and wrong exactly where"
     found, bad = dict(_properties(rows)), [not row.right for row in rows]
-    for name, holds in found.items():
-        if holds == bad:
+    for candidates in (found, dict(_both(found))):
+        name = next((name for name, holds in candidates.items() if holds == bad), "")
+        alike = {tuple(holds) for holds in candidates.values() if sum(holds) == sum(bad)}
+        if name and len(alike) <= CHANCE * math.comb(len(bad), sum(bad)):
             return f"{head} {name}."
-    for (one, holds), (other, also) in itertools.combinations(found.items(), 2):
-        if [a and b for a, b in zip(holds, also, strict=True)] == bad:
-            return f"{head} {one} and {other}."
     return ""
+
+
+def _both(found: dict[str, list[bool]]) -> Iterator[tuple[str, list[bool]]]:
+    """Two properties at once: of two inputs, or of one that a `not` is not said of twice."""
+    for (one, holds), (other, also) in itertools.combinations(found.items(), 2):
+        of_one = one.split("`")[1] == other.split("`")[1]
+        if not any(
+            "` and `" in text or "` is less" in text or "` is greater" in text for text in (one, other)
+        ) and not (of_one and " is not " in one and " is not " in other):
+            yield f"{one} and {other}", [a and b for a, b in zip(holds, also, strict=True)]
 
 
 def _shown(row: Row) -> str:
@@ -408,7 +437,7 @@ def _properties(rows: Sequence[Row]) -> Iterator[tuple[str, list[bool]]]:
 def _number(value: float) -> str:
     """A number as a reader writes it: 1/3 for 0.3333, but 0.3."""
     value = float(value)
-    if math.isfinite(value) and abs(value - round(value)) < NEAR * max(1.0, abs(value)):
+    if abs(value) < 1e6 and abs(value - round(value)) < NEAR * max(1.0, abs(value)):
         return f"{round(value)}"
     for below in (2, 3, 4, 5, 6, 8, 9, 12, 16):
         if math.isfinite(value) and abs(value * below - round(value * below)) < 1e-4 and abs(value) < 10:
