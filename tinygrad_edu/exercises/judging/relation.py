@@ -194,18 +194,17 @@ def _rearranged(pairs: Pairs) -> str:
 def _scaled(pairs: Pairs) -> str:
     """A sign or a factor that is the same number everywhere."""
     ratio = _ratio(pairs)
-    if not _various(pairs) or ratio is None or not _holds(pairs, lambda x: ratio * x):
+    if not _various(pairs) or ratio is None or abs(ratio - 1) < NEAR or not _holds(pairs, lambda x: ratio * x):
         return ""
-    return (
-        "has the wrong sign on every input"
-        if ratio == -1
-        else f"is {_number(ratio)} times what is expected on every input"
-    )
+    if abs(ratio) < NEAR:
+        return "is nearly 0 on every input"
+    said = "has the wrong sign" if abs(ratio + 1) < NEAR else f"is {_number(ratio)} times what is expected"
+    return f"{said} on every input"
 
 
-def _various(pairs: Pairs) -> bool:
+def _various(pairs: Pairs, enough: int = ENOUGH) -> bool:
     """Whether enough different numbers are expected."""
-    return len({float(number) for x, _ in pairs for number in x.flat}) >= ENOUGH
+    return len({float(number) for x, _ in pairs for number in x.flat}) >= enough
 
 
 def _in_terms_of(pairs: Pairs, rows: Sequence[Row]) -> str:
@@ -213,7 +212,7 @@ def _in_terms_of(pairs: Pairs, rows: Sequence[Row]) -> str:
     if not _various(pairs):
         return ""
     term = _term(pairs)
-    if term is not None and _holds(pairs, lambda x: x + term):
+    if term is not None and _various(pairs, ENOUGH_FOR_A_RULE) and _holds(pairs, lambda x: x + term):
         return f"is {_number(abs(term))} too {'large' if term > 0 else 'small'} on every input"
     if len({repr(row.inputs) for row in rows}) <= ENOUGH:
         return ""
@@ -364,17 +363,23 @@ def _where(rows: Sequence[Row]) -> str:
     head = f"It is right on {len(right)} of {len(named)} inputs, and wrong exactly where"
     found, bad = dict(_properties(rows)), [not row.right for row in rows]
     for candidates in (found, dict(_both(found))):
-        name = next((name for name, holds in candidates.items() if holds == bad), "")
+        fitting = [name for name, holds in candidates.items() if holds == bad]
         alike = {tuple(holds) for holds in candidates.values() if sum(holds) == sum(bad)}
-        if name and len(alike) <= CHANCE * math.comb(len(bad), sum(bad)):
-            return f"{head} {name}."
+        # Where the same is true of another input, nothing tells which of them matters.
+        one_cause = all(_inputs_in(fitting[0]) <= _inputs_in(name) for name in fitting)
+        if fitting and one_cause and len(alike) <= CHANCE * math.comb(len(bad), sum(bad)):
+            return f"{head} {fitting[0]}."
     return ""
+
+
+def _inputs_in(text: str) -> set[str]:
+    return set(text.split("`")[1::2])
 
 
 def _both(found: dict[str, list[bool]]) -> Iterator[tuple[str, list[bool]]]:
     """Two properties at once: of two inputs, or of one that a `not` is not said of twice."""
     for (one, holds), (other, also) in itertools.combinations(found.items(), 2):
-        of_one = one.split("`")[1] == other.split("`")[1]
+        of_one = _inputs_in(one) == _inputs_in(other)
         if not any(
             "` and `" in text or "` is less" in text or "` is greater" in text for text in (one, other)
         ) and not (of_one and " is not " in one and " is not " in other):
@@ -386,6 +391,8 @@ def _shown(row: Row) -> str:
 
 
 def _properties(rows: Sequence[Row]) -> Iterator[tuple[str, list[bool]]]:
+    for a, b in itertools.combinations(rows[0].inputs, 2):  # who takes one for the other is right where they are equal
+        yield f"`{a}` differs from `{b}`", [repr(row.inputs[a]) != repr(row.inputs[b]) for row in rows]
     for name in rows[0].inputs:
         values = [row.inputs.get(name) for row in rows]
         if all(isinstance(value, bool | str) or value is None for value in values):
