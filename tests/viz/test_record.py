@@ -697,3 +697,18 @@ def test_lines_between_calls_of_the_engine_cost_little_and_what_follows_is_seen(
     found = [(op.name, op.line, op.loops and op.loops[-1][1]) for op in recording.graph.ops.values()]
     assert [one[1:] for one in found] == [(5, 1), (5, 2)]
     assert recording.stdout.startswith("0\n1\n2\n") and "is not kept" in recording.stdout[-100:]
+
+
+@pytest.mark.parametrize("engine", ["tinygrad_edu", "torch"])
+def test_the_variables_of_a_comprehension_over_several_lines_stay_as_they_are(engine):
+    program = """
+x = T.tensor(2.0, requires_grad=True)
+parts = [
+    x
+    * i
+    for i
+    in range(4)
+]
+sum(parts).backward()
+"""
+    assert viz.record(program, engine=engine).error is None

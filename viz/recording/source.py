@@ -64,6 +64,18 @@ class Source:
         return None
 
 
+def variables_of(frame: FrameType) -> dict[str, Any]:
+    """The variables of a running frame, to read.
+
+    Python 3.12 runs a comprehension within the frame that holds it. Outside of a function its own variables are hidden, and a
+    tracer that has read `f_locals` leaves None in them. The variables of a module are its namespace, and need no `f_locals`.
+    """
+    code = frame.f_code
+    if code.co_flags & inspect.CO_OPTIMIZED or not code.co_varnames:
+        return frame.f_locals
+    return frame.f_globals if code.co_name == "<module>" else {}
+
+
 @functools.lru_cache(maxsize=64)
 def _loops(text: str) -> dict[int, int]:
     """The first line of each loop in a program, and its last."""

@@ -22,7 +22,7 @@ from viz.recording.notation import name_values
 from viz.recording.printed import Printed
 from viz.recording.reader import legible
 from viz.recording.recording import Event, Gradient, Recording
-from viz.recording.source import Loops, Source
+from viz.recording.source import Loops, Source, variables_of
 from viz.recording.summary import summarise
 
 NODES = {  # PyTorch's nodes, by what teaching engines call their ops
@@ -164,7 +164,7 @@ class TeachingRecorder:
 
     def _settle(self, frame: FrameType, line: int | None) -> None:
         found: dict[str, Any] = {}
-        for name, thing in list(frame.f_locals.items()):
+        for name, thing in list(variables_of(frame).items()):
             if not name.startswith("__"):
                 found.update((name + path, tensor) for path, tensor in self._tensors_in(thing))
         for name, tensor in found.items():

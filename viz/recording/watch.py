@@ -16,7 +16,7 @@ from viz.recording.notation import base_name, called
 from viz.recording.passes import Passes
 from viz.recording.reader import Reader, about_module, legible, tensors_in
 from viz.recording.recording import Event
-from viz.recording.source import Loops, Source
+from viz.recording.source import Loops, Source, variables_of
 from viz.recording.unseen import Unseen
 
 SIGNS = {"mul", "add", "sub", "rsub", "div", "pow", "remainder", "mm", "bmm", "mv", "dot"}  # accept tensors of any kind
@@ -171,7 +171,7 @@ class Watch:
         found: dict[str, Any] = {}
         written, self._written = self._written, False
         self._call = "", line  # a custom Function's node is only met here, after its line
-        there = frame.f_locals
+        there = variables_of(frame)
         # A notebook holds hundreds of names, and this runs for each line: look up only those of the cell.
         for name in list(there) if self._in_order is None else self._in_order:
             thing = there.get(name)
@@ -597,7 +597,7 @@ class Watch:
         while frame is not None and not self.source.owns(frame):
             frame = frame.f_back
         found: dict[str, str] = {}
-        for name, thing in frame.f_locals.items() if frame is not None else ():
+        for name, thing in variables_of(frame).items() if frame is not None else ():
             key = self.reader.known(thing) if self.engine.is_tensor(thing) else None
             if key is not None and key in keys:
                 found.setdefault(key, name)

@@ -14,6 +14,7 @@ from viz.diagnosis.watching.modules import Modules
 from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Watch
 from viz.recording.reader import tensors_in
+from viz.recording.source import variables_of
 
 COPY = re.compile(
     r"target|teacher|old|ema|frozen|ref|prev|best|momentum|copy|backup|initial|anchor|slow|key|snapshot|saved"
@@ -52,7 +53,7 @@ class Names:
         with self.watch.aside():
             while frame is not None:
                 if self.watch.places.source.owns(frame):
-                    self.learn(frame.f_locals)
+                    self.learn(variables_of(frame))
                 frame = frame.f_back
 
     def learn(self, variables: dict[str, Any]) -> None:
