@@ -252,6 +252,10 @@ class _Builder:
         if self.exact:
             tried.append(self._place(self.rooms[0][0] - 2 * LANE - 2 * PADDING))
             tried.append(self._place(ACROSS[0], 0.0))  # rows of modules, one below the other
+            if large := max(self._containers() - {ROOT}, key=lambda key: len(self.units[key].ops), default=""):
+                size = _spread(tried[0], [ROOT, large])[1]  # rows as long as what is beside them leaves room for
+                beside = size[ROOT][0] - size[large][0]
+                tried.append(self._place(self.rooms[0][0] - beside - 2 * LANE - 2 * PADDING))
         return max(tried, key=self._tells)
 
     def _divide(self, key: str, ops: list[Op], depth: int) -> list[tuple[str, list[Op], int]]:

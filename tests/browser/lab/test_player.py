@@ -231,12 +231,12 @@ def test_a_saved_notebook_shows_a_picture_without_a_kernel(desk: Any, notebook: 
     assert page.stdout.count("data:image/svg+xml;base64") >= 2
 
 
-def test_twenty_players_are_saved_in_800_kilobytes_and_play_again_without_a_kernel(desk: Any) -> None:
+def test_twenty_players_are_saved_in_900_kilobytes_and_play_again_without_a_kernel(desk: Any) -> None:
     path = desk.write("twenty.ipynb", CELL, *[f"viz.record('''{PROGRAM}''').play()"] * 19)
     saved = nbformat.read(path, as_version=4)
     running.run(saved, path.parent)
     nbformat.write(saved, path)
-    assert path.stat().st_size <= 800_000
+    assert path.stat().st_size <= 900_000
 
     reopened = desk.open(path, own_page=True)
     reopened.expected.append("Could not restore the debugger state")  # JupyterLab asks a kernel that we end
