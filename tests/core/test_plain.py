@@ -83,7 +83,7 @@ def test_the_road_of_a_product_is_short() -> None:
 
 @pytest.mark.parametrize("folder", ["core", "fast", "autograd", "ops", "../viz/frames"])
 def test_functions_are_short(folder: str) -> None:
-    """At most 60 lines, docstrings included."""
+    """At most 60 lines, docstrings included. (20 branches at most are held in all folders: ruff's PLR0912.)"""
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "tinygrad_edu" / folder).rglob("*.py")]
     nodes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     assert nodes

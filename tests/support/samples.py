@@ -394,6 +394,7 @@ SHAPE = [
     S("a.split(3, dim=1)[1]", a=M),
     S("a.split([1, 3], dim=1)", a=M),
     S("a.chunk(2, 1)", a=M),
+    S("a[:, :0].chunk(3, 1)", a=M),
     S("a.unbind(1)", a=M),
     S("a.narrow(1, 1, 2)", a=M),
     S("a.select(1, -1)", a=M),

@@ -237,7 +237,8 @@ def chunk(input, chunks, dim=0) -> Any:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     if not input.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
-    return split(input, max(-(-input.shape[axis_of(dim, input.ndim)] // chunks), 1), dim)
+    size = input.shape[axis_of(dim, input.ndim)]
+    return split(input, -(-size // chunks) if size else (0,) * chunks, dim)  # nothing gives that many parts
 
 
 @public()

@@ -84,17 +84,19 @@ def _linked(seen: Observation) -> dict[int, list[int]]:
         if made.made_of is not None:
             for nr in made.values:
                 found.setdefault(nr, []).append(made.made_of)
-    for op in seen.ops:
-        if op.in_place and op.outputs and len(op.inputs) > 1:
-            leaf, learnt = (
-                _written_through_data(seen, op),
-                [nr for nr in op.inputs[1:] if seen.values[nr].requires_grad],
-            )
-            if leaf is not None and learnt:
-                for nr in leaf.values:
-                    if any(user.nr > op.nr for user in seen.users(nr)):
-                        found.setdefault(nr, []).append(op.outputs[-1])
+    for nr, written in _learnt_through_data(seen):
+        found.setdefault(nr, []).append(written)
     return found
+
+
+def _learnt_through_data(seen: Observation) -> Iterator[tuple[int, int]]:
+    """The values of leaves that are used after a write through `.data` of what was learnt, each with what was written."""
+    for op in seen.ops:
+        if op.in_place and op.outputs and any(seen.values[nr].requires_grad for nr in op.inputs[1:]):
+            leaf = _written_through_data(seen, op)
+            for nr in leaf.values if leaf is not None else ():
+                if any(user.nr > op.nr for user in seen.users(nr)):
+                    yield nr, op.outputs[-1]
 
 
 def _computed_numbers(seen: Observation) -> Iterator[tuple[int, int]]:
