@@ -288,6 +288,96 @@ def own_rule(answer, T, x, grad_output):
     return {"x.grad": x.grad, "x": x.detach(), "grad_output": grad_output}
 
 
+without_volatile = Exercise("without_volatile", "without_volatile(T, model, x)", lesson=12, engines=BOTH)
+
+
+@without_volatile.right
+def in_a_block(T, model, x):
+    with T.no_grad():
+        return model(x).item()
+
+
+@without_volatile.right
+def decorated(T, model, x):
+    @T.no_grad()
+    def run():
+        return model(x)
+
+    return float(run())
+
+
+@without_volatile.right
+def in_inference_mode(T, model, x):
+    with T.inference_mode():
+        y = model(x)
+    return y.item()
+
+
+@without_volatile.wrong(
+    "The model was recorded while it ran: `detach()`, `.item()` or a block *afterwards* throws away a graph that was "
+    "already built, with everything it saved. Make the call itself where recording is off. It is not enough that x "
+    "requires no grad, because the model's parameters do."
+)
+def detached_afterwards(T, model, x):
+    return model(x).detach().item()
+
+
+@without_volatile.wrong(
+    "Recording stays off for everything that follows: `set_grad_enabled(False)` on a separate line holds until "
+    "somebody turns it on again. In a `with` block it ends with the block."
+)
+def switched_off_for_good(T, model, x):
+    T.set_grad_enabled(False)
+    return model(x).item()
+
+
+@without_volatile.wrong("You returned a tensor. `y.data[0]` was a plain number; today you write `y.item()`.")
+def a_tensor(T, model, x):
+    with T.no_grad():
+        return model(x)
+
+
+@without_volatile.wrong("`x` requires grad now, but did not before: pass the model the tensor as it is.")
+def turns_requires_grad_on(T, model, x):
+    x.requires_grad_(True)
+    with T.no_grad():
+        return model(x).item()
+
+
+@without_volatile.criterion("The number that the model gives", cases=[(2.0, 3.0), (-1.0, 0.5)], anything=["w", "x"])
+def number(answer, T, w, x):
+    w = T.tensor(w, requires_grad=True)
+    said = answer(T, lambda x: w * x + 1.0, T.tensor(x))
+    return said if said is None or isinstance(said, (int, float)) else "a tensor" if hasattr(said, "detach") else said
+
+
+@without_volatile.criterion(
+    "Nothing is recorded while the model runs, and recording works again afterwards",
+    points=2,
+    cases=[(2.0, 3.0, False), (2.0, 3.0, True)],
+)
+def recorded(answer, T, w, x, x_requires_grad):
+    recording = []
+
+    def model(x):
+        intact()
+        y = w * x
+        recording.append(y.requires_grad)
+        return y + 1.0
+
+    w, x = T.tensor(w, requires_grad=True), T.tensor(x, requires_grad=x_requires_grad)
+    try:
+        answer(T, opaque(model), x)
+        told = {
+            "recorded inside": recording,
+            "records afterwards": T.is_grad_enabled(),
+            "x requires grad": x.requires_grad,
+        }
+        return told | {"w requires grad": w.requires_grad}
+    finally:
+        T.set_grad_enabled(True)
+
+
 zero_first = Exercise(
     "zero_first",
     "class ZeroFirst(T.autograd.Function): forward(ctx, x, n), backward(ctx, grad_output)",
@@ -596,93 +686,3 @@ def twice(answer, T, x):
     y = answer(Double, x)
     y.backward()
     return {"value": y.detach(), "x.grad": x.grad}
-
-
-without_volatile = Exercise("without_volatile", "without_volatile(T, model, x)", lesson=12, engines=BOTH)
-
-
-@without_volatile.right
-def in_a_block(T, model, x):
-    with T.no_grad():
-        return model(x).item()
-
-
-@without_volatile.right
-def decorated(T, model, x):
-    @T.no_grad()
-    def run():
-        return model(x)
-
-    return float(run())
-
-
-@without_volatile.right
-def in_inference_mode(T, model, x):
-    with T.inference_mode():
-        y = model(x)
-    return y.item()
-
-
-@without_volatile.wrong(
-    "The model was recorded while it ran: `detach()`, `.item()` or a block *afterwards* throws away a graph that was "
-    "already built, with everything it saved. Make the call itself where recording is off. It is not enough that x "
-    "requires no grad, because the model's parameters do."
-)
-def detached_afterwards(T, model, x):
-    return model(x).detach().item()
-
-
-@without_volatile.wrong(
-    "Recording stays off for everything that follows: `set_grad_enabled(False)` on a separate line holds until "
-    "somebody turns it on again. In a `with` block it ends with the block."
-)
-def switched_off_for_good(T, model, x):
-    T.set_grad_enabled(False)
-    return model(x).item()
-
-
-@without_volatile.wrong("You returned a tensor. `y.data[0]` was a plain number; today you write `y.item()`.")
-def a_tensor(T, model, x):
-    with T.no_grad():
-        return model(x)
-
-
-@without_volatile.wrong("`x` requires grad now, but did not before: pass the model the tensor as it is.")
-def turns_requires_grad_on(T, model, x):
-    x.requires_grad_(True)
-    with T.no_grad():
-        return model(x).item()
-
-
-@without_volatile.criterion("The number that the model gives", cases=[(2.0, 3.0), (-1.0, 0.5)], anything=["w", "x"])
-def number(answer, T, w, x):
-    w = T.tensor(w, requires_grad=True)
-    said = answer(T, lambda x: w * x + 1.0, T.tensor(x))
-    return said if said is None or isinstance(said, (int, float)) else "a tensor" if hasattr(said, "detach") else said
-
-
-@without_volatile.criterion(
-    "Nothing is recorded while the model runs, and recording works again afterwards",
-    points=2,
-    cases=[(2.0, 3.0, False), (2.0, 3.0, True)],
-)
-def recorded(answer, T, w, x, x_requires_grad):
-    recording = []
-
-    def model(x):
-        intact()
-        y = w * x
-        recording.append(y.requires_grad)
-        return y + 1.0
-
-    w, x = T.tensor(w, requires_grad=True), T.tensor(x, requires_grad=x_requires_grad)
-    try:
-        answer(T, opaque(model), x)
-        told = {
-            "recorded inside": recording,
-            "records afterwards": T.is_grad_enabled(),
-            "x requires grad": x.requires_grad,
-        }
-        return told | {"w requires grad": w.requires_grad}
-    finally:
-        T.set_grad_enabled(True)
