@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+import tinygrad_edu as tg
 from tinygrad_edu.exercises import all_exercises, check, get
 from tinygrad_edu.exercises.judging.judge import known
 from tinygrad_edu.exercises.running import probe
@@ -281,6 +282,55 @@ def test_the_missing_and_different_entries_of_a_dict_are_named():
     assert "Nobody asked for 'x'." in repr(
         check("backward_pass", lambda order, inputs, local: {n: 0 for n in [*order, "x"]})
     )
+
+
+def sign_of_one(T, w, x):
+    p = w * x
+    d = 1 - p
+    L = d**2
+    for t in (p, d, L):
+        t.retain_grad()
+    L.backward()
+    return {"w": w.grad, "p": p.grad, "d": d.grad, "L": L.grad}
+
+
+def reward_for_state(T, w, state, reward, next_state, gamma):
+    target = reward + gamma * (w * next_state).detach()
+    return (w * reward - target) ** 2
+
+
+def minus_bias(T):
+    class Linear(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, weight, bias):
+            ctx.save_for_backward(x, weight)
+            return x @ weight.t() - bias
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            x, weight = ctx.saved_tensors
+            return grad_output @ weight, grad_output.t() @ x, grad_output.sum(0)
+
+    return Linear
+
+
+def last_for_input(T, w1, w2, w3, x):
+    w2.requires_grad_(False)
+    return w3 * T.tanh(w2 * T.tanh(w1 * w3))
+
+
+@pytest.mark.parametrize(
+    ("id", "answer", "said"),
+    [
+        ("every_gradient", sign_of_one, "`d` has the wrong sign on every input."),
+        ("td_loss", reward_for_state, "wrong exactly where `state` differs from `reward`."),
+        ("linear", minus_bias(tg), "The result lacks `2 * bias`: add it."),
+        ("freeze_middle", last_for_input, "The numbers differ."),
+    ],
+)
+def test_what_the_numbers_show_is_the_simplest_that_chance_does_not_explain(id, answer, said):
+    assert said in repr(check(id, answer))
+    assert id != "freeze_middle" or "exactly where" not in repr(check(id, answer))
 
 
 def test_where_several_answers_are_right_it_is_not_said_that_one_differs_from_the_other():
