@@ -27,7 +27,7 @@ from viz.picture.network import Network, svg_of
 from viz.picture.shapes import Drawing
 from viz.picture.svg import State
 from viz.recording import calls as running
-from viz.recording import notation
+from viz.recording import notation, own
 from viz.recording.calls import Call, Run
 from viz.recording.collection import no_collection
 from viz.recording.graph import Graph
@@ -290,7 +290,7 @@ def _of_model(
                 f"the model is of {engine.name}, and a part of its input a {type(one).__module__}.{type(one).__name__}: "
                 f"turn it into a tensor of {engine.name}"
             )
-    name = _variable(model, frame) or type(model).__name__
+    name = own.name_of(model, frame.f_locals, frame.f_globals) or type(model).__name__
     run = running.run(engine, model, args, kwargs, loss, name)
     title = f"{type(model).__name__}, as it was called"
     if view in VIEWS:
@@ -328,15 +328,6 @@ def _items(thing: Any) -> Iterator[Any]:
         yield thing
 
 
-def _variable(thing: Any, frame: FrameType) -> str:
-    """The caller's variable for a thing."""
-    for scope in (frame.f_locals, frame.f_globals):
-        for name, one in list(scope.items()):
-            if one is thing and not name.startswith("_") and name != "self":
-                return name
-    return ""
-
-
 def _totals(run: Run) -> str:
     """The caption of a model: what it costs."""
     parts = [f"{run.parameters:,} parameter{'' if run.parameters == 1 else 's'}"]
@@ -353,7 +344,7 @@ def _totals(run: Run) -> str:
 
 
 def _of_tensors(thing: Any, names: dict[str, Any], module: Any, view: str | None, frame: FrameType) -> Picture:
-    engine, roots = _roots(thing, _variable(thing, frame))
+    engine, roots = _roots(thing, own.name_of(thing, frame.f_locals, frame.f_globals))
     reader = Reader(engine, keep=True, lazy=True)
     with engine.quietly(), no_collection():
         for name, tensor in roots.items():

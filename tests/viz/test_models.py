@@ -144,3 +144,41 @@ def test_flops_are_those_of_pytorchs_own_counter():
         with counter:
             model(*args)
         assert viz.draw(model, args).run.flops == counter.get_total_flops(), name
+
+
+def names_in_training(T):
+    model = T.nn.Sequential(T.nn.Linear(4, 3), T.nn.Tanh(), T.nn.Linear(3, 1))
+    while True:
+        loss = model(T.ones(2, 4)).sum()
+        loss.backward()
+        yield loss, model
+
+
+class Owner:
+    def __init__(self, T):
+        self.T = T
+        self.model = T.nn.Sequential(T.nn.Linear(4, 3), T.nn.Tanh(), T.nn.Linear(3, 1))
+
+    def step(self):
+        self.model(self.T.ones(2, 4)).sum().backward()
+
+
+@pytest.mark.parametrize("held", [False, True], ids=["a variable", "an attribute"])
+def test_draw_record_train_and_diagnose_name_parameters_alike(engine, held):
+    T = engines.load(engine).module
+    owner = Owner(T)
+    model = owner.model
+
+    def step():
+        model(T.ones(2, 4)).sum().backward()
+
+    program = owner.step if held else step
+    drawn = viz.draw(owner.model, T.ones(2, 4))
+    named = {
+        "draw": [unit.title for unit in drawn._network[3].units.values() if unit.kind == "leaf"],
+        "record": [value.name for value in viz.record(program).graph.values.values() if value.kind == "leaf"],
+        "train": list(viz.train(names_in_training, 1, engine, progress=False).runs[0].steps[0].norms),
+        "diagnose": [leaf.name for leaf in viz.diagnose(program).observation.leaves if leaf.parameter],
+    }
+    expected = ["model.0.weight", "model.0.bias", "model.2.weight", "model.2.bias"]
+    assert all(names == expected for names in named.values()), named

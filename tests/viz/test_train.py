@@ -91,9 +91,9 @@ def test_a_run_added_later_catches_up_and_all_go_on_together() -> None:
 def test_a_module_gives_its_parameters_by_name() -> None:
     training = train(line, steps=400)
     last = training.runs[0].steps[-1]
-    assert (last.values["weight"][0], last.values["bias"][0]) == pytest.approx((2.0, 1.0), abs=0.01)
+    assert (last.values["model.weight"][0], last.values["model.bias"][0]) == pytest.approx((2.0, 1.0), abs=0.01)
     surface = training.surface()
-    assert surface is not None and surface.names == ["weight", "bias"]
+    assert surface is not None and surface.names == ["model.weight", "model.bias"]
 
 
 def test_the_surface_is_the_loss_and_leaves_the_parameters_as_they_are() -> None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import FrameType, GeneratorType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -53,7 +54,7 @@ class Run:
     settings: dict[str, Any]
     steps: list[Step] = field(default_factory=list)
     ended: str = ""  # why it cannot continue
-    _generator: Iterator[Any] | None = field(default=None, repr=False)
+    _generator: GeneratorType[Any, Any, Any] | None = field(default=None, repr=False)
     _last: Any = field(default=None, repr=False)
 
 
@@ -170,7 +171,9 @@ class Training:
             if not run.steps:
                 raise ValueError(f"the program ends before its first yield: {CONTRACT}") from None
             raise
-        loss, parameters = _pair(yielded, self.engine)
+        waiting = run._generator.gi_frame
+        assert waiting is not None  # it has yielded
+        loss, parameters = _pair(yielded, self.engine, waiting)
         with self.engine.module.no_grad():
             number = _number(loss() if _is_function(loss, self.engine) else loss, self.engine)
         run._last = (loss, parameters)
@@ -328,13 +331,14 @@ def _is_function(loss: Any, engine: Engine) -> bool:
     return callable(loss) and not engine.is_tensor(loss)
 
 
-def _pair(yielded: Any, engine: Engine) -> tuple[Any, dict[str, Any]]:
-    """What the program yielded, checked: the loss, and the parameters by name."""
+def _pair(yielded: Any, engine: Engine, frame: FrameType) -> tuple[Any, dict[str, Any]]:
+    """What the program, which waits in `frame`, yielded, checked: the loss, and the parameters by the program's names."""
     if not isinstance(yielded, tuple) or len(yielded) != 2:
         raise TypeError(f"the program yields {type(yielded).__name__}, not (loss, parameters): {CONTRACT}")
     loss, parameters = yielded
     if engine.is_module(parameters):
-        parameters = dict(parameters.named_parameters())
+        prefix = own.name_of(parameters, frame.f_locals, frame.f_globals) or type(parameters).__name__
+        parameters = {f"{prefix}.{path}": each for path, each in parameters.named_parameters()}
     if not isinstance(parameters, Mapping) or not parameters:
         raise TypeError(f"parameters should be a dict of tensors or a module, not {type(parameters).__name__}")
     for name, each in parameters.items():

@@ -6,7 +6,7 @@ import ast
 import contextlib
 import importlib.util
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -112,6 +112,7 @@ def outer_names(function: Callable[..., Any], depth: int = 2) -> dict[str, Any]:
     code = getattr(target, "__code__", None)
     if code is None:
         return {}
+    held = _held(getattr(function, "__self__", None))
     found = {name: target.__globals__[name] for name in code.co_names if name in target.__globals__}
     for name, cell in zip(code.co_freevars, target.__closure__ or (), strict=True):
         with contextlib.suppress(ValueError):  # the cell is still empty
@@ -119,7 +120,30 @@ def outer_names(function: Callable[..., Any], depth: int = 2) -> dict[str, Any]:
     for thing in list(found.values()) if depth else ():
         if inspect.isfunction(thing) and thing is not target:
             found = {**outer_names(thing, depth - 1), **found}
-    return found
+    return {**found, **held}
+
+
+def _held(owner: Any) -> dict[str, Any]:
+    """The attributes of an object by their names; a module, which has its parts by itself, under the name of its class."""
+    if owner is None or isinstance(owner, (ModuleType, type)) or not hasattr(owner, "__dict__"):
+        return {}
+    if "_modules" in vars(owner):
+        return {type(owner).__name__: owner}
+    return {name: one for name, one in vars(owner).items() if not name.startswith("_")}
+
+
+def name_of(thing: Any, *scopes: Mapping[str, Any]) -> str:
+    """What a program calls a thing: its variable in one of these scopes, else the attribute of one that holds it, else nothing."""
+    for scope in scopes:
+        for name, one in list(scope.items()):
+            if one is thing and not name.startswith("_") and name != "self":
+                return name
+    for owner in (one for scope in scopes for one in list(scope.values())):
+        inner = vars(owner)["_modules"] if "_modules" in getattr(owner, "__dict__", ()) else {}
+        for name, one in {**_held(owner), **inner}.items():
+            if one is thing and owner is not thing:
+                return name
+    return ""
 
 
 def _reached(function: Callable[..., Any]) -> Iterator[Any]:

@@ -91,6 +91,7 @@ class Watch:
         self._whole = False  # inside a library function that counts as one op
         # Each nn.Module seen, by id: a weak reference, its path, whether that comes from a function that the program calls.
         self._modules: dict[int, tuple[Any, str, bool]] = {}
+        self._nameless: dict[int, str] = {}  # modules without a variable, by their class
         self._bound: dict[str, tuple[str | None, int, bool, bool]] = {}  # what each name is bound to, and its state
         self._count = 0  # calls that made something
         self._calls = 0  # our calls that PyTorch runs without function modes
@@ -245,11 +246,10 @@ class Watch:
         if not inner:
             return ""
         if id(inner[-1]) not in self._modules:  # a module without a variable gets its class name
-            name = type(inner[-1]).__name__
-            self._know_modules(name, inner[-1])
-            for path, parameter in tensors_in(inner[-1], self.engine):
-                if self.reader.known(parameter) is not None:
-                    self.reader.bind(name + path, parameter)
+            self._nameless[id(inner[-1])] = type(inner[-1]).__name__
+            self._know_modules(type(inner[-1]).__name__, inner[-1])
+        if id(inner[-1]) in self._nameless:  # and its parameters as they are used
+            self.name({self._nameless[id(inner[-1])]: inner[-1]})
         paths = (self._modules.get(id(module)) for module in inner)
         return next(known[1] for known in paths if known is not None)
 
