@@ -6,7 +6,7 @@ The normal run presses a few of each program, spread over its lines; the long ri
 import re
 
 import pytest
-from support.stage_programs import PROGRAMS
+from support.stage_programs import HELD_OUT, PROGRAMS
 from support.switches import switches
 
 import viz
@@ -14,6 +14,7 @@ from viz.recording.notation import number
 
 pytestmark = pytest.mark.outer
 
+ALL = {**PROGRAMS, **HELD_OUT}
 CORE = "tinygrad_edu"
 FEW = 4  # switches of a program in the normal run
 LONGEST = {"loop of 30"}  # one press takes a second: the switches of its first lines, in the long ring as well
@@ -97,10 +98,15 @@ def check(explorer, before, after, sentence, pressed):
             }, said
 
 
-@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.long)], ids=["a few", "all"])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    "name, whole",
+    [
+        *(pytest.param(name, False, id=f"{name}-a few") for name in PROGRAMS),
+        *(pytest.param(name, True, id=f"{name}-all", marks=pytest.mark.long) for name in ALL),
+    ],
+)
 def test_every_switch_pressed_twice_tells_what_was_recorded(name, whole):
-    explorer = viz.explore(PROGRAMS[name])
+    explorer = viz.explore(ALL[name])
     first = explorer._recordings[CORE]
     pressed = list(switches(explorer.program))
     every = 1 if whole else max(1, len(pressed) // FEW)

@@ -284,6 +284,11 @@ def _cause(was: dict[str, Any], now: dict[str, Any], after: Recording | None) ->
         place = int(line or (name if name.isdigit() else (now.get("lines") or {}).get(name, 0)))
         return after is not None and (after.error is None or place < (after.error["line"] or 0))
 
+    def acts(switch: str, item: Any) -> bool:
+        tensor = after.tensors.get(str(item).partition("@")[0]) if after is not None else None
+        keeps_anyway = switch == "retain_grad" and tensor is not None and tensor["is_leaf"]
+        return reached(item) and not keeps_anyway
+
     for name in ("no_grad", "inference_mode"):
         told += [f"Line {line} {_runs(reached(line))} under {name}" for line in _new(was, now, name)]
         told += [
@@ -295,11 +300,11 @@ def _cause(was: dict[str, Any], now: dict[str, Any], after: Recording | None) ->
         ("detach", "", "is now cut off from its history", "is connected to its history again"),
     ):
         told += [
-            f"{_value(item, what)} {on}" if reached(item) else f"{name}() is written for {_value(item)}"
+            f"{_value(item, what)} {on}" if acts(name, item) else f"{name}() is written for {_value(item)}"
             for item in _new(was, now, name)
         ]
         told += [
-            f"{_value(item, what)} {off}" if reached(item) else f"{name}() is gone from {_value(item)}"
+            f"{_value(item, what)} {off}" if acts(name, item) else f"{name}() is gone from {_value(item)}"
             for item in _new(now, was, name)
         ]
     for name, on in _differences(was, now, "requires_grad"):
