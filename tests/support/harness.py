@@ -23,6 +23,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from tinygrad_edu.course.doctor import browser_for_tests
 
 PATIENCE_S = 120  # what a slow, loaded machine may take for anything before it is called wrong
@@ -183,12 +185,12 @@ def _address_of(server: subprocess.Popen[bytes], runtime: Path) -> str:
 
 
 def _stop(server: subprocess.Popen[bytes]) -> None:
-    server.terminate()
-    try:
-        server.wait(30)
-    except subprocess.TimeoutExpired:
-        server.kill()
-        server.wait()
+    """End a server and its kernels, which it would ask politely one by one, for half a minute."""
+    with suppress(psutil.NoSuchProcess):
+        for process in [*psutil.Process(server.pid).children(recursive=True), server]:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+    server.wait()
 
 
 # In place of the launcher, which JupyterLab opens where nothing else is.

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 Serve = Callable[[Path], str]
-SOME = ("01", "10", "mistakes")  # what the tests here ask for; the long ring builds all
+SOME = ("01", "10")  # what the tests here ask for; the long ring builds all
 
 
 def built(out: Path, only: Sequence[str]) -> Path:

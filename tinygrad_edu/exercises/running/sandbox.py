@@ -18,6 +18,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -74,6 +75,7 @@ class _Loaded:
         self.engines = sorted({*engines} - {"tinygrad_edu"})
         self.process: subprocess.Popen[bytes] | None = None
         self._with_torch: _Loaded | None = None
+        self._given: weakref.WeakSet[socket.socket] = weakref.WeakSet()
         self._lock = threading.RLock()
 
     def with_torch(self) -> _Loaded:
@@ -86,8 +88,9 @@ class _Loaded:
         """A connection to a process of its own, which may still be loading. It is closed at once if that could not start."""
         ours, theirs = socket.socketpair()
         with self._lock, theirs, contextlib.suppress(OSError):
+            self._given.add(ours)
             if self.process is None or self.process.poll() is not None:
-                self.close()
+                self._end()
                 self._start()
             socket.send_fds(self._control, [b"1"], [theirs.fileno()])
         return ours
@@ -104,16 +107,21 @@ class _Loaded:
                 start_new_session=True,  # Ctrl-C is for the grader, which ends this
             )
 
+    def _end(self) -> None:
+        if self.process is not None:
+            self._control.close()
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
     def close(self) -> None:
-        """End the process and all that it forked."""
+        """End the process, all that it forked, and the connections to it."""
         with self._lock:
             if self._with_torch is not None:
                 self._with_torch.close()
-            if self.process is not None:
-                self._control.close()
-                self.process.kill()
-                self.process.wait()
-                self.process = None
+            self._end()
+            for channel in self._given:
+                channel.close()
 
 
 class Sandbox:
