@@ -61,7 +61,7 @@ while True:
     'import os\nos.write(3, b\'{"answer": "a function", "observed": {}}\')\nos._exit(0)',
     "import os\nos.kill(-1, 9)\nos.kill(os.getppid(), 9)",
     "open('/etc/passwd').read()",
-    "import os, subprocess\nsubprocess.run(['rm', '-rf', os.path.expanduser('~')])",
+    "import os\nopen(os.path.expanduser('~/written-by-an-answer'), 'w').write('x')",
     "import sys\ndef mul_backward(*arguments): return sys._getframe(1).f_back.f_locals",
     "import gc\ndef mul_backward(*arguments): return [thing for thing in gc.get_objects() if type(thing) is dict][:2]",
     "import json\njson.dumps = lambda *a, **k: '{}'\ndef mul_backward(*arguments): return arguments",
@@ -196,9 +196,14 @@ def main() -> None:
         print(f"one submission, one core: median {statistics.median(times):.1f} ms, worst of 100 {max(times):.1f} ms")
         seconds = ours(place / f"in{arguments.submissions}", place / "out", jobs=2)
         print(f"{arguments.submissions} submissions, --jobs 2, feedback written: {seconds:.1f} s")
-        submit(place / "hostile", arguments.hostile, hostile=True)
-        seconds, earned = ours(place / "hostile", place / "out_hostile", jobs=2), points(place / "out_hostile")
-        print(f"{arguments.hostile} hostile ones, --jobs 2: {seconds:.1f} s; points for attacks: {earned}")
+        with Sandbox() as sandbox:
+            lacking = grade.missing(sandbox)
+        if lacking:  # they would attack this machine
+            print(f"hostile ones are left out, since this platform lacks: {'; '.join(lacking)}")
+        else:
+            submit(place / "hostile", arguments.hostile, hostile=True)
+            seconds, earned = ours(place / "hostile", place / "out_hostile", jobs=2), points(place / "out_hostile")
+            print(f"{arguments.hostile} hostile ones, --jobs 2: {seconds:.1f} s; points for attacks: {earned}")
         print("the same five submissions, start to end:")
         print(f"  tinygrad-edu grade  {ours(place / 'in5', place / 'out5', jobs=1):6.1f} s")
         if importlib.util.find_spec("nbgrader"):

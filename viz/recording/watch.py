@@ -85,9 +85,8 @@ class Watch:
         self._used: set[str] = set()
         self._parameters: set[str] = set()  # keys of the tensors that modules hold
         self._whole_calls = engine.whole_calls()
-        self._of_no_interest: dict[
-            int, CodeType
-        ] = {}  # code that is neither the program's nor in the two above, by id: a hash of it takes long
+        # Code that is neither the program's nor in the two above, by id: a hash of it takes long.
+        self._of_no_interest: dict[int, CodeType] = {}
         self._whole = False  # inside a library function that counts as one op
         # Each nn.Module seen, by id: a weak reference, its path, whether that comes from a function that the program calls.
         self._modules: dict[int, tuple[Any, str, bool]] = {}
