@@ -1,4 +1,4 @@
-"""Imports point one way: ops -> autograd -> tensor -> core, viz -> tinygrad_edu, torch behind one door."""
+"""Imports point one way: ops -> autograd -> tensor -> core, viz -> tinygrad_edu, torch behind one door; functions are short."""
 
 import ast
 import json
@@ -325,3 +325,12 @@ def test_each_file_that_the_page_of_the_architecture_names_is_there() -> None:
     assert len(named) > 20
     rooms = [*places, ROOT / "tinygrad_edu" / "exercises"]
     assert [name for name in sorted(named) if not any((room / name).exists() for room in rooms)] == []
+
+
+@pytest.mark.parametrize("folder", ["core", "fast", "autograd", "ops", "../viz/frames"])
+def test_functions_are_short(folder: str) -> None:
+    """At most 60 lines, docstrings included. (20 branches at most are held in all folders: ruff's PLR0912.)"""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "tinygrad_edu" / folder).rglob("*.py")]
+    nodes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    assert nodes
+    assert {n.name for n in nodes if n.end_lineno is not None and n.end_lineno - n.lineno >= 60} == set()

@@ -263,20 +263,3 @@ def test_the_rows_of_a_jacobian_are_stacked_in_the_graph_as_in_pytorch() -> None
         (second,) = engine.autograd.grad(rows.sum(), x)
         seen.append((rows.grad_fn.name(), rows.grad_fn.next_functions[0][0].name(), rows.tolist(), second.tolist()))
     assert seen[0] == seen[1]
-
-
-def test_samples_of_vmap_pass_through_one_graph() -> None:
-    for engine in (torch, T):
-        x = engine.ones(2, requires_grad=True)
-        y = x * x * 3
-        rows = engine.func.vmap(lambda v, x=x, y=y, engine=engine: engine.autograd.grad(y, x, v)[0])(engine.eye(2))
-        assert rows.tolist() == [[6, 0], [0, 6]]
-        with pytest.raises(RuntimeError, match="a second time"):
-            engine.autograd.grad(y.sum(), x)
-
-
-def test_a_derivative_is_recorded_in_inference_mode_too() -> None:
-    for engine in (torch, T):
-        x, w = engine.ones(2), engine.tensor([1.0, 2.0])
-        with engine.inference_mode():
-            assert engine.func.grad(lambda v, w=w: (v * w).sum())(x).tolist() == [1, 2]
