@@ -10,7 +10,9 @@ from support.networks import NETWORKS
 import viz
 from viz import engines
 from viz.frames import network as views
+from viz.frames.scene import scene
 from viz.picture import network as networks
+from viz.picture.fit import BESIDE
 from viz.picture.network import ROOT, compose
 
 pytestmark = pytest.mark.outer
@@ -296,3 +298,43 @@ def test_the_steps_of_a_scene_mark_what_runs_and_the_boxes_around_it(recordings)
     assert inside
     assert all("now" in view["patches"][number][model][0] for number in inside)
     assert views.details(view)[model][0] == ["module", "model"]
+
+
+def test_what_a_module_is_given_comes_from_outside_and_what_it_makes_from_inside(engine):
+    source = """
+class Net(T.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = T.nn.Sequential(T.nn.Linear(4, 3), T.nn.Tanh())
+    def forward(self, pair, *, scale):
+        x, = pair
+        half = T.full((3,), 0.5)
+        return self.body(x) * half * scale
+net = Net()
+net((T.ones(2, 4),), scale=T.tensor(2.0)).sum().backward()
+T.nn.Linear(3, 1)(T.zeros(5, 3)).sum().backward()"""
+    values = viz.record(source, engine=engine).graph.values.values()
+    homes = {tuple(value.shape): value.home for value in values if value.kind == "input"}
+    assert homes == {(2, 4): "", (3,): "net", (): "", (5, 3): ""}
+
+
+@pytest.mark.parametrize("inside", ["T.nn.Linear(4, 8)", "T.nn.Sequential(T.nn.Linear(4, 8), T.nn.ReLU())"])
+def test_the_data_of_a_module_without_a_name_is_drawn_in_front_of_it(engine, inside):
+    recording = viz.record(f"loss = {inside}(T.ones(2, 4)).sum()\nloss.backward()", engine=engine)
+    units = scene(recording, rooms=(BESIDE,))["views"]["modules"]["network"]["units"]
+    outermost = [units[key] for key in units["root"]["c"]]
+    assert [unit["r"][-1][2] for unit in outermost if unit["k"] == "input"] == ["(2, 4)"]
+
+
+@pytest.mark.parametrize("room", [(1200.0, 250.0), (480.0, 250.0)])
+def test_where_a_row_would_be_too_long_what_a_module_is_given_stands_above_it(engine, room):
+    source = """
+g, d = T.nn.Linear(2, 2), T.nn.Linear(2, 1)
+z = T.ones(3, 2)
+fake = g(z)
+loss = (d(fake.detach()).sigmoid().log() + d(fake).sigmoid().exp()).sum()
+loss.backward()"""
+    whole = networks.network(viz.record(source, engine=engine).graph, room=room, tight=True)
+    at = {unit.title: (middle, wide) for unit, middle, _, wide, _, _ in compose(whole, [ROOT]).boxes}
+    (z, wide), (g, width) = at["z"], at["g"]
+    assert (z + wide / 2 < g - width / 2) == (room[0] > 1000)

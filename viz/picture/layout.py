@@ -11,6 +11,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,17 +68,19 @@ def place(
     scopes: list[Scope] | None = None,
     snug: bool = False,
     ends: tuple[list[str], list[str]] = ([], []),
+    level: Sequence[tuple[str, str]] = (),
 ) -> Layout:
     """Lay out boxes (key, width, height) and links (key, tail, head, label width, label height; 0 for no label).
 
     The members of each of `scopes` get a frame of their own, if possible. Links whose key is in `loose` do not pull their ends
-    together. `snug` leaves little space between boxes; `ends` are those in the first and in the last column. After `time_limit` seconds the layout is `simple`, and its `note` says so.
+    together. `snug` leaves little space between boxes; `ends` are those in the first and in the last column, and the pairs in `level` share
+    a column (in `"TB"`, a row). After `time_limit` seconds the layout is `simple`, and its `note` says so.
 
     Raises:
         GraphvizMissing: neither pygraphviz nor a `dot` program is available.
     """
     scopes = scopes or []
-    source = _dot(boxes, links, direction, loose or set(), scopes, snug, ends)
+    source = _dot(boxes, links, direction, loose or set(), scopes, snug, ends, level)
     try:
         layout = _read(_run(source, "dot", time_limit, len(boxes) + len(links)), boxes, links, scopes)
     except subprocess.TimeoutExpired:
@@ -157,6 +160,7 @@ def _dot(
     scopes: list[Scope],
     snug: bool,
     ends: tuple[list[str], list[str]],
+    level: Sequence[tuple[str, str]],
 ) -> str:
     number = {key: position for position, (key, _, _) in enumerate(boxes)}
     across, along = (0.14, 0.25) if snug else (0.24, 0.3 if direction == "LR" else 0.26)
@@ -168,6 +172,7 @@ def _dot(
     lines += _clusters(scopes, number, None)
     for rank, keys in zip(("source", "sink"), ends, strict=True):
         lines += [f"{{rank={rank};{';'.join(str(number[key]) for key in keys)}}}"] if keys else []
+    lines += [f"{{rank=same;{number[one]};{number[other]}}}" for one, other in level]
     for key, tail, head, width, height in links:
         label = "[constraint=false]" if key in loose else ""
         if width:

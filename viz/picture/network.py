@@ -154,6 +154,8 @@ def network(
     It is laid out for a single `room`, in pixels, if that is given, else for the usual rooms of a stage. `depth` says how
     many levels are open at first, and `direction` (`"LR"`, `"TB"`) how each level is laid out. `tight` makes the boxes small
     where the layers do not fit otherwise. `known` remembers how such boxes were laid out before.
+
+    What a module is given stands in front of it; above it, where a row would be too long for the room.
     """
     return _Builder(graph, graded, room, depth, direction, tight).build({} if known is None else known)
 
@@ -361,7 +363,11 @@ class _Builder:
             return list(owners.values())
         if self.graph.calls and value.name and value.kind != "leaf":
             return [[ROOT]]  # what the model was given
-        return [_shared(chains)]
+        around = _shared(chains)
+        if value.home is not None:  # what a module was given comes from outside of it
+            outer = (at for at, key in enumerate(around[1:], 1) if not _within(value.home, self.units[key].title))
+            around = around[: next(outer, len(around))]
+        return [around]
 
     def _nearest(self, source: str, head: list[str]) -> list[str]:
         """The chain of a source: of a leaf that is drawn several times, the one in the same box as its user."""
@@ -514,15 +520,29 @@ class _Builder:
             followed = unit.key == ROOT and not in_a_row and 0 in rows  # what goes in stands above a model in a column
             rows[unit.call] = in_a_row
             parts = tuple(self._part(units[child], size) for child, size in zip(unit.children, sizes, strict=True))
-            form = parts if in_time else tuple(sizes), tuple(unit.links), in_a_row, followed
+            given = tuple(self._given(unit)) if in_a_row and self.direction is None else ()
+            form = parts if in_time else tuple(sizes), tuple(unit.links), in_a_row, followed, given
             if form not in known:
                 known[form] = len(found)
                 steps = unrolled(parts, unit.links) if in_time else None
                 snug = any(units[child].pad < 6 for child in unit.children)
-                found.append(steps or _laid_out(sizes, unit.links, in_a_row, snug, 0.0 if followed else most))
+                placed = steps or _laid_out(sizes, unit.links, in_a_row, snug, 0.0 if followed else most)
+                if not steps and given and placed.width > min(self.rooms)[0]:
+                    placed = _laid_out(sizes, unit.links, True, snug, 0.0, given)
+                found.append(placed)
             unit.layout = known[form]
         made = Network(units, found, [], self.chain, self.copies)
         return replace(made, first=self._first(made))
+
+    def _given(self, unit: Unit) -> list[tuple[int, int]]:
+        """What is given to one module alone and comes from nowhere, and this module, by position."""
+        kinds = [self.units[child].kind for child in unit.children]
+        heads = [[head for tail, head in unit.links if tail == place] for place in range(len(kinds))]
+        return [
+            (place, ends[0])
+            for place, (kind, ends) in enumerate(zip(kinds, heads, strict=True))
+            if kind == "input" and len(ends) == 1 and kinds[ends[0]] == "module"
+        ]
 
     def _part(self, unit: Unit, size: tuple[float, float]) -> Part:
         runs = unit.kind in ("module", "op", "unrecorded")
@@ -581,6 +601,10 @@ def _levels(graph: Graph, op: Op) -> list[Level]:
     return found
 
 
+def _within(path: str, module: str) -> bool:
+    return path == module or path.startswith(f"{module}.")
+
+
 def _is_buffer(graph: Graph, value: Value) -> bool:
     """Whether a value is a buffer of a module, such as the mask of an attention: its box would tell nothing."""
     path, _, name = value.name.rpartition(".")
@@ -622,9 +646,14 @@ def _op_rows(graph: Graph, op: Op) -> list[tuple[str, str, str]]:
 
 
 def _laid_out(
-    sizes: list[tuple[float, float]], links: list[tuple[int, int]], in_a_row: bool, snug: bool, across: float
+    sizes: list[tuple[float, float]],
+    links: list[tuple[int, int]],
+    in_a_row: bool,
+    snug: bool,
+    across: float,
+    level: Iterable[tuple[int, int]] = (),
 ) -> Placed:
-    """The boxes in a row from left to right, or in a column."""
+    """The boxes in a row from left to right, or in a column; each pair in `level` one above the other, or side by side."""
     if len(sizes) == 1:
         ((width, height),) = sizes
         return Placed(width, height, [(width / 2, height / 2)], [])
@@ -632,7 +661,9 @@ def _laid_out(
         return _in_rows(sizes, links, order, across)
     boxes = [(f"c{place}", *size) for place, size in enumerate(sizes)]
     ends = [(f"l{place}", f"c{tail}", f"c{head}", 0.0, 0.0) for place, (tail, head) in enumerate(links)]
-    made = layouts.place(boxes, ends, "LR" if in_a_row else "TB", snug=snug)
+    made = layouts.place(
+        boxes, ends, "LR" if in_a_row else "TB", snug=snug, level=[(f"c{a}", f"c{b}") for a, b in level]
+    )
     spots = [(made.spots[key].x, made.spots[key].y) for key, _, _ in boxes]
     return Placed(made.width, made.height, spots, [made.curves.get(key, []) for key, *_ in ends])
 

@@ -59,6 +59,7 @@ class Value:
     grad: Array | None = None  # only when drawn from a live tensor: `.grad` as it is now
     line: int | None = None
     scope: str = ""
+    home: str | None = None  # of a leaf: the module that it comes from, not one that it was given to; "" is the program
 
     @property
     def title(self) -> str:

@@ -7,6 +7,7 @@ import math
 import re
 import sys
 import weakref
+from collections.abc import Iterator
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
@@ -235,13 +236,7 @@ class Watch:
 
     def _module(self, frame: FrameType | None) -> str:
         """The path of the innermost module whose `forward` is running, or an empty string."""
-        inner: list[Any] = []
-        while frame is not None:
-            if frame.f_code.co_name == "forward" and frame.f_code.co_argcount:
-                module = frame.f_locals.get(frame.f_code.co_varnames[0])  # mostly, but not always, `self`
-                if self.engine.is_module(module):
-                    inner.append(module)
-            frame = frame.f_back
+        inner = [module for _, module in self._forwards(frame)]
         if not inner:
             return ""
         if id(inner[-1]) not in self._modules:  # a module without a variable gets its class name
@@ -251,6 +246,30 @@ class Watch:
             self.name({self._nameless[id(inner[-1])]: inner[-1]})
         paths = (self._modules.get(id(module)) for module in inner)
         return next(known[1] for known in paths if known is not None)
+
+    def _forwards(self, frame: FrameType | None) -> Iterator[tuple[FrameType, Any]]:
+        """The calls of modules' `forward` that are running, innermost first, and their modules."""
+        while frame is not None:
+            if frame.f_code.co_name == "forward" and frame.f_code.co_argcount:
+                module = frame.f_locals.get(frame.f_code.co_varnames[0])  # mostly, but not always, `self`
+                if self.engine.is_module(module):
+                    yield frame, module
+            frame = frame.f_back
+
+    def _settle_in(self, key: str, tensor: Any, frame: FrameType | None) -> None:
+        """Note where a leaf that is used for the first time comes from: not from a module that it was given to."""
+        value = self.graph.values[key]
+        if value.op is not None or value.kind not in ("leaf", "input"):
+            return
+        for running, module in self._forwards(frame):
+            code = running.f_code
+            count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
+            given = [running.f_locals.get(name) for name in code.co_varnames[1:count]]
+            if not any(one is tensor for one in self._tensors(given)):
+                known = self._modules.get(id(module))
+                value.home = known[1] if known else None
+                return
+        value.home = ""
 
     def _steps(self, frame: FrameType | None) -> list[list[int]]:
         """The loops of the program that are running, and the step of each."""
@@ -482,6 +501,7 @@ class Watch:
             if not any(tensor is one for one in tensors) or any(tensor is one for one in changed)
         ]
         made += [tensor for tensor in changed if not any(tensor is one for one in made)]
+        fresh = [(key, tensor) for key, tensor in zip(inputs, tensors, strict=True) if made and key not in self._used]
         if made:  # asking for a shape is not a use
             self._used.update(inputs)
         known = len(self.graph.values)  # the values of this call come after these
@@ -509,6 +529,8 @@ class Watch:
                     self._unrecorded(name, line, inputs, key, arguments)
                 elif key not in self._created:
                     self._create(key, line)
+        for key, tensor in fresh:
+            self._settle_in(key, tensor, sys._getframe(2))
 
     def _complete(self, op: Op, inputs: list[str], arguments: list[Argument], alone: bool) -> None:
         """Record what the engine's graph leaves out: inputs that get no gradient, and numbers.

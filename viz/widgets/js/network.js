@@ -101,7 +101,8 @@ export function openAtFirst(net, width, height) {
   };
   measure("root", 0);
   const opened = new Set(depths.keys());
-  while (opened.size > 1) { // of a program of one model the inside is shown
+  const models = net.units.root.c.filter((key) => net.units[key].c).length;
+  while (opened.size > (models === 1 ? 1 : 0)) { // of a program of one model the inside is shown
     const shown = compose(net, opened);
     if (shown.width + 20 <= width && shown.height + 20 <= height) break;
     opened.delete([...opened].reduce((deepest, key) => (depths.get(key) >= depths.get(deepest) ? key : deepest)));
