@@ -208,6 +208,16 @@ def test_steps_are_taken_and_a_change_begins_anew(shown: Any) -> None:
     assert ask(shown, begin=True)["taken"] == 0
 
 
+def test_one_answer_brings_several_pictures_and_the_same_training(shown: Any) -> None:
+    frame = ask(shown, steps=2, frames=4)
+    assert [one["at"] for one in frame["before"]] == [2, 4, 6] and frame["at"] == 8
+    assert frame["before"][0]["network"]["maps"] != frame["network"]["maps"]
+    losses = shown.learners[0].losses
+    ask(shown, begin=True, steps=8)
+    assert shown.learners[0].losses == losses and shown.frame["before"] == []
+    assert shown.frame["network"] == frame["network"]
+
+
 def test_both_settings_take_the_same_steps(shown: Any) -> None:
     first = shown.task["settings"][0]
     ask(shown, settings=[first, {**first, "engine": "torch"}], looked=1, steps=4)

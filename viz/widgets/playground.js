@@ -10,6 +10,7 @@ import { Plane } from "./js/plane.js";
 import { mountPlayer } from "./player.js";
 
 const PAUSE = 30; // milliseconds from one picture to the next
+const TOGETHER = 4; // pictures of one answer: JupyterLab does more for a message than for a picture
 const CALM = 400; // where nothing is to move fast
 const SLOW = 1200; // after which somebody wonders
 const NARROW = 5; // layers of a network that is shown as such at first
@@ -60,10 +61,11 @@ function renderPlayground({ model, el }) {
   let slow = 0;
   let player = null;
   let wide = 0; // pixels that the charts have
-  let asked = 0; // when the last question went
+  let waiting = []; // pictures that are not drawn yet
+  let last = 0; // when a picture was drawn
   let touched = false;
   let shown = -1; // the step of the last frame
-  let drawn = null; // the answer that is on the page
+  let taken = null; // the last answer
   let told = ""; // what was said last: it is not said again at each picture
   const own = Math.random().toString(36).slice(2, 8);
 
@@ -74,8 +76,8 @@ function renderPlayground({ model, el }) {
       next = { ...next, ...what };
       return;
     }
-    asked = Date.now();
-    sent = { seq: `${own}-${(sequence += 1)}`, time: asked };
+    if (!what.frames) waiting = []; // what is asked for now comes instead of them
+    sent = { seq: `${own}-${(sequence += 1)}`, time: Date.now() };
     next = null;
     model.set("asked", { data, points, settings, looked, at, playing, wide, ...what, seq: sent.seq });
     model.save_changes();
@@ -83,22 +85,34 @@ function renderPlayground({ model, el }) {
     if (!alive) slow = setTimeout(() => say(WAITING), SLOW);
   }
 
-  /** Request the next picture while it plays. */
+  /** What is asked while it plays. */
+  function more(calm = false) {
+    const steps = Number(speed.value);
+    return calm ? { steps: (steps * CALM) / PAUSE, frames: 1 } : { steps, frames: TOGETHER };
+  }
+
+  /** Draw the next picture when it is due. While it plays, Python is asked for more before they run out. */
   function tick() {
-    if (!playing || sent) return;
-    if (!root.isConnected) return play(false);
     clearTimeout(timer);
+    if (playing && !root.isConnected) play(false);
+    if (!waiting.length) return;
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const steps = Number(speed.value) * (calm ? CALM / PAUSE : 1);
-    const pause = (calm ? CALM : PAUSE) - (Date.now() - asked);
-    if (pause <= 0 && !document.hidden) ask({ steps });
-    else timer = setTimeout(() => requestAnimationFrame(() => playing && ask({ steps })), Math.max(0, pause));
+    const due = last + (calm ? CALM : PAUSE) - Date.now();
+    timer = setTimeout(() => requestAnimationFrame(() => {
+      if (!waiting.length) return;
+      last = Date.now();
+      const picture = waiting.shift();
+      // Python is at the next ones while this one is drawn.
+      if (playing && !sent && waiting.length < TOGETHER - 1) ask(more(calm));
+      draw(picture, true);
+      tick();
+    }), Math.max(0, due));
   }
 
   function play(wanted) {
     showPlaying(wanted);
     if (playing) at = -1;
-    if (playing) ask({ steps: Number(speed.value) });
+    if (playing) ask(more());
     else if (sequence) ask(); // the still of a saved notebook is made when it rests
   }
 
@@ -338,10 +352,11 @@ function renderPlayground({ model, el }) {
     drawCode();
   }
 
-  function drawFrame() {
+  /** An answer has come: its pictures are drawn one after the other. */
+  function take() {
     const frame = model.get("frame");
     const mine = sent !== null && frame.seq === sent.seq;
-    if (sent && frame === drawn) { // a page with no Python gives the old answer once more, and says why itself
+    if (sent && frame === taken) { // a page with no Python gives the old answer once more, and says why itself
       clearTimeout(slow);
       sent = next = null;
       ({ data, points, settings } = model.get("task"));
@@ -349,29 +364,32 @@ function renderPlayground({ model, el }) {
       showPlaying(false);
       drawControls();
     }
-    drawn = frame;
+    taken = frame;
     if (mine) {
       clearTimeout(slow);
       sent = null;
     }
-    // Python is at the next frame while this one is drawn.
-    if (playing && (frame.over || frame.said || (alive && frame.taken >= ALIVE))) {
-      alive = false;
-      play(false);
-    }
     // On a live page, the request that found no Python is sent to this widget instead of the one that made it.
     if (frame.playing && !sequence && !frame.over) play(true);
+    const goesOn = playing && mine && !next;
+    waiting = goesOn ? [...waiting, ...frame.before, frame] : [];
     if (next) ask(next);
-    else if (mine) tick();
+    if (goesOn) tick();
+    else draw(frame, mine);
+  }
+
+  /** Draw a picture; one between two answers has what moves fast only. */
+  function draw(frame, mine) {
     if (frame.network) neurons.show(settings[frame.looked].features.split(" "), frame.network, frame.at !== shown);
     if (!pointed) plane.show(frame.heat, frame.lines);
     shown = frame.at;
+    counter.textContent = `step ${frame.at.toLocaleString("en")}`;
+    if (frame !== taken) return;
     charts.innerHTML = frame.charts; // made by viz, every text in it escaped
     slider.max = String(frame.stops.length - 1);
     const place = frame.present ? frame.stops.length - 1 : frame.stops.findLastIndex((stop) => stop <= frame.at);
     if (document.activeElement !== slider || mine) slider.value = String(place);
     slider.setAttribute("aria-valuetext", `step ${frame.at}`);
-    counter.textContent = `step ${frame.at.toLocaleString("en")}`;
     const both = frame.sentences.length > 1;
     sentences.forEach((sentence, run) => {
       const words = frame.sentences[run] ?? "";
@@ -379,8 +397,12 @@ function renderPlayground({ model, el }) {
     });
     open.setAttribute("aria-disabled", String(!frame.opens));
     root.classList.toggle("tgv-ground-over", frame.over);
-    if (frame.said || (mine && !neurons.looking)) say(frame.said);
+    if (frame.said || !neurons.looking) say(frame.said);
     note.classList.toggle("tgv-ground-refusal", Boolean(frame.said));
+    if (playing && (frame.over || frame.said || (alive && frame.taken >= ALIVE))) {
+      alive = false;
+      play(false);
+    }
   }
 
   root.addEventListener("keydown", (event) => {
@@ -427,7 +449,7 @@ function renderPlayground({ model, el }) {
       drawTask();
       drawControls();
     },
-    "change:frame": drawFrame,
+    "change:frame": take,
     "change:scene": openStage,
   });
   const measure = new ResizeObserver(() => {
@@ -442,7 +464,7 @@ function renderPlayground({ model, el }) {
   show(resting);
   drawTask();
   drawControls();
-  drawFrame();
+  take();
   return () => {
     playing = false;
     clearTimeout(timer);

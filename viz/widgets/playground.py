@@ -37,7 +37,8 @@ from viz.picture.fit import WIDE
 from viz.widgets import fallback
 from viz.widgets.live import Live, interruptible
 
-SLICE = 0.12  # seconds of training between two pictures
+SLICE = 0.12  # seconds of training for one answer
+TOGETHER = 8  # pictures of one answer at most
 SMALL, LARGE = 1e-2, 1e2  # ratio of the first layer's gradient to the last's: below it vanishes, above it explodes
 DONE = 0.99  # accuracy above which small gradients are normal
 TINY = 1e-4  # largest gradient below which an unfinished network hardly moves
@@ -112,6 +113,7 @@ class Playground(Live):
     def _answer(self) -> None:
         """Do what the page requests; any error is shown on the page."""
         asked, said, begun = self.asked, "", False
+        before: list[dict[str, Any]] = []
         try:
             with interruptible():
                 begun = self._take(asked)
@@ -120,7 +122,7 @@ class Playground(Live):
                 self._looked = min(int(asked.get("looked", 0)), 1 if self.learners[1] else 0)
                 self._at = int(asked.get("at", -1))
                 self._wide = min(max(float(asked.get("wide", plane.WIDE)), 200.0), 700.0)
-                self._advance(int(asked.get("steps", 0)), SLICE)
+                self._play(int(asked.get("steps", 0)), int(asked.get("frames", 1)), before)
                 if "open" in asked:
                     self._open(int(asked["open"]))
         except KeyboardInterrupt:
@@ -130,7 +132,7 @@ class Playground(Live):
         with self.hold_sync():
             if begun:
                 self.task = self._task()
-            self.frame = self._frame(asked.get("seq"), said)
+            self.frame = {**self._frame(asked.get("seq"), said), "before": before}
         if not asked.get("playing"):
             self._keep()
 
@@ -156,6 +158,15 @@ class Playground(Live):
             raise ValueError(f"data is one of {', '.join(DATA)}, not {data!r}")
         self.learners = [None if one is None else Learner(one, data, points) for one in settings]
         self._data, self._points, self._settings = data, points, settings
+
+    def _play(self, steps: int, frames: int, before: list[dict[str, Any]]) -> None:
+        """Take the steps of several pictures; what moves fast in each but the last goes into `before`."""
+        end = time.monotonic() + SLICE
+        for left in reversed(range(min(frames, TOGETHER))):
+            self._advance(steps, end - time.monotonic())
+            if not left or time.monotonic() > end or self._over:
+                return
+            before.append(self._moving())
 
     def _advance(self, steps: int, seconds: float) -> None:
         end = time.monotonic() + seconds
@@ -213,7 +224,12 @@ class Playground(Live):
             "gradients": [None if one is None else _rows(one) for one in inside.gradients],
         }
 
-    def _frame(self, seq: Any = None, said: str = "") -> dict[str, Any]:
+    @property
+    def _over(self) -> bool:
+        return all(learner.ended for learner in self.learners if learner)
+
+    def _moving(self) -> dict[str, Any]:
+        """What moves fast: the plane, and the network on it."""
         at = self._looked_at()
         heat, lines, network = None, ["", ""], None
         for run, learner in enumerate(self.learners):
@@ -227,23 +243,24 @@ class Playground(Live):
             lines[run] = plane.boundary(run, margins)
             if run == self._looked and (shaded := plane.shades(margins)) is not None:
                 heat = base64.b64encode(shaded.tobytes()).decode()
+        return {"at": at, "looked": self._looked, "heat": heat, "network": network, "lines": "".join(lines)}
+
+    def _frame(self, seq: Any = None, said: str = "") -> dict[str, Any]:
+        at = self._looked_at()
         shown = self._learner(self._looked)
         return {
+            **self._moving(),
+            "before": [],
             "seq": seq,
             "taken": self._taken,
-            "at": at,
             "present": self._at < 0 or at == self._taken,
             "stops": max((learner.kept for learner in self.learners if learner), key=len),
-            "looked": self._looked,
-            "heat": heat,
-            "network": network,
             "call": self.call(),
-            "lines": "".join(lines),
             "charts": plane.charts(self.learners, at, self._wide),
             "sentences": [self._sentence(run, at) for run, learner in enumerate(self.learners) if learner],
             "said": said,
             "playing": bool(self.asked.get("playing")) and not said,
-            "over": all(learner.ended for learner in self.learners if learner),
+            "over": self._over,
             "opens": at > 0 and shown.taken > 0,
         }
 
