@@ -21,6 +21,9 @@ from hypothesis import HealthCheck, settings
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+# A process a core is enough: PyTorch's second thread would wait for its core by asking without a pause, which takes one from the rest.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # The outer ring: what starts browsers, kernels, servers, sandboxes and other processes, or runs very many programs. Such a file
 # says so itself: `pytestmark = pytest.mark.outer`, and such a test `@pytest.mark.outer`. All else is marked `quick`.
 _IS_OUTER = re.compile(r"^pytestmark = (\[\s*)?pytest\.mark\.outer\b", re.MULTILINE)
