@@ -21,6 +21,8 @@ from .lab import DEFAULT_PORT, free_port
 
 LIMIT_S = 120  # for each of the two, on a slow machine with a cold disk
 PROGRAM = "w = T.tensor(3.0, requires_grad=True)\nL = (w * w - 5) ** 2\nL.backward()"
+# A kernel that does not start is tried twice.
+_GIVES_UP_SOON = ("--KernelRestarter.restart_limit=1", "--KernelRestarter.time_to_dead=1")
 SHORT = 300  # characters of an error that are told
 _directly = urllib.request.build_opener(
     urllib.request.ProxyHandler({})
@@ -87,7 +89,7 @@ def live_answer() -> str:
     with tempfile.TemporaryDirectory() as folder:
         token, port = secrets.token_hex(16), free_port(DEFAULT_PORT)
         log = Path(folder, "log")
-        options = ("--no-browser", "--allow-root", f"--port={port}", "--ServerApp.port_retries=0")
+        options = ("--no-browser", "--allow-root", f"--port={port}", "--ServerApp.port_retries=0", *_GIVES_UP_SOON)
         with log.open("wb") as file:
             server = subprocess.Popen(
                 [sys.executable, "-m", "jupyterlab", *options, f"--IdentityProvider.token={token}"],
@@ -128,7 +130,7 @@ async def _answered(port: int, token: str) -> None:
     kernel = _ask(f"{home}?token={token}", b"{}")["id"]
     answer = asyncio.ensure_future(_press_a_switch(port, token, kernel))
     while not answer.done():
-        await asyncio.wait([answer], timeout=3)
+        await asyncio.wait([answer], timeout=1)
         if not answer.done() and _is_dead(f"{home}/{kernel}?token={token}"):
             answer.cancel()
             raise RuntimeError("the kernel ended as it started: python -m ipykernel_launcher --version says why")
