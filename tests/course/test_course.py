@@ -52,7 +52,7 @@ def test_the_exercises_stand_in_the_order_of_the_course() -> None:
 def test_every_lesson_is_on_the_map() -> None:
     numbered = set(LESSONS)
     assert {path for row in ROWS for path in lessons_of(row)} == numbered
-    assert len(numbered) == 14
+    assert len(numbered) == 15
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("[01]*/*.ipynb")), ids=lambda path: path.stem)
@@ -98,6 +98,6 @@ def source_of(name: str) -> str:
 def test_each_term_is_introduced_once_and_the_glossary_says_where() -> None:
     entries = glossary()
     assert len({entry.term for entry in entries}) == len(entries) >= 20
-    assert Counter(entry.lesson for entry in entries).keys() == set(range(1, 15))
+    assert Counter(entry.lesson for entry in entries).keys() == set(range(1, 16))
     assert next(entry for entry in entries if entry.term == "accumulation").lesson == 3
     assert "**accumulation**: when a value is used several times" in entries._repr_markdown_()

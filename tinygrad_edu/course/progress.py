@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..exercises import all_exercises
+from ..exercises import all_exercises, counted
 from ..exercises.judging.judge import Verdict, judge
 from ..exercises.running.sandbox import Sandbox, unit_of
 from .answers import begun, lesson_notebooks
@@ -29,7 +29,7 @@ class Lesson:
     @property
     def points(self) -> int:
         """The points earned so far."""
-        return sum(verdict.points for verdict in self.verdicts.values() if verdict)
+        return sum(verdict.points for verdict in counted(v for v in self.verdicts.values() if v))
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,7 +119,7 @@ def progress(folder: Path | str | None = None) -> Progress:
     lessons = []
     for number, title in _titles().items():
         mine = [exercise for exercise in exercises.values() if exercise.lesson == number]
-        total = sum(criterion.points for exercise in mine for criterion in exercise.criteria)
+        total = sum({exercise.choice or exercise.id: exercise.points for exercise in mine}.values())
         note = "" if mine else f"{len(collect(folder).mine)} of {len(PIECES)} pieces are yours"
         lessons.append(Lesson(number, title, {exercise.id: best.get(exercise.id) for exercise in mine}, total, note))
     return Progress(folder, tuple(lessons))

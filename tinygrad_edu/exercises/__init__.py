@@ -13,10 +13,13 @@ import warnings
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from .exercise import Exercise
+    from .judging.judge import Verdict
     from .judging.report import Report
 
-__all__ = ["all_exercises", "check", "get"]
+__all__ = ["all_exercises", "check", "counted", "get"]
 
 
 def check(id: str, answer: object) -> Report:
@@ -74,3 +77,14 @@ def all_exercises() -> dict[str, Exercise]:
     loaded = [importlib.import_module(f"{answers.__name__}.{name}") for name in modules]
     found = [value for module in loaded for value in vars(module).values() if isinstance(value, Exercise)]
     return {exercise.id: exercise for exercise in sorted(found, key=lambda exercise: exercise.lesson)}
+
+
+def counted(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Those of a student's verdicts that count: of exercises to choose from, the one with the most points."""
+    own = list(verdicts)
+    best: dict[str, Verdict] = {}
+    for verdict in own:
+        choice = get(verdict.exercise).choice
+        if choice and (choice not in best or verdict.points > best[choice].points):
+            best[choice] = verdict
+    return [v for v in own if best.get(get(v.exercise).choice, v) is v]

@@ -136,6 +136,7 @@ class Exercise:
     drawing: Callable | None = None
 
     may_change: tuple[str, ...] = ()  # of the arguments: "w" or "w.grad"; nothing else may an answer change
+    choice: str = ""  # of the exercises with the same choice one is asked: the best of them counts
 
     def __post_init__(self) -> None:
         self.name = self.name or self.id

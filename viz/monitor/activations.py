@@ -94,7 +94,7 @@ class Activations:
         seen = self._seen.setdefault(layer.number, _Seen())
         if function in ENDS:
             low, high = ENDS[function]
-            outside = ((result < low) | (result > high)).float().mean()
+            outside = ((result - (low + high) / 2).abs() > (high - low) / 2).float().mean()
             seen.saturated = outside if seen.saturated is None else seen.saturated + outside
             seen.bent += 1
             return

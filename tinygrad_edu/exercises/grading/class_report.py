@@ -13,7 +13,7 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from .. import get
+from .. import counted, get
 from ..judging.judge import Verdict
 from ..judging.report import marked
 
@@ -37,7 +37,7 @@ def class_report(verdicts: Mapping[str, Sequence[Verdict]]) -> str:
     """A complete page, without scripts, about all students together; `verdicts` are given by student."""
     by_exercise: dict[str, list[Verdict]] = {}
     for own in verdicts.values():
-        for verdict in own:
+        for verdict in counted(own):
             by_exercise.setdefault(verdict.exercise, []).append(verdict)
     return _PAGE.format(
         summary=_summary(verdicts),
@@ -50,8 +50,8 @@ def _summary(verdicts: Mapping[str, Sequence[Verdict]]) -> str:
     """How many students there are, their mean, and how their points are distributed."""
     if not verdicts:
         return "<p>0 students.</p>"
-    points = [sum(verdict.points for verdict in own) for own in verdicts.values()]
-    out_of = max(sum(verdict.out_of for verdict in own) for own in verdicts.values())
+    points = [sum(verdict.points for verdict in counted(own)) for own in verdicts.values()]
+    out_of = max(sum(verdict.out_of for verdict in counted(own)) for own in verdicts.values())
     mean, middle = statistics.mean(points), statistics.median(points)
     text = f"{_students(len(points))}. Mean {mean:.1f} of {out_of} points, median {middle:g}."
     return f"<p>{text}</p>{_distribution(points, out_of)}"

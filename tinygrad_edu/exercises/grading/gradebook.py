@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .. import counted
 from ..judging.judge import Verdict
 from ..judging.report import Report, html_of
 from ..plain import one_line
@@ -65,18 +66,19 @@ def _as_a_disk_reads_it(name: str) -> str:
 
 def feedback(student: str, verdicts: Sequence[Verdict], notes: Sequence[str]) -> str:
     """A complete page, without scripts, for one student."""
+    begun = [verdict for verdict in verdicts if verdict in counted(verdicts) or not verdict.trouble]
     return _PAGE.format(
         title=html.escape(one_line(student)),
-        points=sum(verdict.points for verdict in verdicts),
-        out_of=sum(verdict.out_of for verdict in verdicts),
+        points=sum(verdict.points for verdict in counted(verdicts)),
+        out_of=sum(verdict.out_of for verdict in counted(verdicts)),
         notes="".join(f"<p>{html.escape(one_line(note))}</p>" for note in notes),
-        reports="".join(html_of(verdict) for verdict in verdicts),
+        reports="".join(html_of(verdict) for verdict in begun),
     )
 
 
 def summary(verdicts: Sequence[Verdict]) -> str:
     """A table in Markdown, for the page of a run on GitHub. It contains no word of a submission."""
-    points, out_of = sum(verdict.points for verdict in verdicts), sum(verdict.out_of for verdict in verdicts)
+    points, out_of = (sum(getattr(verdict, name) for verdict in counted(verdicts)) for name in ("points", "out_of"))
     lines = [f"**{points} of {out_of} points**", "", "| exercise | points | what is missing |", "| --- | --- | --- |"]
     for verdict in verdicts:
         missed = verdict.reason or "; ".join(mark.statement for mark in verdict.marks if mark.failure)
@@ -88,7 +90,7 @@ def summary(verdicts: Sequence[Verdict]) -> str:
 def gradescope(verdicts: Sequence[Verdict], notes: Sequence[str]) -> dict[str, Any]:
     """`results.json`, as Gradescope reads it from /autograder/results/."""
     return {
-        "score": sum(verdict.points for verdict in verdicts),
+        "score": sum(verdict.points for verdict in counted(verdicts)),
         "output": "\n".join(notes),
         "stdout_visibility": "hidden",
         "tests": [
@@ -101,7 +103,7 @@ def gradescope(verdicts: Sequence[Verdict], notes: Sequence[str]) -> dict[str, A
                 "output_format": "text",
                 "visibility": "visible",
             }
-            for verdict in verdicts
+            for verdict in counted(verdicts)
         ],
     }
 
@@ -122,8 +124,8 @@ def classroom50(student: str, verdicts: Sequence[Verdict]) -> dict[str, Any]:
         "review": given("REVIEW_URL") or given("COMMIT_URL", ""),
         "datetime": given("SUBMITTED_AT", now),
         "graded_at": now,
-        "score": sum(verdict.points for verdict in verdicts),
-        "max-score": sum(verdict.out_of for verdict in verdicts),
+        "score": sum(verdict.points for verdict in counted(verdicts)),
+        "max-score": sum(verdict.out_of for verdict in counted(verdicts)),
         "tests": [
             {
                 "test-name": verdict.exercise,
@@ -131,7 +133,7 @@ def classroom50(student: str, verdicts: Sequence[Verdict]) -> dict[str, Any]:
                 "score": verdict.points,
                 "max-score": verdict.out_of,
             }
-            for verdict in verdicts
+            for verdict in counted(verdicts)
         ],
     }
 
@@ -143,7 +145,7 @@ def _write_csv(file: Path, results: Sequence[Mapping[str, Any]], verdicts: Mappi
         table.writerow(["student", "points", "out_of", *ids, "notes"])
         for result in results:
             own = verdicts[result["student"]]
-            points, out_of = sum(v.points for v in own), sum(v.out_of for v in own)
+            points, out_of = sum(v.points for v in counted(own)), sum(v.out_of for v in counted(own))
             notes = " ".join([*result["notes"], *(f"{v.exercise}: {v.reason}" for v in own if v.reason)])
             table.writerow([_cell(result["student"]), points, out_of, *(v.points for v in own), _cell(notes)])
 

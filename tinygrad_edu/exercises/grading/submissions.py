@@ -384,7 +384,7 @@ def _changes(name: str) -> re.Pattern[str]:
 
 _STUB = re.compile(r"(?m)^[ \t]*# YOUR CODE HERE\n[ \t]*raise NotImplementedError")
 _EMPTY = re.compile(
-    r"\s*(?:#.*|@.*|(?:def|class)\b.*:|raise NotImplementedError.*|pass|\.\.\.|[\"'].*[\"']: None,?|\w+ = (?:\{|None)|\})?\s*"
+    r"\s*(?:#.*|@.*|(?:def|class)\b.*:|raise NotImplementedError.*|pass|\.\.\.|[\"'].*[\"']: None\}?,?|\w+ = (?:\{|None)|\})?\s*"
 )
 
 

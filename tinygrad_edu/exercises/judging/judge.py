@@ -269,7 +269,7 @@ def _is_blank(exercise: Exercise, data: Data) -> bool:
 
 def _is_the_answer(exercise: Exercise, criterion: Criterion) -> bool:
     """Whether the expected result of a criterion would give away the solution: the value itself is asked for."""
-    return not callable(exercise.rights[0]) and not criterion.parameters
+    return not callable(exercise.rights[0]) and not (criterion.parameters and criterion.measure is None)
 
 
 def _trouble(exercise: Exercise, probed: schema.Probed) -> Trouble | None:
@@ -307,12 +307,17 @@ def _failure(
         input=", ".join(f"{name} = {plain.show(value)}" for name, value in zip(names, values, strict=True))
         + (" (with T = torch)" if engine == "torch" else ""),
         expected="" if blank or _is_the_answer(exercise, criterion) else _short(plain.show(expected)),
-        got="" if blank else _short(plain.show(got)),
+        got="" if blank or (criterion.measure is not None and _is_long(got)) else _short(plain.show(got)),
         engine=engine,
         case=case,
         misconception=made.name if made else "",
         hint=made.hint if made else "",
     )
+
+
+def _is_long(got: Data) -> bool:
+    """Whether so many numbers came that nobody would read them: of a measured criterion the message says what they show."""
+    return len(plain.show(got)) > LONGEST
 
 
 def _short(text: str) -> str:

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..projects import predictions
+
 __all__ = [
     "changed_in_place",
     "function_of_x",
@@ -16,6 +18,7 @@ __all__ = [
     "math",
     "np",
     "opaque",
+    "predictions",
     "registered_op",
     "run_function",
     "run_program",
