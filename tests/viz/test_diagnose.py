@@ -13,7 +13,7 @@ from support.diagnosis import BROKEN, FIXES, GIVEN_UP, HEALTHY, USUAL
 
 import viz
 from viz.diagnosis import cause, kinds
-from viz.diagnosis.watching import surroundings
+from viz.diagnosis.watching import surroundings, watch
 from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Watch
 
@@ -289,6 +289,37 @@ def test_a_program_that_never_ends_is_stopped_and_what_was_seen_is_told(engine):
     assert report.error["type"] == "TimeoutError"
     assert "had not ended after 0.375 seconds" in report.error["message"]
     assert len(report.observation.ops) >= 4
+
+
+LONG = """\
+w = T.ones(2, requires_grad=True)
+opt = T.optim.SGD([w], lr=0.01)
+for step in range(40):
+    loss = (w * w).sum()
+    if step == 39:
+        loss = loss.detach()
+    loss.backward()
+    opt.step()
+"""
+
+
+def test_a_run_that_costs_too_much_to_watch_runs_on_unwatched_and_what_was_seen_is_told(engine, monkeypatch):
+    monkeypatch.setattr(watch, "FREE", -1e9)
+    monkeypatch.setattr(watch, "CERTAINLY", 0)
+    report = viz.diagnose(LONG, engine=engine)
+    seen = report.observation
+    assert (len(seen.passes), seen.unwatched, seen.steps) == (watch.WINDOW + 1, 39 - watch.WINDOW, 39)
+    assert "no-zero-grad" in [one.kind for one in report.findings]
+    assert report.error["line"] == 7
+    assert "35 further backward passes ran unwatched" in report.looked_at
+
+
+def test_no_more_ops_are_noted_than_rules_can_go_through(engine, monkeypatch):
+    monkeypatch.setattr(watch, "MOST_OPS", 300)
+    report = viz.diagnose(LONG.replace("step == 39", "False").replace("40", "400"), engine=engine)
+    assert len(report.observation.ops) < 600
+    assert report.observation.steps == 400
+    assert report.findings[0].kind == "no-zero-grad"
 
 
 def test_a_program_that_is_no_python_says_where():

@@ -42,7 +42,9 @@ from viz.recording.source import Source
 LIMIT = 60.0  # seconds that a diagnosis may take
 RUNNING = 0.75  # of them for the program; the rest is for judging what was seen, and for trials of changes
 TOGETHER = 3  # changes of one kind that are tried together
-TRYING = 5.0  # seconds for trials, beside as long as the program took
+JUDGING = 1.0  # seconds of processor time for judging what was seen, beside a tenth of what the program took
+TRYING = 2.5  # likewise for trials, beside as long as the program took itself
+SLOWEST = 20.0  # how many times as long a second of processor time lasts by the clock, at most: other processes run too
 A_MOMENT = 0.001
 BY_NUMBERS = {"wrong-backward"}  # whose evidence is an experiment of its own, numerical derivatives
 ACCEPTED = (
@@ -251,6 +253,7 @@ class Run:
         self._things: list[Any] = []
         self._place: Place | None = None
         self._end = self._took = math.inf  # by the clock
+        self._alone = self._pace = 1.0
         self._namespace = namespace
         self._output = output or Printed()
         self._as_main = as_main
@@ -309,6 +312,8 @@ class Run:
             if namespace is not None:
                 observer.learn(namespace)
         self._took = time.monotonic() - began
+        self._alone, ours = observer.taken()
+        self._pace = min(max(1.0, self._took / max(self._alone + ours, A_MOMENT)), SLOWEST)
         if isinstance(self.raised, SystemExit) and not self.raised.code:
             self.raised = None  # it ended itself, as a script may
         seen = observer.seen
@@ -393,10 +398,11 @@ class Run:
         return Report(seen, findings, self._output.getvalue(), self._calls)
 
     def _all(self, seen: Observation) -> Iterator[Finding]:
+        end = min(self._end, time.monotonic() + self._pace * (JUDGING + self._alone / 10))
         for detector in ALL:
             found: list[Finding] = []
             try:
-                with time_limit(_Clock(self._end - time.monotonic())):
+                with time_limit(_Clock(end - time.monotonic())):
                     found.extend(detector(seen))
             except TimeUp:
                 seen.troubles.append(f"{detector.__module__.rpartition('.')[2]}: no time was left")
@@ -406,7 +412,7 @@ class Run:
 
     def _tried(self, seen: Observation, place: Place, findings: list[Finding]) -> None:
         """Try each change: what was not seen to cure is not shown, and no finding that was not confirmed is certain."""
-        end = min(self._end, time.monotonic() + self._took + TRYING)
+        end = min(self._end, time.monotonic() + self._pace * (self._alone + TRYING))
         outcomes: dict[int, bool | None] = {}
         for finding in findings:
             if finding.changes:

@@ -110,6 +110,7 @@ class Leaf:
     looked: int = -1  # how many writes there had been when its rows were looked at last
     size: float = 0.0  # its largest magnitude when last examined
     began: float = 0.0  # likewise, before the first step
+    reached_unwatched: bool = False  # whether a gradient came in a pass that was not watched
 
 
 @dataclass(slots=True)
@@ -280,7 +281,8 @@ class Observation:
     aliases: list[Alias] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)  # errors of the observer itself
     error: dict[str, Any] | None = None
-    cut: bool = False  # True if the rest of the program ran unobserved
+    cut: bool = False  # True if a part of the program ran unwatched: see `watching.watch.Watch.weigh`
+    unwatched: int = 0  # backward passes in such parts
     steps: int = 0
     seeds: dict[str, Any] = field(default_factory=dict)
     given_model: int | None = None
@@ -339,6 +341,15 @@ class Observation:
             found.add(nr)
             if value.op is not None and (past_leaves or value.leaf is None or not value.requires_grad):
                 stack.extend(self.ops[value.op].inputs)
+        return found
+
+    def below(self, start: int) -> set[int]:
+        """The values that were computed from a value, itself included."""
+        found, stack = {start}, [start]
+        while stack:
+            fresh = {nr for op in self.users(stack.pop()) for nr in op.outputs} - found
+            found |= fresh
+            stack.extend(fresh)
         return found
 
     def route(

@@ -73,7 +73,7 @@ class Report:
         ]
         told = f"Looked at {', '.join(parts[:-1])} and {parts[-1]}, on {self.engine}."
         if seen.cut:
-            told += f" After {len(seen.ops):,} ops the program ran on unobserved."
+            told += f" {_count(seen.unwatched, 'further backward pass', 'further backward passes')} ran unwatched, to keep the cost of it low."
         if seen.troubles:
             told += f" {_count(len(seen.troubles), 'thing')} could not be examined: {seen.troubles[0]}."
         return told

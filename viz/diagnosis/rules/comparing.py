@@ -272,6 +272,7 @@ def _is_data(value: Seen) -> bool:
 def _compared_with_data(seen: Observation, above: set[int]) -> bool:
     """True if something on the way to the loss is compared with labels, under any name, or with another prediction."""
     learnt: dict[int, bool] = {}
+    looked: set[int | None] = set()  # lines
     for nr in sorted(above):
         value = seen.values[nr]
         given = [one.nr for one in seen.inputs(value)]
@@ -284,8 +285,10 @@ def _compared_with_data(seen: Observation, above: set[int]) -> bool:
                 return True
             # Two predictions may be compared with each other. A prediction compared with its own result teaches nothing.
             answers = [one for one in given if learnt.get(one, False)]
-            if len(answers) == 2 and not any(b in seen.above([a]) for a, b in (answers, answers[::-1])):
-                return True
+            if len(answers) == 2 and maker.line not in looked:
+                looked.add(maker.line)
+                if not any(b in seen.below(a) for a, b in (answers, answers[::-1])):
+                    return True
     return False
 
 

@@ -125,7 +125,7 @@ def _same(maker: Ran, op: Ran) -> bool:
 
 def _again(seen: Observation, op: Ran, value: Seen) -> bool:
     """Whether an op takes what it made itself in an earlier turn: else it only reads once more what its line has computed."""
-    alike = {nr for one in seen.ops[: op.nr] if (one.name, one.line) == (op.name, op.line) for nr in one.outputs}
+    alike = {nr for one in seen.at(op.line) if one.nr < op.nr and one.name == op.name for nr in one.outputs}
     return bool(alike & seen.above([value.nr]))
 
 
@@ -138,7 +138,7 @@ def _kept(seen: Observation) -> Iterator[Finding]:
     passes = sum(each.done and each.kind == "backward" for each in seen.passes)
     for kept in seen.kept:
         name, line, count = kept.name, kept.line, kept.counts[-1]
-        if len(kept.counts) >= STEADY and len(set(kept.counts[-STEADY:])) == 1:
+        if not count or (len(kept.counts) >= STEADY and len(set(kept.counts[-STEADY:])) == 1):
             continue  # it holds the last few values, or one for each key, so it does not grow
         if any(len(seen.recorded(each) & set(kept.values)) > 1 for each in seen.passes):
             continue  # a loss of all of them needs all of their graphs

@@ -157,6 +157,8 @@ def _without_gradient(seen: Observation) -> Iterator[Finding]:
     cuts: dict[tuple[str, int | None], tuple[Cut, list[Leaf]]] = {}
     unused: list[Leaf] = []
     for leaf in idle:
+        if leaf.reached_unwatched and failed is None:
+            continue
         wanted = leaf.held or (leaf.requires_grad and not any(each.held for each in seen.leaves))
         if not leaf.requires_grad and leaf.frozen_at is None and not leaf.held:
             continue

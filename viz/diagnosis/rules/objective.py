@@ -36,7 +36,7 @@ from viz.diagnosis.rules.comparing import compared
 
 OUTSIDE = "should be between 0 and 1"
 REWARDS = {"r", "rew", "rews", "reward", "rewards", "returns"}
-SOME = 32  # likelihoods of one line that are looked at
+SOME = 16  # likelihoods of one line that are looked at
 NEAR = 64  # ops before and after one, among which other runs of its line are looked for
 RUNS_AWAY = 10.0  # how many times a loss below zero grows
 
@@ -261,7 +261,7 @@ def _turned(seen: Observation, each: Through, terms: list[Term]) -> int | None:
     """The line that gives a loss the wrong sign: minus an error, or a log-likelihood without a minus."""
     errors = [term for term in terms if _is_error(seen, term.op)]
     alone = len({(term.op.line, term.op.name) for term in terms}) == 1
-    for term in terms:
+    for term in {(one.op.line, one.op.name, one.sign): one for one in terms[::-1]}.values():
         if not _is_error(seen, term.op):
             # A factor of either sign is an advantage or a reward: it belongs to the likelihood, not to its minus.
             alike = [one for one in terms if (one.op.line, one.op.name) == (term.op.line, term.op.name)]
@@ -317,11 +317,12 @@ def _plus(seen: Observation, each: Through, term: Term) -> bool:
     if term.sign == -1:
         return False
     nr, minuses = each.roots[0], 0
+    below = seen.below(term.op.outputs[0])
     for _ in range(16):  # the minuses on the way to it, whatever the factors are
         op = seen.maker(seen.values[nr])
         if op is None or op is term.op:
             break
-        ahead = [one for one in op.inputs if term.op.outputs[0] in seen.above([one])]
+        ahead = [one for one in op.inputs if one in below]
         if not ahead:
             return False
         minus = op.name in NEGATIONS or (op.name in FACTORS and _sign_of_factor(seen, op, ahead[0]) == -1)

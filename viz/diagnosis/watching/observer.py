@@ -50,6 +50,10 @@ class Observer:
         """Everything that was seen so far."""
         return self._watch.seen
 
+    def taken(self) -> tuple[float, float]:
+        """Seconds of processor time that the program took itself, and that watching it took."""
+        return self._watch.taken()
+
     @contextmanager
     def watching(self) -> Iterator[Observer]:
         """A context in which everything is observed. At its end it removes what it installed."""

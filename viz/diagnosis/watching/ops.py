@@ -15,7 +15,8 @@ from viz.diagnosis.watching.values import MOST_USES, Values
 from viz.diagnosis.watching.watch import Watch
 from viz.diagnosis.watching.writes import Writes
 
-MOST_OPS = 60_000  # ops that are recorded; after them the program runs unobserved
+WEIGHED = 256  # ops after which it is asked what watching has cost
+PASSES = ("backward", "grad")
 EXITS = {"item", "tolist", "numpy", "__float__", "__int__", "__bool__", "__array__", "__index__"}
 PLAIN_VIEWS = {"T", "mT", "H", "mH", "data", "real", "imag"}
 ALIASES = {
@@ -62,7 +63,8 @@ class Ops:
         """Run one call, and note it if it is an op, a pass, a write, or an exit from the engine."""
         watch = self.watch
         if not watch.looking:
-            return func(*args, **kwargs)
+            name = getattr(func, "__name__", "") if watch.unwatched else ""
+            return self.passes.unwatched(func, name, args, kwargs) if name in PASSES else func(*args, **kwargs)
         name = getattr(func, "__name__", "")
         if name == "__get__":
             name = getattr(getattr(func, "__self__", None), "__name__", "")
@@ -76,11 +78,10 @@ class Ops:
             if name == "register_hook":
                 self._hooked(args)
             return func(*args, **kwargs)
-        if name in ("backward", "grad"):
+        if name in PASSES:
             return self.passes.run(func, name, args, kwargs)
-        if len(watch.seen.ops) >= MOST_OPS:
-            watch.seen.cut = True
-            return func(*args, **kwargs)
+        if len(watch.seen.ops) % WEIGHED == WEIGHED - 1:
+            watch.weigh(now=True)
         frame = sys._getframe(1)
         tensors = watch.tensors(args) + (watch.tensors(kwargs.values()) if kwargs else [])
         if name in EXITS:

@@ -119,7 +119,12 @@ class Optimizers:
         @functools.wraps(zero)
         def zero_grad(owner: Any, *args: Any, **kwargs: Any) -> Any:
             if not self.watch.looking:
-                return zero(owner, *args, **kwargs)
+                result = zero(owner, *args, **kwargs)
+                if self.watch.unwatched:
+                    for one in owner.parameters() if self.watch.engine.is_module(owner) else _parameters(owner):
+                        if (leaf := self.values.known_leaf(one)) is not None:
+                            self.writes.emptied(leaf.nr)
+                return result
             lines, seen = self.watch.stack(), self.watch.seen
             if self.watch.engine.is_module(owner):
                 who, parameters = -1, list(owner.parameters())
@@ -147,6 +152,8 @@ class Optimizers:
 
         @functools.wraps(step)
         def wrapped(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+            if self.watch.unwatched:
+                return self._unwatched(step, optimizer, args, kwargs)
             if not self.watch.looking:
                 return step(optimizer, *args, **kwargs)
             run = _Step(self.watch.stack(), self.held(optimizer))
@@ -163,6 +170,21 @@ class Optimizers:
             return result
 
         return wrapped
+
+    def _unwatched(self, step: Any, optimizer: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Take a step while the program is not watched: only which gradients it has used is noted."""
+        self.watch.within += 1
+        try:
+            result = step(optimizer, *args, **kwargs)
+        finally:
+            self.watch.within -= 1
+        for one in _parameters(optimizer):
+            leaf = self.values.known_leaf(one) if one.grad is not None else None
+            if leaf is not None:
+                self.writes.stepped(leaf.nr)
+        self.watch.seen.steps += 1
+        self.watch.weigh()
+        return result
 
     def _around_closure(self, run: _Step, closure: Any, optimizer: Any) -> Any:
         def observed(*args: Any, **kwargs: Any) -> Any:
@@ -221,6 +243,7 @@ class Optimizers:
                 )
             )
         seen.steps += 1
+        self.watch.weigh()
 
     def _uphill(self, run: _Step) -> bool | None:
         """True if the step went along the gradients of the last pass, False if against them, None if neither."""

@@ -59,6 +59,25 @@ class Passes:
                 for leaf, tensor in self.values.leaves():
                     if self.watch.is_leaf(tensor) and tensor.grad is not None:
                         self._is_gradient(tensor.grad, leaf.nr)
+        if not watch.seen.optimizers:
+            watch.weigh()
+        return result
+
+    def unwatched(self, func: Any, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Run a pass while the program is not watched: only what it raises is noted."""
+        watch = self.watch
+        try:
+            result = func(*args, **kwargs)
+        except Exception as error:
+            current = self._begun(name, args, kwargs, watch.places.stack(sys._getframe(1))[0])
+            current.raised = f"{type(error).__name__}: {error}"
+            watch.seen.passes.append(current)
+            with watch.aside():
+                self._take(current, watch.tensors([args[0] if args else kwargs.get("tensors", kwargs.get("outputs"))]))
+            raise
+        watch.seen.unwatched += 1
+        if not watch.seen.optimizers:
+            watch.weigh()
         return result
 
     def _begun(self, name: str, args: Any, kwargs: dict[str, Any], lines: tuple[int, ...]) -> Through:

@@ -161,7 +161,8 @@ def _hearing(watch: Watch) -> Iterator[None]:
     """Collect the warnings that the program gets, each with its line."""
 
     def show(message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
-        watch.seen.warnings.append((str(message), watch.line()))
+        if not watch.within:
+            watch.seen.warnings.append((str(message), watch.line()))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")

@@ -212,6 +212,8 @@ class Values:
 
     def _came_to_leaf(self, nr: int, gradient: Any) -> None:
         current = self.watch.passing
+        if self.watch.unwatched:
+            self.watch.seen.leaves[nr].reached_unwatched = True
         if not self.watch.active or current is None:
             return
         with self.watch.aside():

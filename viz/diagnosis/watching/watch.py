@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
-import warnings
+import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,10 @@ SAMPLE = 64  # numbers of a leaf that are examined before and after a step
 SPREAD = 1_024  # numbers of a result that are examined for its bound
 SLOPE = 1e-3  # distance from its bound at which a sigmoid, tanh or softmax is flat
 SMALL = 100_000  # numbers, up to which NumPy finds the largest as soon as the engine does
+FREE = 1.5  # seconds of processor time that watching may take beside as long as the program takes itself
+WINDOW = 4  # backward passes that are watched together, at least
+MOST_OPS = 60_000  # that are noted
+CERTAINLY = 20_000  # ops that are noted whatever they cost, and so those of a long first pass
 
 
 class Enough(BaseException):
@@ -40,6 +43,7 @@ class Watch:
         within: our own running calls, in which nothing is observed.
         running: modules whose forward runs, outermost first.
         passing: the backward pass that runs now.
+        skipping: whether the program runs unwatched for a while, for watching it has cost too much so far.
     """
 
     def __init__(self, engine: Engine, places: Places) -> None:
@@ -52,31 +56,49 @@ class Watch:
         self.within = 0
         self.running: list[int] = []
         self.passing: Through | None = None
+        self.skipping = False
         self._order = 0
+        self._aside = _Aside(self)
+        self._began = time.perf_counter(), time.process_time()
+        self._since = 0  # passes that had been seen when watching began, or began again
         self._quick = hasattr(engine.module, "aminmax")  # which needs one pass and no memory
 
     @property
     def looking(self) -> bool:
         """True if the program's own code runs now."""
-        return self.active and not self.within
+        return self.active and not self.within and not self.skipping
 
-    @contextmanager
-    def aside(self) -> Iterator[None]:
-        """A context in which reading a tensor does not count as the program's.
+    @property
+    def unwatched(self) -> bool:
+        """True if the program's own code runs now, at a time when nobody looks."""
+        return self.active and not self.within and self.skipping
+
+    def aside(self) -> _Aside:
+        """A context in which reading a tensor does not count as the program's, and whose time is counted as ours.
 
         Errors in it are ours: they are noted in `seen.troubles`, and the program must not notice them.
         """
-        hold()  # an interrupt in our own work waits for its end
-        self.within += 1
-        try:
-            with self.engine.quietly(), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                yield
-        except Exception as error:
-            self.seen.troubles.append(f"{type(error).__name__}: {error}")
-        finally:
-            self.within -= 1
-            release()
+        return self._aside
+
+    def taken(self) -> tuple[float, float]:
+        """Seconds of processor time that the program took, and that watching it took."""
+        wall, cpu = time.perf_counter() - self._began[0], time.process_time() - self._began[1]
+        ours = cpu * min(1.0, self._aside.seconds / wall) if wall else 0.0
+        return cpu - ours, ours
+
+    def weigh(self, now: bool = False) -> None:
+        """Stop watching, or begin again, by what it has cost: between two steps, or `now`, in the midst of very many ops."""
+        seen = self.seen
+        alone, ours = self.taken()
+        full = len(seen.ops) >= MOST_OPS
+        dear = full or (ours > FREE + alone and len(seen.ops) > CERTAINLY)
+        if now:
+            self.skipping = full or (dear and ours > 2 * FREE + alone)
+        elif self.skipping:
+            self.skipping, self._since = dear, len(seen.passes)
+        else:
+            self.skipping = full or (dear and len(seen.passes) - self._since >= WINDOW)
+        seen.cut = seen.cut or self.skipping
 
     def following(self) -> int:
         """The position of the next event in the order of all events."""
@@ -173,6 +195,35 @@ def weak(thing: Any) -> Callable[[], Any]:
         return weakref.ref(thing)
     except TypeError:
         return lambda: thing
+
+
+class _Aside:
+    """See `Watch.aside`. There is one for a run: it is entered for each op, and within itself."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.seconds = 0.0
+        self._watch = watch
+        self._quiet: list[Any] = []
+        self._start = 0.0
+
+    def __enter__(self) -> None:
+        hold()  # an interrupt in our own work waits for its end
+        self._watch.within += 1
+        if not self._quiet:
+            self._start = time.perf_counter()
+        quiet = self._watch.engine.quietly()
+        self._quiet.append(quiet)
+        quiet.__enter__()
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+        self._quiet.pop().__exit__(kind, error, trace)
+        if not self._quiet:
+            self.seconds += time.perf_counter() - self._start
+        self._watch.within -= 1
+        if isinstance(error, Exception):
+            self._watch.seen.troubles.append(f"{kind.__name__}: {error}")
+        release()
+        return isinstance(error, Exception)
 
 
 class Register:
