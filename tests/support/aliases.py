@@ -335,7 +335,7 @@ def execute(line: str, scope: dict[str, Any]) -> Any:
 
 
 def is_tensor(value: Any) -> bool:
-    return hasattr(value, "requires_grad_")
+    return hasattr(type(value), "requires_grad_")
 
 
 def states(T: Any, lines: list[str]) -> list[Any]:

@@ -121,9 +121,9 @@ def sum_kept(array, axis):
     return (array.reshape(-1, n) @ ones(n, array.dtype)).reshape(*array.shape[:-1], 1)
 
 
-def copied(array):
-    """A contiguous copy to write into. It also accepts a number: a 0-d gradient may be one."""
-    return np.array(array, order="C")
+def copied(array, order="C"):
+    """A copy to write into, in row-major order or ("K") as `array` lies in memory. A 0-d gradient may be a number."""
+    return np.array(array, order=order)
 
 
 def flat_places(index, dim, size):

@@ -127,6 +127,10 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
         raise RuntimeError(f"Could not set tensor of type {source.dtype.name} to a tensor of type {self.dtype.name}")
     check_inplace(self, self.requires_grad and thread.state.recording)
     forgets = self.requires_grad and thread.state.recording
+    if forgets and self._view is not None:
+        raise NotImplementedError(
+            "set_ of a view that requires grad is not built: call it on its base, or under no_grad."
+        )
     with_elements = wrap(self._data[:0].reshape(-1)[:0]) if source is None else source
     self.data = with_elements
     self._accumulator = None  # graphs made earlier belong to the old tensor

@@ -196,7 +196,7 @@ class Rot90(Op):
     """Turned `k` times in the plane of two dimensions."""
 
     def forward(self, *, k, dims):
-        return copied(np.rot90(self, k, dims))
+        return copied(np.rot90(self, k, dims), "K" if k % 4 else "C")
 
     def grad_self(grad, k, dims):
         return Rot90.apply(grad, k=-k, dims=dims)
@@ -294,6 +294,8 @@ def roll(input: Tensor, shifts, dims=()) -> Tensor:
         raise RuntimeError("`shifts` required")
     if (dims or len(shifts) > 1) and len(shifts) != len(dims):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    if not input.numel():
+        dims = ()
     if dims and not input.ndim:
         raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
     return Roll.apply(input, shifts=shifts, dims=tuple(axis_of(d, input.ndim) for d in dims))

@@ -14,7 +14,7 @@ from ...array.tensor import Tensor
 from ...ops.binding import public
 from ...ops.linalg.matmul import bmm, mm, unsafe_view
 from ...ops.shapes.permute import permute
-from ...ops.shapes.shape import axis_of, broadcast_to, reshape
+from ...ops.shapes.shape import axis_of, reshape
 
 
 @public()
@@ -101,18 +101,20 @@ def einsum(equation, *operands) -> Any:
     if len(operands) == 1 and isinstance(operands[0], tuple | list):
         operands = tuple(operands[0])
     terms, output = _parse(equation, operands)
-    sizes = _sizes_of(terms, operands)
-    term, value = _diagonals(terms[0], operands[0])
-    for i in range(1, len(operands)):
-        later = set(output).union(*terms[i + 1 :])
-        other_term, other = _diagonals(terms[i], operands[i])
-        term, value = _contract(term, value, other_term, other, later, sizes)
-    gone = tuple(d for d, label in enumerate(term) if label not in output)
-    if gone:
-        value = value.sum(gone)
-        term = [label for label in term if label in output]
-    order = tuple(term.index(label) for label in output)
-    return permute(value, order) if order != tuple(range(len(order))) else value
+    _check_sizes(terms, operands)
+    kept = len(output)
+    labels = [*output, *sorted({label for term in terms for label in term}.difference(output), key=str)]
+    values = [_aligned(term, operand, labels) for term, operand in zip(terms, operands, strict=True)]
+    # A dimension is summed with the last operand in which it has more than one element, or none.
+    sizes = [[value.shape[d] for value in values] for d in range(len(labels))]
+    last = [builtins.max((i for i, n in enumerate(along) if n != 1), default=0) for along in sizes]
+    value = _summed(values[0], [d for d in range(kept, len(labels)) if last[d] == 0], len(values) > 1)
+    for i, other in enumerate(values[1:], 1):
+        ends = [d for d in range(kept, len(labels)) if last[d] == i]
+        common = [d for d in ends if value.shape[d] != 1]
+        other = _summed(other, [d for d in ends if d not in common])
+        value = _contracted(value, other, common) if common else value * other
+    return reshape(value, tuple(value.shape[:kept])) if kept < value.ndim else value
 
 
 def _parse(equation, operands):
@@ -132,9 +134,11 @@ def _parse(equation, operands):
     terms = [labels(p, w) for p, w in zip(parts, widths, strict=True)]
     for i, (term, operand) in enumerate(zip(terms, operands, strict=True)):
         if len(term) != operand.ndim:
+            dotted = "..." in parts[i]
+            how = "is more than" if dotted else "does not match"
             raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({len(term)}) does not match the number of dimensions "
-                f"({operand.ndim}) for operand {i} and no ellipsis was given"
+                f"einsum(): the number of subscripts in the equation ({len(term)}) {how} the number of dimensions "
+                f"({operand.ndim}) for operand {i}{'' if dotted else ' and no ellipsis was given'}"
             )
     if arrow:
         output = labels(right, widest)
@@ -162,17 +166,25 @@ def _lettered(operands):
     return ",".join(texts[:-1]) + ("" if output is None else f"->{texts[-1]}"), tuple(operands[::2])
 
 
-def _sizes_of(terms, operands):
+def _check_sizes(terms, operands):
     sizes: dict[Any, int] = {}
     for i, (term, operand) in enumerate(zip(terms, operands, strict=True)):
         for label, n in zip(term, operand.shape, strict=True):
             if sizes.get(label, 1) not in (1, n) and n != 1:
-                raise RuntimeError(
-                    f"einsum(): subscript {label} has size {n} for operand {i} which does not broadcast with previously "
-                    f"seen size {sizes[label]}"
-                )
-            sizes[label] = builtins.max(n, sizes.get(label, 1)) if n != 0 else 0
-    return sizes
+                raise RuntimeError(_misfit(label, n, i, sizes[label], term))
+            sizes[label] = n if n != 1 else sizes.get(label, 1)
+
+
+def _misfit(label, n, i, before, term):
+    if isinstance(label, str):
+        return (
+            f"einsum(): subscript {label} has size {n} for operand {i} which does not broadcast with previously seen size "
+            f"{before}"
+        )
+    return (
+        f"einsum(): dimension {[x for x in term if isinstance(x, int)].index(label)} covered by ellipsis in operand {i}has size {n} which does not broadcast with previously "
+        f"seen ellipsis with size {before} for the respective dimension"
+    )
 
 
 def _diagonals(term, value):
@@ -186,33 +198,32 @@ def _diagonals(term, value):
     return term, value
 
 
-def _contract(term_a, a, term_b, b, later, sizes):
-    """Contract two operands by one batched matrix product: shared labels are the batch if they stay, and are summed if not."""
-    common = [x for x in term_a if x in term_b]
-    batch = [x for x in common if x in later]
-    summed = [x for x in common if x not in later]
-    a, term_a = _summed_alone(a, term_a, [x for x in term_a if x not in term_b and x not in later])
-    b, term_b = _summed_alone(b, term_b, [x for x in term_b if x not in term_a and x not in later])
-    rows = [x for x in term_a if x not in common]
-    columns = [x for x in term_b if x not in common]
-    a = _ordered(a, term_a, batch + rows + summed, sizes)
-    b = _ordered(b, term_b, batch + summed + columns, sizes)
-    count = math.prod(sizes[x] for x in batch)
-    inside = math.prod(sizes[x] for x in summed)
-    wide, tall = math.prod(sizes[x] for x in rows), math.prod(sizes[x] for x in columns)
-    product = bmm(*lowered(reshape(a, (count, wide, inside)), reshape(b, (count, inside, tall))))
-    term = batch + rows + columns
-    return term, reshape(product, tuple(sizes[x] for x in term))
+def _aligned(term, operand, labels):
+    """`operand` with a dimension for each of `labels`, of size 1 where it has none."""
+    term, value = _diagonals(term, operand)
+    order = tuple(term.index(label) for label in labels if label in term)
+    value = permute(value, order) if order != tuple(range(len(order))) else value
+    if len(order) == len(labels):
+        return value
+    given = dict(zip((label for label in labels if label in term), value.shape, strict=True))
+    return reshape(value, tuple(given.get(label, 1) for label in labels))
 
 
-def _summed_alone(value, term, labels):
-    if not labels:
-        return value, term
-    return value.sum(tuple(term.index(x) for x in labels)), [x for x in term if x not in labels]
+def _summed(value, dims, keepdim=True):
+    return value.sum(tuple(dims), keepdim) if dims else value
 
 
-def _ordered(value, term, order, sizes):
-    """`value` with its dimensions in `order`. A dimension of size 1 is expanded where another operand is larger."""
-    value = permute(value, tuple(term.index(x) for x in order)) if order != term else value
-    target = tuple(sizes[x] for x in order)
-    return broadcast_to(value, target) if target != tuple(value.shape) else value
+def _contracted(a, b, summed):
+    """Multiply, and sum over dimensions, by one batched matrix product: its batch are those that both have, besides."""
+    rest = [d for d in range(a.ndim) if d not in summed]
+    batch = [d for d in rest if a.shape[d] != 1 and b.shape[d] != 1]
+    rows = [d for d in rest if a.shape[d] != 1 and d not in batch]
+    columns = [d for d in rest if d not in batch and d not in rows]
+    count, wide, inside = (math.prod(a.shape[d] for d in dims) for dims in (batch, rows, summed))
+    tall = math.prod(b.shape[d] for d in columns)
+    left = reshape(permute(a, batch + rows + summed + columns), (count, wide, inside))
+    right = reshape(permute(b, batch + summed + columns + rows), (count, inside, tall))
+    order = batch + rows + summed + columns
+    sizes = [b.shape[d] if d in columns else 1 if d in summed else a.shape[d] for d in order]
+    product = reshape(bmm(*lowered(left, right)), tuple(sizes))
+    return permute(product, tuple(order.index(d) for d in range(a.ndim)))

@@ -140,7 +140,7 @@ class Renorm(Op):
     """Each slice along `dim` scaled by maxnorm/(norm + 1e-7) where its norm is larger."""
 
     def forward(self, *, p, dim, maxnorm):
-        return self * _shrink(self, p, dim, maxnorm)
+        return np.ascontiguousarray(self * _shrink(self, p, dim, maxnorm))
 
     def grad_self(grad, self, p, dim, maxnorm):
         others = tuple(d for d in range(self.ndim) if d != dim)

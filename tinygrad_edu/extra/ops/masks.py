@@ -38,7 +38,7 @@ class MaskedFillTensor(Op, name="MaskedFillBackward1"):
     mixes = True
 
     def forward(self, value, *, mask):
-        return choose(mask, value, self).astype(self.dtype, copy=False)
+        return row_major(choose(mask, value, self).astype(self.dtype, copy=False))
 
     def grad_self(grad, mask):
         return where(mask, 0.0, grad)

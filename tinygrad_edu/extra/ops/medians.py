@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ...array.tensor import wrap
 from ...ops.binding import public
 from ...ops.reductions.extremes import (
     _chosen,
@@ -56,12 +55,16 @@ class Kthvalue(_SelectAlong):
 
 class Median(_Extreme):
     def forward(self):
+        if not self.size:
+            return np.array(np.nan).astype(self.dtype)
         flat = np.sort(self, axis=None)
         return flat[(self.size - 1) // 2] if not np.isnan(flat[-1:]).any() else flat[-1]
 
 
 class NanMedian(_Extreme, name="NanmedianBackward0"):
     def forward(self):
+        if not self.size:
+            return Median.forward(self)
         flat = np.sort(self, axis=None)
         return flat[builtins.max(self.size - np.isnan(flat).sum() - 1, 0) // 2]
 
@@ -75,7 +78,7 @@ def median(input, dim=None, keepdim: bool = False) -> Any:
     tensor(2.)
     """
     if dim is None:
-        return Median.apply(input) if input._data.size else wrap(np.array(np.nan).astype(input._data.dtype))
+        return Median.apply(input)
     _need_elements("median", input, dim)
     return _Median(MedianDim.apply(input, dim=axis_of(dim, input.ndim), keepdim=keepdim))
 
@@ -90,7 +93,7 @@ def nanmedian(input, dim=None, keepdim: bool = False) -> Any:
     """
     _refuse_bool(input)
     if dim is None:
-        return NanMedian.apply(input) if input._data.size else wrap(np.array(np.nan).astype(input._data.dtype))
+        return NanMedian.apply(input)
     _need_elements("median", input, dim)
     return _Nanmedian(NanMedianDim.apply(input, dim=axis_of(dim, input.ndim), keepdim=keepdim))
 

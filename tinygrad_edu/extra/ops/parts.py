@@ -162,7 +162,9 @@ class Put(Op):
             np.add.at(flat, places, source.reshape(-1))
         else:
             flat[places] = source.reshape(-1)
-        return out
+        kept = np.empty_like(self)
+        kept[...] = out
+        return kept
 
     def grad_self(grad, index, accumulate):
         if accumulate:
@@ -180,15 +182,15 @@ class Put(Op):
 
 
 def _check_put(input, index, source):
-    if source.numel() != index.numel():
-        raise IndexError(
-            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
-            f"{source.numel()}, index.numel() = {index.numel()}"
-        )
     if source.dtype is not input.dtype:
         raise RuntimeError(
             f"put_(): self and source expected to have the same dtype, but got self.dtype = {input.dtype.legacy_name} and "
             f"source.dtype = {source.dtype.legacy_name}"
+        )
+    if source.numel() != index.numel():
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.numel()}, index.numel() = {index.numel()}"
         )
     n, outside = input.numel(), index._data[(index._data >= input.numel()) | (index._data < -input.numel())]
     if outside.size:

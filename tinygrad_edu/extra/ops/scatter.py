@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ...array.tensor import Tensor, wrap
+from ...autograd.inplace import refuse_shared_memory
 from ...ops.arrays import add_slices, copied, flat_places
 from ...ops.binding import public
 from ...ops.indexing.gather import checked_index, gather, take_along
@@ -114,6 +115,8 @@ class IndexAdd(Op):
 
     def forward(self, source, *, dim, index, alpha=1):
         out = copied(self)
+        if not out.size:
+            return out
         added = source if alpha == 1 else (np.asarray(alpha).astype(source.dtype) * source)
         add_slices(np.atleast_1d(out), dim, index, added)
         return out
@@ -156,7 +159,7 @@ class IndexFill(Op):
     without_gradient = ("index",)
 
     def forward(self, *, dim, index, value):
-        out = copied(self)
+        out = copied(self, "K")
         np.atleast_1d(out)[(slice(None),) * dim + (index,)] = value
         return out
 
@@ -257,12 +260,17 @@ def scatter_axis(input, dim, index, src=None):
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype. Convert src first, with .to(…).")
     if not array.size:
         return axis
-    for name, t in (("self", input), ("src", src)):
-        if t is not None and max(t.ndim, 1) != max(array.ndim, 1):
-            raise RuntimeError(f"Index tensor must have the same number of dimensions as {name} tensor")
-    fits = all(d == axis or n <= m for d, (n, m) in enumerate(zip(array.shape, input.shape, strict=False)))
-    fits = fits and (input.ndim > 0 or array.size == 1)
-    if not fits or (src is not None and any(n > m for n, m in zip(array.shape, src.shape, strict=False))):
+    picks = array.shape or (1,)
+    if max(input.ndim, 1) != len(picks):
+        raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
+    fits = all(d == axis or n <= m for d, (n, m) in enumerate(zip(picks, input.shape or (1,), strict=True)))
+    if src is not None:
+        # A dimension that the source does not have is an error of its own.
+        theirs = (src.shape[axis_of(d, src.ndim)] if src.ndim else 1 for d in range(len(picks)))
+        fits = fits and all(n <= m for n, m in zip(picks, theirs, strict=True))
+        if max(src.ndim, 1) != len(picks):
+            raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    if not fits:
         and_src = "" if src is None else f" and to be no larger size than src {list(src.shape)}"
         raise RuntimeError(
             f"Expected index {list(array.shape)} to be no larger than self {list(input.shape)} apart from dimension {axis}{and_src}"
@@ -273,6 +281,8 @@ def scatter_axis(input, dim, index, src=None):
 
 def source_for(index, src):
     """The source of a scatter with as many dimensions as its index."""
+    if not index.numel():
+        return reshape(reshape(src, (-1,))[:0], tuple(index.shape))
     if src.ndim == index.ndim:
         return src
     return reshape(src, (1,)) if index.ndim else reshape(src, (-1,))[0]  # one of both is a single number
@@ -353,16 +363,21 @@ def _with_source(op, form, name, input, dim, index, source, **settings):
     axis = axis_of(dim, input.ndim)
     if checked_index(name, index).ndim > 1:
         raise IndexError(f"{name}(): Index is supposed to be a vector")
-    if source._data.dtype != input._data.dtype:
-        raise RuntimeError(
-            f"{name}_(): self ({input.dtype.legacy_name}) and source ({source.dtype.legacy_name}) must have the same scalar "
-            "type. Convert the source first, with .to(…)."
-        )
-    check = _check_added if op is IndexAdd else _check_copied
-    check(tuple(input.shape), tuple(source.shape), axis, index.numel())
+    kinds = input.dtype.legacy_name, source.dtype.legacy_name
+    if op is IndexAdd:
+        if kinds[0] != kinds[1]:
+            raise RuntimeError(
+                f"index_add_(): self ({kinds[0]}) and source ({kinds[1]}) must have the same scalar type. Convert the source "
+                "first, with .to(…)."
+            )
+        _check_added(tuple(input.shape), tuple(source.shape), axis, index.numel())
+    else:
+        if form == "apply_":
+            refuse_shared_memory(input, (source, index), apart=True)
+        _check_copied(tuple(input.shape), tuple(source.shape), axis, index.numel(), kinds)
     size = input.shape[axis] if input.ndim else 1
     outside = index._data[(index._data < 0) | (index._data >= size)]
-    if outside.size:
+    if outside.size and (input.numel() or op is not IndexAdd):
         where = f"index {outside.flat[0]} is out of bounds for dimension {axis} with size {size}"
         raise RuntimeError(where) if op is IndexAdd else IndexError(f"index_copy_(): {where}")
     index = index if index.ndim else reshape(index, (-1,))
@@ -387,13 +402,18 @@ def _check_added(shape, given, axis, count):
         )
 
 
-def _check_copied(shape, given, axis, count):
+def _check_copied(shape, given, axis, count, kinds):
     if not given and count != 1:
         raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {count})")
     if given and shape and len(given) != len(shape):
         raise IndexError(
             "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality "
             f"({len(given)}), destination dimensionality ({len(shape)})"
+        )
+    if kinds[0] != kinds[1]:
+        raise RuntimeError(
+            "index_copy_(): self and source expected to have the same dtype, but got (self) "
+            f"{kinds[0]} and (source) {kinds[1]}. Convert the source first, with .to(…)."
         )
     mine, theirs = ([n for d, n in enumerate(sizes) if d != axis] for sizes in (shape, given))
     if mine != theirs:
@@ -473,6 +493,8 @@ def take(input, index) -> Tensor:
     """
     places, n = checked_index("take", index), input.numel()
     outside = places[(places < -n) | (places >= n)]
+    if places.size and not n:
+        raise IndexError("take(): tried to take from an empty tensor. It has no element at any position.")
     if outside.size:
         raise IndexError(f"out of range: tried to access index {outside.flat[0]} on a tensor of {n} elements.")
     return TakeFlat.apply(input, index=index)
@@ -517,6 +539,13 @@ class MaskedGather(Op, name="MaskedScatterBackwardBackward0"):
 
 
 def _masked_scatter_(self, mask, source):
+    if mask.ndim > self.ndim:
+        raise RuntimeError(
+            f"expand(CPU{mask.dtype.legacy_name}Type{{{list(mask.shape)}}}, size={list(self.shape)}): the number of sizes provided "
+            f"({self.ndim}) must be greater or equal to the number of dimensions in the tensor ({mask.ndim}). The mask has to fit "
+            "the tensor."
+        )
+    mask = expand(mask, self.shape)
     _check_source(self, mask, source)
     return MaskedScatter.apply_(self, source, mask=mask)
 

@@ -36,7 +36,11 @@ class Sort(Chosen):
             order = self.shape[dim] - 1 - np.flip(np.argsort(np.flip(self, dim), axis=dim, kind="stable"), dim)
         else:
             order = np.argsort(self, axis=dim, kind="stable")
-        return np.take_along_axis(self, order, dim), order
+        if self.flags.c_contiguous:
+            return np.take_along_axis(self, order, dim), order
+        values, places = np.empty_like(self), np.empty_like(self, np.int64)
+        values[...], places[...] = np.take_along_axis(self, order, dim), order
+        return values, places
 
 
 class SortStable(Sort, name="SortBackward1"):

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...array import dtypes
 from ...array.tensor import Tensor, bind, tensor_method, wrap
-from ...autograd.inplace import check_inplace
+from ...autograd.inplace import check_inplace, refuse_shared_memory
 from ...modes import quiet, thread
 from ...overrides import overridable
 from ..arrays import copied, sum_at
@@ -127,7 +127,7 @@ class IndexPut(Op):
     without_gradient = ("indices",)
 
     def forward(self, values, *, indices, accumulate=False):
-        out = copied(self)
+        out = copied(self, "K")
         if accumulate:
             np.add.at(out, indices, values)
         else:
@@ -468,12 +468,6 @@ def _check_put(window, indices, value):
     """Raise unless `value` has the dtype of `window` and fits what the indices select."""
     if not isinstance(value, Tensor):
         return
-    if value._data.dtype != window._data.dtype:
-        names = window.dtype.legacy_name, value.dtype.legacy_name
-        raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {names[0]} for the destination and {names[1]} "
-            "for the source. Convert the value first, with .to(…)."
-        )
     try:
         shape = window._data[tuple(getattr(i, "_data", i) for i in indices)].shape
     except IndexError:
@@ -481,10 +475,17 @@ def _check_put(window, indices, value):
     try:
         np.broadcast_to(value._data, shape)
     except ValueError:
+        refuse_shared_memory(window, (value,), apart=True)
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape "
             f"{list(shape)}"
         ) from None
+    if value._data.dtype != window._data.dtype:
+        names = window.dtype.legacy_name, value.dtype.legacy_name
+        raise RuntimeError(
+            f"Index put requires the source and destination dtypes match, got {names[0]} for the destination and {names[1]} "
+            "for the source. Convert the value first, with .to(…)."
+        )
 
 
 bind("__setitem__", overridable(__setitem__))

@@ -12,7 +12,7 @@ from ...array.tensor import Tensor
 from ..binding import functions, linalg_functions, operator, public
 from ..creation.copies import contiguous_clone
 from ..op import Op
-from ..operands import check_expandable
+from ..operands import check_expandable, refuse_mismatch
 from ..shapes.permute import t, transpose
 from ..shapes.shape import UnsafeView, broadcast_to, reshape, unsqueeze
 from ..shapes.turning import squeeze_
@@ -155,12 +155,12 @@ def dot(input, tensor) -> Tensor:
     a, b = _array(input), _array(tensor)
     if a.ndim != 1 or b.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
+    _same_dtype(a, b, "dot : expected both vectors to have same dtype, but found {2} and {3}")
     if a.shape != b.shape:
         raise RuntimeError(
             f"inconsistent tensor size, expected tensor [{a.size}] and src [{b.size}] to have the same number of elements, "
             f"but got {a.size} and {b.size} elements respectively"
         )
-    _same_dtype(a, b, "dot : expected both vectors to have same dtype, but found {2} and {3}")
     return Dot.apply(input, tensor)
 
 
@@ -300,9 +300,7 @@ def matmul(input, other) -> Tensor:
     try:
         batch = np.broadcast_shapes(tuple(left.shape[:-2]), tuple(right.shape[:-2]))
     except ValueError:
-        raise RuntimeError(
-            f"The batch dimensions {list(left.shape[:-2])} and {list(right.shape[:-2])} cannot be broadcast together"
-        ) from None
+        refuse_mismatch([left.shape[:-2], right.shape[:-2]])
     count = math.prod(batch)
     left3 = reshape(broadcast_to(left, (*batch, *left.shape[-2:])), (count, *left.shape[-2:]))
     right3 = reshape(broadcast_to(right, (*batch, *right.shape[-2:])), (count, *right.shape[-2:]))

@@ -153,6 +153,8 @@ class ProdDim(Op, name="ProdBackward1"):
         return x.prod(axis=dim if self.ndim else None, dtype=x.dtype, keepdims=keepdim)
 
     def grad_self(grad, self, result, dim, keepdim):
+        if not np.ndim(getattr(self, "_data", self)):
+            return grad
         sizes = tuple(self.shape)
         grad = restore_dims(grad, dim, keepdim, sizes)
         if not any_zero(self):

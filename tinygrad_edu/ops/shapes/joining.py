@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ...array import dtypes
 from ...array.tensor import Tensor, bind
 from ...overrides import overridable
 from ..arrays import row_major
 from ..binding import public
-from ..creation.copies import to_copy
 from ..op import Op, linear
-from .shape import axis_of
+from .shape import axis_of, reshape
 
 
 def _pieces(grads):
@@ -147,16 +145,15 @@ def cat(tensors, dim=0) -> Tensor:
             raise RuntimeError(
                 f"zero-dimensional tensor (at position {i}) cannot be concatenated. Use stack() instead."
             )
-    axis = axis_of(dim, len(first))
+    axis = axis_of(dim, len(first)) if tuple(first) != (0,) else 0
     for i, t in enumerate(tensors):
         if len(t.shape) != len(first) or any(
             a != b for d, (a, b) in enumerate(zip(t.shape, first, strict=True)) if d != axis
         ):
             # An empty vector can be joined with anything, which older PyTorch programs rely on.
             if tuple(t.shape) == (0,):
-                joined = cat([u for u in tensors if tuple(u.shape) != (0,)], dim)
-                common = dtypes.promote([getattr(u, "_data", u) for u in tensors])
-                return joined if getattr(joined, "_data", joined).dtype == common else to_copy(joined, common)
+                sizes = (*first[:axis], 0, *first[axis + 1 :])
+                return cat([reshape(u, sizes) if tuple(u.shape) == (0,) else u for u in tensors], dim)
             if len(t.shape) != len(first):
                 raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(t.shape)}")
             d = next(d for d, (a, b) in enumerate(zip(t.shape, first, strict=True)) if d != axis and a != b)

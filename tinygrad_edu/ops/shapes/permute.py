@@ -51,7 +51,7 @@ class T(Op):
 
 class Flip(Op):
     def forward(self, *, dims):
-        return np.flip(self, dims).copy() if self.ndim else self.copy()
+        return np.flip(self, dims).copy("K") if self.ndim else self.copy()
 
     def grad_self(grad, dims):
         return flip(grad, dims)

@@ -62,7 +62,6 @@ def turn(op: type[Op], target: Tensor, **settings: Any) -> Tensor:
         return volatile.write(functools.partial(turn, op), target, **settings)
     state = thread.state
     record = target.requires_grad and state.recording
-    check_inplace(target, record)
     if state.keep_versions is not None:
         state.keep_versions.before_write(target)
     shown = wrap(op.forward(target._data, **settings))
@@ -75,18 +74,28 @@ def turn(op: type[Op], target: Tensor, **settings: Any) -> Tensor:
     if moved is not None:
         forward_ad.set_tangent(target, moved)
     bump_version(target)
-    if follows and target._view is not None and target._counter is not None:
-        # Nothing was written, so a history that was valid still is.
-        target._view.version = target._counter[0]
     if node is not None:
         if state.anomaly:
             remember_forward(node)
         # As in PyTorch, retain_grad stays with the previous node: the gradient has the previous shape.
         target._grad_fn, target.output_nr, target._requires_grad = node, 0, True
+        if follows and target._view is not None and target._counter is not None:
+            target._view.version = target._counter[0]
     return target
 
 
 # --- functions -------------------------------------------------------------------------------------------------------
+
+
+def _allowed(function: Any) -> Any:
+    """`function`, which asks autograd before it looks at the dimensions."""
+
+    @functools.wraps(function)
+    def turned(self, *args, **kwargs):
+        check_inplace(self, self.requires_grad and thread.state.recording)
+        return function(self, *args, **kwargs)
+
+    return turned
 
 
 def unsqueeze_(self, dim):
@@ -134,4 +143,4 @@ def as_strided_(self, size, stride, storage_offset=None):
 
 
 for _function in (unsqueeze_, squeeze_, t_, transpose_, swapaxes_, swapdims_, as_strided_):
-    bind(_function.__name__, overridable(_function))
+    bind(_function.__name__, overridable(_allowed(_function)))
