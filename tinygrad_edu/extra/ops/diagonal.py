@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...array.tensor import Tensor
+from ...ops.arrays import row_major
 from ...ops.binding import public
 from ...ops.op import Op, linear
 from ...ops.shapes.shape import axis_of
@@ -57,7 +58,7 @@ class DiagonalScatter(Op, name="DiagonalBackwardBackward0"):
 class Tril(Op):
     def forward(self, *, diagonal=0):
         _need_matrix("tril", self)
-        return np.tril(self, diagonal)
+        return row_major(np.tril(self, diagonal))
 
     def grad_self(grad, diagonal):
         return tril(grad, diagonal)
@@ -68,7 +69,7 @@ class Tril(Op):
 class Triu(Op):
     def forward(self, *, diagonal=0):
         _need_matrix("triu", self)
-        return np.triu(self, diagonal)
+        return row_major(np.triu(self, diagonal))
 
     def grad_self(grad, diagonal):
         return triu(grad, diagonal)

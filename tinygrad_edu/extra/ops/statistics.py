@@ -11,6 +11,7 @@ import numpy as np
 
 from ...array import dtypes
 from ...array.tensor import Tensor, wrap
+from ...ops.arrays import row_major
 from ...ops.binding import linalg_functions, nn_functions, public
 from ...ops.creation.factories import finish
 from ...ops.indexing.gather import gather
@@ -264,9 +265,8 @@ def std_mean(input: Tensor, dim=None, unbiased: bool = True, keepdim: bool = Fal
 
 class Nansum(Op):
     def forward(self, *, dim=None, keepdim=False):
-        return np.nansum(
-            summed(self, None), axis=None if dim is None else normalized_dims(dim, self.ndim), keepdims=keepdim
-        )
+        axes = None if dim is None else normalized_dims(dim, self.ndim)
+        return row_major(np.nansum(summed(self, None), axis=axes, keepdims=keepdim))
 
     def grad_self(grad, self, dim, keepdim):
         return where(self == self, spread(grad, dim, keepdim, tuple(self.shape)), 0.0)
@@ -305,12 +305,17 @@ def _count_nonzero(array, axis, keepdims):
 
 def _variance(array, dim, correction, keepdim):
     axes = normalized_dims(dim, array.ndim)
-    mean = array.mean(axis=axes, keepdims=True) if array.size else array.sum(axis=axes, keepdims=True) * np.nan
+    if array.size:
+        # From the first element on, so that equal elements have no variance.
+        first = array[tuple(slice(0, 1) if d in axes else slice(None) for d in range(array.ndim))]
+        mean = first + (array - first).mean(axis=axes, keepdims=True)
+    else:
+        mean = array.sum(axis=axes, keepdims=True) * np.nan
     count = builtins.max(numel_along(array.shape, dim) - correction, 0)
     variance = np.square(array - mean).sum(axis=axes, keepdims=True) / array.dtype.type(count)
     if not keepdim:
         variance, mean = variance.squeeze(axes), mean.squeeze(axes)
-    return variance, mean
+    return row_major(variance), row_major(mean)
 
 
 def _variance_grad(grad, self, dim, correction, keepdim):

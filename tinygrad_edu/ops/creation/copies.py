@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ...array.tensor import Tensor, bind
-from ...autograd.inplace import is_dense
 from ...overrides import overridable
 from ..binding import public
 from ..op import Op, linear
@@ -40,9 +39,7 @@ def cast(array, dtype):
             stacklevel=7,
         )
         array = array.real
-    # PyTorch keeps an order of dimensions that leaves no gaps, and else lays the copy out row by row.
-    kept = array.flags.forc or (0 not in array.strides and is_dense(array))
-    return array.astype(dtype, order="K" if kept else "C")
+    return (Clone.forward(array) if 0 in array.strides else array).astype(dtype)
 
 
 class ToCopy(Op):

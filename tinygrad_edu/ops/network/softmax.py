@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...array.tensor import Tensor
-from ..arrays import are_small, largest, sum_kept
+from ..arrays import are_small, largest, row_major, sum_kept
 from ..binding import functions, nn_functions, public
 from ..op import Op, elementwise
 from ..operands import need_float
@@ -83,7 +83,7 @@ class Logsumexp(Op):
         top = self.max(axis=axes, keepdims=True)
         top = np.where(np.isinf(top), self.dtype.type(0), top)
         out = np.log(np.exp(self - top).sum(axis=axes, keepdims=True)) + top
-        return out if keepdim else out.squeeze(axes)
+        return row_major(out if keepdim else out.squeeze(axes))
 
     def grad_self(grad, self, result, dim, keepdim):
         sizes = tuple(self.shape)

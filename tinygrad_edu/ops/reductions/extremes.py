@@ -8,6 +8,7 @@ import numpy as np
 
 from ...array.return_types import named
 from ...array.tensor import Tensor
+from ..arrays import row_major
 from ..binding import public
 from ..indexing.gather import put_along, take_along
 from ..op import Op
@@ -84,7 +85,7 @@ def _first_nan_or(find, array, dim):
 def _chosen(array, indices, dim, keepdim):
     if not array.ndim:
         return array.copy(), np.asarray(indices)
-    values = np.take_along_axis(array, indices, dim)
+    values, indices = row_major(np.take_along_axis(array, indices, dim)), row_major(indices)
     return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
 
 
@@ -196,12 +197,12 @@ class _ExtremeAlong(Op):
 
 class Amax(_ExtremeAlong):
     def forward(self, *, dim, keepdim):
-        return self.max(axis=normalized_dims(dim, self.ndim), keepdims=keepdim)
+        return row_major(self.max(axis=normalized_dims(dim, self.ndim), keepdims=keepdim))
 
 
 class Amin(_ExtremeAlong):
     def forward(self, *, dim, keepdim):
-        return self.min(axis=normalized_dims(dim, self.ndim), keepdims=keepdim)
+        return row_major(self.min(axis=normalized_dims(dim, self.ndim), keepdims=keepdim))
 
 
 _Aminmax = named("aminmax", "min", "max")

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...array import dtypes
 from ...array.tensor import Tensor
+from ..arrays import row_major
 from ..binding import linalg_functions, public
 from ..indexing.masking import where
 from ..op import Op
@@ -28,16 +29,17 @@ class VectorNorm(Op, name="LinalgVectorNormBackward0"):
         if self.dtype.kind == "c":
             self = size
         if ord == math.inf:
-            return size.max(axis=axes, keepdims=keepdim)
+            return row_major(size.max(axis=axes, keepdims=keepdim))
         if ord == -math.inf:
-            return size.min(axis=axes, keepdims=keepdim)
+            return row_major(size.min(axis=axes, keepdims=keepdim))
         if ord == 0:
-            return (self != 0).sum(axis=axes, keepdims=keepdim).astype(self.dtype)
+            return row_major((self != 0).sum(axis=axes, keepdims=keepdim).astype(self.dtype))
         if ord == 1:
-            return size.sum(axis=axes, keepdims=keepdim)
+            return row_major(size.sum(axis=axes, keepdims=keepdim))
         if ord == 2:
-            return np.sqrt((self * self).sum(axis=axes, keepdims=keepdim))
-        return np.power(np.power(size, ord).sum(axis=axes, keepdims=keepdim), 1 / ord).astype(self.dtype)
+            return row_major(np.sqrt((self * self).sum(axis=axes, keepdims=keepdim)))
+        total = row_major(np.power(size, ord).sum(axis=axes, keepdims=keepdim))
+        return np.power(total, 1 / ord).astype(self.dtype)
 
     # d‖s‖ = sign(s)·(|s|/‖s‖)^(ord-1); at 0 the subgradient is 0
     def grad_self(grad, self, result, ord, dim, keepdim):

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...array import dtypes
 from ...array.tensor import Tensor
+from ..arrays import row_major
 from ..binding import public
 from ..creation.factories import zeros_like
 from ..indexing.masking import where
@@ -91,7 +92,7 @@ class Sum(Op):
 class SumDim(Op, name="SumBackward1"):
     def forward(self, *, dim, keepdim, dtype=None):
         x = summed(self, dtype)
-        return x.sum(axis=normalized_dims(dim, self.ndim), dtype=x.dtype, keepdims=keepdim)
+        return row_major(x.sum(axis=normalized_dims(dim, self.ndim), dtype=x.dtype, keepdims=keepdim))
 
     def grad_self(grad, self_sym_sizes, dim, keepdim):
         return spread(grad, dim, keepdim, self_sym_sizes)
@@ -121,8 +122,8 @@ class MeanDim(Op, name="MeanBackward1"):
 
 def _mean(array, axes, keepdim):
     if array.dtype == np.float16:
-        return array.mean(axis=axes, keepdims=keepdim)
-    total = array.sum(axis=axes, keepdims=keepdim)
+        return row_major(array.mean(axis=axes, keepdims=keepdim))
+    total = row_major(array.sum(axis=axes, keepdims=keepdim))
     return total / array.dtype.type(array.size if axes is None else math.prod(array.shape[a] for a in axes))
 
 
@@ -150,7 +151,7 @@ class Prod(Op):
 class ProdDim(Op, name="ProdBackward1"):
     def forward(self, *, dim, keepdim, dtype=None):
         x = summed(self, dtype)
-        return x.prod(axis=dim if self.ndim else None, dtype=x.dtype, keepdims=keepdim)
+        return row_major(x.prod(axis=dim if self.ndim else None, dtype=x.dtype, keepdims=keepdim))
 
     def grad_self(grad, self, result, dim, keepdim):
         if not np.ndim(getattr(self, "_data", self)):
@@ -189,7 +190,8 @@ class _Counted(Op):
     """A truth value, a count or a position: a result without a gradient."""
 
     def forward(self, *, count, dim, keepdim):
-        found = count(self, axis=normalized_dims(dim, self.ndim) if dim is not None else None, keepdims=keepdim)
+        axes = normalized_dims(dim, self.ndim) if dim is not None else None
+        found = row_major(np.asarray(count(self, axis=axes, keepdims=keepdim)))
         # As in PyTorch, where uint8 used to be the boolean type.
         return found.astype(np.uint8) if self.dtype == np.uint8 and found.dtype == np.bool_ else found
 
