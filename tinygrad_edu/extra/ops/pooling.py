@@ -121,7 +121,7 @@ def _largest(array, kernel_size, stride, padding, dilation, ceil_mode):
     counts = _counts(array.shape, *where, ceil_mode)
     room = _room(array, -np.inf if array.dtype.kind == "f" else np.iinfo(array.dtype).min, *where, counts)
     window = np.stack(_parts(room, kernel_size, counts, stride, dilation))
-    best, last = np.ascontiguousarray(window.max(axis=0)), len(window) - 1
+    best, last = row_major(window.max(axis=0), array), len(window) - 1
     # Find the first element that equals the maximum, as a maximum of decreasing numbers: argmax along this axis takes ten
     # times as long. Of several nan, which equal nothing, PyTorch chooses the last.
     number = np.arange(last + 1, dtype=np.int16 if last < 2**15 else np.int64).reshape(-1, *(1,) * best.ndim)
@@ -140,7 +140,7 @@ def _largest(array, kernel_size, stride, padding, dilation, ceil_mode):
     along = zip(counts, stride, padding, steps, strict=True)
     first = functools.reduce(np.add.outer, [(np.arange(c) * s - p) * step for c, s, p, step in along])
     each = [np.arange(k) * d * step for k, d, step in zip(kernel_size, dilation, steps, strict=True)]
-    return best, np.ascontiguousarray(functools.reduce(np.add.outer, each).reshape(-1)[winner] + first)
+    return best, row_major(functools.reduce(np.add.outer, each).reshape(-1)[winner] + first, array)
 
 
 def _named(kind, dims, shown):
