@@ -211,6 +211,77 @@ def by_hand(T: Any, around: Callable[[Any], Any]) -> list[float]:
     return logged
 
 
+def reinforce(T: Any, around: Callable[[Any], Any]) -> list[float]:
+    """REINFORCE on a walk along a line: actions are sampled in the loop, an update comes after each episode."""
+    T.manual_seed(6)
+    nn = T.nn
+    policy = nn.Sequential(nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 2))
+    optimizer = T.optim.Adam(policy.parameters(), lr=1e-2)
+    logged = []
+    with around(policy):
+        for _ in range(STEPS):
+            place, kept, rewards = 0.0, [], []
+            for left in range(8):
+                scores = policy(T.tensor([place / 4, left / 8]))
+                action = int(T.multinomial(scores.detach().softmax(0), 1))
+                kept.append(scores.log_softmax(0)[action])
+                place += 2.0 * action - 1.0 + 0.1 * T.randn(()).item()
+                rewards.append(-abs(place - 3.0))
+            returns = T.tensor([sum(rewards[at:]) for at in range(len(rewards))])
+            returns = (returns - returns.mean()) / (returns.std() + 1e-6)
+            loss = -(T.stack(kept) * returns).sum()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            logged += [loss.item(), sum(rewards)]
+    return logged
+
+
+def accumulated(T: Any, around: Callable[[Any], Any]) -> list[float]:
+    """Gradients of three batches are added before a step, with dropout, and `set_to_none=False`."""
+    T.manual_seed(7)
+    nn = T.nn
+    x, y = _data(T)
+    model = nn.Sequential(nn.Linear(6, 12), nn.GELU(), nn.Dropout(0.1), nn.Linear(12, 2))
+    optimizer = T.optim.SGD(model.parameters(), lr=0.2, momentum=0.9, nesterov=True)
+    logged = []
+    with around(model):
+        optimizer.zero_grad(set_to_none=False)
+        for number in range(3 * STEPS):
+            batch = T.randint(0, 96, (8,))
+            loss = nn.functional.cross_entropy(model(x[batch]), y[batch])
+            (loss / 3).backward()
+            logged.append(loss.item())
+            if number % 3 == 2:
+                optimizer.step()
+                optimizer.zero_grad(set_to_none=False)
+    return logged
+
+
+def mixed_precision(T: Any, around: Callable[[Any], Any]) -> list[float]:
+    """Autocast to bfloat16 with a GradScaler, which scales the loss and unscales the gradients before the step."""
+    T.manual_seed(8)
+    nn = T.nn
+    x, y = _data(T)
+    model = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 2))
+    optimizer = T.optim.AdamW(model.parameters(), lr=1e-2)
+    scaler = T.amp.GradScaler("cpu", init_scale=1024.0)
+    logged = []
+    with around(model):
+        for _ in range(STEPS):
+            batch = T.randint(0, 96, (16,))
+            optimizer.zero_grad()
+            with T.autocast("cpu", dtype=T.bfloat16):
+                loss = nn.functional.cross_entropy(model(x[batch]).float(), y[batch])
+            scaler.scale(loss).backward()
+            scaler.unscale_(optimizer)
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            scaler.step(optimizer)
+            scaler.update()
+            logged.append(loss.item())
+    return logged
+
+
 LOOPS: dict[str, Loop] = {
     "plain": plain,
     "lightning": lightning,
@@ -218,4 +289,7 @@ LOOPS: dict[str, Loop] = {
     "gan": gan,
     "recurrent": recurrent,
     "by hand": by_hand,
+    "reinforce": reinforce,
+    "accumulated": accumulated,
+    "mixed precision": mixed_precision,
 }

@@ -338,3 +338,29 @@ loss.backward()"""
     at = {unit.title: (middle, wide) for unit, middle, _, wide, _, _ in compose(whole, [ROOT]).boxes}
     (z, wide), (g, width) = at["z"], at["g"]
     assert (z + wide / 2 < g - width / 2) == (room[0] > 1000)
+
+
+def test_a_u_net_goes_down_on_the_left_and_up_on_the_right(engine):
+    source = """
+class Net(T.nn.Module):
+    def __init__(self):
+        super().__init__()
+        for name in ("a", "b", "c", "d", "e"):
+            setattr(self, name, T.nn.Linear(4, 4))
+        self.tanh = T.nn.Tanh()
+    def forward(self, x):
+        one = self.a(x)
+        two = self.b(self.tanh(one))
+        low = self.tanh(self.c(self.tanh(two)))
+        return self.e(self.d(low + two) + one)
+net = Net()
+net(T.ones(2, 4)).sum().backward()"""
+    whole = networks.network(viz.record(source, engine=engine).graph, room=(400.0, 600.0))
+    (model,) = [key for key in whole.units[ROOT].children if whole.units[key].kind == "module"]
+    at = {
+        unit.title.removeprefix("net."): (x, y)
+        for unit, x, y, *_ in compose(whole, [ROOT, model]).boxes
+        if unit.parent == model
+    }
+    assert at["a"][1] < at["b"][1] < at["c"][1] > at["d"][1] > at["e"][1]
+    assert max(at["a"][0], at["b"][0]) < min(at["d"][0], at["e"][0])

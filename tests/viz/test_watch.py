@@ -21,6 +21,7 @@ from viz.monitor.picture import COLUMNS, drawn, maps_of, numbers_of
 
 ENGINES = {"torch": torch, "tinygrad_edu": tinygrad_edu}
 KINDS = {"plain": 3, "lightning": 3, "transformers": 4, "gan": 4, "recurrent": 3, "by hand": 2}  # rows with a gradient
+KINDS |= {"reinforce": 2, "accumulated": 2, "mixed precision": 2}
 
 
 @pytest.fixture(autouse=True)
@@ -59,6 +60,8 @@ def test_a_watched_training_has_the_same_losses_and_random_numbers_to_the_last_b
         assert len(updates) == len(gradients) and all(0 < one < 1 for one in updates[:-1])
         assert any(one is not None for one in column.values["activation"])
         assert column.losses and all(map(math.isfinite, column.losses.values()))
+    if name == "mixed precision":  # the scaler's factor is not in what is shown
+        assert [column.losses[0] for column in w.columns] == [expected[column.step - 1] for column in w.columns]
 
 
 @pytest.mark.parametrize("engine", ENGINES)

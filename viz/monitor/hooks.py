@@ -32,21 +32,26 @@ class Listener(Protocol):
 
 
 class _Passes:
-    """The replacements of one engine's two `backward`, there while somebody listens."""
+    """The replacements of one engine's two `backward`, there while somebody listens.
+
+    A GradScaler multiplies the loss before `backward`; a listener is told of the loss as it was.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self.listeners: list[Listener] = []
         self._places = [(engine.tensor_type, "backward"), (engine.module.autograd, "backward")]
+        self._places.append((engine.module.amp.GradScaler, "scale"))
         self._before: list[tuple[Any, Any]] = []
+        self._unscaled: list[tuple[Any, Any]] = []  # what a scaler made since the last pass, and what from
         self._depth = 0  # the one calls the other, and a pass may run inside a pass
 
     def add(self, listener: Listener) -> None:
         if not self.listeners:
-            originals = [getattr(owner, name) for owner, name in self._places]
-            ours = [self._around(original) for original in originals]
-            self._before = list(zip(originals, ours, strict=True))
-            for (owner, name), one in zip(self._places, ours, strict=True):
-                setattr(owner, name, one)
+            for owner, name in self._places:
+                original = getattr(owner, name)
+                ours = self._scaling(original) if name == "scale" else self._around(original)
+                self._before.append((original, ours))
+                setattr(owner, name, ours)
         self.listeners = [*self.listeners, listener]
 
     def remove(self, listener: Listener) -> None:
@@ -55,15 +60,32 @@ class _Passes:
             for (owner, name), (original, ours) in zip(self._places, self._before, strict=True):
                 if getattr(owner, name) is ours:  # otherwise somebody else has put theirs around it
                     setattr(owner, name, original)
+            self._before, self._unscaled = [], []
+
+    def _scaling(self, scale: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(scale)
+        def kept(scaler: Any, outputs: Any) -> Any:
+            result = scale(scaler, outputs)
+            if result is not outputs:  # a scaler that is off gives back what it got
+                self._unscaled = [(result, outputs), *self._unscaled[:2]]
+            return result
+
+        return kept
+
+    def _as_it_was(self, roots: Any) -> Any:
+        """What `backward` starts from, before it was scaled."""
+        found = next((before for after, before in self._unscaled if after is roots), roots)
+        self._unscaled = []
+        return found
 
     def _around(self, backward: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(backward)
         def told(*args: Any, **kwargs: Any) -> Any:
             if self._depth or not self.listeners:
                 return backward(*args, **kwargs)
-            listeners = self.listeners
+            listeners, roots = self.listeners, self._as_it_was(args[0] if args else kwargs.get("tensors"))
             for one in listeners:
-                one.pass_begins(args[0] if args else kwargs.get("tensors"))
+                one.pass_begins(roots)
             self._depth += 1
             try:
                 result = backward(*args, **kwargs)

@@ -512,7 +512,8 @@ class _Builder:
             titles = [units[child].title for child in unit.children if units[child].kind == "module"]
             listed = ("ModuleList", "ModuleDict")  # their parts run, but they themselves do not
             again = Counter(title for title in titles if self.graph.modules.get(title, {}).get("class") not in listed)
-            in_time = max(again.values(), default=0) >= LEAST and self.direction != "TB"
+            valley = self.direction is None and _valley(len(sizes), unit.links)
+            in_time = max(again.values(), default=0) >= LEAST and self.direction != "TB" and not valley
             most = across if whole is None or unit.key != ROOT else whole
             in_a_row = in_time or sum(width + 34 for width, _ in sizes) <= most
             if unit.key == ROOT and self.direction is None:  # what goes in and out follows the model
@@ -535,14 +536,12 @@ class _Builder:
         return replace(made, first=self._first(made))
 
     def _given(self, unit: Unit) -> list[tuple[int, int]]:
-        """What is given to one module alone and comes from nowhere, and this module, by position."""
+        """What is the only thing given to a module, and to no other, and this module, by position."""
         kinds = [self.units[child].kind for child in unit.children]
-        heads = [[head for tail, head in unit.links if tail == place] for place in range(len(kinds))]
-        return [
-            (place, ends[0])
-            for place, (kind, ends) in enumerate(zip(kinds, heads, strict=True))
-            if kind == "input" and len(ends) == 1 and kinds[ends[0]] == "module"
-        ]
+        uses = Counter(tail for tail, _ in unit.links)
+        given = [(tail, head) for tail, head in unit.links if kinds[tail] == "input" and kinds[head] == "module"]
+        taken = Counter(head for _, head in given)
+        return [(tail, head) for tail, head in given if uses[tail] == taken[head] == 1]
 
     def _part(self, unit: Unit, size: tuple[float, float]) -> Part:
         runs = unit.kind in ("module", "op", "unrecorded")
@@ -659,6 +658,8 @@ def _laid_out(
         return Placed(width, height, [(width / 2, height / 2)], [])
     if not in_a_row and across and (order := _chain(len(sizes), links)):
         return _in_rows(sizes, links, order, across)
+    if not in_a_row and across and (order := _valley(len(sizes), links)):
+        return _down_and_up(sizes, links, order, snug)
     boxes = [(f"c{place}", *size) for place, size in enumerate(sizes)]
     ends = [(f"l{place}", f"c{tail}", f"c{head}", 0.0, 0.0) for place, (tail, head) in enumerate(links)]
     made = layouts.place(
@@ -678,6 +679,40 @@ def _chain(count: int, links: list[tuple[int, int]]) -> list[int]:
     while order[-1] in after and len(order) < count:
         order.append(after[order[-1]])
     return order if len(order) == count else []
+
+
+def _valley(count: int, links: list[tuple[int, int]]) -> list[int]:
+    """The boxes in their order, if each leads to the next and what else there is goes past the middle, one inside the other.
+
+    So a U-Net is built, whose skips lead from each level of the way down to the same level of the way up.
+    """
+    before = {box: {tail for tail, head in links if head == box} for box in range(count)}
+    order: list[int] = []
+    while ready := [box for box in before if box not in order and before[box] <= {*order}]:
+        if len(ready) > 1 or (order and order[-1] not in before[ready[0]]):
+            return []
+        order += ready
+    if len(order) < count:
+        return []
+    place = {box: number for number, box in enumerate(order)}
+    skips = sorted((place[tail], place[head]) for tail, head in links if place[head] > place[tail] + 1)
+    nested = all(a < b and c > d for (a, c), (b, d) in pairwise(skips))
+    return order if len(skips) > 1 and nested else []
+
+
+def _down_and_up(
+    sizes: list[tuple[float, float]], links: list[tuple[int, int]], order: list[int], snug: bool
+) -> Placed:
+    """A valley: down on the left and up on the right, the skips across."""
+    place = {box: number for number, box in enumerate(order)}
+    skips = [(tail, head) for tail, head in links if place[head] > place[tail] + 1]
+    inner = min(skips, key=lambda skip: place[skip[1]] - place[skip[0]])
+    turn = (place[inner[0]] + place[inner[1]]) // 2
+    up = {(tail, head) for tail, head in links if (tail, head) not in skips and place[head] > turn}
+    turned = [(head, tail) if (tail, head) in up else (tail, head) for tail, head in links]
+    made = _laid_out(sizes, turned, False, snug, 0.0, skips)
+    curves = [curve[::-1] if link in up else curve for link, curve in zip(links, made.curves, strict=True)]
+    return Placed(made.width, made.height, made.spots, curves)
 
 
 def _in_rows(sizes: list[tuple[float, float]], links: list[tuple[int, int]], order: list[int], across: float) -> Placed:
