@@ -2,7 +2,8 @@
 
 import pytest
 
-from viz.widgets.predict import predict
+from tinygrad_edu.exercises.grading.submissions import PREDICTION
+from viz.widgets.predict import CHOSEN, predict
 
 CHOICES = {"4": "Yes.", "5": "One too many."}
 
@@ -25,3 +26,12 @@ def test_without_a_widget_its_text_remains(capsys: pytest.CaptureFixture[str]) -
 def test_a_negative_number_of_cells_to_cover_is_refused() -> None:
     with pytest.raises(ValueError, match="it cannot be -1"):
         predict("What is 2 + 2?", CHOICES, right="4", covers=-1)
+
+
+def test_a_saved_notebook_keeps_the_first_choice_and_no_later_one() -> None:
+    question = predict("What is 2 + 2?", CHOICES, right="4")
+    assert question._still()[CHOSEN] == {"question": "What is 2 + 2?", "first": None}
+    question.tried = ["5"]
+    question.tried = ["5", "4"]
+    assert question._still()[CHOSEN]["first"] == "5" and "Chosen first: 5." in question._still()["text/plain"]
+    assert CHOSEN == PREDICTION

@@ -8,7 +8,11 @@ from typing import Any, Protocol
 import traitlets
 
 from viz.export import bundle
+from viz.widgets import fallback
 from viz.widgets.live import Live
+
+CHOSEN = "application/vnd.tinygrad-edu.prediction+json"
+"""What a saved notebook has of a prediction besides its words: the question, and the first choice."""
 
 
 class HasSvg(Protocol):
@@ -36,6 +40,20 @@ class Prediction(Live):
     tried: traitlets.List = traitlets.List().tag(sync=True)
     covers = traitlets.Int(0).tag(sync=True)
     shown = traitlets.Bool(False).tag(sync=True)
+
+    @traitlets.observe("tried")
+    def _kept(self, change: Any) -> None:
+        if len(change["new"]) == 1:  # the first choice is the prediction
+            self._keep()
+
+    def _still(self) -> dict[str, str]:
+        first = self.tried[0] if self.tried else None
+        said = f"Chosen first: {first}." if first else ""
+        kept: dict[str, Any] = {
+            "text/html": fallback.picture([], self._text(), said),
+            "text/plain": f"{self._text()} {said}".strip(),
+        }
+        return kept | {CHOSEN: {"question": self.question, "first": first}}
 
     def _text(self) -> str:
         return f"Predict. {self.question}  ({' / '.join(choice for choice, _ in self.choices)})"

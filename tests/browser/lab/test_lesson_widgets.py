@@ -1,5 +1,6 @@
 """The small widgets of the lessons, in real JupyterLab: predict, and the slider on a tangent."""
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -7,6 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 from support.harness import eventually
+
+from viz.widgets.predict import CHOSEN
 
 pytestmark = pytest.mark.outer(start=3)
 
@@ -24,7 +27,8 @@ curve
 
 
 def test_each_choice_gets_its_own_reply_and_python_sees_what_was_tried(desk) -> None:
-    notebook = desk.open(desk.write("predict.ipynb", PREDICT))
+    path = desk.write("predict.ipynb", PREDICT)
+    notebook = desk.open(path)
     notebook.run_all()
     card = notebook.page.locator(".tgv-predict")
     reply = card.locator(".tgv-reply")
@@ -35,6 +39,11 @@ def test_each_choice_gets_its_own_reply_and_python_sees_what_was_tried(desk) -> 
     expect(reply).to_have_text("Yes: 2 + 2 is 4.")
     expect(card.locator("button[data-verdict=right]")).to_have_text("✓ 4")
     eventually(lambda: notebook.python("print(asked.tried)").strip(), "['<b>5</b>', '4']")
+    notebook.save()
+    (kept,) = (
+        out["data"][CHOSEN] for out in json.loads(path.read_text())["cells"][0]["outputs"] if CHOSEN in out["data"]
+    )
+    assert kept == {"question": "What is `2 + 2`?", "first": "<b>5</b>"}
 
 
 def test_what_answers_a_question_is_covered_until_it_was_answered_or_is_wanted_anyway(desk) -> None:

@@ -5,6 +5,8 @@ All text on it is ours: hints, statements, headings, counts. It contains nothing
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import functools
 import html
 import json
@@ -12,6 +14,7 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from .. import counted, get
 from ..judging.judge import Verdict
@@ -29,19 +32,33 @@ padding: 0 1rem; overflow-wrap: anywhere }} svg {{ display: block; width: 100%; 
 .row {{ display: grid; grid-template-columns: 6.5rem 1fr; gap: .2rem .8rem; margin: .5rem 0 }} .row div {{ min-width: 0 }}
 .bar {{ max-width: 20rem; margin: .2rem 0 }} .distribution {{ max-width: 30rem }} .where {{ opacity: .75; font-size: .9em }}
 .solved {{ fill: #009E73 }} .missed {{ fill: #D55E00 }} .rest {{ fill: #8886 }} text {{ fill: currentColor; font-size: 11px }}</style></head>
-<body><h1>What the class understood</h1>{summary}{next}{exercises}</body></html>
+<body><h1>What the class understood</h1>{summary}{next}{exercises}{predictions}</body></html>
 """
 
 
-def class_report(verdicts: Mapping[str, Sequence[Verdict]]) -> str:
-    """A complete page, without scripts, about all students together; `verdicts` are given by student."""
+@dataclass(frozen=True)
+class Asked:
+    """A prediction as a lesson asks it: where, its choices with their replies, and the right one."""
+
+    lesson: int
+    question: str
+    choices: Mapping[str, str]
+    right: str
+
+
+def class_report(verdicts: Mapping[str, Sequence[Verdict]], predicted: Sequence[Mapping[str, str]] = ()) -> str:
+    """A complete page, without scripts, about all students together.
+
+    `verdicts` are given by student; `predicted` has a student's first choices by question. Those count that a lesson offers.
+    """
     by_exercise: dict[str, list[Verdict]] = {}
     for own in verdicts.values():
         for verdict in counted(own):
             by_exercise.setdefault(verdict.exercise, []).append(verdict)
     return _PAGE.format(
         summary=_summary(verdicts),
-        next=_next(by_exercise, len(verdicts)),
+        next=_next(by_exercise, len(verdicts), predicted),
+        predictions=_predictions(predicted),
         exercises="".join(_exercise(id, own) for id, own in by_exercise.items()),
     )
 
@@ -75,19 +92,79 @@ def _distribution(points: Sequence[int], out_of: int) -> str:
     return f'<svg class="distribution" viewBox="0 0 300 90" role="img" aria-label="{label}">{bars}</svg>'
 
 
-def _next(by_exercise: Mapping[str, Sequence[Verdict]], count: int) -> str:
+def _next(by_exercise: Mapping[str, Sequence[Verdict]], count: int, predicted: Sequence[Mapping[str, str]] = ()) -> str:
     """The misconceptions that most students have, and where the lesson teaches what corrects them."""
     made: Counter[tuple[str, str]] = Counter()
+    asked = _asked()
     for id, own in by_exercise.items():
         for verdict in own:
             made.update({(id, mark.failure.misconception) for mark in verdict.marks if mark.failure})
     hints = {(id, wrong.name): wrong.hint for id in by_exercise for wrong in get(id).wrongs}
+    told = {key: (marked(hint), _taught(key[0])) for key, hint in hints.items()}
+    for question, choice, n in _missed(predicted):
+        made[question, choice] = n
+        where = f"lesson {asked[question].lesson}, prediction: {marked(question)}"
+        told[question, choice] = f"\u201c{marked(choice)}\u201d. {marked(asked[question].choices[choice])}", where
     rows = [
-        _row(marked(hints[id, name]) + f'<div class="where">{_taught(id)}</div>', n, count, "missed")
-        for (id, name), n in made.most_common()
-        if (id, name) in hints
+        _row(f'{told[key][0]}<div class="where">{told[key][1]}</div>', n, count, "missed")
+        for key, n in made.most_common()
+        if key in told
     ][:TAUGHT_NEXT]
     return f"<h2>To teach next</h2>{''.join(rows)}" if rows else ""
+
+
+@functools.cache
+def _asked() -> dict[str, Asked]:
+    """The predictions of the lessons, by question, as their cells write them."""
+    from ...course.working_copy import lessons_root
+
+    found = {}
+    for path in sorted(lessons_root().glob("[0-9][0-9]_*/*.ipynb")):
+        for cell in json.loads(path.read_text("utf-8"))["cells"]:
+            source = "".join(cell["source"])
+            if cell["cell_type"] != "code" or not source.startswith("predict("):
+                continue
+            call = ast.parse(source).body[0].value  # type: ignore[attr-defined]
+            named = {keyword.arg: keyword.value for keyword in call.keywords}
+            with contextlib.suppress(ValueError, KeyError, IndexError):  # a question made by a program
+                question, choices = (ast.literal_eval(one) for one in call.args[:2])
+                found[question] = Asked(int(path.name[:2]), question, choices, ast.literal_eval(named["right"]))
+    return found
+
+
+def _counts(predicted: Sequence[Mapping[str, str]]) -> dict[str, Counter[str]]:
+    """How often each choice of a lesson's prediction was the first one, by question."""
+    counts: dict[str, Counter[str]] = {}
+    for own in predicted:
+        for question, choice in own.items():
+            if question in _asked() and choice in _asked()[question].choices:
+                counts.setdefault(question, Counter())[choice] += 1
+    return counts
+
+
+def _missed(predicted: Sequence[Mapping[str, str]]) -> list[tuple[str, str, int]]:
+    """The wrong choices that somebody made first: question, choice, how often."""
+    return [
+        (question, choice, n)
+        for question, counts in _counts(predicted).items()
+        for choice, n in counts.most_common()
+        if choice != _asked()[question].right
+    ]
+
+
+def _predictions(predicted: Sequence[Mapping[str, str]]) -> str:
+    """What was predicted before the answer was shown: each question that somebody answered, with the first choices."""
+    parts = []
+    for question, counts in _counts(predicted).items():
+        asked, count = _asked()[question], counts.total()
+        rows = [_row(f"\u201c{marked(asked.right)}\u201d, the right one", counts[asked.right], count, "solved")]
+        rows += [
+            _row(f"\u201c{marked(choice)}\u201d. {marked(asked.choices[choice])}", n, count, "missed")
+            for choice, n in counts.most_common()
+            if choice != asked.right
+        ]
+        parts.append(f"<h3>{marked(question)}</h3>{''.join(rows)}")
+    return f"<h2>What they predicted</h2>{''.join(parts)}" if parts else ""
 
 
 @functools.cache

@@ -117,9 +117,8 @@ def grade(
             if progress:
                 _bar(n, len(works))
     results = [done[work["key"]] for work in works]
-    write_all(
-        out, results, {result["student"]: [verdict_of(v) for v in result["verdicts"].values()] for result in results}
-    )
+    verdicts = {result["student"]: [verdict_of(v) for v in result["verdicts"].values()] for result in results}
+    write_all(out, results, verdicts, [dict(submission.predicted) for submission in submissions])
     return results
 
 

@@ -31,10 +31,15 @@ padding: 0 1rem }} .tge-report {{ margin: 1rem 0 }}</style></head>
 """
 
 
-def write_all(out: Path, results: Sequence[Mapping[str, Any]], verdicts: Mapping[str, Sequence[Verdict]]) -> None:
-    """Write every output of a run into `out`, replacing those of an earlier run."""
+def write_all(
+    out: Path,
+    results: Sequence[Mapping[str, Any]],
+    verdicts: Mapping[str, Sequence[Verdict]],
+    predicted: Sequence[Mapping[str, str]] = (),
+) -> None:
+    """Write every output of a run into `out`, replacing those of an earlier run; `predicted` has each student's first choices."""
     _write_csv(out / "gradebook.csv", results, verdicts)
-    (out / "class.html").write_text(class_report(verdicts), "utf-8")
+    (out / "class.html").write_text(class_report(verdicts, predicted), "utf-8")
     folders = file_names([result["student"] for result in results])
     for result in results:
         student, own = result["student"], verdicts[result["student"]]

@@ -22,6 +22,7 @@ from pathlib import Path
 from .. import plain
 from ..exercise import Exercise
 
+PREDICTION = "application/vnd.tinygrad-edu.prediction+json"  # of viz.widgets.predict
 MAX_FILE = 32 << 20  # bytes; a notebook with pictures may be large, a zip bomb is larger
 MAX_ARCHIVE = 8 * MAX_FILE  # bytes of one student's archive after unpacking
 MAX_PARTS = 2_000_000  # lists, objects and their items in a notebook: each takes far more memory than in the file
@@ -57,6 +58,7 @@ class Submission:
     student: str
     answers: Mapping[str, Answer]
     notes: tuple[str, ...] = ()
+    predicted: tuple[tuple[str, str], ...] = ()  # questions that a lesson asked, and the first choice
 
 
 def read_submissions(path: Path, exercises: Mapping[str, Exercise]) -> list[Submission]:
@@ -76,7 +78,7 @@ def read_submissions(path: Path, exercises: Mapping[str, Exercise]) -> list[Subm
         of_student = found.setdefault(folders[0] if folders else file if content is None else Path(file).stem, [])
         if content is not None:
             # Keep only the answers of a file: an archive may hold a thousand files.
-            of_student.append(_Found(name, when, *_answers(name, content, exercises)))
+            of_student.append(_Found(name, when, *_answers(name, content, exercises), _predicted(content)))
     return [_submission(student, read, exercises) for student, read in sorted(found.items())]
 
 
@@ -205,6 +207,7 @@ class _Found:
     when: float
     answers: dict[str, Answer]
     notes: list[str]
+    predicted: dict[str, str]
 
     def rank(self, asked: list[str]) -> tuple[int, int]:
         """What makes this the notebook to grade: answers besides stubs, then the time in seconds."""
@@ -230,11 +233,29 @@ def _submission(student: str, read: list[_Found], exercises: Mapping[str, Exerci
         graded[told.name] = told
     if not read:
         notes.append("Nothing was handed in: the folder is empty, or cannot be read.")
-    return Submission(student, answers, (*(note for file in graded.values() for note in file.notes), *notes))
+    predicted = {question: first for file in graded.values() for question, first in file.predicted.items()}
+    all_notes = (*(note for file in graded.values() for note in file.notes), *notes)
+    return Submission(student, answers, all_notes, tuple(predicted.items()))
 
 
 def _equals(best: _Found, begun: list[_Found], asked: list[str]) -> bool:
     return sum(file.rank(asked)[0] == best.rank(asked)[0] for file in begun) > 1
+
+
+def _predicted(content: bytes | str) -> dict[str, str]:
+    """The first choices that a saved notebook has of its predictions. Anything else than that is passed over."""
+    if isinstance(content, str) or PREDICTION.encode() not in content or content.count(b"[") > MAX_PARTS:
+        return {}
+    found = {}
+    try:
+        for cell in json.loads(content)["cells"]:
+            for output in cell.get("outputs", ()):
+                kept = output.get("data", {}).get(PREDICTION)
+                if kept is not None and isinstance(kept["question"], str) and isinstance(kept["first"], str):
+                    found[kept["question"]] = kept["first"]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        pass
+    return found
 
 
 def _answers(name: str, content: bytes | str, exercises: Mapping[str, Exercise]) -> tuple[dict[str, Answer], list[str]]:
