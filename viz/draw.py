@@ -192,7 +192,7 @@ def as_html(picture: str, description: str) -> str:
     """
     data = base64.b64encode(picture.encode()).decode()
     return (
-        f'<div><img alt="{svg.escape(description)}" style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
+        f'<div class="tgv-picture"><img alt="{svg.escape(description)}" style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
         "<script>(()=>{const i=document.currentScript.previousElementSibling;"
         "const b=Uint8Array.from(atob(i.src.split(',')[1]),c=>c.charCodeAt(0));"
         "i.outerHTML=new TextDecoder().decode(b)})()</script></div>"

@@ -19,6 +19,7 @@ from viz.diagnosis.diagnose import Run
 from viz.draw import draw
 from viz.engines import CORE, NAMES, TORCH, Engine
 from viz.experiments.compare import compare
+from viz.export import link
 from viz.interrupts import interruptible
 from viz.recording.reader import tensors_in
 from viz.recording.record import Recorder
@@ -232,10 +233,11 @@ class AutogradMagics(Magics):
         """Run the cell; show what it printed, its player, and any notes. Returns or raises what the cell does."""
         __tracebackhide__ = True
         running = Cell(text, code, engines.load(engine), self.shell)
+        outer = _outer(ast.parse(code), self.shell.user_ns)
         recording = running.record()
         if recording.stdout:
             print(recording.stdout, end="")
-        player = Player(recording)
+        player = Player(recording, link=link.answer(code, outer))
         player.step = step % len(player.scene["steps"])
         display(player)
         if mixed:
@@ -291,6 +293,11 @@ def used_engines(source: str, namespace: dict[str, Any]) -> list[str]:
 
 def _names(tree: ast.AST) -> set[str]:
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def _outer(tree: ast.AST, namespace: dict[str, Any]) -> dict[str, Any]:
+    """What a cell takes from the notebook, by name."""
+    return {name: namespace[name] for name in sorted(_names(tree) - _bound(tree)) if name in namespace}
 
 
 def _bound(tree: ast.AST) -> set[str]:

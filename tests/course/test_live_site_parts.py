@@ -60,6 +60,10 @@ CASES = {
         ["%load_ext viz", "%%autograd\nx = 1", "%%diagnose --engine torch\ny = x", "print(x)", "print(y)"],
         [("", False), ("%%autograd\nx = 1", False), ("", True), ("print(x)", False), ("", True)],
     ),
+    "a program of PyTorch's that is diagnosed runs on our engine": (
+        ["%%diagnose\nimport torch\nx = torch.ones(1)", "%%autograd\nimport torch\ntorch.ones(1)", "print(x)"],
+        [("%%diagnose\nimport torch\nx = torch.ones(1)", False), ("", True), ("print(x)", False)],
+    ),
     "an exercise that is no Python yet is handed on": (["def f(:"], [("def f(:", False)]),
 }
 

@@ -407,3 +407,24 @@ def test_a_program_that_stops_before_its_first_tensor_has_a_sentence_and_no_pict
     for side in viz.explore("w = T.tensor([1, 2], requires_grad=True)").result["sides"]:
         assert "scene" not in side
         assert side["missing"].startswith("It stops before it has made a tensor")
+
+
+def test_copy_link_is_answered_with_the_switches_or_says_why_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    from viz.export.link import unpacked
+
+    monkeypatch.setenv("TINYGRAD_EDU_EXPLORE", "https://x.org/explore.html")
+    explorer = Explorer("w = T.tensor(2.0, requires_grad=True)\nL = w * 3\nL.backward()")
+    explorer.open()
+    explorer.state = {"detach": ["L"]}
+    explorer.link_asked += 1
+    assert explorer.link["link"].startswith("https://x.org/explore.html#1.")
+    assert unpacked(explorer.link["link"])["s"] == {"detach": ["L"]}
+    factor = object()
+
+    def program(T):
+        w = T.tensor(2.0, requires_grad=True)
+        return w * len([factor])
+
+    explorer = Explorer(program)
+    explorer.link_asked += 1
+    assert "factor is made outside" in explorer.link["why"]

@@ -302,10 +302,10 @@ def figure(picture: Picture) -> str:
     return (
         f"<style>{bundle.style('network.js')}</style>"
         f'<div class="tgv tgv-network"><img alt="{svg.escape(picture.description)}" style="max-width:100%" '
-        f'src="data:image/svg+xml;base64,{still}"></div>'
+        f'src="data:image/svg+xml;base64,{still}"><script type="application/json">{embedded(data)}</script></div>'
         f"<script>(()=>{{const host=document.currentScript.previousElementSibling;\n"
         f"if(!globalThis.vizNetwork){{{inlined(bundle.script('network.js'))}}}\n"
-        f"globalThis.vizNetwork(host,{embedded(data)})}})()</script>"
+        "globalThis.vizNetwork(host,JSON.parse(host.lastElementChild.textContent))})()</script>"
     )
 
 

@@ -11,9 +11,10 @@ import json
 import os
 import zlib
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
-from viz.experiments.program import ProgramError, parse
+from viz.experiments.program import ENGINE_NAMES, ProgramError, parse
 
 SCHEMA = 1
 BASE_VARIABLE = "TINYGRAD_EDU_EXPLORE"  # the address of an explore.html, for `viz.link` and "copy link"
@@ -45,10 +46,23 @@ def link(
     >>> link("w = T.tensor(3.0, requires_grad=True); (w * w).backward()")
     'explore.html#1.q1YqULJSKlewVQjRK0nNK84v0jDWM9BRKEotLM0sSi2OTy9KTLENKSpN1YzJ0yhX0FIo19RLSkzOLk8sStHQVKoFAA'
     """
+    read = parse(program)
+    return address(read.source, read.namespace, base, state=state, view=view, step=step)
+
+
+def address(
+    source: str,
+    namespace: dict[str, Any],
+    base: str | None = None,
+    *,
+    state: dict[str, Any] | None = None,
+    view: str = "",
+    step: int = -1,
+) -> str:
+    """The link of a program that has been read: its text, and the names that it takes from outside."""
     if base is None:
         base = os.environ.get(BASE_VARIABLE, "explore.html")
-    read = parse(program)
-    shown: dict[str, Any] = {"p": _with_outer_names(read.source, read.namespace)}
+    shown: dict[str, Any] = {"p": _with_outer_names(source, namespace)}
     if state:
         shown["s"] = {name: value for name, value in state.items() if name not in ("seq", "drag", "why", "text")}
         shown["p"] = shown["s"].pop("source", shown["p"])
@@ -59,9 +73,23 @@ def link(
     return f"{base.partition('#')[0]}#{SCHEMA}.{_packed(shown)}"
 
 
+def answer(source: str, namespace: dict[str, Any], **shown: Any) -> dict[str, str]:
+    """What "copy link" of a widget gets: the `link` and a `note`, or `why` there is none."""
+    try:
+        made = address(source, namespace, **shown)
+    except ProgramError as error:
+        return {"why": str(error)}
+    note = "" if BASE_VARIABLE in os.environ else f"copied; {BASE_VARIABLE} would put your site's address before it"
+    return {"link": made, "note": note}
+
+
 def _with_outer_names(source: str, namespace: dict[str, Any]) -> str:
     outer = []
     for name, value in namespace.items():
+        if isinstance(value, ModuleType):
+            if name not in ENGINE_NAMES:
+                outer.append(f"import {value.__name__} as {name}")
+            continue
         if not isinstance(value, _PLAIN):
             raise ProgramError(
                 f"{name} is made outside of the program, and a link carries source text only: make {name} inside the program"

@@ -5,6 +5,7 @@ import { CodeBox } from "./code.js";
 import { Editor } from "./editor.js";
 import { h, ownTheKeys } from "./js/dom.js";
 import { Engines } from "./js/engines.js";
+import { LinkButton } from "./js/link.js";
 import { listen, widget } from "./js/model.js";
 import { Numbers } from "./js/numbers.js";
 import { Sheets } from "./js/sheets.js";
@@ -82,6 +83,7 @@ function renderExplorer({ model, el }) {
   } });
   engines.onHere = (line) => listing.showHere(line, failed);
   const codeBox = new CodeBox();
+  const linkButton = new LinkButton(() => set("link_asked", model.get("link_asked") + 1));
   const account = h("p", { class: "tgv-account", role: "status", "aria-live": "polite" });
   const errors = h("div", { class: "tgv-errors" });
   const ways = h("div", { class: "tgv-ways", role: "group", "aria-label": "Ways to fix the error" });
@@ -94,7 +96,7 @@ function renderExplorer({ model, el }) {
     h("div", { class: "tgv-left" }, h("div", { class: "tgv-text" }, listing.element, editor.element), happened),
     engines.element);
   const root = h("div", { class: "tgv tgv-explorer", role: "group", "aria-label": "Explorer", tabindex: "-1" },
-    h("div", { class: "tgv-head" }, undoButton, redoButton, undoList, resetButton, editButton, codeBox.element,
+    h("div", { class: "tgv-head" }, undoButton, redoButton, undoList, resetButton, editButton, codeBox.element, linkButton.element,
       h("span", { class: "tgv-spring" }), engines.views, engines.badge),
     main,
     engines.controls);
@@ -432,6 +434,7 @@ function renderExplorer({ model, el }) {
   drawResult(JSON.parse(model.get("result")));
   takeOther();
   const release = listen(model, {
+    "change:link": () => linkButton.take(model.get("link")),
     "change:result": takeResult,
     "change:place": drawPlace,
     "change:view": () => engines.setView(model.get("view")),

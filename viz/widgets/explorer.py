@@ -20,7 +20,7 @@ from viz.experiments.fixes import fixes
 from viz.experiments.listing import read_back
 from viz.experiments.mistake import mistake as lesson_on
 from viz.experiments.program import Program, ProgramError, parse, reread
-from viz.export import bundle
+from viz.export import bundle, link
 from viz.frames import scene
 from viz.frames.director import VIEWS
 from viz.frames.levels import packed
@@ -139,6 +139,8 @@ class Explorer(Live):
     sheets: traitlets.Dict[str, str] = traitlets.Dict().tag(
         sync=True
     )  # all answers by engine, packed, for a page without a kernel
+    link_asked = traitlets.Int(0).tag(sync=True)  # how often a page asked for the program's link
+    link = traitlets.Dict().tag(sync=True)  # the answer
     mistake = traitlets.Unicode("").tag(sync=True)  # the mistake whose lesson is shown below
     lesson = traitlets.Unicode("").tag(sync=True)  # the id of this lesson's widget
     view = traitlets.Unicode("").tag(sync=True)
@@ -168,10 +170,16 @@ class Explorer(Live):
         self.observe(lambda change: self._at_home(self._fit), "room")
         self.observe(lambda change: self._at_home(self._teach), "mistake")
         self.observe(lambda change: self._at_home(self._tell_numbers), "asked")
+        self.observe(lambda change: self._at_home(self._tell_link), "link_asked")
 
     def _asked(self, change: Any) -> None:
         if not self._settling:
             self._at_home(self._answer)
+
+    def _tell_link(self) -> None:
+        program = self._written
+        made = link.answer(program.source, program.namespace, state=self.state, view=self.view, step=self.step)
+        self.link = {**made, "n": self.link_asked}
 
     def _tell_numbers(self) -> None:
         """The tables and the arithmetic of the element that was asked for; a large array is recorded once more, in full."""

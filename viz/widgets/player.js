@@ -7,6 +7,7 @@ import { Bench } from "./js/bench.js";
 import { CodeList } from "./js/code.js";
 import { h, newId, ownTheKeys } from "./js/dom.js";
 import { legendOf, limitLegend } from "./js/legend.js";
+import { LinkButton } from "./js/link.js";
 import { listen, widget } from "./js/model.js";
 import { Numbers } from "./js/numbers.js";
 import { unpacked } from "./js/pack.js";
@@ -41,7 +42,7 @@ class Panel {
 /**
  * Show `scene` in `el`. Options: step, view, speed, playing, onChange({step, view, speed, playing}), keys (the target to listen
  * to for keys: the document, if the player has the page to itself), find({key, of, index}) (promises the numbers of an element,
- * if the scene does not hold them; null: there are none).
+ * if the scene does not hold them; null: there are none), link (of the program, for "copy link").
  * Returns {go, setView, setSpeed, play, pause, destroy, stage, state}.
  */
 export function mountPlayer(el, scene, options = {}) {
@@ -87,9 +88,10 @@ export function mountPlayer(el, scene, options = {}) {
     code: code.element, now, more: h("div", { class: "tgv-panels", tabindex: "0", role: "group", "aria-label": "The engine's bookkeeping" }, ...panels.map(({ element }) => element)), stage: stageHost,
     views: () => Object.values(scene.views), longest: () => longest,
   });
+  const linkButton = options.link ? new LinkButton(() => linkButton.take(options.link)) : null;
   const root = h("div", { class: "tgv tgv-player", role: "group", "aria-labelledby": `${uid}-title`, tabindex: "-1" },
     h("div", { class: "tgv-head" },
-      h("div", { class: "tgv-title", id: `${uid}-title` }, scene.title || "The flow of a program"), h("span", { class: "tgv-spring" }),
+      h("div", { class: "tgv-title", id: `${uid}-title` }, scene.title || "The flow of a program"), linkButton?.element ?? null, h("span", { class: "tgv-spring" }),
       views.length > 1 ? h("div", { class: "tgv-choices", role: "group", "aria-label": "View" }, ...viewButtons) : null),
     bench.element, stepper.element, legend);
   el.replaceChildren(root);
@@ -226,7 +228,7 @@ async function render({ model, el }) {
     if (gone || packed !== model.get("scene")) return; // another one is on its way
     player?.destroy();
     const options = Object.fromEntries(traits.map((name) => [name, model.get(name)]));
-    player = mountPlayer(el, scene, { ...options, onChange: tell, find: model.widget_manager?.kernel ? find : undefined });
+    player = mountPlayer(el, scene, { ...options, onChange: tell, link: Object.keys(model.get("link") ?? {}).length ? model.get("link") : null, find: model.widget_manager?.kernel ? find : undefined });
   };
   const deaf = listen(model, {
     "change:scene": mount,

@@ -33,6 +33,7 @@ class Player(Live):
     view = traitlets.Unicode("values").tag(sync=True)
     playing = traitlets.Bool(False).tag(sync=True)
     speed = traitlets.Float(1.0).tag(sync=True)
+    link = traitlets.Dict().tag(sync=True)  # to a program that can be shared: `viz.export.link.answer`
     asked = traitlets.Dict().tag(sync=True)  # the element whose numbers a page asks for, and which entry of it
     numbers = traitlets.Dict().tag(sync=True)  # the answer
 

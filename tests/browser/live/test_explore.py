@@ -31,7 +31,7 @@ def address(site: Path, served: Callable[[Path], str]) -> str:
 @pytest.fixture(scope="module")
 def opened(browser: Any, address: str) -> Iterator[Any]:
     """A page of which the tests here show one program after the other: Python starts once."""
-    page = new_page(browser, color_scheme="light")
+    page = new_page(browser, color_scheme="light", service_workers="block")
     page.goto(address)
     page.wait_for_selector(SHOWN, state="attached")
     yield page
@@ -150,7 +150,7 @@ attempt("top", lambda: js.top.location.href)
 attempt("opener", lambda: js.opener.location.href)
 attempt("indexedDB", lambda: js.indexedDB.open("x"))
 attempt("a request", lambda: read("ADDRESS"))
-attempt("importScripts", lambda: js.importScripts("ADDRESS_static/live/viz.js"))
+attempt("importScripts", lambda: js.importScripts("ADDRESS_static/live/worker.js"))
 attempt("a service worker", lambda: js.navigator.serviceWorker.getRegistrations())
 attempt("another origin", lambda: read("http://example.invalid/?secret"))
 channel = made("BroadcastChannel", "tinygrad-edu")

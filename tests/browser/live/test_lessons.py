@@ -36,7 +36,7 @@ class Reader:
     """One page for all tests here, so that its browser has what Python is made of in its cache after the first."""
 
     def __init__(self, browser: Any, address: str) -> None:
-        self.address, self.page = address, new_page(browser, color_scheme="light")
+        self.address, self.page = address, new_page(browser, color_scheme="light", service_workers="block")
         self.wrong: list[str] = []
         self.page.on(
             "console",
@@ -269,20 +269,117 @@ def test_a_wrong_answer_gets_its_hint_and_a_right_one_its_points(page: Any, addr
     expect(page.locator("#live-progress")).to_have_attribute("data-solved", "1 of 3 solved")
 
 
+LAST = "JSON.parse(document.getElementById('tgv-live-page').textContent).cells.at(-1).id"
+
+
 def test_an_endless_loop_ends_with_stop_and_the_page_works_on(page: Any, address: str) -> None:
     page.goto(address + FIRST)
     page.wait_for_selector(READY, state="attached")
     first = page.locator(".cell:has(.cm-content)").first
-    id = page.evaluate("JSON.parse(document.getElementById('tgv-live-page').textContent).cells.at(-1).id")
-    write(page, id, "while True:\n    pass")
+    id = page.evaluate(LAST)
+    write(page, id, "while True:\n    print('again' * 200)")
     run(page, id)
-    expect(cell(page, id).locator(".live-state")).to_have_text("Running …")
+    expect(cell(page, id).locator(".cell_output")).to_contain_text("more was printed")
     page.get_by_role("button", name="Stop").click()
     expect(cell(page, id).locator(".live-state")).to_contain_text("Stopped")
     write(page, id, "print(6 * 7)")
     run(page, id)
     expect(cell(page, id).locator(".cell_output")).to_contain_text("42")
     expect(first.locator(".live-state")).not_to_contain_text("error")
+
+
+# A model drawn by a loss, a plain picture, a question, and a report whose path has steps.
+PIECES = """import tinygrad_edu as T
+import viz
+model = T.nn.Sequential(T.nn.Linear(2, 3), T.nn.Sequential(T.nn.Linear(3, 3), T.nn.Linear(3, 1)))
+out = model(T.ones(4, 2)).sum()
+display(viz.draw(out, module=model))
+w = T.tensor(2.0, requires_grad=True)
+display(viz.draw(w * w * 3))
+viz.diagnose("w = T.tensor(2.0, requires_grad=True)\\nh = (w * 3).detach()\\nloss = h * h\\nloss.backward()", engine="tinygrad_edu")"""
+
+
+def test_what_draws_itself_by_a_script_in_jupyter_is_alive_here_and_no_script_of_an_output_runs(
+    page: Any, address: str
+) -> None:
+    page.goto(address + FIRST)
+    id = page.evaluate(LAST)
+    write(page, id, PIECES)
+    run(page, id)
+    shown = cell(page, id).locator(".cell_output")
+    opened = shown.locator(".tgv-network [aria-expanded=true]")
+    expect(shown.locator(".tgv-network [aria-expanded=false]").first).to_be_visible()
+    before = opened.count()
+    shown.locator(".tgv-network [aria-expanded=false]").first.click()
+    expect(opened).to_have_count(before + 1)
+    background = "svg => getComputedStyle(svg.querySelector('text')).fill"
+    plain = shown.locator(".tgv-picture svg").first
+    light = plain.evaluate(background)
+    page.emulate_media(color_scheme="dark")
+    eventually(lambda: plain.evaluate(background) != light, True)
+    expect(shown.locator(".tgv-cause button").first).to_be_visible()
+    assert page.evaluate("typeof ran") == "undefined"
+    write(page, id, "from IPython.display import HTML\ndisplay(HTML('<b>bold</b><script>ran = 1</script>'))")
+    run(page, id)
+    expect(shown.locator("b")).to_have_text("bold")
+    assert page.evaluate("typeof ran") == "undefined"
+
+
+@pytest.mark.long
+def test_input_asks_in_the_output_and_the_cell_goes_on(page: Any, address: str) -> None:
+    page.goto(address + FIRST)
+    id = page.evaluate(LAST)
+    write(page, id, "name = input('Who? ')\nprint('Hello', name, input('And? '))")
+    run(page, id)
+    for answer in ("Ada", "more"):
+        page.get_by_role("textbox", name="Who? " if answer == "Ada" else "And? ").fill(answer)
+        page.keyboard.press("Enter")
+    expect(cell(page, id).locator(".cell_output")).to_contain_text("Hello Ada more")
+
+
+@without_python
+def test_a_second_tab_of_a_page_is_warned_of_until_it_closes(page: Any, address: str) -> None:
+    page.goto(address + FIRST)
+    page.wait_for_selector(DRESSED, state="attached")
+    other = page.context.new_page()
+    other.route("**/live/pyodide*", lambda route: None)
+    other.goto(address + FIRST)
+    for each in (page, other):
+        expect(each.get_by_role("alert")).to_contain_text("open in another tab")
+    other.close(run_before_unload=True)
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+REFUSED = """for (const name of ["localStorage", "sessionStorage", "indexedDB", "caches"])
+    Object.defineProperty(window, name, { get() { throw new DOMException("refused", "SecurityError"); } });"""
+
+
+@pytest.mark.long
+def test_where_storage_is_refused_a_lesson_works(browser: Any, address: str) -> None:
+    page = new_page(browser, service_workers="block")
+    page.add_init_script(REFUSED)
+    page.goto(address + FIRST)
+    id = page.evaluate(LAST)
+    write(page, id, "print(6 * 7)")
+    run(page, id)
+    expect(cell(page, id).locator(".cell_output")).to_contain_text("42")
+    page.context.close()
+
+
+@without_python
+def test_edited_code_beside_an_old_output_is_marked_also_after_a_reload(page: Any, address: str) -> None:
+    page.goto(address + FIRST)
+    place = page.locator(".cell:has(.cm-content):has(.cell_output)").first
+    written = place.locator(".cm-content").inner_text()
+    place.locator(".cm-content").click()
+    page.keyboard.press("Control+End")
+    page.keyboard.insert_text("  # mine")
+    for _ in range(2):
+        expect(place.locator(".live-state")).to_contain_text("what is shown below is from before")
+        page.reload()
+    place.get_by_role("button", name="Reset").click()
+    expect(place.locator(".live-state")).not_to_contain_text("from before")
+    assert place.locator(".cm-content").inner_text() == written
 
 
 @without_python

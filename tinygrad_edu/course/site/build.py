@@ -6,6 +6,7 @@ without a kernel and without a network. Sphinx with MyST-NB and the theme Furo m
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import gc
 import hashlib
@@ -15,6 +16,7 @@ import re
 import shutil
 import sys
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -30,6 +32,7 @@ TITLE = "Autograd made visible"
 T = TypeVar("T")
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 _STATES = "application/vnd.jupyter.widget-state+json"
+_MOST_IN_PAGE = 20_000  # characters of a widget's state; a larger one is a file of its own
 _STILL = 'class="tgv-fallback"'  # the class of the still that `viz` shows before a widget
 _LIST = ".tinygrad-edu-site"  # the list of a site's files
 
@@ -127,7 +130,7 @@ def build(
             _tell(len(lessons), len(lessons), "pages and search")
         _sphinx(pages, made, static, Path(scratch) / "doctrees")
         if live:
-            live_pages.write_explore(made)
+            live_pages.finish(made)
         _replace(out, made)
     return out / "index.html"
 
@@ -144,7 +147,7 @@ def _write_pages(
         if progress:
             _tell(number, len(notebooks), path.stem)
         name = path.relative_to(copied)
-        notebook = _run(path, static / "live" / "tapes" / f"{path.stem}.json" if live else None)
+        notebook = _run(path, static / "live" / "tapes" / f"{path.stem}.pack" if live else None)
         widgets.bring_to_life(notebook)
         _hide_sources(notebook)
         _unlink_absent(notebook, path.parent, lessons)
@@ -313,22 +316,24 @@ class _Live:
         module, style = self._shared(library["script"], "js"), self._shared(library["style"], "css")
         kind = state["_anywidget_id"]
         own = {name: value for name, value in state.items() if not name.startswith("_") and name != "layout"}
-        about = {"kind": kind, "module": module, "style": style, "state": own}
+        packed = _packed(own)
+        held = {"state": packed} if len(packed) < _MOST_IN_PAGE else {"file": self._shared(packed, "js")}
+        about = json.dumps({"kind": kind, "module": module, "style": style, **held})
         prints = "tgv-live" + (" tgv-has-still" if has_still else "")
-        return f'<div class="{prints}"><script type="application/json">{_embedded(about)}</script></div>'
+        return f'<div class="{prints}"><script type="application/json">{about}</script></div>'
 
     def _shared(self, text: str, kind: str) -> str:
-        """Write a widget's code or style where every page finds it; the name is derived from the content."""
+        """Write a widget's code, its style or a large state where every page finds it; the name is derived from the content."""
         name = hashlib.sha256(text.encode()).hexdigest()[:16]
-        # A page opened from a disk may load scripts but no modules, so `live.js` makes the module from the text.
+        # A page opened from a disk may load scripts but no modules, so `live.js` reads a text of it.
         content = f"tinygradEduModules[{name!r}] = {json.dumps(text)};\n" if kind == "js" else text
         (self.folder / f"{name}.{kind}").write_text(content, encoding="utf-8")
         return name
 
 
-def _embedded(data: Any) -> str:
-    """JSON that cannot leave its `<script>`, whatever texts it contains."""
-    return json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
+def _packed(data: Any) -> str:
+    """Deflated JSON in base64, a thirtieth of its size where a widget has many pictures; `live.js` reads it."""
+    return base64.b64encode(zlib.compress(json.dumps(data, ensure_ascii=False).encode(), 9)).decode()
 
 
 @contextlib.contextmanager

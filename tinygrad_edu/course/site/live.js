@@ -5,7 +5,7 @@ window.tinygradEduModules = {};
 
 // What only Python can answer, by kind of widget: setting it changes nothing, and the page says where it would work.
 const NEEDS_PYTHON = {
-  "viz.widgets.explorer.Explorer": (state, name) => ["state", "history", "future"].includes(name),
+  "viz.widgets.explorer.Explorer": (state, name) => ["state", "history", "future", "link_asked"].includes(name),
   "viz.widgets.playground.Playground": (state, name) => name === "asked",
   "viz.widgets.builder.Builder": (state, name) => ["steps", "start"].includes(name),
   "viz.widgets.mistake.MistakeView": (state, name, value) => {
@@ -77,21 +77,30 @@ const attached = (element) =>
     document.head.append(element);
   });
 
-/** A page opened from a disk may not import a file, so the file provides its text, and the module is made from that. */
-async function moduleOf(name) {
+/** A page opened from a disk may neither import nor fetch a file, so the file is a script that provides its text. */
+async function textOf(name) {
   await attached(Object.assign(document.createElement("script"), { src: new URL(`widgets/${name}.js`, ROOT) }));
-  const text = window.tinygradEduModules[name];
-  return import(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
+  return window.tinygradEduModules[name];
 }
+
+const moduleOf = async (name) => import(URL.createObjectURL(new Blob([await textOf(name)], { type: "text/javascript" })));
 
 const styleOf = (name) =>
   attached(Object.assign(document.createElement("link"), { rel: "stylesheet", href: new URL(`widgets/${name}.css`, ROOT) }));
 
+/** What `build.py` has packed. */
+async function unpacked(text) {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+}
+
 const KEPT = ["view", "split"]; // what a reader has chosen to look at
 
 async function bringToLife(place) {
-  const { kind, module, style, state } = JSON.parse(place.querySelector("script").textContent);
-  const [widget] = await Promise.all([once(module, () => moduleOf(module)), once(style, () => styleOf(style))]);
+  const { kind, module, style, file, state: inPage } = JSON.parse(place.querySelector("script").textContent);
+  const own = file ? once(file, () => textOf(file)) : inPage;
+  const [packed, widget] = await Promise.all([own, once(module, () => moduleOf(module)), once(style, () => styleOf(style))]);
+  const state = await unpacked(packed);
   const notice = Object.assign(document.createElement("p"), { className: "notice", hidden: true });
   notice.setAttribute("role", "status");
   const el = document.createElement("div");

@@ -37,7 +37,28 @@ _PYODIDE = ("pyodide", "_pyodide", "_sysconfigdata__emscripten_wasm32-emscripten
 # NumPy imports this at its start; `later.py` delays it until a matrix is factored.
 _WAITS = ("numpy.linalg._umath_linalg",)
 _EMPTY = ("numpy/_core/_add_newdocs.py", "numpy/_core/_add_newdocs_scalars.py")  # docstrings of functions written in C
-_NEVER = ("idlelib", "lib2to3", "test", "tkinter", "turtledemo", "venv", "ensurepip")
+# Of the standard library: what needs a desktop, a terminal, a mail server or a database, and has none here.
+_NEVER = [
+    "_pyrepl",
+    "curses",
+    "dbm",
+    "ensurepip",
+    "ftplib",
+    "idlelib",
+    "imaplib",
+    "lib2to3",
+    "mailbox",
+    "poplib",
+    "pydoc_data",
+    "smtplib",
+    "sqlite3",
+    "test",
+    "tkinter",
+    "turtledemo",
+    "venv",
+    "wsgiref",
+    "xmlrpc",
+]
 _LEFT_OUT_OF_NUMPY = (
     "/tests/",
     "/f2py/",
@@ -82,7 +103,7 @@ def library(given: bytes) -> Files:
     """The part of `python_stdlib.zip` that is useful in a page."""
     with zipfile.ZipFile(io.BytesIO(given)) as archive:
         names = [name for name in archive.namelist() if not name.endswith("/")]
-        return {name: archive.read(name) for name in names if name.partition("/")[0] not in _NEVER}
+        return {name: archive.read(name) for name in names if name.partition("/")[0].removesuffix(".py") not in _NEVER}
 
 
 def numpy(wheel: bytes) -> Files:

@@ -45,7 +45,8 @@ def parts(cells: Sequence[str]) -> list[Part]:
     return [_part(source, missing, whole) for source in cells]
 
 
-def _part(source: str, missing: dict[str, str], whole: set[str]) -> Part:
+def _part(source: str, missing: dict[str, str], whole: set[str], stands_in: bool = False) -> Part:
+    """What can run of one cell; with `stands_in`, importing PyTorch gives it our engine, so nothing is missing."""
     try:
         statements = ast.parse(source).body
     except SyntaxError:
@@ -62,7 +63,8 @@ def _part(source: str, missing: dict[str, str], whole: set[str]) -> Part:
         return Part(source)  # an exercise for the reader to fill in
     kept, lost, left_out = [], "", 0
     for statement in statements:
-        need = next(filter(None, (*_imports(statement), *(missing.get(name) for name in _reads(statement)))), "")
+        imported = (need for need in _imports(statement) if not (stands_in and need == NEEDED["torch"]))
+        need = next(filter(None, (*imported, *(missing.get(name) for name in _reads(statement)))), "")
         for name in _binds(statement):
             missing.pop(name, None)
         if need:
@@ -81,7 +83,7 @@ def _part(source: str, missing: dict[str, str], whole: set[str]) -> Part:
 
 def _below_a_magic(magic: re.Match[str], source: str, missing: dict[str, str], whole: set[str]) -> str:
     """What a cell under a magic command needs, if anything. If so, the names it makes are missing afterwards."""
-    part = _part(source, missing, whole)
+    part = _part(source, missing, whole, stands_in=magic[1] == "diagnose")
     need = part.needs
     if not need and ("torch" in magic[2] or part.runs != source):
         need = NEEDED["torch"]

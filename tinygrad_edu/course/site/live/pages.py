@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import re
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ _SCRIPT = '<script type="application/json" id="tgv-live-page">{}</script>'
 # What a reader of the first page may do first: press a switch, also one that ends in an error.
 _PRESSES: list[dict[str, Any]] = [{"state": {"no_grad": [1], "seq": 1}}, {"state": {"backwards": 2, "seq": 2}}]
 
+_PIECES = ("network.js", "cause.js")  # what an output draws by a script in JupyterLab
 _WIDGETS = {"Explorer": "explorer.js", "MistakeView": "mistake.js"}
 # Packs of the standard library that serve no program of a link, which has no files, no network and no other process.
 _NOT_FOR_A_LINK = """
@@ -43,6 +45,7 @@ if "viz.widgets.explorer" in _sys.modules:
     _tape.press_every_switch({texts!r})
 _tape.save(_pathlib.Path({path!r}))
 """
+_FOR_THE_NETWORK = ("_downloads/", "_sources/", "objects.inv")  # what a reader who is offline has no use for
 _BEFORE, _AFTER = 2, 1  # how many cells away from an explorer its text may be
 
 
@@ -120,6 +123,8 @@ def write_files(folder: Path, first: str, given: Given) -> str:
     Raises:
         PartError: Node.js is there, and could not prepare the site's Python.
     """
+    from viz.export import bundle
+
     python, graphviz = given.python, given.graphviz
     trees = {
         "library": archive.library(python["python_stdlib.zip"]),
@@ -127,16 +132,19 @@ def write_files(folder: Path, first: str, given: Given) -> str:
         "ours": archive.ours(),
     }
     packs = archive.prepared(python, graphviz, trees, first, _PRESSES)
-    files = {name: python[name] for name in ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")}
+    files = {"pyodide.mjs": python["pyodide.mjs"]}
+    # Packed, so that a host that packs nothing sends a third; `.gz` would make some hosts unpack it on the way.
+    large = {name: python[name] for name in ("pyodide.asm.mjs", "pyodide.asm.wasm")} | {"viz.js": graphviz}
+    files |= {f"{name}.pack": gzip.compress(content, 9, mtime=0) for name, content in large.items()}
     files |= {
         "pyodide-lock.json": _short_lock(python["pyodide-lock.json"]),
-        "python_stdlib.zip.gz": gzip.compress(archive.zipped(packs.start["library"]), 9, mtime=0),
+        "library.pack": gzip.compress(archive.zipped(packs.start["library"]), 9, mtime=0),
         "numpy.pack": archive.packed(packs.start["numpy"]),
         "ours.pack": archive.packed({**packs.start["ours"], "later.json": packs.index()}),
-        "viz.js": graphviz,
     }
     files |= {f"later/{name}.pack": archive.packed(content) for name, content in packs.later.items()}
     files |= {path.name: path.read_bytes() for path in (HERE / "page").iterdir()}
+    files |= {f"pieces/{name}": bundle.script(name).encode() for name in _PIECES}
     files |= {f"explore/{name}": data for name, data in _explore(packs).items()}
     names = {package: f"{package.replace('/', '__').lstrip('@')}.js" for package in given.editor}
     for package, content in given.editor.items():
@@ -162,9 +170,19 @@ def _explore(packs: archive.Packs) -> archive.Files:
     return files | {name: json.dumps(content).encode() for name, content in data.items()}
 
 
-def write_explore(site: Path) -> None:
-    """Write explore.html into the folder of a live site."""
+def finish(site: Path) -> None:
+    """Write explore.html into the folder of a live site, and the service worker, which has a list of all its files."""
     (site / "explore.html").write_bytes((HERE / "explore" / "explore.html").read_bytes())
+    files = (path for path in sorted(site.rglob("*")) if path.is_file())
+    paths = {path.relative_to(site).as_posix(): path for path in files}
+    kept = {
+        name: hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+        for name, path in paths.items()
+        if not name.startswith((".", *_FOR_THE_NETWORK))
+    }
+    worker = (HERE / "offline.js").read_text(encoding="utf-8")
+    text = worker.replace("const FILES = {};", f"const FILES = {json.dumps(kept)};")
+    (site / "offline.js").write_text(text, encoding="utf-8")
 
 
 def _with_addresses(module: bytes, names: dict[str, str], folder: str) -> bytes:

@@ -15,7 +15,8 @@ const folder = process.argv[2];
 const { loadPyodide } = await import(pathToFileURL(join(folder, "pyodide.mjs")));
 const { trees, first, presses } = JSON.parse(readFileSync(join(folder, "jobs.json"), "utf8"));
 
-const compiler = await loadPyodide({ indexURL: `${folder}/` });
+// Without the column of each instruction, which a traceback underlines: that is a third of what a page loads of them.
+const compiler = await loadPyodide({ indexURL: `${folder}/`, env: { PYTHONNODEBUGRANGES: "1" } });
 compiler.mountNodeFS("/given", folder);
 compiler.runPython(`
 import importlib._bootstrap_external as bootstrap

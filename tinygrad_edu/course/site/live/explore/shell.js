@@ -2,13 +2,15 @@
 //
 // A link is a stranger's program. It runs in a worker of a frame without an origin: this page gives the frame its files, and takes
 // nothing from it but data of a known form, which is shown as text, written into the address, or saved where the reader asks.
+import { keep } from "../keep.js";
 import { read, written } from "./fragment.js";
 
 const HERE = new URL(".", import.meta.url);
 const LIVE = new URL("../", HERE);
 const SITE = new URL("../../../", HERE);
 const FRAME = ["plain.js", "widgets.js", "frame.js"]; // in an order in which each follows its imports
-const AT_FIRST = ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide-lock.json", "python_stdlib.zip.gz", "numpy.pack", "ours.pack", "viz.js"];
+const AT_FIRST = ["pyodide.mjs", "pyodide.asm.mjs.pack", "pyodide.asm.wasm.pack", "pyodide-lock.json", "library.pack", "numpy.pack", "ours.pack", "viz.js.pack"];
+const OWN = ["shell.js", "shell.css", "fragment.js", "frame.js", "frame.css", "widgets.json", "examples.json", "rest.json"];
 const PAUSE = 150; // milliseconds of rest before the address is written: browsers limit how often
 const isEmbedded = window.top !== window;
 
@@ -56,7 +58,7 @@ const asked = new Set(); // pictures that the reader has asked for
 
 async function start(first) {
   const [style, worker, widgets, ...modules] = await Promise.all([
-    text("frame.css"), text("worker.js", LIVE), text("widgets.json"), ...FRAME.map((name) => text(name, name === "widgets.js" ? LIVE : HERE))]);
+    text("frame.css"), text("worker.js", LIVE), text("widgets.json"), ...FRAME.map((name) => text(name, name === "frame.js" ? HERE : LIVE))]);
   const frame = frameOf(style);
   const channel = new MessageChannel();
   const there = new Promise((resolve) => { frame.onload = resolve; });
@@ -71,7 +73,11 @@ async function start(first) {
   const { names } = JSON.parse(await text("rest.json"));
   await Promise.all(names.map(give));
   port.postMessage({ type: "file", name: "all", content: null });
+  if (!isEmbedded) keep(SITE, pathsOf([...AT_FIRST, ...names, "worker.js", "widgets.js", "plain.js", "keep.js"]));
 }
+
+/** Paths of this page's files, seen from the site. */
+const pathsOf = (names) => ["explore.html", ...OWN.map((name) => `_static/live/explore/${name}`), ...names.map((name) => `_static/live/${name}`)];
 
 async function give(name) {
   const content = await (await file(new URL(name, LIVE))).arrayBuffer();

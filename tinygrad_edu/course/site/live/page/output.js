@@ -1,4 +1,5 @@
 // What a cell shows: text, errors, pictures, widgets. The recorded output stays until the first new one arrives.
+import { wake } from "./pieces.js";
 import { mount } from "./widgets.js";
 
 const KINDS = ["text/html", "image/svg+xml", "image/png", "text/markdown", "text/plain"];
@@ -58,6 +59,7 @@ export class Output {
     const { type } = message;
     if (type === "stream") this.#stream(message);
     else if (type === "error") this.#text(this.#add("traceback"), message.text);
+    else if (type === "ask") this.#ask(message);
     else if (type === "clear") this.place.replaceChildren();
     else if (type === "display" || type === "update") await this.#show(message);
   }
@@ -73,6 +75,22 @@ export class Output {
       this.#text(this.stream.part, "");
     }
     this.stream.part.firstChild.append(text);
+  }
+
+  /** `input()`: a line to write; then the question and the answer stay, as in a terminal. */
+  #ask({ prompt }) {
+    const part = this.#add("stream stdout");
+    const line = Object.assign(document.createElement("input"), { type: "text", autocomplete: "off" });
+    line.setAttribute("aria-label", prompt || "input()");
+    const form = Object.assign(document.createElement("form"), { className: "live-asks" });
+    form.append(prompt, line);
+    form.onsubmit = (event) => {
+      event.preventDefault();
+      this.#text(part, `${prompt}${line.value}\n`);
+      this.python.answer(line.value);
+    };
+    part.append(form);
+    line.focus();
   }
 
   async #show({ data, handle, type }) {
@@ -91,8 +109,10 @@ export class Output {
     if (handle) this.handles.set(handle, part);
     const kind = KINDS.find((each) => data[each] !== undefined);
     part.className = `output ${kind.replace(/\W/g, "_")}`;
-    if (kind === "text/html" || kind === "image/svg+xml") part.innerHTML = data[kind];
-    else if (kind === "image/png") part.replaceChildren(Object.assign(new Image(), { src: `data:image/png;base64,${data[kind]}` }));
+    if (kind === "text/html" || kind === "image/svg+xml") {
+      part.innerHTML = data[kind]; // a script in it does not run
+      await wake(part);
+    } else if (kind === "image/png") part.replaceChildren(Object.assign(new Image(), { src: `data:image/png;base64,${data[kind]}` }));
     else this.#text(part, data[kind]);
   }
 }

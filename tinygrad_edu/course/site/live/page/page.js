@@ -2,16 +2,20 @@
 // this runs, and stays so if Python cannot start.
 import { Output } from "./output.js";
 import { Python } from "./python.js";
+import { keep } from "./keep.js";
 import * as store from "./store.js";
 
 const HERE = new URL(".", import.meta.url);
 const about = JSON.parse(document.getElementById("tgv-live-page").textContent);
 const notebook = document.querySelector("article a.download[href$='.ipynb']")?.href;
-const python = new Python(new URL("worker.js", HERE), about.tape && new URL(`tapes/${about.tape}.json`, HERE));
+const python = new Python(new URL("worker.js", HERE), about.tape && new URL(`tapes/${about.tape}.pack`, HERE));
+const AFTERWARDS = 5000; // milliseconds: the first picture comes before what is kept for later
 const savesData = navigator.connection?.saveData; // then Python waits until a cell is run
 if (about.cells.length && !savesData) python.start(); // while the editor loads
 const hasCode = ({ id }) => document.querySelector(`.tag_cell-${CSS.escape(id)} > .cell_input`);
 const { Editor } = about.cells.some(hasCode) ? await import("./editor.js") : {};
+
+const OLD = "The code was edited: what is shown below is from before. Run the cell.";
 
 const element = (tag, properties = {}, ...children) => {
   const made = Object.assign(document.createElement(tag), properties);
@@ -24,6 +28,7 @@ class Cell {
   constructor({ id, source, runs, needs }, index) {
     Object.assign(this, { id, written: source, runs, needs, index });
     this.ran = false;
+    this.shownFor = source; // the code whose output is on the page
     this.place = document.querySelector(`.tag_cell-${CSS.escape(id)}`);
     if (!this.place) return; // its input is hidden and it shows nothing
     this.input = this.place.querySelector(".cell_input");
@@ -100,7 +105,7 @@ class Cell {
       },
     });
     this.#keep(this.editor.text);
-    if (this.needs) this.say(`Shows what was recorded: it needs ${this.needs}, which does not run in a browser.`);
+    if (this.needs && !this.place.classList.contains("live-old")) this.say(`Shows what was recorded: it needs ${this.needs}, which does not run in a browser.`);
   }
 
   #keep(text) {
@@ -108,11 +113,21 @@ class Cell {
     store.keepAnswer(about.page, this.id, changed ? text : null);
     this.reset.disabled = !changed;
     this.ran = false;
+    this.#mark(text);
+  }
+
+  /** Whether what is shown came from other code: after a reload it is what was recorded. */
+  #mark(text) {
+    const shows = this.place.querySelector(":scope > .cell_output");
+    const isOld = Boolean(shows) && text !== this.shownFor;
+    if (isOld === this.place.classList.contains("live-old")) return;
+    this.place.classList.toggle("live-old", isOld);
+    this.say(isOld ? OLD : "");
   }
 
   #reset() {
     this.editor.text = this.written;
-    this.say("Reset to the original.");
+    if (!this.place.classList.contains("live-old")) this.say("Reset to the original.");
   }
 
   say(text) {
@@ -125,9 +140,13 @@ class Cell {
     if (keepsRecorded && !this.program.trim()) return (this.ran = true);
     this.say(python.ready ? "Running …" : "Waiting for Python …");
     if (!keepsRecorded) this.output?.begin();
+    const { source } = this;
     const well = await python.run(this.id, this.program, keepsRecorded ? null : this.output);
     await this.output?.end();
     this.ran = well;
+    if (well !== null) this.shownFor = source;
+    if (this.editor) this.#mark(this.source);
+    if (this.source !== source) return well; // it says that this is old
     if (well === null) this.say("Stopped. The cells above run again before the next one.");
     else if (keepsRecorded) this.say(`Shows what was recorded: it needs ${this.needs}. The rest of it has run.`);
     else this.say(well ? "" : "It raised an error.");
@@ -211,8 +230,19 @@ function showProgress() {
   }
 }
 
+/** Say that another tab has this page too: both would keep what is written, each over the other. */
+function warnOfTabs(others) {
+  document.querySelector(".live-twice")?.remove();
+  if (!others) return;
+  const text = "This page is open in another tab, too. What you write is kept in one place for both, and the last one wins: close one of them.";
+  const warning = element("p", { className: "live-twice", textContent: text });
+  warning.setAttribute("role", "alert");
+  document.querySelector(".live-page-bar").after(warning);
+}
+
 if (cells.length) {
   toolbar();
+  if (!isFront) store.watchTabs(about.page, warnOfTabs);
   const place = element("span", { id: "live-progress" });
   place.dataset.page = about.page;
   document.querySelector(".live-page-bar").append(place);
@@ -220,3 +250,4 @@ if (cells.length) {
 }
 showProgress();
 document.documentElement.setAttribute("data-live", "");
+setTimeout(() => keep(new URL("../../", HERE)), AFTERWARDS);

@@ -30,7 +30,8 @@ export class Python {
     this.worker.onerror = (event) => this.#hear({ type: "died", text: event.message || "its worker could not start" });
     if (this.tape) {
       fetch(this.tape)
-        .then((answer) => (answer.ok ? answer.text() : Promise.reject(new Error(answer.status))))
+        .then((answer) => (answer.ok ? answer.body.pipeThrough(new DecompressionStream("gzip")) : Promise.reject(new Error(answer.status))))
+        .then((text) => new Response(text).text())
         .then((tape) => this.worker?.postMessage({ type: "tape", tape }))
         .catch(() => {}); // then PyTorch's recordings are missing, and each explorer says so
     }
@@ -44,6 +45,11 @@ export class Python {
       this.worker.postMessage({ type: "run", cell, source });
       this.#say();
     });
+  }
+
+  /** What the reader has written where a cell called `input()`. */
+  answer(text) {
+    this.worker?.postMessage({ type: "answer", text });
   }
 
   /** End the worker, whatever it is doing, and start another. */

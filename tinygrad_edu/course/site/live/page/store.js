@@ -37,3 +37,26 @@ export function keepProgress(exercise, points, of) {
   const all = progress();
   if (points >= (all[exercise]?.points ?? 0)) write("progress", JSON.stringify({ ...all, [exercise]: { points, of } }));
 }
+
+/** Tell `onChange` how many other tabs show this page, whenever one opens or closes. */
+export function watchTabs(page, onChange) {
+  const me = crypto.randomUUID?.() ?? String(Math.random());
+  const others = new Set();
+  let channel;
+  try {
+    channel = new BroadcastChannel(`${PREFIX}tabs`);
+  } catch {
+    return; // where storage is refused nothing is kept either
+  }
+  const say = (type) => channel.postMessage({ type, page, from: me });
+  channel.onmessage = ({ data: { type, page: theirs, from } }) => {
+    if (theirs !== page) return;
+    if (type === "open") say("here");
+    if (type === "gone") others.delete(from);
+    else others.add(from);
+    onChange(others.size);
+  };
+  addEventListener("pagehide", () => say("gone"));
+  addEventListener("pageshow", ({ persisted }) => persisted && say("open"));
+  say("open");
+}

@@ -24,8 +24,10 @@ async function bytes(name) {
 
 /** The exports of a module of the site. */
 async function module(name) {
-  if (HERE) return import(new URL(name, HERE));
-  return import(URL.createObjectURL(new Blob([await bytes(name)], { type: "text/javascript" })));
+  if (HERE && !name.endsWith(".pack")) return import(new URL(name, HERE));
+  const content = await bytes(name);
+  const text = name.endsWith(".pack") ? await unzipped(content) : content;
+  return import(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
 }
 
 async function unzipped(packed) {
@@ -59,6 +61,17 @@ function now(name) {
   return new Uint8Array(request.response);
 }
 
+/** Whether Python can wait for an answer in the middle of a cell. */
+const CAN_WAIT = "Suspending" in WebAssembly;
+let answer = null;
+
+/** Ask the reader for a line of text; without a page that can ask, null. */
+function ask(cell, prompt) {
+  if (!HERE || !CAN_WAIT) return null;
+  postMessage({ type: "ask", cell, prompt });
+  return new Promise((resolve) => { answer = resolve; });
+}
+
 function graphviz(viz) {
   return {
     render(source, format, engine) {
@@ -69,28 +82,33 @@ function graphviz(viz) {
   };
 }
 
-/** What Pyodide loads by itself: from the site, or as it was given. */
+/** What Pyodide loads by itself: from the site, or as it was given. Its machine code comes packed, and is compiled as it is unpacked. */
 async function pyodideFrom() {
-  if (HERE) return { indexURL: HERE.href };
-  const [{ default: createPyodideModule }, lock] = await Promise.all([module("pyodide.asm.mjs"), bytes("pyodide-lock.json")]);
-  const wasm = new Response(await bytes("pyodide.asm.wasm"), { headers: { "content-type": "application/wasm" } });
-  const { fetch } = self;
-  self.fetch = (asked, ...options) => (String(asked).endsWith("pyodide.asm.wasm") ? wasm : fetch(asked, ...options));
-  return { indexURL: "blob:given/", createPyodideModule, lockFileContents: JSON.parse(new TextDecoder().decode(lock)) };
+  const packed = HERE ? fetch(new URL("pyodide.asm.wasm.pack", HERE)) : bytes("pyodide.asm.wasm.pack").then((data) => new Response(data));
+  const { fetch: own } = self;
+  self.fetch = (asked, ...options) => (String(asked).endsWith("pyodide.asm.wasm") ? packed.then(unpackedCode) : own(asked, ...options));
+  const [{ default: createPyodideModule }, lock] = await Promise.all([module("pyodide.asm.mjs.pack"), bytes("pyodide-lock.json")]);
+  return { indexURL: HERE?.href ?? "blob:given/", createPyodideModule, lockFileContents: JSON.parse(new TextDecoder().decode(lock)) };
+}
+
+function unpackedCode(answer) {
+  if (!answer.ok) throw new Error(`Python is not on this site (${answer.status})`);
+  return new Response(answer.body.pipeThrough(new DecompressionStream("gzip")), { headers: { "content-type": "application/wasm" } });
 }
 
 async function begin() {
   tell("Fetching Python");
-  const library = bytes("python_stdlib.zip.gz").then(unzipped).then((data) => URL.createObjectURL(new Blob([data])));
+  const library = bytes("library.pack").then(unzipped).then((data) => URL.createObjectURL(new Blob([data])));
   const packs = ["numpy.pack", "ours.pack"].map(bytes);
-  const drawing = module("viz.js").then(({ instance }) => instance());
-  const { loadPyodide } = await module("pyodide.mjs");
-  const python = await loadPyodide({ ...(await pyodideFrom()), stdLibURL: await library });
+  const drawing = module("viz.js.pack").then(({ instance }) => instance());
+  const [{ loadPyodide }, from] = await Promise.all([module("pyodide.mjs"), pyodideFrom()]);
+  const python = await loadPyodide({ ...from, stdLibURL: await library });
   tell("Unpacking NumPy");
   for (const pack of packs) await unpack(python.FS, await pack, SITE);
   python.registerJsModule("graphviz_in_javascript", graphviz(await drawing));
-  python.registerJsModule("the_page", { send: (message) => postMessage(JSON.parse(message)), now });
+  python.registerJsModule("the_page", { send: (message) => postMessage(JSON.parse(message)), now, ask });
   tell("Importing the course");
+  if (HERE) python.runPython(`import os; os.environ["TINYGRAD_EDU_EXPLORE"] = ${JSON.stringify(new URL("../../explore.html", HERE).href)}`);
   python.runPython(`import sys; sys.path.insert(0, "${SITE}"); import worker_python`);
   return python.pyimport("worker_python");
 }
@@ -106,7 +124,11 @@ async function work() {
     const { type, cell, source, model, state, tape, about, needsAll } = waiting.shift();
     try {
       if (needsAll) await given("all").promise;
-      if (type === "run") postMessage({ type: "done", cell, well: await python.run(cell, source) });
+      if (type === "run") {
+        const asks = CAN_WAIT && /\binput\s*\(/.test(source);
+        const well = await (asks ? python.run_and_ask.callPromising(cell, source) : python.run(cell, source));
+        postMessage({ type: "done", cell, well });
+      }
       else if (type === "set") python.receive(model, JSON.stringify(state));
       else if (type === "tape") python.insert(tape);
       else if (type === "explore") python.explore(JSON.stringify(about));
@@ -127,6 +149,7 @@ onmessage = ({ data }) => {
     file.resolve(content);
     return;
   }
+  if (data.type === "answer") return answer?.(data.text);
   waiting.push(data);
   work();
 };

@@ -56,7 +56,7 @@ class _Stream(io.TextIOBase):
                 _printed.append(
                     (self.name, f"\n… more was printed; these are its first {MOST_PRINTED:,} characters.\n")
                 )
-            if time.monotonic() - _since > PAUSE_S:
+            if _left <= 0 or time.monotonic() - _since > PAUSE_S:
                 flush()
         return len(text)
 

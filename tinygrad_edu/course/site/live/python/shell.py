@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import re
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
+import kernel
+
 _MAGIC = re.compile(r"\s*(%%?)(\w+)[ \t]*([^\n]*)\n?(.*)", re.DOTALL)
+_FOR_TORCH = re.compile(r"^\s*(import|from)\s+torch\b", re.MULTILINE)
+HONEST = "<code>torch</code> is <code>tinygrad_edu</code> here, not PyTorch: the same names and rules, computed in this page with NumPy."
 _OTHERS = (
     "of the commands that begin with %, a page has %%autograd, %%diagnose and %autograd, each at the top of its cell. "
     "The others are Jupyter's."
@@ -83,4 +89,26 @@ class Shell:
         magic = self._magics.get((marks, name))
         if magic is None or (marks == "%" and cell.strip()):
             raise UsageError(_OTHERS)
-        return magic(line, cell) if marks == "%%" else magic(line)
+        if marks == "%":
+            return magic(line)
+        if not _FOR_TORCH.search(cell):
+            return magic(line, cell)
+        kernel.display_data({"text/html": f"<p class='live-note'>{HONEST}</p>"})
+        with self._torch_stands_in():
+            return magic(line, cell)
+
+    @contextlib.contextmanager
+    def _torch_stands_in(self) -> Iterator[None]:
+        """A context in which a program that imports `torch` gets `tinygrad_edu`: PyTorch itself does not run in a browser."""
+        from viz import engines, magic
+        from viz.recording.record import namespace_for
+
+        used = magic.used_engines
+        core = engines.load(engines.CORE)
+        self.user_ns["__builtins__"] = namespace_for(core, {})["__builtins__"]
+        magic.used_engines = lambda source, namespace: [engines.CORE]  # type: ignore[assignment]
+        try:
+            yield
+        finally:
+            magic.used_engines = used
+            del self.user_ns["__builtins__"]

@@ -47,11 +47,12 @@ def start() -> None:
     run = Recorder.run
 
     def run_and_keep(self: Any, inputs: dict[str, Any]) -> Any:
+        if self.engine.name != engines.TORCH or any(map(self.engine.is_module, inputs.values())):
+            return run(self, inputs)  # no page has a module of PyTorch's to ask about
         dtype = str(self.engine.module.get_default_dtype()).rpartition(".")[2]
         found = key(self.source.text, self.device, dtype, inputs)
         made = run(self, inputs)
-        if self.engine.name == engines.TORCH:
-            _recordings[found] = made.to_json()
+        _recordings[found] = made.to_json()
         return made
 
     Recorder.run = run_and_keep  # type: ignore[method-assign]
@@ -135,11 +136,14 @@ def _states(program: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def save(path: Path) -> None:
-    """Write the tape as JSON: PyTorch's version, and the recordings by key."""
+    """Write the tape as gzipped JSON: PyTorch's version, and the recordings by key."""
+    import gzip
+
     from viz import engines
 
     version = str(engines.load(engines.TORCH).module.__version__)
-    path.write_text(json.dumps({"version": version, "recordings": _recordings}), encoding="utf-8")
+    text = json.dumps({"version": version, "recordings": _recordings})
+    path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
 
 
 def insert(text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 from typing import Any
 
@@ -30,6 +31,39 @@ kernel.shell = shell.Shell(kernel.namespace)  # not earlier: `import viz` would 
 async def run(cell: str, source: str) -> bool:
     """Run a cell. Returns whether it ran to its end."""
     return await kernel.run(cell, source)
+
+
+def run_and_ask(cell: str, source: str) -> bool:
+    """Run a cell that calls `input()`: the worker lets this function wait in the middle, where the browser can.
+
+    Raises:
+        RuntimeError: the cell awaits something.
+    """
+    running = kernel.run(cell, source)
+    try:
+        running.send(None)
+    except StopIteration as end:
+        return bool(end.value)
+    running.close()
+    raise RuntimeError("a cell here can call input(), or await something, but not both")
+
+
+def _input(prompt: object = "") -> str:
+    """Ask in the output of the cell.
+
+    Raises:
+        OSError: this browser cannot wait for an answer in the middle of a cell.
+    """
+    from pyodide.ffi import can_run_sync, run_sync
+
+    kernel.flush()
+    asked = the_page.ask(kernel._cell, str(prompt)) if can_run_sync() else None
+    if asked is None:
+        raise OSError("input() cannot ask in this browser: write the value into the program instead")
+    return str(run_sync(asked))
+
+
+builtins.input = _input
 
 
 def receive(model: str, changes: str) -> None:

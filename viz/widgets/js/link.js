@@ -1,0 +1,30 @@
+// "copy link": an address of explore.html that carries the program. Python makes it, for it knows what the program takes from outside.
+import { h } from "./dom.js";
+
+const SAID_MS = 8000;
+
+export class LinkButton {
+  /** @param {() => void} onAsk what asks for the address; `take` gets it */
+  constructor(onAsk) {
+    this.button = h("button", { type: "button", class: "tgv-text-button", onclick: onAsk, title: "Copy an address that carries this program" }, "copy link");
+    this.said = h("span", { class: "tgv-label", role: "status" });
+    this.element = h("span", { class: "tgv-link" }, this.button, this.said);
+  }
+
+  /** Copy what Python answered: {link, note}, or {why} if there is no link. */
+  async take({ link, note, why }) {
+    if (why) return this.#say(why);
+    try {
+      await navigator.clipboard.writeText(link);
+      this.#say(note || "copied");
+    } catch {
+      window.prompt("Copy the link:", link); // where the clipboard is refused
+    }
+  }
+
+  #say(text) {
+    clearTimeout(this.later);
+    this.said.textContent = ` ${text}`;
+    this.later = setTimeout(() => this.said.replaceChildren(), SAID_MS);
+  }
+}
