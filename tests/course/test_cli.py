@@ -423,6 +423,69 @@ def test_diagnose_runs_a_script_as_a_shell_does(tmp_path: Path, monkeypatch: pyt
     assert (done.returncode, "stopped by Ctrl-C" in done.stdout, "1 backward pass" in done.stdout) == (130, True, True)
 
 
+SEVERAL = """
+
+import sys
+import torch
+import torch.multiprocessing as mp
+from torch.utils.data import DataLoader, TensorDataset
+from nets.model import Net
+import losses
+
+def work(rank, n):
+    assert n == 2
+
+if __name__ == "__main__":
+    if "--spawn" in sys.argv:
+        mp.spawn(work, args=(2,), nprocs=1)
+    data = TensorDataset(torch.randn(8, 3), torch.randn(8, 1))
+    net = Net()
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    for x, y in DataLoader(data, batch_size=4, num_workers=len(sys.argv) - 1):
+        opt.zero_grad()
+        losses.error(net(x), y).backward()
+        opt.step()
+"""
+MODEL = """\
+from __future__ import annotations
+import torch
+from .parts import act
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = torch.nn.Linear(3, 4), torch.nn.Linear(4, 1)
+
+    def forward(self, x):
+        h = act(self.first(x))
+        h = h.detach()
+        return self.last(h)
+"""
+
+
+def test_diagnose_names_a_line_of_another_file_and_tries_its_change_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("nets").mkdir()
+    files = {"train.py": SEVERAL, "nets/model.py": MODEL, "nets/parts.py": "import torch\nact = torch.tanh\n"}
+    files["losses.py"] = "def error(guess, goal):\n    return ((guess - goal) ** 2).mean()\n"
+    for name, text in files.items():
+        Path(name).write_text(text)
+    done = call("diagnose", "-o", "report.json", "train.py")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "1. detach · line 12 of nets/model.py · certain\n     12 | h = h.detach()" in done.stdout
+    found = json.loads(Path("report.json").read_text())["findings"][0]
+    assert (found["file"], found["file_line"]) == (str(tmp_path / "nets" / "model.py"), 12)
+    assert {name: Path(name).read_text() for name in files} == files
+    spawning = run("diagnose", str(tmp_path / "train.py"), "--spawn")
+    assert (spawning.returncode, spawning.stderr) == (0, "")
+    assert "1. detach · line 12 of nets/model.py" in spawning.stdout
+    Path("losses.py").write_text("def error(guess, goal):\n    return (guess - goal)[9]\n")
+    failed = run("diagnose", str(tmp_path / "train.py"))
+    assert (failed.returncode, "It ended with IndexError in line 2 of losses.py" in failed.stdout) == (1, True)
+
+
 def test_diagnose_gives_json_and_counts_the_lines_of_a_cell(tmp_path: Path) -> None:
     cells = [{"cell_type": "code", "source": part} for part in (BROKEN[:13], BROKEN[13:])]
     notebook = tmp_path / "train.ipynb"

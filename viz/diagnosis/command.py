@@ -8,6 +8,7 @@ from typing import Any
 
 from viz import engines
 from viz.diagnosis.diagnose import Run, engine_of
+from viz.diagnosis.project import Project
 from viz.diagnosis.report import Report
 from viz.recording import program_file
 from viz.recording.printed import Printed
@@ -53,9 +54,16 @@ def main(options: argparse.Namespace) -> int:
         engine = engines.load(options.engine) if options.engine else engine_of(program.text)
         with program_file.at_home(options.program, program, options.arguments) as names:
             output = Streamed(sys.stderr if options.json else sys.stdout)
-            run = Run(engine, Source(program.text), inputs=names, limit=options.limit, output=output, as_main=True)
+            folder = options.program.resolve().parent if options.program.suffix == ".py" else None
+            project = Project(program.text, folder) if not program.cells else None
+            run = Run(
+                engine, project or Source(program.text), inputs=names, limit=options.limit, output=output, as_main=True
+            )
             report = run.report()
-        report.place = program.place
+        if project is not None:
+            report.of_files(project)
+        else:
+            report.place = program.place
         print(report.to_json() if options.json else f"\n{report}" if report.stdout else report)
         if options.out is not None:
             report.save(options.out)

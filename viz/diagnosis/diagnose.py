@@ -23,6 +23,7 @@ from viz.diagnosis.finding import Finding, listed
 from viz.diagnosis.kinds import KINDS
 from viz.diagnosis.observation import Observation
 from viz.diagnosis.places import Places
+from viz.diagnosis.project import Project
 from viz.diagnosis.ranking import rank
 from viz.diagnosis.repairing import repaired
 from viz.diagnosis.report import Report
@@ -360,7 +361,7 @@ class Run:
             self._known_by_closure(observer)
 
     def _exec(self, namespace: dict[str, Any]) -> None:
-        code = compile(self.source.text, self.source.filename, "exec", dont_inherit=True)
+        code = compile(self.source.main, self.source.filename, "exec", dont_inherit=True)
         interruptible(lambda: exec(code, namespace))
 
     def _known_by_closure(self, observer: Observer) -> None:
@@ -378,7 +379,7 @@ class Run:
         line = None
         for frame, number in traceback.walk_tb(error.__traceback__):
             if self.source.owns(frame):
-                line = number - self.source.first + 1
+                line = self.source.number(frame, number)
         message = str(error)
         if isinstance(error, SyntaxError) and error.filename == self.source.filename:
             line, message = error.lineno, error.msg
@@ -468,6 +469,10 @@ class Run:
     def _rewritten(self, text: str) -> Source:
         """The program with another text; a function keeps what is around it."""
         function = self.source.function
+        if isinstance(self.source, Project):
+            project = self.source.changed(text)
+            project.take_effect()
+            return project
         if function is None:
             return Source(text)
         target: Any = inspect.unwrap(function)

@@ -107,7 +107,7 @@ def _finding(report: Report, place: int, finding: Finding, staged: Staged | None
         _listing(report, finding),
         f"<p>{_with_code(report.below_its_line(finding))}</p>",
     ]
-    if finding.where is not None:
+    if finding.where is not None and not report.several:
         parts.append(
             f'<p class="soft">The code that ran is in {escape(finding.where[0])}, line {finding.where[1]}.</p>'
         )
@@ -146,7 +146,7 @@ def _listing(report: Report, finding: Finding) -> str:
 
 
 def _line(report: Report, number: int, marked: bool) -> str:
-    text = f"{number:>4}  {escape(report.source[number - 1])}"
+    text = f"{report.number(number):>4}  {escape(report.source[number - 1])}"
     return f"<mark>{text}</mark>" if marked else f"{text}\n"
 
 

@@ -56,10 +56,10 @@ class Places:
         """The program's lines that run now, innermost first; and file and line of user code further in, where there is some."""
         lines: list[int] = []
         where: tuple[str, int] | None = None
-        owns, first = self.source.owns, self.source.first
+        owns, number = self.source.owns, self.source.number
         while frame is not None:
             if owns(frame):
-                lines.append((frame.f_lineno or first) - first + 1)
+                lines.append(number(frame, frame.f_lineno or self.source.first))
             elif where is None and not lines and self.foreign(frame.f_code.co_filename):
                 where = frame.f_code.co_filename, frame.f_lineno or 0
             frame = frame.f_back

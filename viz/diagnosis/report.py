@@ -16,6 +16,7 @@ from viz.diagnosis.change import applied
 from viz.diagnosis.finding import GROUPS, Finding
 from viz.diagnosis.layers import Layers, layers
 from viz.diagnosis.observation import Observation
+from viz.diagnosis.project import Project
 from viz.recording.recording import finite
 
 SCHEMA = 1
@@ -52,6 +53,8 @@ class Report:
         self.stdout = stdout
         self.engine = observation.engine
         self.place: Callable[[int | None], str] = "line {}".format  # a line, as the author of the program counts it
+        self.several = False  # whether lines are named by their files
+        self.number: Callable[[int | None], int] = lambda line: line or 0  # its number in its own file
         self._calls = calls
         self._looked_at = looked_at
 
@@ -78,6 +81,21 @@ class Report:
             told += f" {_count(len(seen.troubles), 'thing')} could not be examined: {seen.troubles[0]}."
         return told
 
+    def of_files(self, project: Project) -> None:
+        """Name each line by its file and its number there, if it is not the script's own."""
+        folder = project.folder
+
+        def place(line: int | None) -> str:
+            path, number = project.place(line or 1)
+            own = Path(path).relative_to(folder) if folder is not None and Path(path).is_relative_to(folder) else path
+            return f"line {number} of {own}" if path else f"line {number}"
+
+        self.several = True
+        self.place, self.number = place, lambda line: project.place(line or 1)[1]
+        for finding in self.findings:
+            path, number = project.place(finding.line or 1)
+            finding.where = (path, number) if path else None
+
     @cached_property
     def layers(self) -> Layers:
         """The largest activation and gradient of each layer, over the steps, from the input to the loss."""
@@ -93,7 +111,7 @@ class Report:
         data: dict[str, Any] = {
             "schema": SCHEMA,
             "engine": self.engine,
-            "source": self.source,
+            "source": self.source,  # the script, and after it each file that it imports: `file` and `file_line` say where that stands
             "looked_at": self.looked_at,
             "groups": list(GROUPS.values()),
             "findings": [finding.as_data() for finding in self.findings],
@@ -128,9 +146,9 @@ class Report:
             lines += ["", f"{place}. {finding.kind} · {where} · {sure}"]
             code = self.observation.places.code(finding.line)
             if code:
-                lines.append(f"   {finding.line:>4} | {code}")
+                lines.append(f"   {self.number(finding.line):>4} | {code}")
             lines += _wrapped(self.below_its_line(finding))
-            if finding.where is not None:
+            if finding.where is not None and not self.several:
                 lines += _wrapped(f"The code that ran is in {finding.where[0]}:{finding.where[1]}.")
             lines += _wrapped(f"Fix: {self.told(finding.fix)}")
             for change in finding.changes:

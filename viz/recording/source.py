@@ -47,6 +47,7 @@ class Source:
                 self.first = code.co_firstlineno
             self.first = max(self.first, 1)
             self.text = textwrap.dedent("".join(lines)).rstrip("\n")
+        self.main = self.text  # what runs
         self.loops = _loops(self.text)
 
     def owns(self, frame: FrameType) -> bool:
@@ -55,11 +56,19 @@ class Source:
         code = frame.f_code
         return code.co_filename == self.filename if self.function is None else code in self.codes
 
+    def holds(self, code: CodeType) -> bool:
+        """Whether a function was defined in a file of this program."""
+        return code.co_filename == self.filename
+
+    def number(self, frame: FrameType, line: int) -> int:
+        """The program's line, counted from 1, of a line of the file that a frame of it runs."""
+        return line - self.first + 1
+
     def line(self, frame: FrameType | None) -> int | None:
         """The program's line that `frame` or one of its callers is at; counted from 1."""
         while frame is not None:
             if self.owns(frame) and frame.f_lineno is not None:
-                return frame.f_lineno - self.first + 1
+                return self.number(frame, frame.f_lineno)
             frame = frame.f_back
         return None
 

@@ -72,7 +72,7 @@ class Names:
             return
         met.add(id(thing))
         if isinstance(thing, FunctionType):
-            if thing.__code__.co_filename == self.watch.places.source.filename:
+            if self.watch.places.source.holds(thing.__code__):
                 inner = dict(zip(thing.__code__.co_freevars, map(_content, thing.__closure__ or ()), strict=False))
                 given = thing.__code__.co_varnames[: thing.__code__.co_argcount]
                 inner |= dict(zip(given[::-1], (thing.__defaults__ or ())[::-1], strict=False))
@@ -100,7 +100,7 @@ class Names:
         if kind is SimpleNamespace or (is_dataclass(kind) and self.watch.places.defines(kind.__name__)):
             return True  # nobody wrote a method of it
         methods = (one for one in vars(kind).values() if isinstance(one, FunctionType))
-        return any(one.__code__.co_filename == self.watch.places.source.filename for one in methods)
+        return any(self.watch.places.source.holds(one.__code__) for one in methods)
 
     def _name(self, variables: dict[str, Any]) -> None:
         engine, seen = self.watch.engine, self.watch.seen

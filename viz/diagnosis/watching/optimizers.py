@@ -122,8 +122,8 @@ class Optimizers:
                 result = zero(owner, *args, **kwargs)
                 if self.watch.unwatched:
                     for one in owner.parameters() if self.watch.engine.is_module(owner) else _parameters(owner):
-                        if (leaf := self.values.known_leaf(one)) is not None:
-                            self.writes.emptied(leaf.nr)
+                        if (known := self.values.known_leaf(one)) is not None:
+                            self.writes.emptied(known.nr)
                 return result
             lines, seen = self.watch.stack(), self.watch.seen
             if self.watch.engine.is_module(owner):

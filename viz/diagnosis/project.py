@@ -1,0 +1,136 @@
+"""A script and the files that it imports from beside it, as one text: each line has one number, and its own file and place there."""
+
+from __future__ import annotations
+
+import ast
+import importlib.machinery
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+from viz.recording.source import Source
+
+MOST_FILES = 64
+MARK = "# ──── {} ────"  # a line before each file; no program holds it
+
+
+class Project(Source):
+    """The text of a script, and after it that of each file that it imports from its own folder.
+
+    Args:
+        script: the text of the script.
+        folder: where it looks for what it imports; None for a script alone.
+        files: the texts of its files by their paths, in place of what stands there.
+    """
+
+    def __init__(self, script: str, folder: Path | None = None, files: dict[str, str] | None = None) -> None:
+        super().__init__(script)
+        self.main = script  # as it is: a line above it must not get lost
+        self.folder = folder
+        self.files = files if files is not None else dict(_imported(script, folder)) if folder is not None else {}
+        lines = script.split("\n")
+        self._above = {self.filename: 0}  # lines above the first one of each file
+        for path, text in self.files.items():
+            lines.append(MARK.format(path))
+            self._above[path] = len(lines)
+            lines += text.split("\n")
+        self.text = "\n".join(lines)
+
+    def owns(self, frame: FrameType) -> bool:
+        return frame.f_code.co_filename in self._above
+
+    def holds(self, code: CodeType) -> bool:
+        return code.co_filename in self._above
+
+    def number(self, frame: FrameType, line: int) -> int:
+        return line + self._above[frame.f_code.co_filename]
+
+    def place(self, line: int) -> tuple[str, int]:
+        """The file of a line, empty for the script, and its number there."""
+        path, above = max(((one, up) for one, up in self._above.items() if up < line), key=lambda one: one[1])
+        return ("" if path == self.filename else path), line - above
+
+    def changed(self, text: str) -> Project:
+        """The project with another text."""
+        parts: list[tuple[str, list[str]]] = [("", [])]
+        marks = {MARK.format(path): path for path in self.files}
+        for line in text.split("\n"):
+            if line in marks:
+                parts.append((marks[line], []))
+            else:
+                parts[-1][1].append(line)
+        texts = {path: "\n".join(lines) for path, lines in parts}
+        return Project(texts.pop(""), self.folder, texts)
+
+    def take_effect(self) -> None:
+        """Let what is imported from now on be these texts, and not what stands in the files. It cannot be undone."""
+        for name, module in list(sys.modules.items()):
+            if name != "__main__" and getattr(module, "__file__", None) in self.files:
+                del sys.modules[name]
+        sys.meta_path.insert(0, _Finder(self.files))
+
+
+class _Finder:
+    """Finds a module where Python does, with another text."""
+
+    def __init__(self, files: dict[str, str]) -> None:
+        self._files = files
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        """See `importlib.abc.MetaPathFinder`."""
+        found = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if found is None or found.origin not in self._files:
+            return None
+        found.loader = _Loader(name, found.origin, self._files[found.origin])
+        return found
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    def __init__(self, name: str, path: str, text: str) -> None:
+        super().__init__(name, path)
+        self._text = text
+
+    def get_code(self, fullname: str) -> CodeType:
+        return compile(self._text, self.path, "exec", dont_inherit=True)
+
+
+def _imported(script: str, folder: Path) -> Iterator[tuple[str, str]]:
+    """Path and text of each file in the folder that a script imports, or that these import."""
+    waiting = [(script, folder)]
+    met: set[Path] = set()
+    while waiting and len(met) < MOST_FILES:
+        text, home = waiting.pop(0)
+        try:
+            nodes = list(ast.walk(ast.parse(text)))
+        except (SyntaxError, ValueError):
+            continue
+        for path in (one for node in nodes for one in _files(node, folder, home)):
+            if path not in met and path.is_file():
+                met.add(path)
+                try:
+                    inner = path.read_text(encoding="utf-8")
+                    ast.parse(inner)
+                except (OSError, ValueError, SyntaxError):
+                    continue
+                waiting.append((inner, path.parent))
+                yield str(path), inner
+
+
+def _files(node: ast.AST, folder: Path, home: Path) -> Iterator[Path]:
+    """Where the modules that a statement imports may stand."""
+    if isinstance(node, ast.Import):
+        names = [(folder, alias.name) for alias in node.names]
+    elif isinstance(node, ast.ImportFrom):
+        start = folder if not node.level else [home, *home.parents][node.level - 1]
+        whole = [node.module] if node.module else []
+        names = [(start, ".".join([*whole, *rest])) for rest in ([], *([alias.name] for alias in node.names))]
+    else:
+        return
+    for start, name in names:
+        parts = name.split(".") if name else []
+        for count in range(len(parts) + 1):
+            yield start.joinpath(*parts[:count], "__init__.py")
+        if parts:
+            yield start.joinpath(*parts[:-1], f"{parts[-1]}.py")
