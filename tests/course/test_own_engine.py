@@ -8,6 +8,7 @@ import pytest
 import viz
 from tinygrad_edu.course.cli import main
 from tinygrad_edu.course.own_engine import FRAME, GIVEN, PIECES, Piece, borrowed, collect, read, write
+from tinygrad_edu.course.own_engine.digits import TRAINED, digits, learn
 from tinygrad_edu.course.own_engine.heart import Beside
 from tinygrad_edu.course.own_engine.ladder import climb
 from tinygrad_edu.course.own_engine.rungs import RUNGS
@@ -206,7 +207,8 @@ def test_progress_says_how_many_pieces_are_written(tmp_path):
     folder = lesson_with(tmp_path, 1, {"mul_backward": "def mul_backward(grad_output, a, b):\n    return b, a"})
     found = progress(folder)
     assert "11. Your own engine: 1 of 12 pieces are yours" in repr(found)
-    assert "1 of 12 pieces are yours" in found._repr_html_()
+    assert "1 of 12 pieces are yours, and it stands on 1 of 16 rungs" in found._repr_html_()
+    assert "the next is “a neuron”" in repr(found)
 
 
 def test_the_command_writes_the_file_and_says_how_high_it_stands(tmp_path, capsys):
@@ -245,3 +247,11 @@ def test_a_file_that_cannot_be_read_is_named_and_stays(tmp_path, capsys):
     assert main(["engine", "--dir", str(tmp_path)]) == 2
     assert "move the file away" in capsys.readouterr().err
     assert path.read_text() == "def unbroadcast(grad, shape): ...\n"
+
+
+def test_it_reads_digits_as_pytorch_does() -> None:
+    import torch
+
+    mine = learn(collect(lessons_root()).module(), 30)
+    assert (mine == learn(torch, 30)).all()
+    assert (mine == digits()[1][TRAINED:]).mean() > 0.8

@@ -11,7 +11,8 @@ from ..exercises import all_exercises, counted
 from ..exercises.judging.judge import Verdict, judge
 from ..exercises.running.sandbox import Sandbox, unit_of
 from .answers import begun, lesson_notebooks
-from .own_engine import PIECES, collect
+from .own_engine import PIECES, current
+from .own_engine.ladder import RUNGS, standing
 
 GOOD, BEGUN = "#009E73", "#D55E00"  # as in the reports of `check`
 
@@ -120,9 +121,24 @@ def progress(folder: Path | str | None = None) -> Progress:
     for number, title in _titles().items():
         mine = [exercise for exercise in exercises.values() if exercise.lesson == number]
         total = sum({exercise.choice or exercise.id: exercise.points for exercise in mine}.values())
-        note = "" if mine else f"{len(collect(folder).mine)} of {len(PIECES)} pieces are yours"
+        note = "" if mine else _of_engine(folder)
         lessons.append(Lesson(number, title, {exercise.id: best.get(exercise.id) for exercise in mine}, total, note))
     return Progress(folder, tuple(lessons))
+
+
+def _of_engine(folder: Path) -> str:
+    """How many pieces of the engine are a student's own, and how far it climbs. Its own code runs here, as in its lesson."""
+    try:
+        engine = current(folder)
+    except ValueError as error:  # a file that cannot be read
+        return str(error)
+    said = f"{len(engine.mine)} of {len(PIECES)} pieces are yours"
+    if not engine.mine:
+        return said
+    height = standing(engine)
+    ladder = "".join("\u25ae" if n < height else "\u25af" for n in range(len(RUNGS)))
+    nearest = "" if height == len(RUNGS) else f"; the next is \u201c{RUNGS[height].name}\u201d"
+    return f"{said}, and it stands on {height} of {len(RUNGS)} rungs {ladder}{nearest}"
 
 
 def _titles() -> dict[int, str]:

@@ -162,12 +162,19 @@ def renewed(folder: Path | str | None = None, path: Path | None = None) -> OwnEn
         ValueError: there is such a file, and it cannot be read.
     """
     folder = Path(folder) if folder else Path.cwd().parent
+    path = path or folder / FILE
+    engine = current(folder, path)
+    write(engine, path)
+    return engine
+
+
+def current(folder: Path, path: Path | None = None) -> OwnEngine:
+    """The same, and no file is written."""
     engine, path = collect(folder), path or folder / FILE
     if path.exists():
         for piece in read(path).pieces.values():
             if piece.changed:
                 engine = engine.with_piece(piece)
-    write(engine, path)
     return engine
 
 

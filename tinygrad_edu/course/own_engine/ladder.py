@@ -124,7 +124,7 @@ class Ladder:
 
 def climb(engine: OwnEngine) -> Ladder:
     """Try each rung with an engine and with PyTorch (without it: with ours), up to the first that breaks."""
-    other, beside = _other()
+    other, beside = other_engine()
     steps: list[Step] = []
     for rung in RUNGS:
         if steps and steps[-1].agrees is not True:
@@ -153,10 +153,16 @@ def _speeds(engine: OwnEngine, other: Any, beside: str) -> dict[str, float]:
     return times
 
 
+def standing(engine: OwnEngine) -> int:
+    """The number of rungs that stand, from the ground; nothing is said of why the next one breaks."""
+    heights = (n for n, rung in enumerate(RUNGS) if tried(rung, engine).difference(_wanted(rung)))
+    return next(heights, len(RUNGS))
+
+
 @cache
 def _wanted(rung: Rung) -> Outcome:
     """What PyTorch gives, or ours where it is not installed."""
-    other, beside = _other()
+    other, beside = other_engine()
     found = outcome(rung, other)
     if found.error and found.line is None:
         raise RuntimeError(f"{beside} cannot run the rung {rung.name!r}: {found.error}")
@@ -255,7 +261,7 @@ def _changed(engine: OwnEngine) -> str:
     return f"what you changed in {', '.join(f'`{name}`' for name in names)}" if names else "what you changed in it"
 
 
-def _other() -> tuple[Any, str]:
+def other_engine() -> tuple[Any, str]:
     """PyTorch, or our engine where it is not installed, and its name."""
     try:
         import torch

@@ -1,0 +1,115 @@
+"""Handwritten digits, which a student's engine learns to read, beside ours and PyTorch.
+
+The data are 800 images of 8 x 8 pixels from "Optical Recognition of Handwritten Digits" by E. Alpaydin and C. Kaynak (1998), of the UCI
+Machine Learning Repository, https://doi.org/10.24432/C50P49, under CC BY 4.0; they are the first 800 of its test part.
+"""
+
+from __future__ import annotations
+
+import html
+import time
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .ladder import other_engine
+
+STEPS = 60
+TRAINED = 600  # the others are read afterwards
+
+
+@cache
+def digits() -> tuple[np.ndarray, np.ndarray]:
+    """The images, of shape (800, 8, 8) with numbers from 0 to 1, and what they show, 0 to 9."""
+    with np.load(Path(__file__).parent / "digits.npz") as kept:
+        return kept["images"].reshape(-1, 8, 8) / 16.0, kept["labels"].astype(int)
+
+
+def learn(T: Any, steps: int = STEPS) -> np.ndarray:
+    """Train a network with 24 hidden units on the first images, with nothing but ops of an engine; what it reads in the others."""
+    images, labels = digits()
+    pixels = images.reshape(len(images), 64)
+    draw = np.random.default_rng(0)
+    x, right = T.tensor(pixels[:TRAINED]), T.tensor(np.eye(10)[labels[:TRAINED]])
+    w1, b1, w2, b2 = weights = [
+        T.tensor(draw.standard_normal(shape) / shape[0] ** 0.5, requires_grad=True)
+        for shape in ((64, 24), (1, 24), (24, 10), (1, 10))
+    ]
+    for _ in range(steps):
+        grown = T.exp(T.tanh(x @ w1 + b1) @ w2 + b2)
+        shares = grown / grown.sum(1, keepdim=True)
+        loss = -T.log((shares * right).sum(1)).mean()
+        for weight in weights:
+            weight.grad = None
+        loss.backward()
+        with T.no_grad():
+            for weight in weights:
+                weight -= 0.7 * weight.grad
+    new = T.tensor(pixels[TRAINED:])
+    with T.no_grad():
+        scores = T.tanh(new @ w1 + b1) @ w2 + b2
+    return np.asarray(scores.data if isinstance(scores.data, np.ndarray) else scores.detach().numpy()).argmax(1)
+
+
+@dataclass(frozen=True, repr=False)
+class Reading:
+    """What an engine read after its training, and how long a step took on it and on others, in milliseconds."""
+
+    read: np.ndarray
+    speeds: dict[str, float]
+
+    @property
+    def share(self) -> float:
+        """The share of images that it read rightly."""
+        return float((self.read == digits()[1][TRAINED:]).mean())
+
+    @property
+    def verdict(self) -> str:
+        """How well it reads, and how fast it learned, in two sentences."""
+        told = ", ".join(f"{name} {speed:.2g} ms" for name, speed in self.speeds.items())
+        return f"Your engine reads {self.share:.0%} of {len(self.read)} digits that it never saw. A step takes {told}."
+
+    def __repr__(self) -> str:
+        return self.verdict
+
+    def _repr_html_(self) -> str:
+        images, labels = digits()
+        cells = []
+        wrong = [i for i in range(len(self.read)) if self.read[i] != labels[TRAINED + i]]
+        fine = [i for i in range(len(self.read)) if i not in wrong]
+        for i in [*fine[:16], *wrong[:8]]:
+            squares = "".join(
+                f'<rect x="{x}" y="{y}" width="1.02" height="1.02" fill-opacity="{images[TRAINED + i, y, x]:.2f}"/>'
+                for y in range(8)
+                for x in range(8)
+                if images[TRAINED + i, y, x]
+            )
+            right = self.read[i] == labels[TRAINED + i]
+            colour, sign = ("#009E73", "") if right else ("#D55E00", f"not {labels[TRAINED + i]}")
+            cells.append(
+                f'<span style="display:inline-block;width:44px;margin:3px;text-align:center"><svg viewBox="0 0 8 8" width="40" '
+                f'height="40" fill="currentColor" role="img" aria-label="a {labels[TRAINED + i]}">{squares}</svg>'
+                f'<br><b style="color:{colour}">{self.read[i]}</b> <small>{sign}</small></span>'
+            )
+        return f'<div style="color:var(--jp-ui-font-color1,inherit)"><b>{html.escape(self.verdict)}</b><div>{"".join(cells)}</div></div>'
+
+
+def read_digits(T: Any, steps: int = STEPS) -> Reading:
+    """Let a student's engine learn the digits, and time a step of it, of ours and of PyTorch (where it is installed)."""
+    import tinygrad_edu
+
+    read = learn(T, steps)
+    engines = {"yours": T, "tinygrad_edu": tinygrad_edu}
+    other, name = other_engine()
+    if other is not tinygrad_edu:
+        engines[name] = other
+    speeds = {}
+    for name, engine in engines.items():
+        learn(engine, 1)
+        start = time.perf_counter()
+        learn(engine, 9)
+        speeds[name] = (time.perf_counter() - start) / 9 * 1000
+    return Reading(read, speeds)
