@@ -71,7 +71,7 @@ EQUIVALENT = {
 }
 
 
-SOME = 6  # one mutant of six is tried in each run, and all of them with `-m long`
+SOME = 10  # one mutant of ten is tried in each run, and all of them with `-m long`
 
 
 @pytest.mark.parametrize("step", [SOME, pytest.param(1, marks=pytest.mark.long)])

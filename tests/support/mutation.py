@@ -6,7 +6,6 @@ An exercise is only as good as its probes: every mutant that is not equivalent m
 from __future__ import annotations
 
 import ast
-import copy
 import json
 import math
 import re
@@ -59,6 +58,18 @@ def sources(id: str) -> list[str]:
     return found
 
 
+def _copied(part: Any) -> Any:
+    """A copy of what the grammar says of a tree, and of nothing else.
+
+    All trees share one `ast.Load()`, on which other packages leave a link to their own tree: `copy.deepcopy` would copy that too.
+    """
+    if isinstance(part, list):
+        return [_copied(one) for one in part]
+    if not isinstance(part, ast.AST):
+        return part
+    return ast.copy_location(type(part)(**{name: _copied(value) for name, value in ast.iter_fields(part)}), part)
+
+
 def mutants(source: str) -> list[Mutant]:
     """Every mutant of a cell, each once, in the order of its text."""
     tree = ast.parse(source)
@@ -70,7 +81,7 @@ def mutants(source: str) -> list[Mutant]:
     nodes = list(ast.walk(tree))
     for place, node in enumerate(nodes):
         for make in _changes(node):
-            changed = copy.deepcopy(tree)
+            changed = _copied(tree)
             twin = next(n for i, n in enumerate(ast.walk(changed)) if i == place)
             before = ast.unparse(node)
             make_result = make(twin)
@@ -244,8 +255,8 @@ def _changes(node: ast.AST) -> Iterator:
 
 def _by_division(product: ast.BinOp) -> ast.BinOp:
     """`a * b` as `a * b * b / b`, which a zero makes a nan."""
-    longer = ast.BinOp(product, ast.Mult(), copy.deepcopy(product.right))
-    return ast.BinOp(longer, ast.Div(), copy.deepcopy(product.right))
+    longer = ast.BinOp(product, ast.Mult(), _copied(product.right))
+    return ast.BinOp(longer, ast.Div(), _copied(product.right))
 
 
 def _only_once(refusal: ast.If) -> ast.If:
