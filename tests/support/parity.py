@@ -218,7 +218,7 @@ def differences(theirs: Any, ours: Any, path: str = "") -> Iterator[str]:
 
 def opens_alike(theirs: str, ours: str) -> bool:
     """True if our message opens with the phrase that PyTorch's opens with, whatever follows."""
-    a, b = (re.sub(r"\s+", " ", m.replace("tinygrad_edu.", "torch.")).strip() for m in (theirs, ours))
+    a, b = (re.sub(r"\s+", " ", m.replace("tinygrad_edu.", "torch.")).strip().lower() for m in (theirs, ours))
     return b.startswith(a[:PHRASE])
 
 

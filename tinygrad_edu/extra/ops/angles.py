@@ -265,4 +265,8 @@ def hypot(input, other) -> Tensor:
     >>> T.hypot(T.tensor([3.0]), T.tensor([4.0]))
     tensor([5.])
     """
-    return Hypot.apply(input, need_tensor("hypot", other))
+    if need_tensor("hypot", other)._data.dtype.kind not in "fV" and input._data.dtype.kind not in "fV":
+        raise NotImplementedError(
+            f"\"hypot_cpu\" not implemented for '{input.dtype.legacy_name}'. Convert first: t.float()."
+        )
+    return Hypot.apply(input, other)

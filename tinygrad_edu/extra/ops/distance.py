@@ -93,6 +93,9 @@ def cosine_similarity(x1, x2, dim=1, eps: float = 1e-8) -> Tensor:
     sizes = np.broadcast_shapes(tuple(x1.shape), tuple(x2.shape))
     x1, x2 = (x if tuple(x.shape) == sizes else expand(x, sizes) for x in (x1, x2))
     common = dtypes.promote([x1._data, x2._data])
+    if common.kind not in "fcV":
+        kind = dtypes.from_numpy_dtype(common).legacy_name
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {kind}: use t.float().")
     if common.kind == "f":
         x1, x2 = (x if x._data.dtype == common else to_copy(x, common) for x in (x1, x2))
     return sum(_direction(x1, dim, eps) * _direction(x2, dim, eps), dim)

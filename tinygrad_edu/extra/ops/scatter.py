@@ -539,6 +539,7 @@ class MaskedGather(Op, name="MaskedScatterBackwardBackward0"):
 
 
 def _masked_scatter_(self, mask, source):
+    _check_types(self, mask, source)
     if mask.ndim > self.ndim:
         raise RuntimeError(
             f"expand(CPU{mask.dtype.legacy_name}Type{{{list(mask.shape)}}}, size={list(self.shape)}): the number of sizes provided "
@@ -550,7 +551,7 @@ def _masked_scatter_(self, mask, source):
     return MaskedScatter.apply_(self, source, mask=mask)
 
 
-def _check_source(input, mask, source):
+def _check_types(input, mask, source):
     if mask._data.dtype != np.bool_:
         raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.name}")
     if source._data.dtype != input._data.dtype:
@@ -558,6 +559,10 @@ def _check_source(input, mask, source):
             "masked_scatter: expected self and source to have same dtypes but got "
             f"{input.dtype.legacy_name} and {source.dtype.legacy_name}"
         )
+
+
+def _check_source(input, mask, source):
+    _check_types(input, mask, source)
     shape = np.broadcast_shapes(tuple(input.shape), tuple(mask.shape))
     if source.numel() < np.count_nonzero(np.broadcast_to(mask._data, shape)):
         raise RuntimeError("Number of elements of source < number of ones in mask")

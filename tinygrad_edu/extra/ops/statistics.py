@@ -27,7 +27,6 @@ from ...ops.reductions.reduce import (
     _Counted,
     as_dims,
     mean,
-    need_float,
     normalized_dims,
     numel_along,
     restore_dims,
@@ -247,7 +246,7 @@ def var_mean(input: Tensor, dim=None, unbiased: bool = True, keepdim: bool = Fal
     >>> T.var_mean(T.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
-    need_float("var_mean", input)
+    _need_float("var_mean", input)
     return VarMean.apply(input, keepdim=keepdim, **_spread_arguments("var_mean", input, dim, unbiased, correction))
 
 
@@ -259,7 +258,7 @@ def std_mean(input: Tensor, dim=None, unbiased: bool = True, keepdim: bool = Fal
     >>> T.std_mean(T.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
-    need_float("std_mean", input)
+    _need_float("std_mean", input)
     return StdMean.apply(input, keepdim=keepdim, **_spread_arguments("std_mean", input, dim, unbiased, correction))
 
 
@@ -301,6 +300,11 @@ def count_nonzero(input: Tensor, dim=None) -> Tensor:
 
 def _count_nonzero(array, axis, keepdims):
     return np.count_nonzero(array, axis=axis, keepdims=keepdims)
+
+
+def _need_float(names, input):
+    if input._data.dtype.kind not in "fcV":
+        raise RuntimeError(f"{names} only support floating point and complex dtypes. Convert first: t.float().")
 
 
 def _variance(array, dim, correction, keepdim):
@@ -379,7 +383,7 @@ def var(input: Tensor, dim=None, unbiased: bool = True, keepdim: bool = False, *
     >>> T.var(T.tensor([1.0, 3.0])), T.var(T.tensor([1.0, 3.0]), correction=0)
     (tensor(2.), tensor(1.))
     """
-    need_float("var", input)
+    _need_float("std and var", input)
     return Var.apply(input, keepdim=keepdim, **_spread_arguments("var", input, dim, unbiased, correction))
 
 
@@ -391,5 +395,5 @@ def std(input: Tensor, dim=None, unbiased: bool = True, keepdim: bool = False, *
     >>> T.std(T.tensor([1.0, 3.0]))
     tensor(1.4142)
     """
-    need_float("std", input)
+    _need_float("std and var", input)
     return Std.apply(input, keepdim=keepdim, **_spread_arguments("std", input, dim, unbiased, correction))
