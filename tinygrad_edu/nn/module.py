@@ -470,7 +470,7 @@ class Module:
             if p is not None:
                 p._data, p._accumulator = fn(p.detach())._data, None
                 if p._grad is not None:
-                    p._grad = wrap(fn(p._grad)._data)
+                    p._grad._data = fn(p._grad.detach())._data
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)

@@ -184,10 +184,20 @@ class _LazyNorm(_Lazy):
         self._becomes.__init__(self, 0, *args, **kwargs)  # type: ignore[misc, call-arg]
         self._begin("weight", "bias")
         for name in ("running_mean", "running_var"):
-            known = self._buffers.get(name)
-            if known is not None:
-                self._buffers[name] = waiting = object.__new__(_UninitializedBuffer)
-                waiting._data = known._data
+            self._wait(name)
+
+    def _wait(self, name: str) -> None:
+        known = self._buffers.get(name)
+        if known is not None:
+            self._buffers[name] = waiting = object.__new__(_UninitializedBuffer)
+            waiting._data = known._data
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Any:
+        names = [name for name, t in self._buffers.items() if isinstance(t, _UninitializedBuffer)]
+        super()._apply(fn, recurse)
+        for name in names:  # what `fn` gave is an ordinary tensor
+            self._wait(name)
+        return self
 
     def _axis(self, input: Tensor) -> int:
         self._check_input_dim(input)
