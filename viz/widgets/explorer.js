@@ -83,7 +83,7 @@ function renderExplorer({ model, el }) {
   } });
   engines.onHere = (line) => listing.showHere(line, failed);
   const codeBox = new CodeBox();
-  const linkButton = new LinkButton(() => set("link_asked", model.get("link_asked") + 1));
+  const linkButton = new LinkButton(() => set("link_asked", model.get("link_asked") + 1), "link");
   const account = h("p", { class: "tgv-account", role: "status", "aria-live": "polite" });
   const errors = h("div", { class: "tgv-errors" });
   const ways = h("div", { class: "tgv-ways", role: "group", "aria-label": "Ways to fix the error" });

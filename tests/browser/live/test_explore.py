@@ -73,7 +73,16 @@ def kept(page: Any) -> str:
     return str(page.evaluate("location.href"))
 
 
-@pytest.mark.parametrize("question", list(PROGRAMS)[:20])
+AT_EACH_RUN = 6  # the long ring takes twenty
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        pytest.param(question, marks=[pytest.mark.long] if at >= AT_EACH_RUN else [])
+        for at, question in enumerate(list(PROGRAMS)[:20])
+    ],
+)
 def test_a_link_round_trips_to_the_identical_stage(opened: Any, address: str, question: str) -> None:
     page = opened
     show(page, viz.link(PROGRAMS[question], address))
@@ -304,3 +313,26 @@ def test_it_is_clean_for_axe_in_both_themes(opened: Any, address: str) -> None:
     for scheme in ("light", "dark"):
         opened.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         assert complaints(opened, "body") == []
+
+
+def test_pictures_a_film_of_all_steps_and_a_notebook_that_runs_are_saved(
+    opened: Any, address: str, tmp_path: Path
+) -> None:
+    from PIL import Image
+
+    show(opened, viz.link(PROGRAMS["What does backward() do?"], address))
+    steps = int(stage(opened).locator(".tgv-counter").inner_text().partition("/")[2].split()[0])
+    files = {}
+    for kind in ("svg", "png", "gif", "notebook"):
+        with opened.expect_download() as saved:
+            opened.get_by_label("Save").select_option(kind)
+        files[kind] = tmp_path / saved.value.suggested_filename
+        saved.value.save_as(files[kind])
+    assert "<script" not in files["svg"].read_text()
+    for kind, count in (("png", 1), ("gif", steps)):
+        with Image.open(files[kind]) as picture:
+            assert (picture.format, getattr(picture, "n_frames", 1)) == (kind.upper(), count)
+            assert len(picture.convert("RGB").getcolors(1 << 24)) > 5
+    cells = json.loads(files["notebook"].read_text())["cells"]
+    explorer = eval(cells[-1]["source"].removeprefix("import viz\n\n"), {"viz": viz})
+    assert explorer.program["lines"]

@@ -4,10 +4,13 @@ import { h } from "./dom.js";
 const SAID_MS = 8000;
 
 export class LinkButton {
-  /** @param {() => void} onAsk what asks for the address; `take` gets it */
-  constructor(onAsk) {
-    this.button = h("button", { type: "button", class: "tgv-text-button", onclick: onAsk, title: "Copy an address that carries this program" }, "copy link");
-    this.said = h("span", { class: "tgv-label", role: "status" });
+  /**
+   * @param {() => void} onAsk what asks for the address; `take` gets it
+   * @param {string} label what the button shows, where there is little room
+   */
+  constructor(onAsk, label = "copy link") {
+    this.button = h("button", { type: "button", class: "tgv-text-button", onclick: onAsk, "aria-label": "copy link", title: "Copy an address that carries this program" }, label);
+    this.said = h("span", { class: "tgv-said", role: "status" });
     this.element = h("span", { class: "tgv-link" }, this.button, this.said);
   }
 
@@ -16,7 +19,7 @@ export class LinkButton {
     if (why) return this.#say(why);
     try {
       await navigator.clipboard.writeText(link);
-      this.#say(note || "copied");
+      this.#say(note || "The link is copied.");
     } catch {
       window.prompt("Copy the link:", link); // where the clipboard is refused
     }
@@ -24,7 +27,7 @@ export class LinkButton {
 
   #say(text) {
     clearTimeout(this.later);
-    this.said.textContent = ` ${text}`;
+    this.said.textContent = text;
     this.later = setTimeout(() => this.said.replaceChildren(), SAID_MS);
   }
 }

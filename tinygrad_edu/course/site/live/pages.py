@@ -88,11 +88,12 @@ def _code(notebook: Notebook) -> Sequence[Any]:
 
 @dataclass(frozen=True)
 class Given:
-    """Third-party files: Pyodide, NumPy's wheel for it, Graphviz, and the modules of the editor by package."""
+    """Third-party files: Pyodide, NumPy's wheel for it, Graphviz, the writer of GIFs, and the modules of the editor by package."""
 
     python: dict[str, bytes]
     numpy: bytes
     graphviz: bytes
+    gif: bytes
     editor: dict[str, bytes]
 
 
@@ -109,7 +110,8 @@ def gathered(wheel: Path | None = None) -> Given:
     numpy = parts.numpy_wheel(python["pyodide-lock.json"], wheel)
     graphviz = parts.files_of(parts.GRAPHVIZ)["dist/viz.js"]
     editor = {package.name: next(iter(parts.files_of(package).values())) for package in parts.EDITOR}
-    return Given(python, numpy, graphviz, editor)
+    gif = next(iter(parts.files_of(parts.GIF).values()))
+    return Given(python, numpy, graphviz, gif, editor)
 
 
 def write_files(folder: Path, first: str, given: Given) -> str:
@@ -145,7 +147,7 @@ def write_files(folder: Path, first: str, given: Given) -> str:
     files |= {f"later/{name}.pack": archive.packed(content) for name, content in packs.later.items()}
     files |= {path.name: path.read_bytes() for path in (HERE / "page").iterdir()}
     files |= {f"pieces/{name}": bundle.script(name).encode() for name in _PIECES}
-    files |= {f"explore/{name}": data for name, data in _explore(packs).items()}
+    files |= {f"explore/{name}": data for name, data in _explore(packs).items()} | {"explore/gifenc.js": given.gif}
     names = {package: f"{package.replace('/', '__').lstrip('@')}.js" for package in given.editor}
     for package, content in given.editor.items():
         files[f"modules/{names[package]}"] = _with_addresses(content, names, "./")

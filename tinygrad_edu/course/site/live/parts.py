@@ -57,6 +57,12 @@ GRAPHVIZ = Package(
     "sha512-r7zlQdRvcwvIpjHGgs+KNWHeE/P5/Dq7k8ZAKaMCbZqomxCBJV78gVuQYaHzFVca+kB0mX0fMW9UFevCOBG50A==",
     ("dist/viz.js",),
 )
+GIF = Package(
+    "gifenc",
+    "1.0.3",
+    "sha512-xdr6AdrfGBcfzncONUOlXMBuc5wJDtOueE3c5rdG0oNgtINLD+f2iFZltrBRZYzACRbKr+mSVU/x98zv2u3jmw==",
+    ("dist/gifenc.esm.js",),
+)
 # The editor, and what its modules import from one another.
 EDITOR = (
     Package(

@@ -226,10 +226,42 @@ export class Frame {
   }
 
   // --- pictures to take away ---
-  #tellPicture(kind) {
-    const svg = this.stage.querySelector(".tgv-frame svg");
-    if (svg) this.port.postMessage({ type: "picture", kind, svg: withLook(svg) });
+  async #tellPicture(kind) {
+    if (!this.stage.querySelector(".tgv-frame svg")) return;
+    const svgs = kind === "gif" ? await this.#film() : [this.#picture()];
+    this.port.postMessage({ type: "picture", kind, svgs });
   }
+
+  #picture() {
+    return withLook(this.stage.querySelector(".tgv-frame svg"));
+  }
+
+  /** The picture at each step, when nothing moves; then the reader's step again. */
+  async #film() {
+    const model = this.explorer;
+    const before = model.get("step");
+    const { steps } = JSON.parse(model.get("result")).sides.find(({ scene }) => scene).scene;
+    const first = Math.max(0, steps.length - MOST_FRAMES);
+    const svgs = [];
+    for (let step = first; step < steps.length; step++) {
+      model.set("step", step);
+      this.#say(`Drawing step ${step + 1} of ${steps.length} …`);
+      await atRest(this.stage);
+      svgs.push(this.#picture());
+    }
+    model.set("step", before);
+    model.save_changes();
+    return svgs;
+  }
+}
+
+const MOST_FRAMES = 60;
+const RESTS = 700; // milliseconds after which no move of ours goes on
+
+async function atRest(place) {
+  await new Promise((resolve) => { setTimeout(resolve, 30); });
+  const moves = place.getAnimations({ subtree: true }).map(({ finished }) => finished);
+  await Promise.race([Promise.allSettled(moves), new Promise((resolve) => { setTimeout(resolve, RESTS); })]);
 }
 
 const LOOK = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "fill-opacity", "font-family", "font-size", "font-weight", "font-style",

@@ -10,8 +10,11 @@ const LIVE = new URL("../", HERE);
 const SITE = new URL("../../../", HERE);
 const FRAME = ["plain.js", "widgets.js", "frame.js"]; // in an order in which each follows its imports
 const AT_FIRST = ["pyodide.mjs", "pyodide.asm.mjs.pack", "pyodide.asm.wasm.pack", "pyodide-lock.json", "library.pack", "numpy.pack", "ours.pack", "viz.js.pack"];
-const OWN = ["shell.js", "shell.css", "fragment.js", "frame.js", "frame.css", "widgets.json", "examples.json", "rest.json"];
+const OWN = ["shell.js", "shell.css", "fragment.js", "frame.js", "frame.css", "widgets.json", "examples.json", "rest.json", "gifenc.js"];
 const PAUSE = 150; // milliseconds of rest before the address is written: browsers limit how often
+const STANDS = 1200; // milliseconds that a step of a GIF stands
+const COLOURS = 64;
+const LARGE = 600_000; // above this many pixels a picture is not scaled up
 const isEmbedded = window.top !== window;
 
 const element = (tag, properties = {}, ...children) => {
@@ -94,8 +97,10 @@ function hear(message) {
   else if (type === "ready") document.documentElement.setAttribute("data-python-ready", "");
   else if (type === "shown") document.documentElement.setAttribute("data-shown", "");
   else if (type === "state") take(message);
-  else if (type === "picture" && asked.delete(message.kind) && isText(message.svg, 20_000_000)) savePicture(message.kind, message.svg);
+  else if (type === "picture" && arePictures(message.svgs) && asked.delete(message.kind)) savePicture(message.kind, message.svgs);
 }
+
+const arePictures = (svgs) => Array.isArray(svgs) && svgs.length > 0 && svgs.length <= 60 && svgs.every((one) => isText(one, 5_000_000));
 
 function take({ shown: given, listing: code }) {
   if (!isText(given?.program) || !isText(code) || !isText(given.view ?? "", 20) || !Number.isInteger(given.step ?? -1)) return;
@@ -166,14 +171,48 @@ async function saveNotebook() {
   save(JSON.stringify({ cells, metadata, nbformat: 4, nbformat_minor: 5 }, null, 1), "program.ipynb", "application/x-ipynb+json");
 }
 
-async function savePicture(kind, svg) {
-  if (kind === "svg") return save(svg, "graph.svg", "image/svg+xml");
-  const image = new Image(); // as an image a picture runs and loads nothing
+/** As an image a picture runs and loads nothing. */
+async function imageOf(svg) {
+  const image = new Image();
   image.src = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
   await image.decode();
-  const canvas = element("canvas", { width: image.width * 2, height: image.height * 2 });
-  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-  canvas.toBlob((made) => save(made, "graph.png", "image/png"), "image/png");
+  URL.revokeObjectURL(image.src);
+  return image;
+}
+
+async function savePicture(kind, svgs) {
+  if (kind === "svg") return save(svgs[0], "graph.svg", "image/svg+xml");
+  const images = await Promise.all(svgs.map(imageOf));
+  const [width, height] = ["width", "height"].map((side) => Math.max(...images.map((one) => one[side])));
+  const scale = width * height > LARGE ? 1 : 2;
+  const canvas = element("canvas", { width: Math.round(width * scale), height: Math.round(height * scale) });
+  const context = canvas.getContext("2d", { willReadFrequently: kind === "gif" });
+  const draw = (image) => {
+    context.fillStyle = matchMedia("(prefers-color-scheme: dark)").matches ? "#101317" : "#ffffff";
+    context.fillRect(0, 0, canvas.width, canvas.height);
+    context.drawImage(image, 0, 0, image.width * scale, image.height * scale);
+  };
+  if (kind === "gif") {
+    await saveFilm(images, draw, canvas, context);
+  } else {
+    draw(images[0]);
+    canvas.toBlob((made) => save(made, "graph.png", "image/png"), "image/png");
+  }
+}
+
+/** A GIF in which each step stands for a moment, and the last for three. */
+async function saveFilm(images, draw, { width, height }, context) {
+  const { GIFEncoder, quantize, applyPalette } = await import("./gifenc.js");
+  const film = GIFEncoder();
+  for (const [at, image] of images.entries()) {
+    draw(image);
+    const { data } = context.getImageData(0, 0, width, height);
+    const palette = quantize(data, COLOURS);
+    film.writeFrame(applyPalette(data, palette), width, height, { palette, delay: at === images.length - 1 ? 3 * STANDS : STANDS });
+  }
+  film.finish();
+  save(film.bytes(), "graph.gif", "image/gif");
+  say(`A film of ${images.length} steps was saved.`);
 }
 
 const askFor = (kind) => {
@@ -197,7 +236,7 @@ async function toolbar() {
   const wrong = element("button", { type: "button", textContent: "What is wrong here?", title: "Runs the program once more and looks for what goes wrong",
     onclick: () => port?.postMessage({ type: "diagnose" }) });
   const take = element("select", { ariaLabel: "Save" }, element("option", { value: "", textContent: "Save …" }),
-    ...[["svg", "picture (SVG)"], ["png", "picture (PNG)"], ["notebook", "as a notebook"]].map(([value, label]) => element("option", { value, textContent: label })));
+    ...[["svg", "picture (SVG)"], ["png", "picture (PNG)"], ["gif", "all steps (GIF)"], ["notebook", "as a notebook"]].map(([value, label]) => element("option", { value, textContent: label })));
   take.onchange = () => {
     if (shown && take.value === "notebook") saveNotebook();
     else if (shown && take.value) askFor(take.value);
