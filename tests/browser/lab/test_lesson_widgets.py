@@ -140,3 +140,28 @@ def test_a_training_run_is_followed_step_by_step_continues_and_runs_again_beside
     expect(card.get_by_role("button", name="lr=0.5")).to_have_attribute("aria-pressed", "true")
     lengths = "print([len(run.steps) for run in walk.runs])"
     eventually(lambda: notebook.python(lengths).strip(), "[44, 44, 44]")
+
+
+def test_a_word_lights_its_node_in_the_nearest_picture_and_the_node_its_word(desk) -> None:
+    play = "import viz\nviz.record('''w = T.tensor(2.0, requires_grad=True)\nL = w * 3\nL.backward()''').play()"
+    notebook = desk.open(
+        desk.write("point.ipynb", play, "#!md The [`w`](#node=w) meets the [product](#node=MulBackward0).")
+    )
+    notebook.run_all()
+    page = notebook.page
+    frame = page.locator(".tgv-player .tgv-frame")
+    expect(frame.locator("g.node").first).to_be_visible()
+    lit = frame.locator("g.node[data-tgv-pointed]")
+    word, product = page.locator('a[href="#node=w"]'), page.locator('a[href="#node=MulBackward0"]')
+    address = page.url
+    word.hover()
+    expect(lit.locator("text.name")).to_have_text("w")
+    product.hover()
+    expect(lit).to_contain_text("MulBackward0")
+    product.click()
+    page.mouse.move(2, 2)
+    expect(lit).to_contain_text("MulBackward0")  # a press keeps it
+    product.click()
+    frame.locator("g.node", has=page.locator("text.name", has_text=re.compile("^w$"))).hover(force=True)
+    expect(page.locator("a[data-tgv-pointed]")).to_have_text("w")
+    assert page.url == address

@@ -10,6 +10,7 @@ import base64
 import contextlib
 import gc
 import hashlib
+import html
 import json
 import os
 import re
@@ -274,6 +275,13 @@ def _unlink_absent(notebook: Notebook, folder: Path, lessons: Sequence[Path]) ->
     for cell in notebook["cells"]:
         if cell["cell_type"] == "markdown":
             cell["source"] = re.sub(r"\[([^\]]*)\]\(([^):]+\.ipynb)\)", keep, cell["source"])
+            cell["source"] = re.sub(r"\[([^\]]*)\]\((#node=[^)\s]+)\)", _pointing, cell["source"])
+
+
+def _pointing(link: re.Match[str]) -> str:
+    """A link to a node of a picture as HTML: Sphinx would look for a heading of that name."""
+    text = re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(link[1], quote=False))
+    return f'<a href="{html.escape(link[2])}">{text}</a>'
 
 
 def _write(path: Path, notebook: Notebook) -> None:

@@ -8,6 +8,7 @@ import { goneBeside, light, shownAs } from "./lit.js";
 import { Motion, mayMove } from "./motion.js";
 import { NetworkStage } from "./network.js";
 import { unpacked } from "./pack.js";
+import { pointAtNodes } from "./point.js";
 
 const READABLE = 10; // pixels: no letter is smaller on the screen
 const LARGEST = 1.4; // times its own size is the most that a picture is enlarged
@@ -42,6 +43,7 @@ export class Stage {
    * @param {{onPick?: (key: string) => void, onPicture?: () => void, height?: number, label?: string}} options
    */
   constructor(host, { onPick = () => {}, onPicture = () => {}, height = 400, label = "Graph" } = {}) {
+    pointAtNodes();
     this.host = host;
     this.onPick = onPick;
     this.onPicture = onPicture; // told when a fold has been opened or closed
