@@ -5,6 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import micrograd.engine
+import numpy as np
 import pytest
 
 import viz
@@ -162,3 +163,36 @@ def test_tensors_that_cannot_start_a_pass_are_refused():
     parts = dict.fromkeys(("value", "parents", "gradient", "backward"), lambda tensor: None)
     with pytest.raises(TypeError, match="have no method backward"):
         viz.play(line, engine=SimpleNamespace(tensor_type=int, **parts))
+
+
+def test_a_second_public_engine_is_drawn_by_the_same_door():
+    pytest.importorskip("smallpebble", reason="SmallPebble is not installed: pip install smallpebble")
+    torch = pytest.importorskip("torch")
+    (code,) = re.findall(r"```py\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert len([one for one in code.splitlines() if one.strip()]) <= 40
+    names = {}
+    exec(code, names)
+
+    def layer(T):
+        x = T.Variable(np.array([[1.0, -2.0], [0.5, 3.0]]))
+        w = T.Variable(np.array([[2.0], [1.0]]))
+        b = T.Variable(np.array(0.5))
+        h = T.matmul(x, w) + b
+        loss = T.sum(h * h)
+        loss.backward()
+
+    mine = viz.record(layer, engine=names["SmallPebble"]())
+    assert mine.error is None
+    assert [op.name for op in mine.graph.ops.values()] == [
+        "MmBackward0",
+        "AddBackward0",
+        "MulBackward0",
+        "SumBackward0",
+    ]
+    x, w, b = (torch.tensor(data, requires_grad=True) for data in ([[1.0, -2.0], [0.5, 3.0]], [[2.0], [1.0]], 0.5))
+    h = x @ w + b
+    (h * h).sum().backward()
+    assert [mine.tensors[name]["grad"]["data"] for name in "xwb"] == [one.grad.tolist() for one in (x, w, b)]
+    sent = [g.array.shape for event in mine.events if event.kind == "send" for g in event.gradients]
+    assert [] in sent  # of b, which was broadcast
+    assert "<svg" in mine.picture().svg
