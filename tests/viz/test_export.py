@@ -12,6 +12,8 @@ from PIL import ImageChops
 import viz
 from viz.export import film
 from viz.export.files import Frames, png
+from viz.frames.director import Director
+from viz.frames.network import Stills
 from viz.frames.scene import frame
 from viz.picture.fit import Room
 
@@ -145,6 +147,20 @@ def test_a_frame_that_is_drawn_where_it_changes_equals_the_whole_picture(recordi
         extrema = ImageChops.difference(expected.crop((0, 0, *shown.size)), shown).getextrema()
         assert max(high for _, high in extrema) <= 32  # a curve that is cut is rounded a little differently
     assert sum(len(parts) for parts in frames.changes("light", 1)) > frames.count
+
+
+def test_a_frame_of_modules_that_is_drawn_where_it_changes_equals_the_whole_picture():
+    image = pytest.importorskip("PIL.Image")
+    program = "x = T.ones(3, 2)\nloss = T.nn.Sequential(T.nn.Linear(2, 3), T.nn.Tanh())(x).sum()\nloss.backward()"
+    frames = Stills(Director(viz.record(program)))
+    pictures = [frames.svg(step, "light", plain=True) for step in range(frames.count)]
+    size = tuple(map(int, re.findall(r'(?:width|height)="(\d+)"', pictures[0])[:2]))
+    shown = image.open(io.BytesIO(png(pictures[0], 1.0))).convert("RGB")
+    for step, whole in enumerate(pictures):
+        for (left, top, _, _), piece in film.parts(whole, frames.areas(step), size, 1):
+            shown.paste(image.open(io.BytesIO(png(piece, 1.0))).convert("RGB"), (round(left), round(top)))
+        expected = image.open(io.BytesIO(png(whole, 1.0))).convert("RGB")
+        assert max(high for _, high in ImageChops.difference(expected, shown).getextrema()) <= 32
 
 
 def test_the_page_needs_no_network_and_its_scene_is_the_recordings(recording, tmp_path):

@@ -75,7 +75,7 @@ def save_recording(
         step: the step that a picture shows; by default the last one.
         view: `"modules"` (the default of a still or a GIF of a program with modules), `"values"` or `"grad_fn"`.
         theme: `"auto"`, `"light"` or `"dark"`. Formats that cannot follow a page default to light.
-        scale: pixels of a PNG or GIF per pixel of the picture; by default 2, and 1 for the GIF of a large picture.
+        scale: pixels of a PNG or GIF per pixel of the picture; by default 2, and 1 or less for the GIF of a large picture.
         seconds: how long a GIF or an animated SVG shows each step.
         animate: write an SVG that moves without a script; it stands still for users who prefer reduced motion.
 
@@ -197,7 +197,9 @@ def _film(frames: Frames | Stills, theme: str, scale: float | None, seconds: flo
         pictures = [frames.svg(step, theme, plain=True) for step in range(frames.count)]
         drawn = [one.partition("</desc>")[2] for one in pictures]
         made = [
-            [] if place and drawn[place] == drawn[place - 1] else [((0.0, 0.0, *_size(one)), one)]
+            ([] if drawn[place] == drawn[place - 1] else film.parts(one, frames.areas(place), size, film.grain(scale)))
+            if place
+            else [((0.0, 0.0, *size), one)]
             for place, one in enumerate(pictures)
         ]
     return film.gif(made, lambda piece: png(piece, scale), scale, seconds)

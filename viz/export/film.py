@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import importlib
 import io
+import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from viz.picture import svg
@@ -16,14 +19,18 @@ from viz.picture.svg import Area, State
 from viz.progress import Bar
 
 COLOURS = 64
-LARGE = 600_000  # above this many pixels a picture is not scaled up, which would take a minute
+PIECE = 60.0  # pixels of a curve that are drawn anew together
+ENOUGH, MOST = 1_200_000, 3_000_000  # pixels of a GIF that is scaled up, and of any
+SMALLER = 1.5, 1.0, 0.75, 0.5, 0.25
 FINEST = 100  # the least common step of a scale
 Piece = tuple[Area, str]  # where it belongs, in pixels of the picture, and what is drawn there
 
 
 def sharpest(size: tuple[float, float], scale: float) -> float:
     """The scale of a GIF unless one is given."""
-    return scale if size[0] * size[1] <= LARGE else 1.0
+    area = size[0] * size[1]
+    fits = (one for one in (scale, *SMALLER) if area * one * one <= (ENOUGH if one > 1 else MOST))
+    return next(fits, SMALLER[-1])
 
 
 def grain(scale: float) -> int:
@@ -52,6 +59,14 @@ def changes(
     style = themes.css(identity, theme, plain=True)
     sizes = [svg.canvas(layout, lines) for lines in notes]
     width, height = (-(-round(max(each)) // step) * step for each in zip(*sizes, strict=True))
+    paths = [_along(layout.curves[link.key]) if layout.curves.get(link.key) else [] for link in drawing.links]
+    first = 1 + sum(scope.key in layout.frames for scope in drawing.scopes)  # the links come after the frames
+
+    def covers(place: int, area: Area) -> list[Area]:
+        """Where an element is: of a link its way, in short pieces, if it has no text beside it."""
+        path = paths[place - first] if first <= place < first + len(paths) else []
+        return path if path and drawing.links[place - first].key not in layout.labels else [area]
+
     frames = []
     for state, lines in zip(states, notes, strict=True):
         looks = svg.elements(drawing, layout, identity, state)
@@ -67,14 +82,44 @@ def changes(
             before = zip(*frames[number - 1], strict=True)
             changed = [
                 area
-                for (old, was), look, now in zip(before, looks, areas, strict=True)
+                for place, ((old, was), look, now) in enumerate(zip(before, looks, areas, strict=True))
                 if old != look
-                for area in (was, now)
-                if area is not None
+                for whole in (was, now)
+                if whole is not None
+                for area in covers(place, whole)
             ]
             regions = _joined([_snapped(area, (width, height), step) for area in changed])
         made.append([(region, _drawn(looks, areas, region, (width, height), identity, style)) for region in regions])
     return made
+
+
+def parts(picture: str, areas: Iterable[Area], size: tuple[float, float], step: int) -> list[Piece]:
+    """Areas of an SVG of this size, as pieces."""
+    made = []
+    for left, top, right, bottom in _joined(_snapped(area, size, step) for area in areas):
+        wide, high = f"{right - left:.0f}", f"{bottom - top:.0f}"
+        place = f'width="{wide}" height="{high}" viewBox="{left:.0f} {top:.0f} {wide} {high}"'
+        made.append(
+            ((left, top, right, bottom), re.sub(r'width="\d+" height="\d+" viewBox="[^"]*"', place, picture, count=1))
+        )
+    return made
+
+
+def _along(curve: Sequence[tuple[float, float]]) -> list[Area]:
+    """Where a Bezier curve goes, in pieces of the picture."""
+    points = [curve[0]]
+    for at in range(0, len(curve) - 3, 3):
+        corners = curve[at : at + 4]
+        parts = max(2, round(sum(math.dist(one, other) for one, other in pairwise(corners)) / PIECE))
+        for part in range(1, parts + 1):
+            t = part / parts
+            weights = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
+            points.append(tuple(sum(w * one[axis] for w, one in zip(weights, corners, strict=True)) for axis in (0, 1)))  # type: ignore[arg-type]
+    beyond = svg.EDGE - svg.MARGIN, svg.EDGE + svg.MARGIN
+    return [
+        (min(a, c) - beyond[0], min(b, d) - beyond[0], max(a, c) + beyond[1], max(b, d) + beyond[1])
+        for (a, b), (c, d) in pairwise(points)
+    ]
 
 
 def _drawn(
@@ -98,15 +143,25 @@ def _snapped(area: Area, size: tuple[float, float], step: int) -> Area:
 
 
 def _joined(areas: Iterable[Area]) -> list[Area]:
-    """The areas; those that overlap as one."""
+    """The areas; two as one where that is not more to draw."""
     found: list[Area] = []
     for one in areas:
         area = one
-        while (other := next((each for each in found if _meet(each, area)), None)) is not None:
+        while (
+            other := next((each for each in found if _size(_both(each, area)) <= _size(each) + _size(area)), None)
+        ) is not None:
             found.remove(other)
-            area = (*map(min, area[:2], other[:2]), *map(max, area[2:], other[2:]))  # type: ignore[assignment]
+            area = _both(area, other)
         found.append(area)
     return found
+
+
+def _both(one: Area, other: Area) -> Area:
+    return min(one[0], other[0]), min(one[1], other[1]), max(one[2], other[2]), max(one[3], other[3])
+
+
+def _size(area: Area) -> float:
+    return (area[2] - area[0]) * (area[3] - area[1])
 
 
 def gif(frames: Sequence[list[Piece]], draw: Callable[[str], bytes], scale: float, seconds: float = 1.2) -> bytes:

@@ -11,6 +11,7 @@ from viz.frames.stage import loudness
 from viz.picture import network as networks
 from viz.picture.fit import Room
 from viz.picture.network import SHADES, Arranged, Network, rms
+from viz.picture.svg import EDGE, MARGIN, Area
 from viz.picture.theme import SIZE
 from viz.recording.calls import Run
 from viz.recording.graph import Graph
@@ -171,6 +172,16 @@ class Stills:
         about = self._steps[step]
         head = about.title, about.sentence, theme, plain
         return networks.svg_of(self._whole, self._whole.first, "network", marks, *head, legend=self._legend)
+
+    def areas(self, step: int) -> list[Area]:
+        """Where a step may change the picture, in its pixels."""
+        shown = networks.compose(self._whole, self._whole.first)
+        beyond = EDGE - MARGIN, EDGE + MARGIN
+        return [
+            (x - wide / 2 - beyond[0], y - high / 2 - beyond[0], x + wide / 2 + beyond[1], y + high / 2 + beyond[1])
+            for unit, x, y, wide, high, _ in shown.boxes
+            if unit.key in self._patches[step]
+        ]
 
 
 def _scales(graph: Graph, whole: Network, runs: Sizes, totals: Sizes) -> Scales:
