@@ -565,3 +565,28 @@ def test_a_state_that_is_part_of_a_long_array_is_copied_and_saved_by_itself() ->
     assert [float(state["step"]) for state in optimizer.state.values()] == [5.0] * 6
     assert [float(state["step"]) for state in again.state.values()] == [4.0] * 6
     assert len(pickle.dumps(optimizer.state[params[0]]["exp_avg"])) < len(pickle.dumps(T.zeros(3))) + 20
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "S.StepLR(o, 1, 0.5)", "S.LambdaLR(o, lambda e: 0.5**e)", "S.CosineAnnealingLR(o, 4)", "S.ExponentialLR(o, 0.9)",
+        "S.OneCycleLR(o, lr, total_steps=5)", "S.CyclicLR(o, 0.01, lr, 2)", "T.optim.swa_utils.SWALR(o, lr)",
+        "S.SequentialLR(o, [S.ConstantLR(o, 0.1, 2), S.ExponentialLR(o, 0.9)], [2])", "S.LinearLR(o)",
+    ],
+)  # fmt: skip
+def test_a_rate_that_is_a_tensor_is_written_to_and_the_first_rates_stay(made: str) -> None:
+    seen = []
+    for T in (torch, tinygrad_edu):
+        lr = T.tensor(0.1)
+        o = T.optim.SGD([T.nn.Parameter(T.ones(1))], lr=lr, momentum=0.9)
+        scheduler = eval(made, {"T": T, "S": T.optim.lr_scheduler, "o": o, "lr": lr})
+        for _ in range(3):
+            o.step()
+            scheduler.step()
+        lr.mul_(2)
+        group = o.param_groups[0]
+        rates = [lr, group["lr"], group["initial_lr"], group.get("max_lr"), getattr(scheduler, "max_lrs", [None])[0]]
+        rates += [*getattr(scheduler, "base_lrs", []), *scheduler.get_last_lr()]
+        seen.append([None if rate is None else round(float(rate), 6) for rate in rates])
+    assert seen[0] == seen[1]

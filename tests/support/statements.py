@@ -186,7 +186,7 @@ def state_of(t: Any, kind: Any) -> Any:
     except Exception as error:
         node = error_of(error)
     return {
-        "values": numbers(t, kind), "requires_grad": t.requires_grad, "node": node, "is_leaf": None if isinstance(node, tuple) else not node,
+        "values": numbers(t, kind), "requires_grad": t.requires_grad, "node": node,
         "version": t._version, "dtype": str(t.dtype).rpartition(".")[2], "retains_grad": t.retains_grad, "is_view": t._is_view(),
         "grad": None if t.grad is None else numbers(t.grad, kind),
     }  # fmt: skip

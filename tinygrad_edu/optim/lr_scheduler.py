@@ -44,13 +44,13 @@ class LRScheduler:
         self.optimizer = optimizer
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", group["lr"])
+                group.setdefault("initial_lr", _own(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with last_epoch >= 0. "
                     "Load the optimizer's state first."
                 )
-        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self.base_lrs = [_own(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._initial_step()
 
@@ -87,7 +87,7 @@ class LRScheduler:
         rates = self.get_lr() if epoch is None else self._get_closed_form_lr()
         self._get_lr_called_within_step = False
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
-            group["lr"] = rate
+            set_rate(group, rate)
         self._last_lr = self._rates()
 
     def _warn_outside_step(self) -> None:
@@ -97,7 +97,7 @@ class LRScheduler:
             )
 
     def _rates(self) -> list[Any]:
-        return [group["lr"] for group in self.optimizer.param_groups]
+        return [_own(group["lr"]) for group in self.optimizer.param_groups]
 
     def get_last_lr(self) -> list[Any]:
         """The current learning rate of each group."""
@@ -120,10 +120,23 @@ def _check(optimizer: Any) -> None:
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
 
 
+def _own(rate: Any) -> Any:
+    """A rate that no write to another one changes: it may be a tensor."""
+    return rate.clone() if hasattr(rate, "clone") else rate
+
+
+def set_rate(group: dict[str, Any], rate: Any) -> None:
+    """Set the rate of a group. One that is a tensor is written to, so that all who hold it see it."""
+    if hasattr(group["lr"], "fill_"):
+        group["lr"].fill_(float(rate))
+    else:
+        group["lr"] = rate
+
+
 def _for_each_group(name: str, given: Any, optimizer: Optimizer) -> list[Any]:
     """One value per group, from a list or from a single value."""
     n = len(optimizer.param_groups)
-    values = list(given) if isinstance(given, list | tuple) else [given] * n
+    values = [_own(x) for x in (given if isinstance(given, list | tuple) else [given] * n)]
     if len(values) != n:
         raise ValueError(f"Expected {n} {name}, but got {len(values)}")
     return values
@@ -265,7 +278,7 @@ class ReduceLROnPlateau(LRScheduler):
         for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
             rate = max(group["lr"] * self.factor, least)
             if group["lr"] - rate > self.eps:
-                group["lr"] = rate
+                set_rate(group, rate)
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
         """Advance by one epoch, with the `metrics` measured in it."""

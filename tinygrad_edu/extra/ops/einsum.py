@@ -108,7 +108,8 @@ def einsum(equation, *operands) -> Any:
     # A dimension is summed with the last operand in which it has more than one element, or none.
     sizes = [[value.shape[d] for value in values] for d in range(len(labels))]
     last = [builtins.max((i for i, n in enumerate(along) if n != 1), default=0) for along in sizes]
-    value = _summed(values[0], [d for d in range(kept, len(labels)) if last[d] == 0], len(values) > 1)
+    alone = [d for d in range(kept, len(labels)) if last[d] == 0 and sizes[d][0] != 1]
+    value = _summed(values[0], alone, len(values) > 1)
     for i, other in enumerate(values[1:], 1):
         ends = [d for d in range(kept, len(labels)) if last[d] == i]
         common = [d for d in ends if value.shape[d] != 1]

@@ -152,7 +152,7 @@ def cummin(input: Tensor, dim) -> Any:
 class Cumsum(Op):
     def forward(self, *, dim, dtype=None):
         x = summed(self, dtype)
-        return row_major(x.cumsum(axis=dim, dtype=x.dtype)) if self.ndim else x.copy()
+        return row_major(x.cumsum(axis=dim, dtype=x.dtype) + x.dtype.type(0)) if self.ndim else x.copy()  # -0 + 0 is 0
 
     def grad_self(grad, dim):
         return flip(cumsum(flip(grad, (dim,)), dim), (dim,)) if grad.ndim else grad

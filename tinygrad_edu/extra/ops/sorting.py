@@ -36,7 +36,7 @@ class Sort(Chosen):
             order = self.shape[dim] - 1 - np.flip(np.argsort(np.flip(self, dim), axis=dim, kind="stable"), dim)
         else:
             order = np.argsort(self, axis=dim, kind="stable")
-        if self.flags.c_contiguous:
+        if self.flags.c_contiguous or 0 in self.strides:
             return np.take_along_axis(self, order, dim), order
         values, places = np.empty_like(self), np.empty_like(self, np.int64)
         values[...], places[...] = np.take_along_axis(self, order, dim), order

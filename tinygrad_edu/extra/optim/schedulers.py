@@ -9,7 +9,15 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from ...optim.lr_scheduler import LambdaLR, LRScheduler, ReduceLROnPlateau, _ByFactors, _check, _for_each_group
+from ...optim.lr_scheduler import (
+    LambdaLR,
+    LRScheduler,
+    ReduceLROnPlateau,
+    _ByFactors,
+    _check,
+    _for_each_group,
+    set_rate,
+)
 from ...optim.optimizer import Optimizer
 
 __all__ = [
@@ -173,7 +181,7 @@ class CyclicLR(LRScheduler):
         base_lrs = _for_each_group("base_lr", base_lr, optimizer)
         if last_epoch == -1:
             for group, rate in zip(optimizer.param_groups, base_lrs, strict=True):
-                group["lr"] = rate
+                set_rate(group, rate)
         self.max_lrs = _for_each_group("max_lr", max_lr, optimizer)
         self.total_size = float(step_size_up) + float(step_size_up if step_size_down is None else step_size_down)
         self.step_ratio = step_size_up / self.total_size
@@ -390,7 +398,7 @@ class SequentialLR(_OfSchedulers):
         self._milestones, self.last_epoch = milestones, last_epoch + 1
         # Each scheduler set initial rates in its constructor. Undo that; the one that starts then sets its own.
         for group in optimizer.param_groups:
-            group["lr"] = group["initial_lr"]
+            set_rate(group, group["initial_lr"])
         inner = list(schedulers)
         while inner:
             scheduler = inner.pop()
