@@ -124,3 +124,25 @@ def test_two_lines_that_cut_one_path_are_changed_together(engine):
     assert [(one.line, one.new) for one in first.changes] == [(2, "h = w * 3"), (3, "loss = ((h * 2) - 1) ** 2")]
     assert first.certain
     assert "Line 2 alone was tried in vain" in first.tried
+
+
+def test_cuts_of_different_kinds_on_one_path_are_changed_together(engine):
+    program = """
+w = T.tensor(2.0, requires_grad=True)
+opt = T.optim.SGD([w], lr=0.1)
+for _ in range(2):
+    h = (w * 3).detach()
+    loss = (h.data * 2 - 1) ** 2
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+    first = viz.diagnose(program, engine=engine).findings[0]
+    assert (first.kind, first.line, first.certain) == ("detach", 4, True), first
+    assert [(one.line, one.new) for one in first.changes] == [(4, "h = (w * 3)"), (5, "loss = (h * 2 - 1) ** 2")]
+    assert "line 4 and line 5 have to change together" in first.tried
+
+
+def test_a_tensor_that_nobody_wants_a_gradient_of_is_no_certain_cause(engine):
+    program = "x = T.ones(4, 3)\nloss = (x * 2).sum()\nloss.backward()"
+    assert not any(one.certain for one in viz.diagnose(program, engine=engine).findings)

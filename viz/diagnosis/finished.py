@@ -72,7 +72,7 @@ def _read(engine: Engine, loss: Any, model: Any, optimizer: Any, reached: dict[i
     missing = [name for name, tensor in named if tensor.requires_grad and id(tensor) not in reached]
     if missing:
         yield Finding(
-            "cut", None, True,
+            "cut", None, _no_path(engine, loss, [tensor for name, tensor in named if name in missing]),
             f"No path of the graph leads from the loss to {listed(missing)}: backward() will leave "
             f"{'its' if len(missing) == 1 else 'their'} .grad unchanged, which is None at first.",
             "Give the program that makes the loss, viz.diagnose(program): it names the line that cut the path.",
@@ -117,6 +117,17 @@ def _read(engine: Engine, loss: Any, model: Any, optimizer: Any, reached: dict[i
             f"The gradient of {low[0]} is at most {number(low[1])}, and that of {high[0]} is {number(high[1])}.",
             "Give the program itself, viz.diagnose(program): it names the line where it falls.", [low[0]], group=4,
         )  # fmt: skip
+
+
+def _no_path(engine: Engine, loss: Any, tensors: list[Any]) -> bool:
+    """Whether the engine itself finds no way back to any of some tensors: asked for their gradients, it runs no node and gives None."""
+    try:
+        found = engine.module.autograd.grad(
+            loss, tensors, engine.module.ones_like(loss), retain_graph=True, allow_unused=True
+        )
+    except RuntimeError:  # the graph was freed
+        return False
+    return all(one is None for one in found)
 
 
 def _peak(engine: Engine, tensor: Any) -> float:

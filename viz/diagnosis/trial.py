@@ -22,7 +22,7 @@ from typing import Any
 
 from viz.diagnosis.change import Change
 from viz.diagnosis.finding import Finding, listed
-from viz.diagnosis.observation import Observation
+from viz.diagnosis.observation import Leaf, Observation
 from viz.diagnosis.watching.watch import Enough
 
 MOST_PASSES = 40
@@ -242,10 +242,12 @@ def judged(
     written: Callable[[Finding], list[Change]],
 ) -> Trial:
     """Whether the claim of a finding still holds in what was seen of the changed program; `written` gives the change for another one."""
-    same = [one for one in found if one.kind == asked["kind"] and _concern_the_same(one.tensors, asked["tensors"])]
-    other = [
-        (one.line, one.old, one.new) for one in (written(same[0]) if same and same[0].line != asked["line"] else [])
-    ]
+    alike = [one for one in found if _concern_the_same(one.tensors, asked["tensors"])]
+    same = [one for one in alike if one.kind == asked["kind"]]
+    # Where the claim still holds for another reason, both have to change: two cuts of one path, two causes of one error.
+    also = [one for one in alike if (one.group == asked["group"] and asked["was_cut"]) or one.explains_error]
+    more = next((one for one in (*same, *also) if one.line != asked["line"]), None)
+    other = [(one.line, one.old, one.new) for one in written(more)] if more is not None else []
     ended = isinstance(raised, (Outside, OSError))  # a TimeoutError is an OSError
     if ended and len(after.passes) < asked["had"]:
         why = "it took too long" if isinstance(raised, TimeoutError) else f"the program goes outside: {raised}"
@@ -262,11 +264,19 @@ def judged(
     lacking = [name for name in asked["tensors"] if name in named and asked["was_cut"]]
     lacking = [name for name in lacking if named[name].requires_grad and not named[name].gradients]
     if lacking:
-        return Trial(False, f"{listed(lacking)} still got no gradient")
+        return Trial(False, f"{listed(lacking)} still got no gradient", other)
+    named_so = [leaf for leaf in after.leaves if leaf.name in asked["tensors"]]
+    if asked["kind"] == "requires-grad-off" and asked["explains"] and named_so and not any(map(_is_used, named_so)):
+        return Trial(False, f"nothing makes use of a gradient of {listed(asked['tensors'])}")
     if asked["group"] == 3 and any(not _finite(one) for each in after.passes for one in each.got.values()):
         return Trial(False, "a gradient was still not finite")
     count = len([each for each in after.passes if each.done])
     return Trial(True, f"{count} backward pass{'es' if count != 1 else ''}")
+
+
+def _is_used(leaf: Leaf) -> bool:
+    """Whether the program shows that it wants a gradient of a leaf: it gives it to an optimizer, reads its `.grad` or updates it."""
+    return bool(leaf.held or leaf.asked or leaf.writes)
 
 
 def _concern_the_same(some: list[str], others: list[str]) -> bool:
