@@ -449,7 +449,7 @@ class Run:
                 break
             changes = sorted([*changes, *further], key=lambda one: one.line)
             lines += [one.line for one in further]
-        finding.tried = trial.sentence
+        finding.tried, finding.certain = trial.sentence, finding.certain and trial.proves
         if trial.cured and len(lines) > 1:
             finding.tried += f" Line {lines[0]} alone was tried in vain: {listed([f'line {one}' for one in lines])} have to change together."
             finding.changes, finding.change = changes, None

@@ -30,7 +30,6 @@ MULTIPLIES = FACTORS | SCORES | {"mm", "mv", "dot", "linear"}
 LAYERS = SCORES | {
     "linear", "addmm", "mm", "conv1d", "conv2d", "conv3d", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell",
 }  # fmt: skip
-DIVIDES = {"div", "rdiv", "reciprocal", "rsqrt", "pow"}
 NORMS = {
     "norm", "vector_norm", "matrix_norm", "linalg_norm", "dist", "cdist", "pairwise_distance", "cosine_similarity", "normalize",
 }  # fmt: skip
@@ -47,7 +46,6 @@ CASTS = {"float", "to", "type", "double", "type_as"}
 TURNS = RESHAPES | {"to", "float", "clone"}  # same numbers, in another shape or type
 JOINS = {"cat", "pad", "stack", "hstack", "vstack"}
 INDEXED = {"__getitem__", "gather", "index_select", "take", "take_along_dim"}
-REORDERS = {"sort", "msort", "flip", "flipud", "roll"}
 COPIES = {"tensor", "as_tensor", "asarray", "scalar_tensor", "Tensor", "FloatTensor", "new_tensor", "full", "array"}
 PASSES_ON = {"dropout", "clone", "to", "float", "contiguous"}
 
@@ -94,7 +92,6 @@ BY_ELEMENT = DISTANCES | BINARY | {"gaussian_nll_loss", "poisson_nll_loss", "sof
 LOSSES = BY_ELEMENT | {
     "cross_entropy", "nll_loss", "kl_div", "ctc_loss", "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss",
 }  # fmt: skip
-COMPARISONS = LOSSES | DIFFERENCES | {"gather", "__getitem__", "cosine_similarity", "pairwise_distance", "cdist"}
 TAKES_CLASSES = PRODUCTS | {"nll_loss", "kl_div", "cross_entropy", "gather", "log", "__getitem__"}
 
 FAR = 6  # the most ops that the walk to a source goes past

@@ -277,7 +277,6 @@ class Observation:
     )  # line, largest gradient before and after
     hooks: list[tuple[int, int | None]] = field(default_factory=list)  # leaf that the program put a hook on, line
     schedules: list[tuple[str, int | None]] = field(default_factory=list)  # class of a scheduler, line that made it
-    shuffles: list[int] = field(default_factory=list)  # lines that drew an order by NumPy or Python
     aliases: list[Alias] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)  # errors of the observer itself
     error: dict[str, Any] | None = None

@@ -238,16 +238,6 @@ class Places:
         return None
 
     @_once
-    def yields(self, line: int) -> bool:
-        """Whether a line is in a generator: what it makes comes to names that the text does not tie to it."""
-        return any(
-            isinstance(node, ast.FunctionDef)
-            and node.lineno <= line <= (node.end_lineno or 0)
-            and any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in ast.walk(node))
-            for node in self.nodes
-        )
-
-    @_once
     def hands_on(self, line: int) -> bool:
         """Whether a line gives again what it reads, as `loss, state = step(batch, state)` does."""
         for node in self.nodes:

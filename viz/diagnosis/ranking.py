@@ -18,7 +18,6 @@ EXPLAINS = {
     "dead-relu": {"times-zero"},
     "equal-units": {"times-zero"},
     "exploding": {"not-finite", "overflow"},
-    "unused-labels": {"zero"},
     "state-not-detached": {"second-backward", "retain-graph", "in-place"},
     "reversed": {"rate-too-large"},
     "made-anew": {"unseeded"},

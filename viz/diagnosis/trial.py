@@ -46,12 +46,14 @@ class Trial:
     Attributes:
         cured: True if the claim no longer holds, False if it still does, None if it could not be tried.
         said: what was seen, as the end of a sentence.
+        proves: whether that makes the cause certain. It does not where nothing makes use of a gradient that is there now.
         further: where the same was found in another line, the lines of the changed program to change for that, as old and new.
     """
 
     cured: bool | None
     said: str
     further: list[tuple[int, str, str]] = field(default_factory=list)
+    proves: bool = True
 
     @property
     def sentence(self) -> str:
@@ -266,12 +268,11 @@ def judged(
     if lacking:
         return Trial(False, f"{listed(lacking)} still got no gradient", other)
     named_so = [leaf for leaf in after.leaves if leaf.name in asked["tensors"]]
-    if asked["kind"] == "requires-grad-off" and asked["explains"] and named_so and not any(map(_is_used, named_so)):
-        return Trial(False, f"nothing makes use of a gradient of {listed(asked['tensors'])}")
+    unwanted = asked["kind"] == "requires-grad-off" and asked["explains"] and not any(map(_is_used, named_so))
     if asked["group"] == 3 and any(not _finite(one) for each in after.passes for one in each.got.values()):
         return Trial(False, "a gradient was still not finite")
     count = len([each for each in after.passes if each.done])
-    return Trial(True, f"{count} backward pass{'es' if count != 1 else ''}")
+    return Trial(True, f"{count} backward pass{'es' if count != 1 else ''}", proves=not unwanted)
 
 
 def _is_used(leaf: Leaf) -> bool:

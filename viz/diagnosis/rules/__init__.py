@@ -22,16 +22,16 @@ from viz.diagnosis.rules import (
 
 ALL: tuple[Callable[[Observation], Iterator[Finding]], ...] = (
     *(rule.findings for rule in refused.RULES),
-    none.find,
-    zero.find,
+    *(rule.findings for rule in none.RULES),
+    *(rule.findings for rule in zero.RULES),
     *(rule.findings for rule in finite.RULES),
-    sizes.find,
+    *(rule.findings for rule in sizes.RULES),
     *(rule.findings for rule in order.RULES),
-    optimizer.find,
-    comparing.find,
-    objective.find,
+    *(rule.findings for rule in optimizer.RULES),
+    *(rule.findings for rule in comparing.RULES),
+    *(rule.findings for rule in objective.RULES),
     *(rule.findings for rule in modes.RULES),
-    memory.find,
+    *(rule.findings for rule in memory.RULES),
     *(rule.findings for rule in silent.RULES),
     *(rule.findings for rule in intent.RULES),
 )

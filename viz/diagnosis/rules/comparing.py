@@ -1,9 +1,9 @@
-"""What a loss compares: shapes that broadcast, a softmax over the wrong dimension, labels that it never sees."""
+"""What a loss compares: shapes that broadcast, a softmax over the wrong dimension."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,57 +11,44 @@ import numpy as np
 from viz.diagnosis.families import (
     ADDS,
     BY_ELEMENT,
-    COMPARISONS,
     DIFFERENCES,
-    LOSSES,
     PASSES_ON,
     PRODUCTS,
     TAKES_CLASSES,
 )
-from viz.diagnosis.finding import Finding
-from viz.diagnosis.observation import Observation, Ran, Seen, Through
+from viz.diagnosis.observation import Observation, Ran, Seen
+from viz.diagnosis.rules.rule import Match, Rule
 
 FAR = 6  # ops that are looked at after a product
 
 
-def find(seen: Observation) -> Iterator[Finding]:
-    """Losses that compare the wrong things."""
-    yield from _shapes(seen)
-    yield from _dimension(seen)
-    yield from _labels(seen)
-
-
-def _shapes(seen: Observation) -> Iterator[Finding]:
-    told = set()
+def _shapes(seen: Observation) -> Iterator[Match]:
+    """A comparison that pairs each answer with all targets."""
     for each in seen.passes:
         made = {seen.values[nr].op for nr in seen.above(each.roots)}
+        found = False
         for op in (seen.ops[nr] for nr in sorted(nr for nr in made if nr is not None)):
-            if op.line in told or len(op.inputs) < 2:
+            if len(op.inputs) < 2:
                 continue
             a, b = seen.values[op.inputs[0]], seen.values[op.inputs[1]]
             whole = _outgrown(a.shape, b.shape)
-            if whole is None and op.name in BY_ELEMENT and _stretched(a, b):
-                told.add(op.line)
-                yield _several(seen, op, a, b)
-                continue
             if whole is None or not (a.requires_grad or b.requires_grad):
                 continue
             sure = op.name in BY_ELEMENT
             held = (op.name in DIFFERENCES and compared(seen, op.outputs[0])) or _weighed(seen, op, a, b)
-            if not (sure or (held and not _pairwise(seen, a, b))):
-                continue
-            told.add(op.line)
-            rows = max(a.shape[0], b.shape[0])
-            code = seen.places.code(op.line)
-            names = [one.name for one in (a, b) if one.name]
-            yield Finding(
-                "broadcast-loss", op.line, sure,
-                f"Line {op.line}, `{code}`: shapes {a.shape} and {b.shape} are broadcast to {whole}: each guess is compared "
-                f"with all {rows} targets, and the best guess is their mean.",
-                "Give both the same shape: `y.unsqueeze(1)`, or `guess.squeeze(1)`.", names, [op.line or 0], 5, where=op.where,
-                path=[a.nr, *op.outputs[:1]], cut=op.outputs[0], share=0.9,
-            )  # fmt: skip
-        if told:
+            if sure or (held and not _pairwise(seen, a, b)):
+                found, rows = True, max(a.shape[0], b.shape[0])
+                names = [a.name, b.name]
+                yield Match(
+                    op,
+                    names=names,
+                    a=str(a.shape),
+                    b=str(b.shape),
+                    whole=str(whole),
+                    rows=rows,
+                    given={"certain": sure},
+                )
+        if found:
             return
 
 
@@ -78,34 +65,6 @@ def _weighed(seen: Observation, op: Ran, a: Seen, b: Seen) -> bool:
         if seen.values[nr].shape == ():
             return True
     return False
-
-
-def _stretched(a: Seen, b: Seen) -> bool:
-    """Whether a loss repeats one side to fit the other: answers for several targets, or one row of targets for all answers."""
-    if len(a.shape) != len(b.shape) or len(a.shape) < 2 or a.shape == b.shape or not a.requires_grad:
-        return False
-    fits = all(x == y or x == 1 for x, y in zip(a.shape, b.shape, strict=True))
-    alone = math.prod(b.shape) == 1 and a.shape[-1] == 1  # of as many features, one row of targets for all
-    return fits or alone
-
-
-def _several(seen: Observation, op: Ran, a: Seen, b: Seen) -> Finding:
-    code = seen.places.code(op.line)
-    repeats = math.prod(a.shape) < math.prod(b.shape)
-    text = (
-        f"each answer is compared with {math.prod(b.shape) // math.prod(a.shape)} targets, and the best answer is their mean"
-        if repeats
-        else f"all {math.prod(a.shape)} answers are compared with one target"
-    )
-    maker = seen.maker(b if repeats else a)
-    return Finding(
-        "broadcast-loss", op.line, False,
-        f"Line {op.line}, `{code}`: the answers have the shape {a.shape} and the targets {b.shape}, so {text}.",
-        "Give answers and targets one shape. A dimension that is too many, as that of log_prob() of several actions, is summed over: "
-        "`.sum(dim=-1, keepdim=True)`.", [one.name for one in (a, b) if one.name],
-        [op.line or 0, maker.line or 0 if maker is not None else 0], 5, where=op.where, path=[a.nr, *op.outputs[:1]], cut=op.outputs[0],
-        share=0.7,
-    )  # fmt: skip
 
 
 def _outgrown(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:
@@ -143,34 +102,27 @@ def compared(seen: Observation, nr: int) -> bool:
     return bool(users) and all(op.name in shrinks for op in users)
 
 
-def _dimension(seen: Observation) -> Iterator[Finding]:
+def _dimension(seen: Observation) -> Iterator[Match]:
     """A softmax over a dimension other than the one that the next op sums over, or takes a class from."""
-    told = set()
     for op in seen.ops:
-        if op.name not in ("softmax", "log_softmax") or not op.recorded or op.line in told or not op.outputs:
+        if op.name not in ("softmax", "log_softmax") or not op.recorded or not op.outputs:
             continue
         value = seen.values[op.outputs[0]]
         rank = len(value.shape)
         dim = op.options.get("dim", op.options.get("1"))
         if not isinstance(dim, int) or isinstance(dim, bool) or not -rank <= dim < rank:
             continue
-        dim %= rank
         found = _expected(seen, value, op.nr)
-        if found is None or found[0] == dim or value.shape[dim] < 2:
+        if found is None or found[0] == dim % rank or value.shape[dim] < 2:
             continue
         wanted, user = found
-        told.add(op.line)
         line = seen.parts[op.owner].line or op.line if op.library and op.owner is not None else op.line
-        code = seen.places.code(line)
-        takes = user.name in TAKES_CLASSES
-        negative = any(name in code for name in (f"dim={dim - rank}", f"dim = {dim - rank}"))
-        old, new = (f"dim={dim - rank}", f"dim={wanted - rank}") if negative else (f"dim={dim}", f"dim={wanted}")
-        yield Finding(
-            "wrong-dim", line, user.name in ("nll_loss", "kl_div", "cross_entropy") and rank == 2,
-            f"Line {line}, `{code}`: `{op.name}` over dimension {dim} of shape {value.shape} makes the numbers along that dimension sum to 1, but "
-            f"`{user.name}` in line {user.line} {'takes the classes from' if takes else 'sums over'} dimension {wanted}.",
-            f"Use the dimension that is {'the classes' if takes else 'summed over'}: dim={wanted}.", [value.name] if value.name else [],
-            [line or 0, op.line or 0, user.line or 0], 5, (code, code.replace(old, new)) if code.count(old) == 1 else None, op.where, share=0.8,
+        new = wanted - rank if dim < 0 else wanted
+        code = re.sub(rf"\bdim ?= ?{dim}\b", f"dim={new}", seen.places.code(line))
+        yield Match(
+            line, [op, user], names=[value.name], op=op.name, dim=dim % rank, shape=str(value.shape), user=user.name, wanted=wanted, at_use=user.line,
+            takes="takes the classes from" if user.name in TAKES_CLASSES else "sums over", where=op.where,
+            given={"certain": user.name in ("nll_loss", "kl_div", "cross_entropy") and rank == 2, "change": (seen.places.code(line), code)},
         )  # fmt: skip
 
 
@@ -230,72 +182,12 @@ def _to_classes(seen: Observation, view: Ran) -> bool:
     )
 
 
-def _labels(seen: Observation) -> Iterator[Finding]:
-    """Data with as many rows as what the answers are computed from, which no loss ever saw."""
-    passes = [each for each in seen.passes if each.kind == "backward" and each.done]
-    if not passes or not seen.steps:
-        return
-    above = seen.above([root for each in passes for root in each.roots], past_leaves=True)
-    if _compared_with_data(seen, above):
-        return
-    data = [value for nr in above if _is_data(value := seen.values[nr]) and any(op.recorded for op in seen.users(nr))]
-    rows, lines = {value.shape[:1] for value in data}, Counter((value.line, value.shape) for value in data)
-    last, loss = passes[-1], _loss_line(seen, passes[-1])
-    for value in seen.values:
-        if not (
-            _is_data(value) and value.name and value.nr not in above and value.shape[:1] in rows and value.shape[0] > 1
-        ):
-            continue
-        alike = sum(
-            (one.line, one.shape) == (value.line, value.shape) and not seen.users(one.nr) for one in seen.values
-        )
-        if lines[value.line, value.shape] > alike:
-            continue  # as the last of several states, which nothing asked for any more
-        made_of = seen.above([value.nr]) & above
-        if any(set(op.outputs) & above or op.recorded for op in seen.users(value.nr)) or any(
-            seen.values[nr].requires_grad for nr in made_of
-        ):
-            continue
-        yield Finding(
-            "unused-labels", loss or last.line, False,
-            f"{value.name}, made in line {value.line}, is not used in the loss: the model is trained without it. The "
-            f"loss comes from line {loss or last.line}, `{seen.places.code(loss or last.line)}`.",
-            f"Compare the outputs with {value.name}.", [value.name], [loss or last.line or 0, value.line or 0], 5, share=0.5,
-        )  # fmt: skip
-        return
-
-
-def _is_data(value: Seen) -> bool:
-    return not value.requires_grad and value.leaf is None and value.of_grad is None and len(value.shape) > 0
-
-
-def _compared_with_data(seen: Observation, above: set[int]) -> bool:
-    """True if something on the way to the loss is compared with labels, under any name, or with another prediction."""
-    learnt: dict[int, bool] = {}
-    looked: set[int | None] = set()  # lines
-    for nr in sorted(above):
-        value = seen.values[nr]
-        given = [one.nr for one in seen.inputs(value)]
-        learnt[nr] = value.requires_grad or any(learnt.get(one, False) for one in given)
-        maker = seen.maker(value)
-        if maker is not None and maker.name in COMPARISONS:
-            sides = [one for one in given if math.prod(seen.values[one].shape) > 1]
-            own = [learnt.get(one, False) for one in sides]
-            if any(own) and not all(own):
-                return True
-            # Two predictions may be compared with each other. A prediction compared with its own result teaches nothing.
-            answers = [one for one in given if learnt.get(one, False)]
-            if len(answers) == 2 and maker.line not in looked:
-                looked.add(maker.line)
-                if not any(b in seen.below(a) for a, b in (answers, answers[::-1])):
-                    return True
-    return False
-
-
-def _loss_line(seen: Observation, each: Through) -> int | None:
-    for nr in sorted(seen.above(each.roots), reverse=True):
-        op = seen.maker(seen.values[nr])
-        if op is not None and op.name in LOSSES:
-            return op.line
-    roots = [seen.maker(seen.values[nr]) for nr in each.roots]
-    return next((op.line for op in roots if op is not None), None)
+RULES = [
+    Rule("broadcast-loss", _shapes,
+        "{at}: shapes {a} and {b} are broadcast to {whole}: each guess is compared with all {rows} targets, and the best guess is their mean.",
+        "Give both the same shape: `y.unsqueeze(1)`, or `guess.squeeze(1)`."),
+    Rule("wrong-dim", _dimension,
+        "{at}: `{op}` over dimension {dim} of shape {shape} makes the numbers along that dimension sum to 1, but `{user}` in line {at_use} "
+        "{takes} dimension {wanted}.",
+        "Use the dimension that the next op works on: dim={wanted}.", share=0.8),
+]  # fmt: skip

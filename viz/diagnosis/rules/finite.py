@@ -11,7 +11,6 @@ from viz.diagnosis.observation import Observation, Ran, Seen, Through
 from viz.diagnosis.rules.rule import Match, Rule
 
 GROWS = 10.0  # how many times a loss grows over the steps before it becomes nan
-HALF = 65504.0  # the largest number of float16
 ROOTS, LOGARITHMS, QUOTIENTS = (
     {"sqrt", "rsqrt"},
     {"log", "log2", "log10", "log1p", "logit"},

@@ -6,24 +6,19 @@ import bisect
 import re
 from collections.abc import Iterator
 
-from viz.diagnosis.finding import Finding
 from viz.diagnosis.observation import Observation, Ran, Seen, Through
+from viz.diagnosis.rules.rule import Match, Rule
 from viz.diagnosis.rules.zero import layer_line
 
 SECOND = "backward through the graph a second time"
 LEAF_WRITTEN = "used in an in-place operation"
 STEADY = 3  # looks in which a variable kept as much as before
 WRITTEN = "modified by an inplace operation"
+STATE_WORDS = (
+    "{at}, {how} its whole history: the graph of each step is attached to that of the step before ({times} seen)."
+)
+STATE_FIX = "Cut the history between the steps: `{cure}`. retain_graph=True would only make it longer."
 MOST_TURNS = 8  # of a line that are looked at for what they take from the turn before
-
-
-def find(seen: Observation) -> Iterator[Finding]:
-    """What keeps graphs alive, and what damaged a graph that is still needed."""
-    yield from _growing(seen)
-    yield from _kept(seen)
-    yield from _retained(seen)
-    yield from _second(seen)
-    yield from _written(seen)
 
 
 def _turn(seen: Observation, op: int) -> int:
@@ -31,7 +26,7 @@ def _turn(seen: Observation, op: int) -> int:
     return sum(each.ops <= op for each in seen.passes if each.done and each.kind == "backward")
 
 
-def _growing(seen: Observation) -> Iterator[Finding]:
+def _growing(seen: Observation) -> Iterator[Match]:
     """An op that takes a result of the same line from before the last backward pass: its history never ends."""
     ends = [each.ops for each in seen.passes if each.done and each.kind == "backward"]
     if not ends:
@@ -62,31 +57,36 @@ def _growing(seen: Observation) -> Iterator[Finding]:
         if not state and not any(_again(seen, *one) for one in found[:MOST_TURNS]):
             continue
         raised = seen.error is not None and (SECOND in seen.error["message"] or WRITTEN in seen.error["message"])
-        code = seen.places.code(line)
         names = list(dict.fromkeys(one.name for _, one in found if one.name))
         called = names[0] if names else seen.places.assigned(line) or "what it makes"
         times = len({_turn(seen, one.nr) for one, _ in found})
+        at: int | None = line
         if state:
-            place = _in_loop(seen, op, later[0].stack, names)
-            keeps = place == seen.places.where_kept(op.line, names)
-            yield Finding(
-                "state-not-detached", place, True,
-                f"Line {place}, `{seen.places.code(place)}`, "
-                + ("keeps the state for the next call, with " if keeps else f"uses {called} from before the last backward pass, with ")
-                + f"its whole history: the graph of each step is attached to that of the step before ({times} "
-                f"step{'s' if times > 1 else ''} seen)."
-                + (" backward() then reached a part whose saved tensors were freed." if raised else ""),
-                f"Cut the history between the steps: `{_cut(called)}`. retain_graph=True would only make it longer.",
-                names, [line], 6, where=op.where, path=[value.nr, *op.outputs[:1]], cut=value.nr, share=1.0, explains_error=raised,
+            at = _in_loop(seen, op, later[0].stack, names)
+            keeps = at == seen.places.where_kept(op.line, names)
+            how = (
+                "keeps the state for the next call, with"
+                if keeps
+                else f"uses {called} from before the last backward pass, with"
+            )
+            given = {
+                "kind": "state-not-detached", "explains": raised, "share": 1.0, "fix": STATE_FIX,
+                "words": STATE_WORDS + (" backward() then reached a part whose saved tensors were freed." if raised else ""),
+            }  # fmt: skip
+            yield Match(
+                at, [line], names=names, where=op.where, path=[value.nr, *op.outputs[:1]], cut=value.nr, how=how, cure=_cut(called), given=given,
+                times=f"{times} step{'s' if times > 1 else ''}",
             )  # fmt: skip
         else:
-            yield Finding(
-                "graph-grows", line, True,
-                f"Line {line}, `{code}`, adds to {called} with its history: the graphs of all steps are connected, "
-                f"and none is freed ({times + 1} so far).",
-                "Keep the number alone: `.item()`, or `.detach()`.", names, [line], 6, _with_item(code), op.where,
-                [value.nr, *op.outputs[:1]], value.nr, 0.7,
-            )  # fmt: skip
+            yield Match(
+                at,
+                names=names,
+                where=op.where,
+                path=[value.nr, *op.outputs[:1]],
+                cut=value.nr,
+                called=called,
+                times=times + 1,
+            )
 
 
 def _made_in(seen: Observation, value: Seen, line: int) -> bool:
@@ -129,124 +129,96 @@ def _again(seen: Observation, op: Ran, value: Seen) -> bool:
     return bool(alike & seen.above([value.nr]))
 
 
-def _with_item(code: str) -> tuple[str, str] | None:
+def _with_item(code: str, match: Match) -> str:
     found = re.fullmatch(r"(\w[\w.]* \+= )(\w+)", code)
-    return (code, f"{found[1]}{found[2]}.item()") if found else None
+    return f"{found[1]}{found[2]}.item()" if found else code
 
 
-def _kept(seen: Observation) -> Iterator[Finding]:
+def _kept(seen: Observation) -> Iterator[Match]:
+    """A variable that keeps tensors of several steps, each with its graph."""
     passes = sum(each.done and each.kind == "backward" for each in seen.passes)
     for kept in seen.kept:
-        name, line, count = kept.name, kept.line, kept.counts[-1]
+        count = kept.counts[-1]
         if not count or (len(kept.counts) >= STEADY and len(set(kept.counts[-STEADY:])) == 1):
             continue  # it holds the last few values, or one for each key, so it does not grow
         if any(len(seen.recorded(each) & set(kept.values)) > 1 for each in seen.passes):
             continue  # a loss of all of them needs all of their graphs
-        code = seen.places.code(line)
+        code = seen.places.code(kept.line)
         found = re.search(r"append\((\w+)\)", code)
         parts = found and any(
             value.name.startswith(f"{found[1]}[") for value in seen.values
         )  # a dict or list of tensors
         change = (code, code.replace(found[0], f"append({found[1]}.detach())")) if found and not parts else None
-        yield Finding(
-            "graph-grows", line, 2 * count >= passes,
-            f"{name} holds {count} tensors of several steps, each with the graph behind it"
-            + (f" (line {line}, `{code}`)" if line else "")
-            + ": no step's graph is freed.",
-            "Keep the number alone: `.item()`, or `.detach()`.", [name], [line or 0], 6, change, share=0.7,
-        )  # fmt: skip
+        yield Match(kept.line, names=[kept.name], count=count, given={"certain": 2 * count >= passes, "change": change})
 
 
-def _retained(seen: Observation) -> Iterator[Finding]:
+def _retained(seen: Observation) -> Iterator[Match]:
     """retain_graph=True in passes whose graph is never used again."""
     by_line: dict[int | None, list[Through]] = {}
     for each in seen.passes:
         if each.retain and not each.create and each.done:
             by_line.setdefault(each.line, []).append(each)
     for line, passes in by_line.items():
-        needed = False
-        for each in passes:
-            own = {nr for nr in seen.recorded(each) if seen.values[nr].leaf is None}
-            needed = needed or any(own & seen.recorded(later) for later in seen.passes if later.nr > each.nr)
-        if needed:
-            continue
-        code = seen.places.code(line)
-        bare = re.sub(r"\(retain_graph=True\)", "()", code)
-        bare = re.sub(r",\s*retain_graph=True", "", bare)
-        yield Finding(
-            "retain-graph", line, True,
-            f"Line {line}, `{code}`, keeps the graph and all that is saved in it; no later pass went through it ({len(passes)} "
-            f"pass{'es' if len(passes) > 1 else ''}).",
-            "Remove retain_graph.", [], [line or 0], 6, (code, bare) if bare != code else None, share=0.5,
-        )  # fmt: skip
+        own = [(each, {nr for nr in seen.recorded(each) if seen.values[nr].leaf is None}) for each in passes]
+        if not any(part & seen.recorded(later) for each, part in own for later in seen.passes if later.nr > each.nr):
+            yield Match(line, count=f"{len(passes)} pass{'es' if len(passes) > 1 else ''}")
 
 
-def _second(seen: Observation) -> Iterator[Finding]:
-    """backward() met buffers that an earlier pass had freed: what the two graphs share."""
+def _unretained(code: str, match: Match) -> str:
+    return re.sub(r",\s*retain_graph=True", "", re.sub(r"\(retain_graph=True\)", "()", code))
+
+
+def _shared(seen: Observation) -> tuple[Through, list[Through], set[int]] | None:
+    """The pass that met buffers which an earlier one had freed, the passes before it, and the values that both go through."""
     failed = next((each for each in seen.passes if SECOND in each.raised), None)
     if failed is None:
-        return
-    mine = seen.recorded(failed)
+        return None
     before = [each for each in seen.passes if each.nr < failed.nr and each.done]
-    shared = {nr for each in before for nr in mine & seen.recorded(each)}
-    shared = {
-        nr
-        for nr in shared
-        if seen.values[nr].requires_grad and seen.values[nr].leaf is None and seen.values[nr].op is not None
-    }
-    again = [nr for nr in failed.roots if nr in shared]
-    if again:
-        first = next(each for each in before if again[0] in seen.behind(each))
-        yield Finding(
-            "second-backward", failed.line, True,
-            f"Line {failed.line}, `{seen.places.code(failed.line)}`, goes back through the graph that line "
-            f"{first.line} already went through: the first pass freed what the nodes had saved.",
-            "Compute the loss again "
-            "before the second "
-            "backward(). Use "
-            "retain_graph=True in the "
-            "first only if both passes "
-            "need the same numbers.", [], [failed.line or 0, first.line or 0], 6, share=1.0, explains_error=True,
-        )  # fmt: skip
+    values = (seen.values[nr] for each in before for nr in seen.recorded(failed) & seen.recorded(each))
+    return failed, before, {one.nr for one in values if one.requires_grad and one.leaf is None and one.op is not None}
+
+
+def _twice(seen: Observation) -> Iterator[Match]:
+    """backward() of one loss, twice."""
+    failed, before, shared = _shared(seen) or (None, [], set())
+    if failed is not None and (again := [nr for nr in failed.roots if nr in shared]):
+        yield Match(failed, [next(each for each in before if again[0] in seen.behind(each))], first=before[-1].line)
+
+
+def _second(seen: Observation) -> Iterator[Match]:
+    """Two passes over a part that was computed once."""
+    failed, before, shared = _shared(seen) or (None, [], set())
+    if failed is None or not shared or shared & set(failed.roots):
         return
-    if not shared:
+    mine, first, top = seen.recorded(failed), before[-1], max(shared)
+    attached = _attached(seen, first, failed, shared)
+    if attached is not None:
+        yield _left_attached(seen, *attached, shared)
         return
-    edge = [
-        nr
-        for nr in shared
-        if any(
-            nr in seen.ops[seen.values[one].op or 0].inputs for one in mine - shared if seen.values[one].op is not None
-        )
-    ]
-    first = before[-1]
-    if (use := _thrown_away(seen, first, failed, shared)) is not None:
-        yield _left_attached(seen, use, max(shared), first, failed)
-        return
-    if (use := _of_another(seen, first, failed, shared, mine)) is not None:
-        yield _left_attached(seen, use, max(shared & set(use.inputs)), failed, first)
-        return
-    together = first.line != failed.line or _over_losses(seen, failed, seen.values[max(shared)])
+    together = first.line != failed.line or _over_losses(seen, failed, seen.values[top])
     if together and not any(
         m.kind in ("step", "update") and first.order < m.order < failed.order for m in seen.moments
     ):
-        yield _in_one_step(seen, first, failed, shared)
+        trunk = seen.values[top]
+        how = "runs for each loss, and each goes" if first.line == failed.line else f"and line {failed.line}, both go"
+        given = {"words": "{at}, {how} back through {what}: the first freed what its nodes had saved, and the second needs it.",
+                 "fix": "Add the losses up and go back once, `(a + b).backward()`, or use retain_graph=True in the first."}  # fmt: skip
+        yield Match(
+            first, [failed, trunk], names=[trunk.name], what=trunk.name or f"what line {trunk.line} computes", how=how, path=[top, *failed.roots[:1]], cut=top, given=given
+        )  # fmt: skip
         return
+    onward = (seen.maker(seen.values[one]) for one in mine - shared)
+    edge = {nr for op in onward if op is not None for nr in op.inputs} & shared
     nr = max(edge or shared)
     op = seen.maker(seen.values[nr])
-    assert op is not None
-    line = op.line
-    name = seen.values[nr].name
-    if (use := _not_to_learn(seen, nr, first, failed, shared)) is not None:
-        yield _left_attached(seen, use, nr, first, failed)
-        return
-    yield Finding(
-        "second-backward", line, True,
-        f"Line {line}, `{seen.places.code(line)}`, ran once, but two backward passes went through it: the one in line "
-        f"{failed.line} found its saved tensors freed.",
-        "Compute it again in each step, or detach() it if "
-        "it should not learn.", [name] if name else [], [line or 0, failed.line or 0], 6,
-        where=op.where, path=[*op.inputs[:1], nr, *failed.roots[:1]], cut=nr, share=1.0, explains_error=True,
-    )  # fmt: skip
+    yield Match(
+        op,
+        [failed],
+        names=[seen.values[nr].name],
+        path=[*op.inputs[:1], nr, *failed.roots[:1]] if op else [],
+        cut=nr,
+        back=failed.line,
+    )
 
 
 def _over_losses(seen: Observation, failed: Through, trunk: Seen) -> bool:
@@ -259,158 +231,106 @@ def _over_losses(seen: Observation, failed: Through, trunk: Seen) -> bool:
     return begin <= line <= end and not first <= line <= last
 
 
-def _not_to_learn(seen: Observation, nr: int, first: Through, failed: Through, shared: set[int]) -> Ran | None:
-    """The op that took a shared value into the first pass, where the step after that pass changes nothing behind the value."""
-    step = next((m for m in seen.moments if m.kind == "step" and first.order < m.order < failed.order), None)
-    if step is None or step.who >= len(seen.optimizers):
-        return None
-    held = set(seen.optimizers[step.who].leaves)
-    behind = {seen.values[one].leaf for one in seen.above([nr])} - {None}
-    other = {leaf for one in seen.optimizers if one.nr != step.who for leaf in one.leaves}
-    if not behind or behind & held or not behind & other:
-        return None
-    own = seen.behind(first) - shared
-    return next((op for op in seen.users(nr) if set(op.outputs) & own), None)
-
-
-def _thrown_away(seen: Observation, first: Through, failed: Through, shared: set[int]) -> Ran | None:
-    """The op that took a shared value into the first pass, whose gradients for all behind it were set back at once."""
-    zero = next(
-        (m for m in seen.moments if m.kind == "zero" and first.order < m.order < failed.order and m.who >= 0), None
-    )
-    if zero is None or first.nr not in zero.thrown:
-        return None
-    top = max(shared)
-    behind = {
-        leaf for one in seen.above([top]) if (leaf := seen.values[one].leaf) is not None and seen.leaves[leaf].held
+def _attached(seen: Observation, first: Through, failed: Through, shared: set[int]) -> tuple[Through, Through] | None:
+    """The pass of two whose optimizer holds nothing behind what they share, so that it should have gone on without its history."""
+    between = [m for m in seen.moments if first.order < m.order < failed.order and 0 <= m.who < len(seen.optimizers)]
+    made = {seen.values[nr].leaf for nr in seen.above(shared)} - {None}
+    behind = {nr for nr in made if nr is not None and seen.leaves[nr].held}
+    held = {
+        kind: {nr for m in between if m.kind == kind for nr in seen.optimizers[m.who].leaves}
+        for kind in ("step", "zero")
     }
-    if not behind or not behind <= set(seen.optimizers[zero.who].leaves) or not behind & set(first.got):
+    if not behind:
         return None
-    own = seen.behind(first) - shared
-    return next((op for op in seen.users(top) if set(op.outputs) & own), None)
+    if any(
+        first.nr in m.thrown and behind & set(first.got) and behind <= set(seen.optimizers[m.who].leaves)
+        for m in between
+    ):
+        return first, failed  # its gradients for all behind it were set back at once
+    if held["zero"] and held["step"] and not behind & held["zero"]:
+        return failed, first
+    return (first, failed) if held["step"] and not behind & held["step"] else None
 
 
-def _of_another(seen: Observation, first: Through, failed: Through, shared: set[int], mine: set[int]) -> Ran | None:
-    """The op that took a shared value into the failed pass, where the optimizer set back for that pass holds nothing behind it."""
-    zero = [m for m in seen.moments if m.kind == "zero" and first.order < m.order < failed.order and m.who >= 0]
-    if not zero or not any(m.kind == "step" and first.order < m.order < failed.order for m in seen.moments):
-        return None
-    held = {leaf for m in zero for leaf in seen.optimizers[m.who].leaves}
-    behind = {
-        leaf for one in seen.above(shared) if (leaf := seen.values[one].leaf) is not None and seen.leaves[leaf].held
-    }
-    if not behind or behind & held:
-        return None
-    own = mine - shared
-    return next((op for op in seen.ops if shared & set(op.inputs) and set(op.outputs) & own), None)
-
-
-def _left_attached(seen: Observation, use: Ran, nr: int, first: Through, failed: Through) -> Finding:
-    """A generator's picture given to the discriminator's own loss with its history: in the loss of the pass `first`."""
-    line = use.stack[-len(first.stack)] if 0 < len(first.stack) <= len(use.stack) else use.line
+def _left_attached(seen: Observation, own: Through, other: Through, shared: set[int]) -> Match:
+    """A generator's picture given to the discriminator's own loss, the one of the pass `own`, with its history."""
+    apart = seen.recorded(own) - shared
+    use = next(op for nr in sorted(shared, reverse=True) for op in seen.users(nr) if set(op.outputs) & apart)
+    nr = max(shared & set(use.inputs))
+    line = use.stack[-len(own.stack)] if 0 < len(own.stack) <= len(use.stack) else use.line
     code, name = seen.places.code(line), seen.values[nr].name or "what it is given"
-    freed = (
-        f"That pass freed what the nodes had saved, and line {failed.line} needs it."
-        if first.order < failed.order
-        else f"The pass in line {failed.line} had freed what the nodes had saved."
-    )
     change = (code, code.replace(f"({name})", f"({name}.detach())")) if code.count(f"({name})") == 1 else None
-    return Finding(
-        "second-backward", line, True,
-        f"Line {line}, `{code}`, takes {name} with its history into the loss of line {first.line}, which is not meant to "
-        f"change what made {name}. {freed}",
-        f"Pass it on without its history there: `{name}.detach()`.", [name] if seen.values[nr].name else [],
-        [line or 0, first.line or 0, failed.line or 0, seen.values[nr].line or 0], 6, change,
-        path=[nr, *use.outputs[:1]], cut=nr, share=1.0, explains_error=True,
-    )  # fmt: skip
+    given = {"change": change, "fix": "Pass it on without its history there: `{what}.detach()`.", "words":
+        "{at}, takes {what} with its history into the loss of line {own}, which is not meant to change what made {what}. Of two passes through it, "
+        "those of {own_at} and {other}, the first freed what the nodes had saved."}  # fmt: skip
+    return Match(
+        line,
+        [own, other, seen.values[nr]],
+        names=[seen.values[nr].name],
+        what=name,
+        own=own.line,
+        own_at=own,
+        other=other,
+        path=[nr, *use.outputs[:1]],
+        cut=nr,
+        given=given,
+    )
 
 
-def _in_one_step(seen: Observation, first: Through, failed: Through, shared: set[int]) -> Finding:
-    """Two losses of one step, each with its own backward(), over a part that both share."""
-    trunk = seen.values[max(shared)]
-    name = trunk.name or f"what line {trunk.line} computes"
-    which = f"Line {first.line}, `{seen.places.code(first.line)}`, "
-    if first.line == failed.line:
-        which += f"runs for each loss, and each goes back through {name}: the first pass freed what its nodes had saved, and the second needs it."
-    else:
-        which += (
-            f"and line {failed.line}, `{seen.places.code(failed.line)}`, both go back through {name}: the first freed what its nodes had saved, "
-            "and the second needs it."
-        )
-    return Finding(
-        "second-backward", first.line, True, which,
-        "Add the losses up and go back once, `(a + b).backward()`, or use retain_graph=True in the first.",
-        [trunk.name] if trunk.name else [], [first.line or 0, failed.line or 0, trunk.line or 0], 6,
-        path=[trunk.nr, *failed.roots[:1]], cut=trunk.nr, share=1.0, explains_error=True,
-    )  # fmt: skip
-
-
-def _written(seen: Observation) -> Iterator[Finding]:
-    """backward() met a saved tensor that was written to: the write."""
+def _leaf_written(seen: Observation) -> Iterator[Match]:
+    """A write into a leaf, which the engine refuses."""
     if seen.error is not None and LEAF_WRITTEN in seen.error["message"] and seen.error["line"]:
-        line = seen.error["line"]
-        code = seen.places.code(line)
-        yield Finding(
-            "in-place", line, True,
-            f"Line {line}, `{code}`, writes into a leaf that requires grad, and autograd records: the value before would be lost.",
-            "Write under no_grad, as an optimizer does: `with T.no_grad(): …`; or into a clone() of it.", [], [line], 6, share=1.0, explains_error=True,
-        )  # fmt: skip
-        return
+        yield Match(seen.error["line"])
+
+
+def _written(seen: Observation) -> Iterator[Match]:
+    """backward() met a saved tensor that was written to: the write."""
     failed = next((each for each in seen.passes if WRITTEN in each.raised), None)
     if failed is None:
         return
     mine = seen.behind(failed)
     node = re.search(r"output \d+ of (\w+?)Backward", failed.raised)
     wanted = node[1].lower() if node else ""
-    found: list[tuple[bool, bool, int, Ran, Seen]] = []
+    found: list[tuple[bool, bool, int]] = []
     for op in seen.ops[: failed.ops]:
-        if not op.in_place or not op.inputs:
-            continue
-        target = seen.values[op.inputs[0]]
-        chain = _bases(seen, target)
-        involved = any(one.nr in mine for one in chain) or any(nr in mine for nr in op.outputs)
-        if not involved:
+        chain = _bases(seen, seen.values[op.inputs[0]]) if op.in_place and op.inputs else []
+        if not any(one.nr in mine for one in chain) and not (chain and mine & set(op.outputs)):
             continue
         makers = {m.name.strip("_").replace("_", "") for one in chain if (m := seen.maker(one)) is not None}
-        saved = any(
-            nr in other.inputs
-            for one in chain
-            for other in seen.ops[: op.nr]
-            for nr in (one.nr,)
-            if set(other.outputs) & mine
-        )
+        saved = any(user.nr < op.nr and mine & set(user.outputs) for one in chain for user in seen.users(one.nr))
         match = bool(wanted) and any(wanted.startswith(name) or name.startswith(wanted) for name in makers if name)
-        found.append((match, saved, op.nr, op, target))
+        found.append((match, saved, op.nr))
     writes = [
-        (write, leaf)
+        (write.order, leaf.nr, write)
         for leaf in seen.leaves
         for write in leaf.writes
         if write.order < failed.order and write.after < failed.nr and set(leaf.values) & mine and write.line
-    ]
-    writes = [
-        (write, leaf)
-        for write, leaf in writes
-        if any(seen.ops[user].nr < failed.ops and set(seen.ops[user].outputs) & mine for user in leaf.used_by)
-    ]
-    stepped = False
+        and any(nr < failed.ops and set(seen.ops[nr].outputs) & mine for nr in leaf.used_by)
+    ]  # fmt: skip
     if found and (max(found)[0] or not writes or wanted not in ("", "t", "asstrided", "transpose", "accumulate")):
-        _, _, _, op, target = max(found, key=lambda one: one[:3])
-        line, name = layer_line(seen, op), target.name
-        where, how = op.where, f"`{op.called}`"
+        op = seen.ops[max(found)[2]]
+        yield Match(
+            layer_line(seen, op),
+            [failed],
+            names=[seen.values[op.inputs[0]].name],
+            what=seen.values[op.inputs[0]].name or "a value",
+            how=op.called,
+            back=failed.line,
+            where=op.where,
+        )
     elif writes:
-        write, leaf = max(writes, key=lambda one: one[0].order)
-        line, name, where, how = write.line, leaf.name, None, f"`{write.name}`"
-        stepped = write.kind == "step"
-    else:
-        return
-    yield Finding(
-        "in-place", line, True,
-        f"Line {line}, `{seen.places.code(line)}`, writes over {name or 'a value'} ({how}), which an earlier op had "
-        f"saved for backward(): line {failed.line} refused to compute with the wrong numbers.",
-        f"Step after both passes: move line {failed.line} before this one. Or run the model again after the step, and compute the second loss from that."
-        if stepped else "Make a new value instead: `x = x + 1` for `x += 1`. Or write after backward().", [name] if name else [],
-        [line or 0, failed.line or 0], 6, _out_of_place(seen.places.code(line)), where, share=1.0, explains_error=True,
-    )  # fmt: skip
+        _, nr, write = max(writes, key=lambda one: one[0])
+        fix = f"Step after both passes: move line {failed.line} before this one. Or run the model again after the step, and compute the second loss from that."
+        given = {"fix": fix} if write.kind == "step" else {}
+        yield Match(
+            write.line,
+            [failed],
+            names=[seen.leaves[nr].name],
+            what=seen.leaves[nr].name or "a value",
+            how=write.name,
+            back=failed.line,
+            given=given,
+        )
 
 
 def _bases(seen: Observation, value: Seen) -> list[Seen]:
@@ -420,11 +340,11 @@ def _bases(seen: Observation, value: Seen) -> list[Seen]:
     return chain
 
 
-def _out_of_place(code: str) -> tuple[str, str] | None:
+def _out_of_place(code: str, match: Match) -> str:
     if "inplace=True" in code:
-        return code, re.sub(r",? *inplace=True", "", code)
+        return re.sub(r",? *inplace=True", "", code)
     found = re.fullmatch(r"(\w+) ([+\-*/])= (.+)", code)
-    return (code, f"{found[1]} = {found[1]} {found[2]} {found[3]}") if found else None
+    return f"{found[1]} = {found[1]} {found[2]} {found[3]}" if found else code
 
 
 def _cut(name: str) -> str:
@@ -433,3 +353,26 @@ def _cut(name: str) -> str:
         return "state = state.detach()"
     whole, part, _ = name.partition("[")
     return f"{whole} = tuple(state.detach() for state in {whole})" if part else f"{name} = {name}.detach()"
+
+
+RULES = [
+    Rule("graph-grows", _growing,
+        "{at}, adds to {called} with its history: the graphs of all steps are connected, and none is freed ({times} so far).",
+        "Keep the number alone: `.item()`, or `.detach()`.", certain=True, share=0.7, change=_with_item),
+    Rule("graph-grows", _kept, "{name} holds {count} tensors of several steps, each with the graph behind it: no step's graph is freed.",
+        "Keep the number alone: `.item()`, or `.detach()`.", share=0.7),
+    Rule("retain-graph", _retained, "{at}, keeps the graph and all that is saved in it; no later pass went through it ({count}).",
+        "Remove retain_graph.", certain=True, share=0.5, change=_unretained),
+    Rule("second-backward", _twice,
+        "{at}, goes back through the graph that line {first} already went through: the first pass freed what the nodes had saved.",
+        "Compute the loss again before the second backward(). Use retain_graph=True in the first only if both passes need the same numbers.",
+        certain=True, explains=True),
+    Rule("second-backward", _second,
+        "{at}, ran once, but two backward passes went through it: the one in line {back} found its saved tensors freed.",
+        "Compute it again in each step, or detach() it if it should not learn.", certain=True, explains=True),
+    Rule("in-place", _leaf_written, "{at}, writes into a leaf that requires grad, and autograd records: the value before would be lost.",
+        "Write under no_grad, as an optimizer does: `with T.no_grad(): …`; or into a clone() of it.", certain=True, explains=True),
+    Rule("in-place", _written,
+        "{at}, writes over {what} (`{how}`), which an earlier op had saved for backward(): line {back} refused to compute with the wrong numbers.",
+        "Make a new value instead: `x = x + 1` for `x += 1`. Or write after backward().", certain=True, explains=True, change=_out_of_place),
+]  # fmt: skip

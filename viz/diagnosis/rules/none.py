@@ -7,10 +7,12 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from viz.diagnosis.families import ADDITIVE, COPIES, FACTORS, INDEXED, LAYERS, SCALES
-from viz.diagnosis.finding import Finding, listed
+from viz.diagnosis.finding import listed
 from viz.diagnosis.observation import Exit, Leaf, Observation, Part, Ran, Seen, Through
+from viz.diagnosis.rules.rule import Match, Place, Rule, placed
 
 NOT_A_LEAF = "can't optimize a non-leaf Tensor"
 NEEDS_GRAD = "does not require grad"
@@ -30,16 +32,6 @@ class Cut:
     path: list[int]
     value: int
     lines: list[int]
-
-
-def find(seen: Observation) -> Iterator[Finding]:
-    """Parameters that got no gradient, by the line that cut them off."""
-    yield from _rebound_or_non_leaf(seen)
-    yield from _unregistered(seen)
-    yield from _without_gradient(seen)
-    yield from _asked_unrequired(seen)
-    yield from _constant_terms(seen)
-    yield from _gradients_without_graph(seen)
 
 
 def links(seen: Observation) -> dict[int, list[int]]:
@@ -143,7 +135,7 @@ def _written_through_data(seen: Observation, op: Ran) -> Leaf | None:
     return None
 
 
-def _without_gradient(seen: Observation) -> Iterator[Finding]:
+def _without_gradient(seen: Observation) -> Iterator[Match]:
     passes = [each for each in seen.passes if each.done or NEEDS_GRAD in each.raised]
     if not passes:
         return
@@ -176,7 +168,7 @@ def _without_gradient(seen: Observation) -> Iterator[Finding]:
         if wanted or failed is not None:
             cuts.setdefault((cut.kind, cut.line), (cut, []))[1].append(leaf)
     for cut, leaves in cuts.values():
-        yield from _cut_finding(seen, cut, leaves, len(trained), failed)
+        yield _cut_match(seen, cut, leaves, len(trained), failed)
     if failed is not None and not any(leaf.requires_grad for _, leaves in cuts.values() for leaf in leaves):
         yield from _never_asked(seen, failed, cuts)
     yield from _unused(seen, unused, len(trained))
@@ -198,70 +190,24 @@ def _only_handed_out(seen: Observation, leaf: Leaf) -> bool:
     return steps and not any(write.kind == "step" for write in leaf.writes)
 
 
-def _constant_terms(seen: Observation) -> Iterator[Finding]:
-    """A term of a loss that was computed from what learns, and cut off before it was added: it changes no gradient."""
-    passes = [each for each in seen.passes if each.kind == "backward" and each.done and each.roots]
-    last = {each.line: each for each in passes}
-    ways = links(seen) if seen.steps and passes else {}
-    told: set[int | None] = set()
-    for each in last.values() if seen.steps else ():
-        stepping = seen.stepped_by(each)
-        learning = {nr for leaf in seen.trained() if stepping is None or stepping in leaf.held for nr in leaf.values}
-        for op, term in _added(seen, each.roots[0], ways):
-            cut = _cut_of_term(seen, op, term, learning, ways)
-            if cut is None or cut.line in told or cut.kind not in CONSTANTS or _difference(seen, term):
-                continue
-            told.add(cut.line)
-            code = seen.places.code(cut.line)
-            first = seen.values[cut.path[0]].leaf
-            names = seen.called([first]) if first is not None else []
-            yield Finding(
-                cut.kind, cut.line, False,
-                f"Line {cut.line}, `{code}`, makes a constant of a part of the loss: line {op.line}, `{seen.places.code(op.line)}`, adds its number, and no "
-                f"gradient of it comes back to {listed(names)}. What learns, learns from the other terms alone.",
-                FIXES[cut.kind], names, [cut.line or 0, op.line or 0, each.line or 0], 1, _change(seen, cut), op.where, [term, *each.roots[:1]], term,
-                share=0.6,
-            )  # fmt: skip
-
-
-def _gradients_without_graph(seen: Observation) -> Iterator[Finding]:
+def _gradients_without_graph(seen: Observation) -> Iterator[Match]:
     """A term of a loss that is computed from what `autograd.grad` gave, as a penalty is, without create_graph: a constant."""
     inner = [each for each in seen.passes if each.kind == "grad" and each.done and not each.create]
     learning = {nr for leaf in seen.trained() for nr in leaf.values}
-    told: set[int | None] = set()
     for each in seen.passes if inner and seen.steps else ():
         if each.kind != "backward" or not each.done or not each.roots:
             continue
-        before = [one for one in inner if one.order < each.order and one.line not in told and one.got]
-        for op, term in _added(seen, each.roots[0], {}) if before else ():
+        before = [one for one in inner if one.order < each.order and one.got]
+        for op, term in _added(seen, each.roots[0]) if before else ():
             handed = {seen.values[nr].of_grad for nr in seen.above([term], past_leaves=True)} - {None}
             asked = next((one for one in reversed(before) if handed & set(one.got)), None)
-            if asked is None or asked.line in told or not seen.behind(asked) & learning:
-                continue
-            told.add(asked.line)
-            code = seen.places.code(asked.line)
-            yield Finding(
-                "cut", asked.line, True,
-                f"Line {asked.line}, `{code}`, computes gradients without create_graph=True, so they have no history. What line {op.line}, "
-                f"`{seen.places.code(op.line)}`, adds to the loss was computed from them: it is a constant, and no weight learns from it.",
-                "Ask for a graph of the gradient itself: `create_graph=True`.", [], [asked.line or 0, op.line or 0, each.line or 0], 1,
-                path=[term, *each.roots[:1]], share=0.6,
-            )  # fmt: skip
+            if asked is not None and seen.behind(asked) & learning:
+                yield Match(asked, [op, each], op=op.name, added=op, path=[term, *each.roots[:1]])
+                return
 
 
-def _cut_of_term(seen: Observation, op: Ran, term: int, learning: set[int], ways: dict[int, list[int]]) -> Cut | None:
-    """Where a term that an op adds was cut off from what learns; None where it never hung on it."""
-    chain = seen.route(term, lambda value: value.nr in learning, ways, past_leaves=True)
-    if not chain:
-        return None
-    if term in op.inputs:
-        return _along(seen, chain[::-1], ways)
-    left = _left(seen, seen.values[term], op)
-    return None if left is None else Cut(_leaving(left), left.line, None, chain[::-1], term, [left.line or 0])
-
-
-def _added(seen: Observation, root: int, ways: dict[int, list[int]]) -> Iterator[tuple[Ran, int]]:
-    """The additions that a loss ends in, each with a term that needs no gradient: a tensor, or one that became a number."""
+def _added(seen: Observation, root: int) -> Iterator[tuple[Ran, int]]:
+    """The additions that a loss ends in, each with a term that needs no gradient."""
     stack, met = [root], set()
     while stack:
         op = seen.maker(seen.values[stack.pop()])
@@ -270,22 +216,13 @@ def _added(seen: Observation, root: int, ways: dict[int, list[int]]) -> Iterator
         met.add(op.nr)
         learnt = [nr for nr in op.inputs if seen.values[nr].requires_grad]
         if op.name in ADDITIVE:
-            numbers = [nr for nr in ways.get(op.outputs[0], []) if nr not in op.inputs]
-            for nr in dict.fromkeys([*op.inputs, *numbers]):
+            for nr in dict.fromkeys(op.inputs):
                 value = seen.values[nr]
-                if value.floating and math.prod(value.shape) == 1 and (nr in numbers or not value.requires_grad):
+                if value.floating and math.prod(value.shape) == 1 and not value.requires_grad:
                     yield op, nr
             stack += learnt
         elif op.name in SCALES and len(learnt) == 1:
             stack += learnt
-
-
-def _difference(seen: Observation, nr: int) -> bool:
-    """Whether a term is a difference: added without a gradient, it makes a surrogate show another number on purpose."""
-    maker = seen.maker(seen.values[nr])
-    while maker is not None and maker.name in ("detach", "data") and maker.inputs:
-        maker = seen.maker(seen.values[maker.inputs[0]])
-    return maker is not None and maker.name in ("sub", "rsub")
 
 
 def _cut(seen: Observation, leaf: Leaf, passes: list[Through], ways: dict[int, list[int]]) -> Cut | None:
@@ -421,18 +358,18 @@ def _makers_inputs(seen: Observation, nr: int) -> tuple[int, ...]:
 
 
 SAYS = {
-    "detach": "{code} calls detach(): the numbers go on, but the way back to {names} ends here.",
-    "data": "{code} reads .data: the numbers go on, but the way back to {names} ends here, and nothing is checked.",
-    "item": "{code} turns a tensor into a Python number. A number has no history, so no gradient comes back to {names}.",
-    "numpy": "{code} goes to NumPy, which records nothing: no gradient comes back to {names}.",
-    "new-tensor": "{code} makes a new tensor out of numbers. It is a leaf with no history, so no gradient comes back to {names}.",
-    "no-grad": "{code} switches recording off: `{op}` in line {at} ran under it, and no gradient comes back to {names}.",
-    "inference-mode": "{code} switches recording off for good: `{op}` in line {at} ran under it, and no gradient comes back to {names}.",
-    "integer-op": "{code} returns integers or booleans (`{op}`), which have no slope: no gradient comes back to {names}.",
-    "requires-grad-off": "{code} switches requires_grad off for {names}: autograd records nothing there.",
-    "rebound": "{code} makes a new tensor and gives it the parameter's name. The new tensor is not a leaf that requires grad: {names} gets no further gradient.",
-    "wrong-backward": "{code}: the result of this Function has no gradient, so none comes back to {names}.",
-    "cut": "{code}: `{op}` was not recorded, so no gradient comes back to {names}.",
+    "detach": "{at}, calls detach(): the numbers go on, but the way back to {names} ends here.",
+    "data": "{at}, reads .data: the numbers go on, but the way back to {names} ends here, and nothing is checked.",
+    "item": "{at}, turns a tensor into a Python number. A number has no history, so no gradient comes back to {names}.",
+    "numpy": "{at}, goes to NumPy, which records nothing: no gradient comes back to {names}.",
+    "new-tensor": "{at}, makes a new tensor out of numbers. It is a leaf with no history, so no gradient comes back to {names}.",
+    "no-grad": "{at}, switches recording off: `{op}` in line {ran} ran under it, and no gradient comes back to {names}.",
+    "inference-mode": "{at}, switches recording off for good: `{op}` in line {ran} ran under it, and no gradient comes back to {names}.",
+    "integer-op": "{at}, returns integers or booleans (`{op}`), which have no slope: no gradient comes back to {names}.",
+    "requires-grad-off": "{at}, switches requires_grad off for {names}: autograd records nothing there.",
+    "rebound": "{at}, makes a new tensor and gives it the parameter's name. The new tensor is not a leaf that requires grad: {names} gets no further gradient.",
+    "wrong-backward": "{at}: the result of this Function has no gradient, so none comes back to {names}.",
+    "cut": "{at}: `{op}` was not recorded, so no gradient comes back to {names}.",
 }
 FIXES = {
     "detach": "Remove .detach() where the gradient should pass.",
@@ -448,31 +385,24 @@ FIXES = {
     "wrong-backward": "Return a differentiable output, with a gradient for each input that needs one.",
     "cut": "Keep every op between the parameter and the loss recorded.",
 }
-CONSTANTS = {"detach", "data", "item", "numpy", "new-tensor"}  # what makes a number of a term, and goes on with it
 TAKEN_OUT = {"detach": ".detach()", "data": ".data", "item": ".item()", "numpy": ".detach().numpy()"}
 
 
-def _cut_finding(
-    seen: Observation, cut: Cut, leaves: list[Leaf], trained: int, failed: Through | None
-) -> Iterator[Finding]:
-    names = seen.called(leaf.nr for leaf in leaves)
-    code = f"Line {cut.line}, `{seen.places.code(cut.line)}`," if cut.line else "An op"
-    text = SAYS[cut.kind].format(
-        code=code, names=listed(names), op=cut.op.name if cut.op else "", at=cut.op.line if cut.op else cut.line
-    )
-    text += f" None of {len(seen.passes)} backward passes gave {'it' if len(names) == 1 else 'them'} a gradient."
+def _cut_match(seen: Observation, cut: Cut, leaves: list[Leaf], trained: int, failed: Through | None) -> Match:
+    words = SAYS[cut.kind] + " None of {count} backward passes gave {them} a gradient."
     if failed is not None:
-        text += " backward() itself raised an error, because nothing that led to the loss requires grad."
+        words += " backward() itself raised an error, because nothing that led to the loss requires grad."
     held = all(leaf.held for leaf in leaves)
     alone = not seen.optimizers and any(leaf.asked for leaf in leaves)
     certain = failed is not None or ((held or alone or not seen.optimizers) and not _on_purpose(seen, cut, leaves))
-    if cut.kind == "requires-grad-off" and failed is None:
-        certain = False  # freezing is common
-    if failed is None and _made_once(seen, cut):
-        certain = False  # as from weights that it takes the place of
-    yield Finding(
-        cut.kind, cut.line, certain, text, _fix(seen, cut), names, cut.lines, 1, _change(seen, cut),
-        cut.op.where if cut.op else None, cut.path, cut.value, len(leaves) / max(1, trained), failed is not None,
+    if failed is None and (cut.kind == "requires-grad-off" or _made_once(seen, cut)):
+        certain = False  # freezing is common, and so are weights that are computed from others once
+    given = {"kind": cut.kind, "words": words, "fix": _fix(seen, cut), "certain": certain, "change": _change(seen, cut),
+             "explains": failed is not None, "share": len(leaves) / max(1, trained)}  # fmt: skip
+    op = cut.op
+    return Match(
+        cut.line, cut.lines, names=seen.called(leaf.nr for leaf in leaves), path=cut.path, cut=cut.value, where=op.where if op else None,
+        op=op.name if op else "", ran=op.line if op else cut.line, count=len(seen.passes), given=given,
     )  # fmt: skip
 
 
@@ -545,46 +475,44 @@ def _change(seen: Observation, cut: Cut) -> tuple[str, str] | None:
 
 def _never_asked(
     seen: Observation, failed: Through, cuts: dict[tuple[str, int | None], tuple[Cut, list[Leaf]]]
-) -> Iterator[Finding]:
+) -> Iterator[Match]:
     """backward() was refused because nothing that led to the loss requires grad, and nothing was cut off."""
     if any(cut.kind == "requires-grad-off" for cut, _ in cuts.values()):
         return
+    given: dict[str, Any] = {"kind": "requires-grad-off", "certain": True, "explains": True}
     above = seen.above(failed.roots)
     frozen = [leaf for leaf in seen.leaves if leaf.frozen_at is not None and above & set(leaf.values)]
     if frozen:
-        names = seen.called(leaf.nr for leaf in frozen)
-        line = frozen[0].frozen_at
-        yield Finding(
-            "requires-grad-off", line, True,
-            SAYS["requires-grad-off"].format(code=f"Line {line}, `{seen.places.code(line)}`,", names=listed(names))
-            + " Nothing else that led to the loss requires grad, so backward() raised an error.",
-            "Freeze before you add the part that should learn, or switch it on again: `p.requires_grad_(True)`.",
-            names, [line] if line else [], 1, share=1.0, explains_error=True,
-        )  # fmt: skip
+        words = (
+            SAYS["requires-grad-off"]
+            + " Nothing else that led to the loss requires grad, so backward() raised an error."
+        )
+        fix = "Freeze before you add the part that should learn, or switch it on again: `p.requires_grad_(True)`."
+        yield Match(
+            frozen[0].frozen_at,
+            names=seen.called(leaf.nr for leaf in frozen),
+            given=given | {"words": words, "fix": fix},
+        )
         return
     sources = [seen.values[nr] for nr in above if seen.values[nr].floating and not seen.inputs(seen.values[nr])]
-    if not sources:
-        return
 
     def weight(value: Seen) -> tuple[bool, bool, int]:
         held = value.leaf is not None and bool(seen.leaves[value.leaf].held)
         return held, _weighs(seen, value), -(value.line or 0)
 
     ranked = sorted(sources, key=weight, reverse=True)
+    if not ranked:
+        return
     first = ranked[0]
     alike = [value for value in ranked if weight(value)[:2] == weight(first)[:2]] if any(weight(first)[:2]) else ranked
-    names = list(dict.fromkeys(value.name or f"the tensor made in line {value.line}" for value in alike))
     code = seen.places.code(first.line)
-    change = None
     if code.endswith(")") and code.count("(") == code.count(")") and "from_numpy" not in code:
-        change = code, f"{code[:-1]}, requires_grad=True)"
-    yield Finding(
-        "requires-grad-off", first.line, True,
-        "Nothing that led to the loss requires grad, so nothing was recorded and backward() raised an error. "
-        f"{listed(names)} {'is' if len(names) == 1 else 'are'} made without requires_grad, first in line {first.line}.",
-        "Mark the tensors that should learn when you make them: requires_grad=True.",
-        names, [value.line for value in alike if value.line], 1, change, share=1.0, explains_error=True,
-    )  # fmt: skip
+        given["change"] = code, f"{code[:-1]}, requires_grad=True)"
+    names = dict.fromkeys(value.name or f"the tensor made in line {value.line}" for value in alike)
+    words = "Nothing that led to the loss requires grad, so nothing was recorded and backward() raised an error. {names} {are} made without " \
+        "requires_grad, first in line {first}."  # fmt: skip
+    fix = "Mark the tensors that should learn when you make them: requires_grad=True."
+    yield Match(first, alike, names=names, first=first.line, given=given | {"words": words, "fix": fix})
 
 
 def _weighs(seen: Observation, value: Seen) -> bool:
@@ -598,7 +526,7 @@ def _weighs(seen: Observation, value: Seen) -> bool:
     return False
 
 
-def _unused(seen: Observation, unused: list[Leaf], trained: int) -> Iterator[Finding]:
+def _unused(seen: Observation, unused: list[Leaf], trained: int) -> Iterator[Match]:
     groups: dict[int | None, list[Leaf]] = {}
     for leaf in unused:
         groups.setdefault(leaf.holder, []).append(leaf)
@@ -614,17 +542,14 @@ def _unused(seen: Observation, unused: list[Leaf], trained: int) -> Iterator[Fin
         asleep = [line for line in asleep if "parameters" not in seen.places.code(line)]
         condition = next((found for line in asleep if (found := seen.places.condition(line))), None)
         line = condition or (asleep[0] if asleep else None) or (part.line if part else leaves[0].line)
-        how = (
-            f"line {asleep[0]}, `{seen.places.code(asleep[0])}`, never ran"
-            + (f", for line {condition} decides otherwise" if condition else "")
-            if asleep
-            else "no op ever received it"
-        )
-        yield Finding(
-            "unused", line, False,
-            f"{listed(names)} {'was' if len(names) == 1 else 'were'} in no op of this run: {how}. So no gradient came.",
-            "Use it in forward, or leave it out of the model.", names, asleep[:3], 1,
-            share=len(leaves) / max(1, trained),
+        how = "no op ever received {them}"
+        if asleep:
+            how = "{asleep}, never ran" + (", for line {decides} decides otherwise" if condition else "")
+        yield Match(
+            line, asleep[:3], names=names, asleep=Place(asleep[0]) if asleep else None, decides=condition,
+            was="was" if len(names) == 1 else "were",
+            given={"kind": "unused", "words": "{names} {was} in no op of this run: " + how + ". So no gradient came.", "certain": False,
+                   "fix": "Use it in forward, or leave it out of the model.", "share": len(leaves) / max(1, trained)},
         )  # fmt: skip
 
 
@@ -641,7 +566,7 @@ def _was_called(seen: Observation, part: Part) -> bool:
     return False
 
 
-def _rebound_or_non_leaf(seen: Observation) -> Iterator[Finding]:
+def _rebound_or_non_leaf(seen: Observation) -> Iterator[Match]:
     """The program read `.grad` of a tensor that is not a leaf: a scaled weight, or an update that made a new tensor.
 
     An update under no_grad makes one that requires no grad at all.
@@ -657,39 +582,26 @@ def _rebound_or_non_leaf(seen: Observation) -> Iterator[Finding]:
         op = seen.maker(value)
         if op is None or op.line in told:
             continue
+        told.add(op.line)
         read = re.findall(r"([\w.\[\]]+)\.grad\b", seen.places.code(line))
         name = read[0] if len(read) == 1 else value.name or "it"
-        told.add(op.line)
         rebound = any(seen.values[nr].of_grad is not None or _near_grad(seen, nr) for nr in op.inputs)
-        kind = "rebound" if rebound else "non-leaf"
-        code = f"Line {op.line}, `{seen.places.code(op.line)}`,"
-        others: list[int] = []
+        others = [Place(other) for other in updates if rebound and other != op.line]
+        given: dict[str, Any] = {
+            "explains": seen.error is not None
+            and any(word in seen.error["message"] for word in ("NoneType", NOT_A_LEAF))
+        }
         if rebound:
-            others = [other for other in updates if other != op.line]
-            text = SAYS["rebound"].format(code=code, names=name)
+            words, fix = SAYS["rebound"], FIXES["rebound"]
             if others:
-                text += (
-                    f" So {'does' if len(others) == 1 else 'do'} "
-                    + listed([f"line {other}, `{seen.places.code(other)}`" for other in others])
-                    + "."
-                )
-            fix = FIXES["rebound"]
-            if others:
-                fix += f" Change {listed([f'line {other}' for other in others])} in the same way."
+                words += f" So {'does' if len(others) == 1 else 'do'} {{others}}."
+                fix += " Change {also} in the same way."
             if not re.search(r"zero_grad|\.grad = None|\.grad\.zero_|\.grad\.data\.zero_", seen.places.text):
-                fix += f" Reset the gradient after the update, or the next one is added to it: `{name}.grad = None`."
-        else:
-            text = (
-                f"{code} computes {name} from another tensor (`{op.name}`), so {name} is not a leaf. backward() keeps "
-                f"gradients only for leaves: {name}.grad, read in line {line}, is None."
-            )
-            fix = (
-                f"Make {name} first and switch its gradient on afterwards, with `{name}.requires_grad_()` on a "
-                f"separate line. Or call {name}.retain_grad() before backward() to look at the gradient."
-            )
-        yield Finding(
-            kind, op.line, True, text, fix, [name], [op.line or 0, *others, line or 0], 1, path=[*op.inputs[:1], value.nr],
-            cut=value.nr, share=1.0, explains_error=seen.error is not None and any(word in seen.error["message"] for word in ("NoneType", NOT_A_LEAF)),
+                fix += " Reset the gradient after the update, or the next one is added to it: `{name}.grad = None`."
+            given |= {"kind": "rebound", "words": words, "fix": fix}
+        yield Match(
+            op, [*others, line], names=[name], path=[*op.inputs[:1], nr], cut=nr, read=line, given=given,
+            others=listed([placed(seen, one.line) for one in others]), also=listed([f"line {one.line}" for one in others]),
         )  # fmt: skip
 
 
@@ -706,7 +618,7 @@ def _rebinding(seen: Observation) -> list[int]:
     return found
 
 
-def _asked_unrequired(seen: Observation) -> Iterator[Finding]:
+def _asked_unrequired(seen: Observation) -> Iterator[Match]:
     """The program read `.grad` of a tensor that the loss depends on but that requires no gradient."""
     above = seen.above([root for each in seen.passes if each.done for root in each.roots])
     for nr, read in seen.asked_unrequired.items():
@@ -715,22 +627,14 @@ def _asked_unrequired(seen: Observation) -> Iterator[Finding]:
             continue
         attribute = value.name.rpartition(".")[2]
         line = seen.places.where_given(f"self.{attribute}") or seen.places.where_registered(attribute) or value.line
-        name = value.name or "The tensor"
-        yield Finding(
-            "requires-grad-off", line, False,
-            f"Line {line}, `{seen.places.code(line)}`, makes {name} without requires_grad. The loss depends on it, but no gradient is computed for it: "
-            f"its .grad, read in line {read}, is None.",
-            "If it should learn, make it with requires_grad=True, and in a module as a Parameter: `self.w = T.nn.Parameter(…)`.",
-            [name] if value.name else [], [line or 0, read or 0], 1, share=0.5,
-        )  # fmt: skip
+        yield Match(line, [read], names=[value.name], what=value.name or "the tensor", read=read)
         return
 
 
-def _unregistered(seen: Observation) -> Iterator[Finding]:
+def _unregistered(seen: Observation) -> Iterator[Match]:
     """Modules in a plain list: they get gradients, but no optimizer knows them."""
     if not seen.optimizers:
         return
-    yield from _plain_attributes(seen)
     lists: dict[tuple[int, str], list[Part]] = {}
     for part in seen.parts:
         if not part.registered:
@@ -744,21 +648,17 @@ def _unregistered(seen: Observation) -> Iterator[Finding]:
         if not lost:
             continue
         line = seen.places.where_given(f"self.{attribute}") or parts[0].line
-        names = seen.called(leaf.nr for leaf in lost)
         function = (
             parts[0].kept_in == "a function"
         )  # where what is fixed on purpose may be, as the network behind a loss
-        yield Finding(
-            "unregistered", line, not function,
-            f"Line {line}, `{seen.places.code(line)}`, keeps modules in {parts[0].kept_in} of {seen.parts[nr].kind}, which parameters() "
-            f"does not look into. {listed(names)} got gradients, but no optimizer holds them: they never change.",
-            f"Keep them in nn.ModuleList: `self.{attribute} = T.nn.ModuleList([…])`."
-            if not function else f"Give each a name of its own: `self.layer = …`, or make one module of them: `self.{attribute} = T.nn.Sequential(…)`.", names, [line or 0, parts[0].line or 0], 1,
-            share=1.0,
+        fix = "Give each a name of its own: `self.layer = …`, or make one module of them: `self.{attribute} = T.nn.Sequential(…)`."
+        yield Match(
+            line, [parts[0]], names=seen.called(leaf.nr for leaf in lost), place=parts[0].kept_in, owner=seen.parts[nr].kind, attribute=attribute,
+            given={"certain": False, "fix": fix} if function else {},
         )  # fmt: skip
 
 
-def _plain_attributes(seen: Observation) -> Iterator[Finding]:
+def _plain_attributes(seen: Observation) -> Iterator[Match]:
     """A tensor that learns and is an attribute of a module, but not a Parameter."""
     modules = {part.path for part in seen.parts if part.path}
     for leaf in seen.leaves:
@@ -774,12 +674,31 @@ def _plain_attributes(seen: Observation) -> Iterator[Finding]:
         ):
             continue
         line = seen.places.where_given(f"self.{attribute}")
-        if line is None:
-            continue
-        code = seen.places.code(line)
-        yield Finding(
-            "unregistered", line, True,
-            f"Line {line}, `{code}`, makes a tensor that learns and is no Parameter: parameters() leaves it out. {leaf.name} got gradients in "
-            f"{len(passes)} backward passes, and no optimizer holds it: it never changes.",
-            f"Make it a Parameter: `self.{attribute} = T.nn.Parameter(…)`.", [leaf.name], [line], 1, share=1.0,
-        )  # fmt: skip
+        if line is not None:
+            yield Match(line, names=[leaf.name], attribute=attribute, count=len(passes))
+
+
+RULES = [
+    Rule("non-leaf", _rebound_or_non_leaf,
+        "{at}, computes {name} from another tensor (`{op}`), so {name} is not a leaf. backward() keeps gradients only for leaves: {name}.grad, read "
+        "in line {read}, is None.",
+        "Make {name} first and switch its gradient on afterwards, with `{name}.requires_grad_()` on a separate line. Or call {name}.retain_grad() "
+        "before backward() to look at the gradient.", certain=True, share=1.0),
+    Rule("unregistered", _plain_attributes,
+        "{at}, makes a tensor that learns and is no Parameter: parameters() leaves it out. {name} got gradients in {count} backward passes, and no "
+        "optimizer holds it: it never changes.",
+        "Make it a Parameter: `self.{attribute} = T.nn.Parameter(…)`.", certain=True, share=1.0),
+    Rule("unregistered", _unregistered,
+        "{at}, keeps modules in {place} of {owner}, which parameters() does not look into. {names} got gradients, but no optimizer holds them: they "
+        "never change.",
+        "Keep them in nn.ModuleList: `self.{attribute} = T.nn.ModuleList([…])`.", certain=True, share=1.0),
+    Rule("cut", _without_gradient),
+    Rule("requires-grad-off", _asked_unrequired,
+        "{at}, makes {what} without requires_grad. The loss depends on it, but no gradient is computed for it: its .grad, read in line {read}, is "
+        "None.",
+        "If it should learn, make it with requires_grad=True, and in a module as a Parameter: `self.w = T.nn.Parameter(…)`.", share=0.5),
+    Rule("cut", _gradients_without_graph,
+        "{at}, computes gradients without create_graph=True, so they have no history. What {added} adds to the loss was computed from them: it is "
+        "a constant, and no weight learns from it.",
+        "Ask for a graph of the gradient itself: `create_graph=True`.", certain=True, share=0.6),
+]  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,7 +13,6 @@ from viz.diagnosis.families import (
     DIFFERENCES,
     DISTANCES,
     FACTORS,
-    JOINS,
     KEEPS_SIGN,
     LAYERS,
     LOGS,
@@ -23,33 +21,21 @@ from viz.diagnosis.families import (
     PROBABILITIES,
     RISES,
     SUMS,
-    SWAPS,
     TARGETED,
     TURNS,
-    VIEWS,
     source,
     subtracted,
 )
-from viz.diagnosis.finding import Finding, number
+from viz.diagnosis.finding import number
 from viz.diagnosis.observation import Observation, Ran, Seen, Through
 from viz.diagnosis.rules.comparing import compared
+from viz.diagnosis.rules.rule import Match, Rule
 
+SIDES = ["inputs", "labels"]
 OUTSIDE = "should be between 0 and 1"
-REWARDS = {"r", "rew", "rews", "reward", "rewards", "returns"}
 SOME = 16  # likelihoods of one line that are looked at
 NEAR = 64  # ops before and after one, among which other runs of its line are looked for
 RUNS_AWAY = 10.0  # how many times a loss below zero grows
-
-
-def find(seen: Observation) -> Iterator[Finding]:
-    """Losses that do not fit their inputs."""
-    yield from _scores(seen)
-    yield from _outside(seen)
-    yield from _classes(seen)
-    yield from _sign(seen)
-    yield from _pairs(seen)
-    yield from _outside_shuffles(seen)
-    yield from _viewed(seen)
 
 
 def _reaches_above(value: Seen) -> bool:
@@ -57,11 +43,10 @@ def _reaches_above(value: Seen) -> bool:
     return value.peak is not None and value.low is not None and value.peak > max(0.0, -value.low)
 
 
-def _scores(seen: Observation) -> Iterator[Finding]:
+def _scores(seen: Observation) -> Iterator[Match]:
     """nll_loss and kl_div take logarithms of probabilities, which are never above zero."""
-    told = set()
     for op in seen.ops:
-        if op.name not in ("nll_loss", "kl_div") or not op.inputs or op.line in told:
+        if op.name not in ("nll_loss", "kl_div") or not op.inputs:
             continue
         value, maker = source(seen, op.inputs[0])
         named = maker.name if maker is not None else ""
@@ -69,70 +54,53 @@ def _scores(seen: Observation) -> Iterator[Finding]:
             continue  # reported as a softmax where a log_softmax belongs
         if not (_reaches_above(value) or named in LAYERS):
             continue
-        told.add(op.line)
         code = seen.places.code(op.line)
-        made = f"line {maker.line}, `{named}`, makes" if maker is not None else "it is given"
-        change = None
-        if op.name == "nll_loss" and "nll_loss(" in code:
-            change = code, code.replace("nll_loss(", "cross_entropy(")
-        yield Finding(
-            "wrong-loss", op.line, True,
-            f"Line {op.line}, `{code}`: `{op.name}` takes logarithms of probabilities, which are never above 0. What "
-            f"{made} is not a logarithm: its size reaches {number(value.peak or 0.0)}, and the loss can fall forever "
-            "without a better answer.",
-            "Take log_softmax(scores, dim=1) first, or use cross_entropy (nn.CrossEntropyLoss) on the scores."
-            if op.name == "nll_loss" else "Pass it logarithms: log_softmax(scores, dim=-1) as the first argument.",
-            [value.name] if value.name else [], [op.line or 0, *([maker.line or 0] if maker else [])], 5, change, op.where,
-            [value.nr, *op.outputs[:1]], op.outputs[0] if op.outputs else None, share=0.9,
+        given = (
+            {}
+            if op.name == "nll_loss"
+            else {"fix": "Pass it logarithms: log_softmax(scores, dim=-1) as the first argument."}
+        )
+        change = (code, code.replace("nll_loss(", "cross_entropy("))
+        yield Match(
+            op, [maker], names=[value.name], path=[value.nr, *op.outputs[:1]], size=value.peak or 0.0,
+            made=f"line {maker.line}, `{named}`, makes" if maker is not None else "it is given",
+            given=given | ({"change": change} if change[0] != change[1] else {}),
         )  # fmt: skip
 
 
-def _outside(seen: Observation) -> Iterator[Finding]:
-    """A binary cross-entropy of numbers outside 0 to 1: the engine refuses them, or the loss has no lower bound."""
+def _refused(seen: Observation) -> Iterator[Match]:
+    """A binary cross-entropy of numbers outside 0 to 1, which the engine refuses."""
     if seen.error is not None and OUTSIDE in seen.error["message"] and seen.error["line"]:
-        line = seen.error["line"]
-        which = "target" if "target" in seen.error["message"] else "input"
-        yield Finding(
-            "wrong-loss", line, True,
-            f"Line {line}, `{seen.places.code(line)}`: binary cross-entropy takes probabilities, but its {which} is "
-            "outside 0 to 1.",
-            "Use binary_cross_entropy_with_logits (nn.BCEWithLogitsLoss) on the scores, or put a sigmoid before it."
-            if which == "input" else "Give labels of 0 and 1; for more classes use cross_entropy.",
-            [], [line], 5, share=1.0, explains_error=True,
-        )  # fmt: skip
-        return
-    told = set()
+        target = "target" in seen.error["message"]
+        fix = {"fix": "Give labels of 0 and 1; for more classes use cross_entropy."} if target else {}
+        yield Match(seen.error["line"], which="target" if target else "input", given=fix)
+
+
+def _outside(seen: Observation) -> Iterator[Match]:
+    """Labels outside 0 to 1 in a binary cross-entropy that does not look at them."""
     for op in seen.ops:
-        if not op.name.startswith("binary_cross_entropy") or len(op.inputs) < 2 or op.line in told or not op.recorded:
+        if not op.name.startswith("binary_cross_entropy") or len(op.inputs) < 2 or not op.recorded:
             continue
         target = seen.values[op.inputs[1]]
         if target.requires_grad or target.peak is None or target.low is None:
             continue
-        if target.peak <= 1.0 + 1e-6 and target.low >= -1e-6:
-            continue
-        told.add(op.line)
-        span = (
-            f"{number(target.low)} to {number(target.peak)}"
-            if _reaches_above(target)
-            else f"down to {number(target.low)}"
-        )
-        yield Finding(
-            "wrong-loss", op.line, True,
-            f"Line {op.line}, `{seen.places.code(op.line)}`: the labels of `{op.name}` go from {span}. Outside 0 to 1 "
-            "the loss has no lowest value: it falls forever, and the outputs grow without bound.",
-            "Give labels of 0 and 1, `(y > 0).float()`; for more classes use cross_entropy.", [target.name] if target.name else [],
-            [op.line or 0, target.line or 0], 5, where=op.where, share=0.9,
-        )  # fmt: skip
+        if target.peak > 1.0 + 1e-6 or target.low < -1e-6:
+            low, top = number(target.low), number(target.peak)
+            yield Match(
+                op,
+                [target],
+                names=[target.name],
+                span=f"{low} to {top}" if _reaches_above(target) else f"down to {low}",
+            )
 
 
-def _classes(seen: Observation) -> Iterator[Finding]:
+def _classes(seen: Observation) -> Iterator[Match]:
     """Class numbers used as amounts: class 2 is not twice class 1."""
-    told: set[int | None] = set()
     # Whole numbers that were not drawn may be amounts, such as positions.
     drawn = any(op.name == "randint" for op in seen.ops)
     for op in seen.ops:
         difference = drawn and op.name in DIFFERENCES
-        if not (op.name in DISTANCES or difference) or len(op.inputs) < 2 or not op.recorded or op.line in told:
+        if not (op.name in DISTANCES or difference) or len(op.inputs) < 2 or not op.recorded:
             continue
         value = next((one for nr in op.inputs[::-1] if not (one := seen.values[nr]).requires_grad), None)
         if value is None:
@@ -151,16 +119,7 @@ def _classes(seen: Observation) -> Iterator[Finding]:
             compared(seen, op.outputs[0]) and "randint" in {one.name for one in _makers(seen, value.nr)}
         ):
             continue
-        told.add(op.line)
-        name = value.name or "the target"
-        yield Finding(
-            "wrong-loss", op.line, False,
-            f"Line {op.line}, `{seen.places.code(op.line)}`: `{op.name}` treats {name}, integers from "
-            f"{number(value.low)} to {number(value.peak or 0)} converted to floats, as amounts. If they are classes, "
-            "this means that class 2 lies between 1 and 3.",
-            "For classes, output one score for each, and use cross_entropy(scores, labels) with the labels unchanged.",
-            [value.name] if value.name else [], [op.line or 0, value.line or 0], 5, where=op.where, share=0.7,
-        )  # fmt: skip
+        yield Match(op, [value], names=[value.name or "the target"], low=value.low, top=value.peak or 0.0, path=[])
 
 
 def _makers(seen: Observation, nr: int) -> list[Ran]:
@@ -177,7 +136,7 @@ class Term:
     line: int | None
 
 
-def _sign(seen: Observation) -> Iterator[Finding]:
+def _sign(seen: Observation) -> Iterator[Match]:
     """A loss that falls below zero without end, or that is the negative of one that training makes smaller."""
     passes = [each for each in seen.passes if each.kind == "backward" and each.done and each.roots]
     if len({each.line for each in passes}) != 1 or len(passes) < 2 or not seen.steps:
@@ -189,21 +148,12 @@ def _sign(seen: Observation) -> Iterator[Finding]:
         return
     last = passes[-1]
     terms = list(_terms(seen, last.roots[0], 1, None))
-    whole = _wholly_turned(seen, last, terms)
-    turned = whole or _turned(seen, last, terms)
+    turned = _wholly_turned(seen, last, terms) or _turned(seen, last, terms)
     runs = max(losses[1:]) < 0 and losses[-1] < -RUNS_AWAY * max(1.0, abs(losses[0])) and len(losses) >= 4
     runs = runs and all(b < a for a, b in itertools.pairwise(losses))
-    if turned is None and not runs:
-        return
-    line = turned or _asked_for(seen, last)
-    code = seen.places.code(line)
-    yield Finding(
-        "reversed", line, False,
-        f"Line {line}, `{code}`, gets smaller in training, although it has no lower bound: {number(losses[0])} → "
-        f"{number(losses[-1])} in {len(losses)} passes. Training shrinks what should grow.",
-        "Minimise what should be small: an error as it is, and a likelihood or a reward with a minus sign.",
-        [], [line or 0, last.line or 0], 7, path=last.roots[:1], share=0.9,
-    )  # fmt: skip
+    if turned is not None or runs:
+        line = turned or _asked_for(seen, last)
+        yield Match(line, [last], path=last.roots[:1], first=losses[0], last=losses[-1], count=len(losses))
 
 
 def _terms(seen: Observation, nr: int, sign: int | None, line: int | None, far: int = 0) -> Iterator[Term]:
@@ -421,50 +371,35 @@ def _soft_labels(seen: Observation, a: int, b: int) -> tuple[int, int] | None:
     return None
 
 
-def _pairs(seen: Observation) -> Iterator[Finding]:
+def _pairs(seen: Observation) -> Iterator[Match]:
     """Inputs and their labels, taken in different random orders."""
     shuffles = {nr for op in seen.ops if op.name == "randperm" for nr in op.outputs}
-    if not shuffles:
-        return
-    for op, *sides in _compared_sides(seen):
+    for op, *sides in _compared_sides(seen) if shuffles else ():
         answers, labels = (_orders(seen, nr, shuffles) for nr in sides)
         if answers is None and labels is None:
             # Rows mixed with rows in another order, as in mixup: the order must be one on both sides.
             answers, labels = (_orders(seen, nr, shuffles, mixed=True) for nr in sides)
             if not (answers and labels):
                 continue
-        if answers is None or labels is None or len(answers) > 1 or len(labels) > 1 or not (answers or labels):
+        if answers is None or labels is None or len(answers) > 1 or len(labels) > 1 or set(answers) == set(labels):
             continue
-        if set(answers) == set(labels):
+        order, taken = next(iter((answers or labels).items()))
+        if len({seen.values[nr].shape for nr in (*answers, *labels)}) != 1:
             continue
-        rows = {seen.values[nr].shape for nr in (*answers, *labels)}
-        if len(rows) != 1:
-            continue
-        if not (answers and labels) and not _as_many(
-            seen, sides[bool(answers)], next(iter((answers or labels).values()))
-        ):
+        if not (answers and labels) and not _as_many(seen, sides[bool(answers)], taken):
             continue  # no labels of these rows: numbers that the batch itself is given, as in a contrastive loss
+        said, at = "puts the {} in a random order, but not the {}".format(*SIDES[:: 1 if answers else -1]), taken.line
         if answers and labels:
-            _, taken = next(iter(labels.items()))
-            other = next(iter(answers.values()))
+            taken, other = next(iter(labels.values())), next(iter(answers.values()))
             apart = (one for one, two in zip(taken.stack, other.stack, strict=False) if one != two)
             at = next(apart, taken.line)  # past a helper that both went through
-            said = f"Line {at}, `{seen.places.code(at)}`, puts the labels in a different random order than the inputs"
-        else:
-            order, taken = next(iter((answers or labels).items()))
-            at = taken.line
-            what, rest = ("inputs", "labels") if answers else ("labels", "inputs")
-            said = f"Line {at}, `{seen.places.code(at)}`, puts the {what} in a random order, but not the {rest}"
-            sliced = _sliced(seen, sides[bool(answers)], seen.values[order].op or 0)
-            if sliced is not None and sliced.line != taken.line:
-                said += f", of which line {sliced.line}, `{seen.places.code(sliced.line)}`, takes a slice in the order that they have"
-                taken, at = sliced, sliced.line
-        yield Finding(
-            "shuffled-apart", at, False,
-            f"{said}: `{op.name}` in line {op.line} compares each answer with the label of another row.",
-            "Draw one order and use it for both: `order = T.randperm(len(x)); x, y = x[order], y[order]`.",
-            [], [at or 0, taken.line or 0, op.line or 0], 5, where=taken.where, share=0.9,
-        )  # fmt: skip
+            said = "puts the labels in a different random order than the inputs"
+        elif (cut := _sliced(seen, sides[bool(answers)], seen.values[order].op or 0)) and cut.line != taken.line:
+            at, said = (
+                cut.line,
+                f"takes a slice of rows that line {taken.line} has put in a random order on the other side",
+            )
+        yield Match(at, [taken, op], where=taken.where, said=said, op=op.name, compared=op.line)
         return
 
 
@@ -495,112 +430,24 @@ def _orders(seen: Observation, nr: int, shuffles: set[int], mixed: bool = False)
     return found
 
 
-def _outside_shuffles(seen: Observation) -> Iterator[Finding]:
-    """Orders drawn by NumPy or by Python: one that came to the inputs and not to the labels, or the other way round."""
-    if not seen.shuffles:
-        return
-    shuffles = [line for line in dict.fromkeys(seen.shuffles) if not seen.places.yields(line)]
-    carried = {line: seen.places.carried(line) for line in shuffles}
-    for op, *sides in _compared_sides(seen):
-        answers, labels = (_data_names(seen, nr) for nr in sides)
-        for line, names in carried.items():
-            if not answers or not labels or bool(answers & names) == bool(labels & names):
-                continue
-            others = [
-                one for one in carried if one != line and bool(answers & carried[one]) != bool(labels & carried[one])
-            ]
-            place = max(line, *others) if others else line
-            what, rest = ("inputs", "labels") if answers & carried[place] else ("labels", "inputs")
-            yield Finding(
-                "shuffled-apart", place, False,
-                f"Line {place}, `{seen.places.code(place)}`, puts the {what} in a random order that the {rest} do not have: `{op.name}` in line "
-                f"{op.line} holds each answer against the label of another row.",
-                "Draw one order and take both by it: `order = np.random.permutation(len(x)); x, y = x[order], y[order]`.",
-                sorted(answers & names or labels & names), [place, *others, op.line or 0], 5, share=0.9,
-            )  # fmt: skip
-            return
-
-
-def _data_names(seen: Observation, nr: int) -> set[str]:
-    """The names of the data that a value comes from, without parameters."""
-    above = (seen.values[one] for one in seen.above([nr]))
-    return {
-        re.split(r"[\[.]", value.name)[0]
-        for value in above
-        if value.name and value.leaf is None and not value.requires_grad
-    }
-
-
-def _viewed(seen: Observation) -> Iterator[Finding]:
-    """A view that gives sizes in another order: unlike a transpose it mixes the places, and the rows with each other."""
-    told = set()
-    for op in seen.ops:
-        if op.name not in VIEWS or op.library or op.line is None or op.line in told or not (op.inputs and op.outputs):
-            continue
-        given, made = seen.values[op.inputs[0]], seen.values[op.outputs[0]]
-        sizes, wanted = ([size for size in one.shape if size != 1] for one in (given, made))
-        if not made.floating or _joins(sizes, wanted):
-            continue
-        permuted = sorted(sizes) == sorted(wanted)
-        if not permuted and not (len(sizes) > len(wanted) > 1):
-            continue
-        before = seen.maker(given)
-        if before is not None and before.name in JOINS:
-            continue  # the shift of relative positions: padded by one, and viewed on purpose
-        above = seen.above([given.nr])
-        swapped = None if permuted else _swapped(seen, above, given, wanted)
-        if not permuted and swapped is None:
-            continue
-        from_data = any(one.leaf is None and not seen.inputs(one) for one in map(seen.values.__getitem__, above))
-        if not from_data or not any(each.done and made.nr in seen.behind(each) for each in seen.passes):
-            continue
-        told.add(op.line)
-        code = seen.places.code(op.line)
-        turn = _turn(given.shape, made.shape) if permuted else ""
-        call = re.findall(r"\.(?:view|reshape)\([^()]*\)", code)
-        fix = (
-            f"Swap the dimensions instead: `x{turn}`."
-            if turn
-            else "Swap the dimensions with transpose() or permute() instead."
-        )
-        if swapped is not None:
-            fix = f"Swap the dimensions back first, as line {swapped.line} swapped them: `x.transpose(1, 2).reshape(…)` for heads in dimension 1."
-        yield Finding(
-            "wrong-dim", op.line, False,
-            f"Line {op.line}, `{code}`: `{op.name}` gives {given.shape} the shape {made.shape}. That is no transpose: the numbers keep their order in memory, so "
-            "each place now holds numbers of other places.",
-            fix, [given.name] if given.name else [], [op.line, *([swapped.line or 0] if swapped is not None else [])], 5,
-            (code, code.replace(call[0], turn)) if turn and len(call) == 1 else None, op.where, [given.nr, made.nr], made.nr, share=0.9,
-        )  # fmt: skip
-
-
-def _joins(sizes: list[int], wanted: list[int]) -> bool:
-    """Whether each of the wanted sizes is one of the sizes, or the product of neighbours."""
-    left = list(sizes)
-    for size in wanted:
-        whole = 1
-        while whole < size and left:
-            whole *= left.pop(0)
-        if whole != size:
-            return False
-    return not left
-
-
-def _swapped(seen: Observation, above: set[int], given: Seen, wanted: list[int]) -> Ran | None:
-    """The swap of dimensions that was not undone: before it, neighbours joined would have given the wanted sizes."""
-    for nr in sorted(above, reverse=True):
-        maker = seen.maker(seen.values[nr])
-        if maker is None or maker.name not in SWAPS or not maker.inputs or seen.values[nr].shape != given.shape:
-            continue
-        if _joins([size for size in seen.values[maker.inputs[0]].shape if size != 1], wanted):
-            return maker
-    return None
-
-
-def _turn(before: tuple[int, ...], after: tuple[int, ...]) -> str:
-    """The call that turns one shape into the other; empty where equal sizes leave a choice."""
-    if len(before) != len(after) or len(set(before)) != len(before):
-        return ""
-    order = [before.index(size) for size in after]
-    moved = [place for place, dim in enumerate(order) if place != dim]
-    return f".transpose({moved[0]}, {moved[1]})" if len(moved) == 2 else f".permute({', '.join(map(str, order))})"
+RULES = [
+    Rule("wrong-loss", _scores,
+        "{at}: `{op}` takes logarithms of probabilities, which are never above 0. What {made} is not a logarithm: its size reaches {size}, and "
+        "the loss can fall forever without a better answer.",
+        "Take log_softmax(scores, dim=1) first, or use cross_entropy (nn.CrossEntropyLoss) on the scores.", certain=True),
+    Rule("wrong-loss", _refused, "{at}: binary cross-entropy takes probabilities, but its {which} is outside 0 to 1.",
+        "Use binary_cross_entropy_with_logits (nn.BCEWithLogitsLoss) on the scores, or put a sigmoid before it.", certain=True, explains=True),
+    Rule("wrong-loss", _outside,
+        "{at}: the labels of `{op}` go from {span}. Outside 0 to 1 the loss has no lowest value: it falls forever, and the outputs grow without "
+        "bound.",
+        "Give labels of 0 and 1, `(y > 0).float()`; for more classes use cross_entropy.", certain=True),
+    Rule("wrong-loss", _classes,
+        "{at}: `{op}` treats {name}, integers from {low} to {top} converted to floats, as amounts. If they are classes, this means that class 2 "
+        "lies between 1 and 3.",
+        "For classes, output one score for each, and use cross_entropy(scores, labels) with the labels unchanged.", share=0.7),
+    Rule("reversed", _sign,
+        "{at}, gets smaller in training, although it has no lower bound: {first} → {last} in {count} passes. Training shrinks what should grow.",
+        "Minimise what should be small: an error as it is, and a likelihood or a reward with a minus sign."),
+    Rule("shuffled-apart", _pairs, "{at}, {said}: `{op}` in line {compared} compares each answer with the label of another row.",
+        "Draw one order and use it for both: `order = T.randperm(len(x)); x, y = x[order], y[order]`."),
+]  # fmt: skip

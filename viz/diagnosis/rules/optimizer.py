@@ -6,10 +6,12 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from viz.diagnosis.families import ADDITIVE, FACTORS
-from viz.diagnosis.finding import Finding, gets, listed, number
-from viz.diagnosis.observation import Held, Leaf, Moment, Observation, Part, Write
+from viz.diagnosis.finding import number
+from viz.diagnosis.observation import Held, Leaf, Moment, Observation, Part, Through, Write
+from viz.diagnosis.rules.rule import Match, Rule
 
 LARGEST_RATE = 0.1  # that is usual
 SMALL = 1e-6  # a step, relative to the size of what it changes
@@ -22,27 +24,15 @@ THROWN = 0.5  # a step, relative to the size of the weights, that throws them ar
 CAREFUL = 0.02  # likewise: steps that move no weight by more are not what makes a loss grow
 LEAP = 2.0  # likewise, if the loss came down again
 NOTHING = 1e-4  # the share of a gradient that is left if a line removes nearly all of it
-EATEN = 0.3  # of the first size of the weights: below this they shrank
-TINY = 1e-30
-HARDLY_FALLS = 0.9  # of the first loss, without the penalty
 FALLS = 0.7  # of a part of the loss: below it that part has learnt
-DECAYED = 1e-4  # of the first learning rate
 
 
-def find(seen: Observation) -> Iterator[Finding]:
-    """Parameters that no optimizer moves, and learning rates that are far off."""
-    yield from _held(seen)
-    yield from _rate(seen)
-    yield from _made_anew(seen)
-
-
-def _held(seen: Observation) -> Iterator[Finding]:
-    if not seen.optimizers or not seen.steps:
-        return
+def _lost(seen: Observation) -> list[Leaf]:
+    """What got gradients and is held by no optimizer, although others step."""
     held = {nr for optimizer in seen.optimizers for nr in optimizer.leaves}
-    lost = [
+    return [
         leaf
-        for leaf in seen.leaves
+        for leaf in (seen.leaves if seen.optimizers and seen.steps else ())
         if (leaf.parameter or (leaf.name and not leaf.asked and _learns_again(seen, leaf)))
         and leaf.requires_grad
         and leaf.nr not in held
@@ -50,6 +40,10 @@ def _held(seen: Observation) -> Iterator[Finding]:
         and not any(write.kind == "update" or _copied_into(leaf, write) for write in leaf.writes)
         and not _differentiated(seen, leaf)
     ]
+
+
+def _stale(seen: Observation) -> tuple[list[Leaf], list[Leaf]]:
+    """What took the place of what an optimizer still holds, and what it holds."""
     idle = [
         leaf
         for leaf in seen.leaves
@@ -58,57 +52,63 @@ def _held(seen: Observation) -> Iterator[Finding]:
         and not leaf.gradients
         and not any(seen.ops[nr].recorded for nr in leaf.used_by)
     ]
-    stale = [leaf for leaf in lost if _replaced(seen, leaf, idle)]
-    if stale:
-        part = _outermost(seen, seen.parts[stale[0].holder]) if stale[0].holder is not None else None
-        line = (
-            stale[0].copied_in
-            or seen.places.where_given(stale[0].name)
-            or (stale[0].line if part is None or (part.library and stale[0].by_hand) else part.line)
-        )
-        if stale[0].copied_in is None and stale[0].holder is not None:
-            line = _made_again(seen, seen.parts[stale[0].holder], idle) or line
-        line = seen.places.where_put(line) or line
-        made = seen.optimizers[0].line
-        names = seen.called(leaf.nr for leaf in stale)
-        yield Finding(
-            "stale-optimizer", line, True,
-            f"Line {line}, `{seen.places.code(line)}`, creates new parameters after the optimizer was made in line "
-            f"{made}. The optimizer still holds the old ones, which no op uses any more. {gets(names)} gradients but "
-            f"never {'change' if len(names) > 1 else 'changes'}.",
-            f"Make the optimizer after line {line}, or make it anew there.", names, [line or 0, made or 0], 5, share=1.0,
-        )  # fmt: skip
+    return [leaf for leaf in _lost(seen) if _replaced(seen, leaf, idle)], idle
+
+
+def _replaced_later(seen: Observation) -> Iterator[Match]:
+    """New parameters in place of those that the optimizer was given."""
+    stale, idle = _stale(seen)
+    if not stale:
         return
-    fresh = [leaf for leaf in lost if leaf.holder is None and len(leaf.gradients) == 1 and leaf.line is not None]
+    leaf, part = stale[0], seen.parts[stale[0].holder] if stale[0].holder is not None else None
+    whole = _outermost(seen, part) if part is not None else None
+    line = leaf.line if whole is None or (whole.library and leaf.by_hand) else whole.line
+    line = leaf.copied_in or seen.places.where_given(leaf.name) or line
+    if leaf.copied_in is None and part is not None:
+        line = _made_again(seen, part, idle) or line
+    yield Match(
+        seen.places.where_put(line) or line,
+        [seen.optimizers[0]],
+        names=seen.called(one.nr for one in stale),
+        made=seen.optimizers[0].line,
+    )
+
+
+def _fresh(seen: Observation) -> list[Leaf]:
+    """Parameters that belong to no module and each got one gradient."""
+    return [one for one in _lost(seen) if one.holder is None and len(one.gradients) == 1 and one.line is not None]
+
+
+def _each_pass(seen: Observation) -> Iterator[Match]:
+    """A new parameter for each pass."""
+    fresh = _fresh(seen)
     lines = {seen.origin(leaf) for leaf in fresh}
     cut = all(leaf.made_of is not None for leaf in fresh)  # told by the path that ends there
-    if len(fresh) > 1 and not cut and len(lines) == 1 and (line := lines.pop()) is not None:
-        yield Finding(
-            "made-anew", line, False,
-            f"Line {line}, `{seen.places.code(line)}`, made a new parameter for each of {len(fresh)} passes: none of them is held by an optimizer, "
-            "and what a gradient says of one is lost with it.",
-            "Make it once, in __init__, and use it in forward: `self.w = T.nn.Parameter(…)`.", [], [line], 5, share=0.9,
-        )  # fmt: skip
+    if len(fresh) > 1 and not cut and len(lines) == 1:
+        yield Match(lines.pop(), count=len(fresh))
+
+
+def _after_replacement(seen: Observation, match: Match) -> bool:
+    return bool(_stale(seen)[0])
+
+
+def _not_held(seen: Observation) -> Iterator[Match]:
+    """Parameters with gradients that never change, for no optimizer holds them."""
+    fresh = _fresh(seen)
     inside = {part.nr for part in seen.parts if part.inside is not None and not part.parents}
     lost = [
-        leaf for leaf in lost if leaf not in fresh and leaf.holder not in inside and not _only_looked_at(seen, leaf)
+        one for one in _lost(seen) if one not in fresh and one.holder not in inside and not _only_looked_at(seen, one)
     ]
     if not lost:
         return
     names = seen.called(leaf.nr for leaf in lost)
     untouched = [leaf for leaf in lost if not leaf.writes or all(write.kind == "init" for write in leaf.writes)]
-    optimizer = _nearest(seen, lost)
-    line = seen.optimizers[optimizer].line
-    whole = _by_all(seen, lost, optimizer)
-    yield Finding(
-        "not-in-optimizer", line, False,
-        f"{listed(names)} got gradients in {len(lost[0].gradients)} backward passes but never changed: no optimizer "
-        f"holds {'it' if len(names) == 1 else 'them'}. "
-        + (f"The {seen.optimizers[optimizer].kind} of line {line}, `{seen.places.code(line)}`, holds others." if line else "")
-        + whole,
-        f"{_handed(seen, names, seen.optimizers[optimizer])} If it is frozen on purpose, say so: `p.requires_grad_(False)`."
-        + ("" if lost[0].parameter else " A module registers only Parameters: `self.w = T.nn.Parameter(…)`."),
-        names, [line or 0], 5, share=len(untouched) / max(1, len(untouched) + len(held)),
+    optimizer = seen.optimizers[_nearest(seen, lost)]
+    held = {nr for one in seen.optimizers for nr in one.leaves}
+    yield Match(
+        optimizer, names=names, count=len(lost[0].gradients), kind=optimizer.kind, rest=_by_all(seen, optimizer),
+        how=_handed(seen, names, optimizer) + ("" if lost[0].parameter else " A module registers only Parameters: `self.w = T.nn.Parameter(…)`."),
+        given={"share": len(untouched) / max(1, len(untouched) + len(held))},
     )  # fmt: skip
 
 
@@ -227,75 +227,89 @@ def _nearest(seen: Observation, lost: list[Leaf]) -> int:
     return seen.optimizers[0].nr
 
 
-def _by_all(seen: Observation, lost: list[Leaf], optimizer: int) -> str:
-    twice = [
-        held
-        for held in seen.optimizers
-        if held.nr != optimizer and set(held.leaves) == set(seen.optimizers[optimizer].leaves)
-    ]
-    return f" The {twice[0].kind} of line {twice[0].line} holds the same ones." if twice else ""
+def _by_all(seen: Observation, optimizer: Held) -> str:
+    twice = (one for one in seen.optimizers if one.nr != optimizer.nr and set(one.leaves) == set(optimizer.leaves))
+    return next((f" The {one.kind} of line {one.line} holds the same ones." for one in twice), "")
 
 
-def _rate(seen: Observation) -> Iterator[Finding]:
-    steps = [moment for moment in seen.moments if moment.kind == "step" and not moment.empty]
-    passes = [each for each in seen.passes if each.loss is not None and each.kind == "backward"]
-    stepping = {each.nr: seen.stepped_by(each) for each in passes} if len(seen.optimizers) > 1 else {}
-    lines = {each.line for each in seen.passes if each.kind == "backward"}
-    rated = [held for held in seen.optimizers if held.rate is not None and any(step.who == held.nr for step in steps)]
-    for held in rated:
-        own = [step for step in steps if step.who == held.nr]
+def _losses(seen: Observation) -> list[Through]:
+    return [each for each in seen.passes if each.loss is not None and each.kind == "backward"]
+
+
+def _rated(seen: Observation) -> Iterator[tuple[Held, list[Moment]]]:
+    """The optimizers with a rate that took steps, with these."""
+    for held in seen.optimizers:
+        own = [m for m in seen.moments if m.kind == "step" and not m.empty and m.who == held.nr]
+        if held.rate is not None and own:
+            yield held, own
+
+
+def _too_small(seen: Observation) -> Iterator[Match]:
+    """Steps that move no weight."""
+    passes = _losses(seen)
+    for held, own in _rated(seen):
         moved = [step.moved for step in own if step.moved is not None]
-        if not moved or len(own) < 2 or held.rate is None or len(moved) < len(own) or _arrived(seen, held):
+        if len(own) < 2 or len(moved) < len(own) or max(moved) >= SMALL or _arrived(seen, held):
             continue
-        near = max(moved)
-        before = [each for each in passes if stepping.get(each.nr) == held.nr]
+        before = [each for each in passes if len(seen.optimizers) > 1 and seen.stepped_by(each) == held.nr]
         losses = [each.loss or 0.0 for each in before or passes]
         rates = [step.rate for step in own if step.rate is not None]
         still = len(losses) > 1 and abs(losses[-1] - losses[0]) <= STILL * abs(losses[0])
-        if near < SMALL and (shrunk := _shrunk(seen)) is not None:
-            line, text = shrunk
-            yield Finding(
-                "rate-too-small", line, False,
-                f"{text} {len(own)} steps of the {held.kind} moved the weights by at most {number(near)} of their size.",
-                "Choose a bound, or a factor, of about 1: `max_norm=1.0`.", seen.called(held.leaves), [line or 0, held.line or 0], 5,
-                share=0.8,
-            )  # fmt: skip
+        told: dict[str, Any] = {
+            "names": seen.called(held.leaves),
+            "count": len(own),
+            "kind": held.kind,
+            "moved": max(moved),
+        }
+        if (shrunk := _shrunk(seen)) is not None:
+            words = {
+                "words": "{at}, "
+                + shrunk[1]
+                + " {count} steps of the {kind} moved the weights by at most {moved} of their size."
+            }
+            yield Match(
+                shrunk[0],
+                [held],
+                given=words | {"fix": "Choose a bound, or a factor, of about 1: `max_norm=1.0`."},
+                **told,
+            )
         elif (
-            near < SMALL and losses and abs(losses[0]) > LEARNT and (still or (rates and rates[-1] <= rates[0]))
-        ):  # a warm-up begins small, and rises
+            losses and abs(losses[0]) > LEARNT and (still or (rates and rates[-1] <= rates[0]))
+        ):  # a warm-up begins small
             asleep = bool(seen.schedules) and not any(rates)  # a rate of 0 that a scheduler set
-            line = seen.schedules[-1][1] if asleep else seen.given_in(held, held.rate)
-            yield Finding(
-                "rate-too-small", line, False,
-                f"{len(own)} steps of the {held.kind} moved the weights by at most {number(near)} of their size, and "
-                f"the loss from {losses[0]:.6g} to {losses[-1]:.6g}. Its learning rate is {held.rate:g}"
-                + (f", by the {seen.schedules[-1][0]} of line {line}." if asleep else "."),
-                "Try a rate ten to a thousand times larger. Usual rates are 0.1 to 0.01 for SGD "
-                "and 0.001 for Adam.", seen.called(held.leaves),
-                [line or 0, held.line or 0], 5, share=0.8,
-            )  # fmt: skip
-        yield from _decayed(seen, held, own)
-    losses = [each.loss or 0.0 for each in passes]
-    if len(losses) >= 3 and len(lines) == 1 and all(math.isfinite(loss) for loss in losses):
-        grows = sum(b > a for a, b in itertools.pairwise(losses))
-        grown = LARGE if len(losses) >= 5 else AT_ONCE
-        far = max((step.moved or 0.0 for step in steps), default=0.0)
-        steadily = grows >= 0.7 * (len(losses) - 1) or (far > THROWN and abs(losses[-1]) > AT_ONCE * abs(losses[0]))
-        steadily = steadily or (far > THROWN and len(losses) >= 5 and min(losses[1:]) > GONE * abs(losses[0]))
-        apart = abs(losses[-1]) > grown * abs(losses[0]) > 0 and losses[-1] > losses[0]
-        top = max(losses, key=abs)
-        leapt = far > LEAP and abs(top) > AT_ONCE * abs(losses[0]) and losses[-1] > losses[0]
-        if far > CAREFUL and ((apart and steadily) or leapt) and not _ascends(seen) and not _of_parts(seen):
-            held_by = rated[0] if rated else None
-            update = next((m.line for m in seen.moments if m.kind == "update"), None)
-            line = seen.given_in(held_by, held_by.rate) if held_by else update
-            if line is not None or rated:
-                yield Finding(
-                    "rate-too-large", line, False,
-                    f"The loss grows: {number(losses[0])} → {number(losses[1])} → … → {number(losses[-1])}{f', with a peak of {number(top)}' if top not in (losses[1], losses[-1]) else ''}."
-                    + (f" The {held_by.kind} takes steps of {number(max((s.moved or 0) for s in steps))} times the weights' size, at a rate of {held_by.rate:g}." if held_by else ""),
-                    "Make the learning rate ten times smaller, until the loss falls.", [], [line or 0], 5, share=0.8,
-                )  # fmt: skip
+            line = seen.schedules[-1][1] if asleep else seen.given_in(held, held.rate or 0.0)
+            by = f", by the {seen.schedules[-1][0]} of line {line}" if asleep else ""
+            yield Match(
+                line, [held], rate=f"{held.rate:g}{by}", first=f"{losses[0]:.6g}", last=f"{losses[-1]:.6g}", **told
+            )
+
+
+def _too_large(seen: Observation) -> Iterator[Match]:
+    """A loss that grows from step to step, by steps that move the weights far."""
+    steps = [moment for moment in seen.moments if moment.kind == "step" and not moment.empty]
+    losses = [each.loss or 0.0 for each in _losses(seen)]
+    lines = {each.line for each in seen.passes if each.kind == "backward"}
+    if len(losses) < 3 or len(lines) != 1 or not all(math.isfinite(loss) for loss in losses):
+        return
+    grows = sum(b > a for a, b in itertools.pairwise(losses))
+    grown = LARGE if len(losses) >= 5 else AT_ONCE
+    far = max((step.moved or 0.0 for step in steps), default=0.0)
+    steadily = grows >= 0.7 * (len(losses) - 1) or (far > THROWN and abs(losses[-1]) > AT_ONCE * abs(losses[0]))
+    steadily = steadily or (far > THROWN and len(losses) >= 5 and min(losses[1:]) > GONE * abs(losses[0]))
+    apart = abs(losses[-1]) > grown * abs(losses[0]) > 0 and losses[-1] > losses[0]
+    top = max(losses, key=abs)
+    leapt = far > LEAP and abs(top) > AT_ONCE * abs(losses[0]) and losses[-1] > losses[0]
+    held = next((held for held, _ in _rated(seen)), None)
+    line = next((m.line for m in seen.moments if m.kind == "update"), None)
+    line = seen.given_in(held, held.rate or 0.0) if held is not None else line
+    if far > CAREFUL and ((apart and steadily) or leapt) and (line is not None or held is not None):
+        peak = f", with a peak of {number(top)}" if top not in (losses[1], losses[-1]) else ""
+        by = (
+            f" The {held.kind} takes steps of {number(far)} times the weights' size, at a rate of {held.rate:g}."
+            if held
+            else ""
+        )
+        yield Match(line, first=losses[0], second=losses[1], last=losses[-1], peak=peak, by=by)
 
 
 def _arrived(seen: Observation, held: Held) -> bool:
@@ -319,7 +333,7 @@ def _shrunk(seen: Observation) -> tuple[int | None, str] | None:
         if 0 < small < NOTHING * large:
             return (
                 line,
-                f"Line {line}, `{seen.places.code(line)}`, shrinks the gradients from {number(large)} to {number(small)}.",
+                f"shrinks the gradients from {number(large)} to {number(small)}.",
             )
     arrived = {nr: peak for each in seen.passes for nr, peak in each.reached}
     for root in {nr for each in seen.passes for nr in each.roots}:
@@ -330,16 +344,13 @@ def _shrunk(seen: Observation) -> tuple[int | None, str] | None:
             if last is None or len(ahead) != 1:
                 break
             if last.name in FACTORS and 0 < arrived[ahead[0]] < NOTHING * arrived.get(value.nr, 0.0):
-                code = seen.places.code(last.line)
-                return (
-                    last.line,
-                    f"Line {last.line}, `{code}`, scales the loss, and so each gradient, by {number(arrived[ahead[0]] / arrived[value.nr])}.",
-                )
+                share = number(arrived[ahead[0]] / arrived[value.nr])
+                return last.line, f"scales the loss, and so each gradient, by {share}."
             value = seen.values[ahead[0]]
     return None
 
 
-def _made_anew(seen: Observation) -> Iterator[Finding]:
+def _made_anew(seen: Observation) -> Iterator[Match]:
     """One line that makes an optimizer for each step: its momentum, or the model itself, begins again each time."""
     lines: dict[int, list[Held]] = {}
     for held in seen.optimizers:
@@ -359,17 +370,11 @@ def _made_anew(seen: Observation) -> Iterator[Finding]:
             place = inside[0] if inside else part.line  # of a helper that builds it, the call
         else:
             place = made.line if fresh and made is not None else line
-        text = (
-            "a new model, and what the last one had learnt is gone"
-            if fresh
-            else "a new optimizer, without the momentum and averages of the last"
-        )
-        yield Finding(
-            "made-anew", place, False,
-            f"Line {place}, `{seen.places.code(place)}`, ran {len(found)} times, with {'one step' if max(steps) == 1 else f'up to {max(steps)} steps'} each time: "
-            f"each time starts with {text}.",
-            "Make the model and its optimizer once, before the loop.", [], [place or 0, line], 5, share=0.8 if fresh else 0.4,
-        )  # fmt: skip
+        what = "a new model, and what the last one had learnt is gone"
+        if not fresh:
+            what = "a new optimizer, without the momentum and averages of the last"
+        each = "one step" if max(steps) == 1 else f"up to {max(steps)} steps"
+        yield Match(place, [line], count=len(found), each=each, what=what, given={"share": 0.8 if fresh else 0.4})
         return
 
 
@@ -384,25 +389,7 @@ def _forgets(found: list[Held]) -> bool:
     return len({(held.kind, held.rate, tuple(held.leaves)) for held in found}) == 1 and found[0].kind != "SGD"
 
 
-def _decayed(seen: Observation, held: Held, steps: list[Moment]) -> Iterator[Finding]:
-    """A scheduler that reduced the rate to nearly nothing in a few steps."""
-    rates = [step.rate for step in steps if step.rate is not None]
-    if not rates or not seen.schedules or rates[0] < max(rates):
-        return
-    tiny = [rate for rate in rates if rate < DECAYED * rates[0]]
-    if 2 * len(tiny) < len(rates) or (steps[-1].moved or 0.0) >= SMALL:
-        return
-    kind, line = seen.schedules[-1]
-    yield Finding(
-        "rate-too-small", line, False,
-        f"The learning rate fell from {rates[0]:g} to {rates[-1]:g} in {len(rates)} steps, by the {kind} of line {line}: "
-        f"the last step moved the weights by {number(steps[-1].moved or 0.0)} of their size.",
-        "Let it decay over the whole training: call its step() once per epoch, or choose a factor closer to 1.",
-        seen.called(held.leaves), [line or 0, held.line or 0], 5, share=0.8,
-    )  # fmt: skip
-
-
-def _of_parts(seen: Observation) -> bool:
+def _of_parts(seen: Observation, match: Match) -> bool:
     """Whether what a loss says changes on the way: a part of the sum falls while another grows, or there are ever more classes."""
     passes = [each for each in seen.passes if each.kind == "backward" and each.done and each.roots]
     parts: list[dict[tuple[int | None, str], float]] = []
@@ -425,5 +412,28 @@ def _of_parts(seen: Observation) -> bool:
     return (falls and len(parts[0]) > 1) or len(classes) > len(parts[0])
 
 
-def _ascends(seen: Observation) -> bool:
+def _ascends(seen: Observation, match: Match) -> bool:
     return any(write.ascent for leaf in seen.leaves for write in leaf.writes)
+
+
+RULES = [
+    Rule("stale-optimizer", _replaced_later,
+        "{at}, creates new parameters after the optimizer was made in line {made}. The optimizer still holds the old ones, which no op uses any "
+        "more. {names} {get} gradients but never change.",
+        "Make the optimizer after that, or make it anew there.", certain=True, share=1.0),
+    Rule("made-anew", _each_pass,
+        "{at}, made a new parameter for each of {count} passes: none of them is held by an optimizer, and what a gradient says of one is lost "
+        "with it.",
+        "Make it once, in __init__, and use it in forward: `self.w = T.nn.Parameter(…)`.", (_after_replacement,)),
+    Rule("not-in-optimizer", _not_held,
+        "{names} got gradients in {count} backward passes but never changed: no optimizer holds {them}. {at}, the {kind}, holds others.{rest}",
+        "{how} If it is frozen on purpose, say so: `p.requires_grad_(False)`.", (_after_replacement,)),
+    Rule("rate-too-small", _too_small,
+        "{count} steps of the {kind} moved the weights by at most {moved} of their size, and the loss from {first} to {last}. Its learning rate is "
+        "{rate}.",
+        "Try a rate ten to a thousand times larger. Usual rates are 0.1 to 0.01 for SGD and 0.001 for Adam.", share=0.8),
+    Rule("rate-too-large", _too_large, "The loss grows: {first} → {second} → … → {last}{peak}.{by}",
+        "Make the learning rate ten times smaller, until the loss falls.", (_ascends, _of_parts), share=0.8),
+    Rule("made-anew", _made_anew, "{at}, ran {count} times, with {each} each time: each time starts with {what}.",
+        "Make the model and its optimizer once, before the loop."),
+]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,13 @@ from typing import Any
 from viz.diagnosis.finding import Finding, listed, number
 from viz.diagnosis.kinds import KINDS
 from viz.diagnosis.observation import Observation, Ran
+
+
+@dataclass
+class Place:
+    """A line that words name."""
+
+    line: int | None
 
 
 class Match:
@@ -118,5 +126,15 @@ def said(seen: Observation, match: Match, words: str) -> str:
         if len(match.names) > 1
         else {"are": "is", "get": "gets", "them": "it"}
     )
-    told = {"at": at[0].upper() + at[1:], "op": op, "names": match.names, "name": name, **verbs, **match.told}
-    return _Words(seen).vformat(words, (), told)
+    told = {
+        "at": at,
+        "At": at[0].upper() + at[1:],  # where a sentence begins
+        "op": op,
+        "names": match.names,
+        "name": name,
+        **verbs,
+        **match.told,
+    }
+    words = re.sub(r"(^|\. )\{at\}", r"\1{At}", words)
+    text = _Words(seen).vformat(words, (), told)
+    return text[0].upper() + text[1:] if text.startswith("line ") else text

@@ -9,17 +9,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from viz.diagnosis.families import ADDITIVE, NORMALIZES, PRODUCTS, SQUASHES
-from viz.diagnosis.finding import Finding, gets, listed, number
+from viz.diagnosis.finding import number
 from viz.diagnosis.layers import layers
 from viz.diagnosis.observation import Leaf, Observation, Ran, Through
+from viz.diagnosis.rules.rule import Match, Place, Rule
 from viz.diagnosis.rules.weights import sized
 from viz.diagnosis.rules.zero import layer_line
 
 EXPLODES = 1e5  # the factor, among leaves or along one path, that is called an explosion; by as much it vanishes
 AT_FIRST = 1e3  # that a factor must have been before the steps, where the loss grew since: else the steps made it so
 BY_HAND = 1e3  # growth along one path that is called an explosion where somebody chose the weights' size by a number of his own
-HUGE = 1e8  # a loss, or what an exponential makes, that no program wants before its first step
-LARGE = 30.0  # data that nobody scaled
 TINY = 0.3  # of a gradient: what a layer of weights lets pass when they are too small
 RECURRENT = ("rnn", "lstm", "gru")  # classes of layers, in lower case
 CANCELS = 1e-3  # of what arrives at the places where a bias was added: gradients that add up to less cancel
@@ -51,7 +50,7 @@ class Fall:
         return max(Counter(self.names).values(), default=0)
 
 
-def find(seen: Observation) -> Iterator[Finding]:
+def _sizes(seen: Observation) -> Iterator[Match]:
     """A gradient that shrinks to a hundred-thousandth, or grows a hundred thousand times, from one end to the other."""
     kinds = {each.kind for each in seen.passes if each.done and each.roots}
     whole = [
@@ -71,16 +70,16 @@ def find(seen: Observation) -> Iterator[Finding]:
     first = next(each for each in whole if each.line == last.line)
     found = list(_of_pass(seen, last))
     if found and first is not last and _grew(first, last):  # the loss grows: is that due to the steps alone?
-        before = {finding.kind for finding in _of_pass(seen, first, AT_FIRST)}
-        found = [finding for finding in found if finding.kind in before]
+        before = {match.given["kind"] for match in _of_pass(seen, first, AT_FIRST)}
+        found = [match for match in found if match.given["kind"] in before]
     by_hand = {write.line for leaf in seen.leaves for write in leaf.writes if write.kind in ("init", "write")}
     by_hand |= {
         seen.origin(leaf) for leaf in seen.leaves if leaf.holder is None or leaf.by_hand
     }  # the size of a weight
-    for finding in found:
-        exploding = finding.kind == "exploding"
-        if not (outgrown is not None if exploding else _even(seen) and finding.line not in by_hand):
-            yield finding
+    for match in found:
+        exploding = match.given["kind"] == "exploding"
+        if not (outgrown is not None if exploding else _even(seen) and match.line not in by_hand):
+            yield match
 
 
 def _even(seen: Observation) -> bool:
@@ -94,7 +93,7 @@ def _grew(first: Through, last: Through) -> bool:
     return first.loss is not None and last.loss is not None and abs(last.loss) > 2 * abs(first.loss)
 
 
-def _outgrown(seen: Observation) -> Finding | None:
+def _outgrown(seen: Observation) -> Match | None:
     """Numbers that grow from repetition to repetition in the first forward pass: until they are infinite, or by weights chosen by hand."""
     each = next((one for one in seen.passes if one.roots), None)
     if each is None or each.step:
@@ -122,11 +121,13 @@ def _outgrown(seen: Observation) -> Finding | None:
     ):
         return None
     line = stepped[0] if stepped is not None else _to_change(seen, fall, down=False) or worst
-    return Finding(
-        "exploding", line, False,
-        f"Line {worst}, `{seen.places.code(worst)}`, runs {len(ops)} times, and its result grows from run to run: from {number(peaks[0])} to "
-        f"{number(peaks[-1])}{'' if finite else ', before it is no finite number any more'}." + _by(seen, line, worst),
-        _smaller(stepped), [], [line or 0, worst or 0], 4, share=0.9 if not finite else 0.6,
+    words = "{worst}, runs {count} times, and its result grows from run to run: from {first} to {last}{more}." + _by(
+        line, worst
+    )
+    return Match(
+        line, [worst], worst=Place(worst), count=len(ops), first=peaks[0], last=peaks[-1],
+        more="" if finite else ", before it is no finite number any more",
+        given={"kind": "exploding", "words": words, "fix": _smaller(stepped), "share": 0.6 if finite else 0.9},
     )  # fmt: skip
 
 
@@ -175,7 +176,7 @@ def _stepped(seen: Observation, among: set[int]) -> tuple[int, float | None] | N
     return most[0][0] if most and most[0][1] >= DEEP - 1 else None
 
 
-def _of_pass(seen: Observation, each: Through, least: float = EXPLODES) -> Iterator[Finding]:
+def _of_pass(seen: Observation, each: Through, least: float = EXPLODES) -> Iterator[Match]:
     """The gradients that fall or grow by a factor of `least` in one pass."""
     arrived = {nr: peak for nr, peak in each.reached if 0 < peak < math.inf}
     learns = {leaf.nr for leaf in seen.trained()}  # a gradient of an input is nobody's to learn from
@@ -248,17 +249,21 @@ def _taken_out(seen: Observation, leaf: Leaf, size: float, arrived: dict[int, fl
     return False
 
 
-def _inside(seen: Observation, line: int, leaf: Leaf, size: float) -> Finding:
+def _inside(seen: Observation, line: int, leaf: Leaf, size: float) -> Match:
     """A recurrence that is one op: its repetitions are not visible, only its results."""
-    name = seen.called([leaf.nr])
     user = seen.ops[leaf.used_by[-1]]
-    return Finding(
-        "exploding", line, False,
-        f"{gets(name)} a gradient of {number(size)}, out of the {seen.parts[leaf.holder or 0].kind} that line {user.line} calls, which multiplies by it in each step of the sequence. "
-        f"Line {line}, `{seen.places.code(line)}`, gave it its size.",
-        "Start recurrent weights orthogonal with a gain of 1 (nn.init.orthogonal_), or clip: `T.nn.utils.clip_grad_norm_(parameters, 1.0)` before the step.",
-        name, [line, user.line or 0], 4, share=0.6,
-    )  # fmt: skip
+    words = "{names} {get} a gradient of {size}, out of the {kind} that {user} calls, which multiplies by it in each step of the sequence. {at}, gave it its size."
+    fix = "Start recurrent weights orthogonal with a gain of 1 (nn.init.orthogonal_), or clip: `T.nn.utils.clip_grad_norm_(parameters, 1.0)` before the step."
+    given = {"kind": "exploding", "words": words, "fix": fix}
+    return Match(
+        line,
+        [user],
+        names=seen.called([leaf.nr]),
+        size=size,
+        kind=seen.parts[leaf.holder or 0].kind,
+        user=user,
+        given=given,
+    )
 
 
 def _along(
@@ -390,36 +395,24 @@ def _finding(
     begins: float,
     ends: float,
     stepped: tuple[int, float | None] | None = None,
-) -> Finding:
+) -> Match:
     worst = (min if kind == "vanishing" else max)(_deep(lines, kind), key=lambda line: lines[line].total)
     fall = lines[worst]
     repeats = fall.repeats
     factor = math.exp(fall.total / repeats)
-    names = seen.called([leaf.nr])
     writer = next((w.line for w in reversed(leaf.writes) if w.kind in ("init", "write") and w.line), None)
-    made = leaf.line
     line = stepped[0] if stepped is not None else _to_change(seen, fall, kind == "vanishing") or worst
-    around = [line for line in (line, worst, writer, made) if line]
-    verb = "shrinks" if kind == "vanishing" else "grows"
-    if kind == "vanishing":
-        text = (
-            f"Line {worst}, `{seen.places.code(worst)}`, runs {repeats} times on the way from the loss to {listed(names)}, and the gradient {verb} to "
-            f"{number(factor)} of itself each time: from {number(begins)} to {number(ends)}. {gets(names)} {number(size)}, where another gets {number(other)}."
-        )
-        text += _by(seen, line, worst)
-        fix = _larger(seen, fall, line)
-    else:
-        text = (
-            f"Line {worst}, `{seen.places.code(worst)}`, runs {repeats} times on the way from the loss to {listed(names)}, and the gradient {verb} {number(factor)} "
-            f"times each time: from {number(begins)} to {number(ends)}. {gets(names)} {number(size)}."
-        )
-        text += _by(seen, line, worst)
-        fix = _smaller(stepped)
-    return Finding(kind, line, False, text, fix, names, around, 4, where=fall.where, share=0.6)
+    words = "{worst}, runs {count} times on the way from the loss to {names}, and the gradient {verb} each time: from {begins} to {ends}. {names} {get} {size}"
+    words += (", where another gets {other}." if kind == "vanishing" else ".") + _by(line, worst)
+    return Match(
+        line, [worst, writer, leaf.line], names=seen.called([leaf.nr]), where=fall.where, worst=Place(worst), count=repeats, begins=begins,
+        ends=ends, size=size, other=other, verb=f"shrinks to {number(factor)} of itself" if kind == "vanishing" else f"grows {number(factor)} times",
+        given={"kind": kind, "words": words, "fix": _larger(seen, fall, line) if kind == "vanishing" else _smaller(stepped)},
+    )  # fmt: skip
 
 
-def _by(seen: Observation, line: int | None, worst: int | None) -> str:
-    return f" What makes it so is line {line}, `{seen.places.code(line)}`." if line != worst else ""
+def _by(line: int | None, worst: int | None) -> str:
+    return " What makes it so is {at}." if line != worst else ""
 
 
 def _within(seen: Observation, each: Through, arrived: dict[int, float]) -> tuple[int | None, float, float]:
@@ -452,7 +445,7 @@ def _steady(peaks: list[float]) -> bool:
     return max(down, up) >= 0.8 * (len(peaks) - 1)
 
 
-def _of_states(seen: Observation, kind: str, line: int | None, early: float, late: float) -> Finding:
+def _of_states(seen: Observation, kind: str, line: int | None, early: float, late: float) -> Match:
     verb = "falls" if kind == "vanishing" else "grows"
     fix = (
         "Use an LSTM or GRU, start the recurrent weights orthogonal, or cut the sequence into shorter pieces."
@@ -466,12 +459,12 @@ def _of_states(seen: Observation, kind: str, line: int | None, early: float, lat
             out, into = seen.values[op.outputs[0]], [seen.values[nr] for nr in op.inputs if seen.values[nr].grad]
             fall.factors.append(math.log(max(one.grad or 1.0 for one in into) / out.grad) if into and out.grad else 0.0)
     change = _to_change(seen, fall, kind == "vanishing") or line
-    return Finding(
-        kind, change, False,
-        f"The gradient of what line {line}, `{seen.places.code(line)}`, computes {verb} from repetition to repetition: {number(early)} "
-        f"at the last one, {number(late)} at the first." + _by(seen, change, line),
-        fix, [], [change or 0, line or 0], 4, share=0.6,
-    )  # fmt: skip
+    words = (
+        "The gradient of what {worst}, computes {verb} from repetition to repetition: {early} at the last one, {late} at the first."
+        + _by(change, line)
+    )
+    given = {"kind": kind, "words": words, "fix": fix}
+    return Match(change, [line], worst=Place(line), verb=verb, early=early, late=late, given=given)
 
 
 def _carried(seen: Observation, line: int | None) -> set[int]:
@@ -481,3 +474,6 @@ def _carried(seen: Observation, line: int | None) -> set[int]:
         if op.recorded and (op.line == line or not found.isdisjoint(op.inputs)):
             found.update(nr for nr in op.outputs if seen.values[nr].leaf is None)
     return found
+
+
+RULES = [Rule("vanishing", _sizes, share=0.6)]

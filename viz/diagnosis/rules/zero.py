@@ -26,8 +26,9 @@ from viz.diagnosis.families import (
     TURNS,
     source,
 )
-from viz.diagnosis.finding import Finding, listed, number
+from viz.diagnosis.finding import listed, number
 from viz.diagnosis.observation import Leaf, Moment, Observation, Ran, Seen, Through
+from viz.diagnosis.rules.rule import Match, Rule
 from viz.diagnosis.rules.weights import outweighs
 
 LOST = 1e-20  # a gradient below this underflows to 0 in the next ops: it vanished before
@@ -44,57 +45,46 @@ COSINE = 1.01  # the largest cosine, with room for rounding
 SATURATING = 4.0  # an input from which on a sigmoid, tanh or softmax can pass nothing at all
 
 
-def find(seen: Observation) -> Iterator[Finding]:
-    """Ops that turn a gradient into zeros, units that stay equal, and a second softmax."""
-    yield from _twice_softmax(seen)
-    yield from _blocked(seen)
-    yield from _equal_units(seen)
-    yield from _nearly_flat(seen)
-
-
-def _blocked(seen: Observation) -> Iterator[Finding]:
+def _blocked(seen: Observation) -> Iterator[Match]:
+    """Leaves that get only zeros, by the op that lets nothing through."""
     passes = [each for each in seen.passes if each.done and each.kind == "backward" and (each.got or each.reached)]
-    if not passes:
-        return
-    last = {leaf.nr: leaf for leaf in seen.trained()}
-    dead: dict[int, int] = {}  # leaf -> pass in which only zeros came
-    for leaf in last.values():
-        peaks = [peak for _, peak in leaf.gradients]
-        if peaks and (all(peak == 0 for peak in peaks) or _died(seen, leaf) is not None):
-            dead[leaf.nr] = leaf.gradients[-1][0]
-    causes: dict[tuple[str, int | None], tuple[Finding, list[Leaf]]] = {}
-    for nr, in_pass in dead.items():
-        each = seen.passes[in_pass - 1]
-        found = _cause(seen, each, last[nr])
-        if found is None:
+    trained = {leaf.nr: leaf for leaf in seen.trained()} if passes else {}
+    causes: dict[tuple[str, int | None], tuple[Match, list[Leaf]]] = {}
+    for leaf in trained.values():
+        step = _died(seen, leaf)
+        if not leaf.gradients or (step is None and any(peak != 0 for _, peak in leaf.gradients)):
             continue
-        if (step := _died(seen, last[nr])) is not None:
-            if found.kind not in ("dead-relu", "saturated"):
-                continue
+        found = _cause(seen, seen.passes[leaf.gradients[-1][0] - 1], leaf)
+        if found is None or (step is not None and found.given["kind"] not in ("dead-relu", "saturated")):
+            continue
+        if step is not None:
             _killed(seen, found, step)
-        known = causes.setdefault((found.kind, found.line), (found, []))
-        known[1].append(last[nr])
-    for finding, leaves in causes.values():
-        finding.tensors = seen.called(leaf.nr for leaf in leaves)
-        finding.share = len(leaves) / max(1, len(last))
-        everything = len(leaves) == len([leaf for leaf in last.values() if leaf.gradients])
-        passes_seen = min(len(leaf.gradients) for leaf in leaves)
+        causes.setdefault((found.given["kind"], found.line), (found, []))[1].append(leaf)
+    for match, leaves in causes.values():
+        kind = match.given["kind"]
+        match.names = seen.called(leaf.nr for leaf in leaves)
+        match.given["share"] = len(leaves) / max(1, len(trained))
+        everything = len(leaves) == len([leaf for leaf in trained.values() if leaf.gradients])
+        times = min(len(leaf.gradients) for leaf in leaves)
         if any(peak for leaf in leaves for _, peak in leaf.gradients):
-            finding.message += f" Since then the gradient of {listed(finding.tensors)} was exactly 0."
-            yield finding
+            match.told["text"] += f" Since then the gradient of {listed(match.names)} was exactly 0."
+            yield match
             continue
-        finding.message += (
-            f" In {'all' if passes_seen > 1 else 'the'} {passes_seen} backward pass{'es' if passes_seen > 1 else ''} the gradient of "
-            f"{listed(finding.tensors)} was exactly 0."
+        match.told["text"] += (
+            f" In {'all' if times > 1 else 'the'} {times} backward pass{'es' if times > 1 else ''} the gradient of {listed(match.names)} was exactly 0."
         )
-        if finding.kind == "zero" and not everything and sum(len(leaf.shape) > 1 for leaf in leaves) < 2:
+        if kind == "zero" and not everything and sum(len(leaf.shape) > 1 for leaf in leaves) < 2:
             continue  # a bias whose parts cancel is not a cause
-        finding.certain = finding.certain or (everything and passes_seen > 1 and finding.kind != "zero")
-        if finding.kind == "dead-relu" and not any(each.loss for each in passes):
-            finding.certain = False  # a hinge that is kept everywhere
-            finding.message += " The loss is 0 as well: every margin is kept and nothing is left to learn, or the margin compares the wrong things."
-            finding.fix = "Look at what the margin compares, and at the masks in it. If they are right, choose harder pairs or a larger margin."
-        yield finding
+        match.given["certain"] = match.given["certain"] or (everything and times > 1 and kind != "zero")
+        if kind == "dead-relu" and not any(each.loss for each in passes):
+            match.given["certain"] = False  # a hinge that is kept everywhere
+            match.told["text"] += (
+                " The loss is 0 as well: every margin is kept and nothing is left to learn, or the margin compares the wrong things."
+            )
+            match.told["cure"] = (
+                "Look at what the margin compares, and at the masks in it. If they are right, choose harder pairs or a larger margin."
+            )
+        yield match
 
 
 def _died(seen: Observation, leaf: Leaf) -> Moment | None:
@@ -111,21 +101,20 @@ def _died(seen: Observation, leaf: Leaf) -> Moment | None:
     return steps[-1] if steps and (steps[-1].moved or 0.0) > THROWN else None
 
 
-def _killed(seen: Observation, finding: Finding, step: Moment) -> None:
-    """Say of a finding that a step made it so: what to change is the rate."""
+def _killed(seen: Observation, match: Match, step: Moment) -> None:
+    """Say of a match that a step made it so: what to change is the rate."""
     held = seen.optimizers[step.who]
     if held.line is None:
         return
-    finding.message += (
+    match.told["text"] += (
         f" It let gradients pass until a step of the {held.kind} of line {held.line}, `{seen.places.code(held.line)}`, moved the weights by "
         f"{number(step.moved or 0.0)} of their size, at a rate of {held.rate or 0.0:g}."
     )
-    finding.fix = "Make the learning rate ten times smaller or more, so that no step throws the weights."
-    finding.line, finding.certain = held.line, False
-    finding.lines = [held.line, *finding.lines]
+    match.told["cure"] = "Make the learning rate ten times smaller or more, so that no step throws the weights."
+    match.lines, match.line, match.given["certain"] = [match.line, *match.lines], held.line, False
 
 
-def _cause(seen: Observation, each: Through, leaf: Leaf) -> Finding | None:
+def _cause(seen: Observation, each: Through, leaf: Leaf) -> Match | None:
     """The op nearest to the loss that got a gradient and let none of it through towards the leaf."""
     values = set(leaf.values)
     for root in each.roots:
@@ -146,7 +135,7 @@ def _cause(seen: Observation, each: Through, leaf: Leaf) -> Finding | None:
     return None
 
 
-def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int]) -> Finding | None:
+def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int]) -> Match | None:
     if "dropout" in op.name:
         return None  # another detector reports how much a dropout drops
     code = f"Line {op.line}, `{seen.places.code(op.line)}`:"
@@ -231,7 +220,8 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
         kind = "zero"
         text = f"{code} `{op.name}` received a gradient and passed on only zeros."
         fix = "Look at its inputs: the function is flat there."
-    return Finding(kind, line, certain, text, fix, [], lines, 2, where=op.where, path=path, cut=out.nr)
+    told = {"kind": kind, "certain": certain, "words": "{text}", "fix": "{cure}"}
+    return Match(line, lines, where=op.where, path=path, cut=out.nr, given=told, text=text, cure=fix)
 
 
 def _chooser(seen: Observation, op: Ran, out: Seen, chain: list[int]) -> Ran | None:
@@ -291,46 +281,30 @@ def _first_zero(seen: Observation, value: Seen) -> Seen | None:
     return value
 
 
-def _twice_softmax(seen: Observation) -> Iterator[Finding]:
+def _twice_softmax(seen: Observation) -> Iterator[Match]:
     """softmax into cross_entropy, sigmoid into a loss that takes the logits, softmax into nll_loss."""
-    told = set()
+    wanted = {name: {"softmax"} for name in SCORE_LOSSES} | {
+        name: {"sigmoid", "softmax"} for name in ("binary_cross_entropy_with_logits", "nll_loss")
+    }
     for op in seen.ops:
-        if not op.inputs or not op.recorded:
-            continue
-        name = op.name
-        wanted: set[str]
-        if name in SCORE_LOSSES:
-            wanted = {"softmax"}
-        elif name == "binary_cross_entropy_with_logits":
-            wanted = {"sigmoid", "softmax"}
-        elif name == "nll_loss":
-            wanted = {"softmax", "sigmoid"}
-        else:
+        if not op.inputs or not op.recorded or op.name not in wanted:
             continue
         value, maker = source(seen, op.inputs[0], TURNS | {"__getitem__"})
-        if maker is None or maker.name not in wanted or maker.line in told:
+        if maker is None or maker.name not in wanted[op.name]:
             continue
-        told.add(maker.line)
         line = layer_line(seen, maker)
-        code = seen.places.code(line)
-        if name == "nll_loss":
-            text = f"Line {line}, `{code}`: nll_loss in line {op.line} takes logarithms of probabilities, but receives the output of `{maker.name}`."
-            fix = "Use log_softmax instead of softmax, or cross_entropy on the scores."
-        else:
-            text = (
-                f"Line {line}, `{code}`: `{name}` in line {op.line} takes the scores themselves and applies {'softmax' if 'entropy_with' not in name else 'sigmoid'} "
-                f"itself. After `{maker.name}` all scores lie between 0 and 1, and the gradient is a fraction of what it should be."
-            )
-            fix = f"Pass the scores to `{name}` unchanged, and use `{maker.name}` only to report probabilities."
-        change = None
-        called = re.findall(
-            r"(\w+)\.softmax\(", code
-        )  # of the engine or a tensor, not a module or a name of the program
-        if name == "nll_loss" and len(called) == 1 and called != ["self"]:
-            change = code, code.replace(".softmax(", ".log_softmax(")
-        yield Finding(
-            "double-softmax", line, True, text, fix, [value.name] if value.name else [], [line or 0, op.line or 0], 2, change,
-            maker.where, [*maker.inputs[:1], value.nr, *op.outputs[:1]], value.nr, share=0.9,
+        code, given = seen.places.code(line), {}
+        if op.name == "nll_loss":
+            given = {"words": "{at}: nll_loss in line {loss} takes logarithms of probabilities, but receives the output of `{made}`.",
+                     "fix": "Use log_softmax instead of softmax, or cross_entropy on the scores."}  # fmt: skip
+            called = re.findall(
+                r"(\w+)\.softmax\(", code
+            )  # of the engine or a tensor, not a module or a name of the program
+            if len(called) == 1 and called != ["self"]:
+                given["change"] = code, code.replace(".softmax(", ".log_softmax(")  # type: ignore[assignment]
+        yield Match(
+            line, [op], names=[value.name], where=maker.where, path=[*maker.inputs[:1], value.nr, *op.outputs[:1]], cut=value.nr, loss=op.line,
+            name_of=op.name, made=maker.name, itself="sigmoid" if "entropy_with" in op.name else "softmax", given=given,
         )  # fmt: skip
 
 
@@ -352,7 +326,7 @@ class _Call:
     peak: float  # of its input
 
 
-def _nearly_flat(seen: Observation) -> Iterator[Finding]:
+def _nearly_flat(seen: Observation) -> Iterator[Match]:
     """A sigmoid, tanh or softmax whose inputs are so large that hardly any gradient passes, or that most units get none."""
     lines: dict[int | None, list[_Call]] = {}
     for op in seen.ops:
@@ -383,18 +357,11 @@ def _nearly_flat(seen: Observation) -> Iterator[Finding]:
             yield _far_apart(seen, at, scores, first, begun)
             continue
         line = writer or at
-        said = (
-            f"of the gradient {number(passed)} passes"
-            if little
-            else f"{bound:.0%} of its {'rows give all to one place' if choosing else 'results lie at the bound'}, where next to no gradient passes"
-        )
-        yield Finding(
-            "saturated", line, False,
-            f"Line {at}, `{seen.places.code(at)}`: `{last.op.name}` is nearly saturated. Its input reaches {number(last.peak)} in size, and {said}, "
-            f"in {len(calls)} calls."
-            + (f" That comes from the weights, which line {line}, `{seen.places.code(line)}`, made so large." if line != at else ""),
-            "Scale the inputs to about 1 (subtract the mean, divide by the deviation), or make the weights smaller.",
-            [], [line or 0, at or 0], 2, where=last.op.where, path=[last.op.inputs[0], *last.op.outputs[:1]], cut=last.op.inputs[0], share=0.3,
+        rows = "rows give all to one place" if choosing else "results lie at the bound"
+        yield Match(
+            line, [at], where=last.op.where, path=[last.op.inputs[0], *last.op.outputs[:1]], cut=last.op.inputs[0], op=last.op.name, peak=last.peak,
+            said=f"of the gradient {number(passed)} passes" if little else f"{bound:.0%} of its {rows}, where next to no gradient passes",
+            count=len(calls), flat="here" if line == at else f"in line {at}, whose weights it made so large,",
         )  # fmt: skip
 
 
@@ -423,39 +390,40 @@ def _products(seen: Observation, softmax: Ran) -> Ran | None:
     return maker if len(maker.inputs) == 2 and all(one.leaf is None and one.requires_grad for one in computed) else None
 
 
-def _far_apart(seen: Observation, at: int | None, scores: Ran, first: _Call, share: float) -> Finding:
-    line, op = scores.line, first.op
+def _far_apart(seen: Observation, at: int | None, scores: Ran, first: _Call, share: float) -> Match:
     width = seen.values[scores.inputs[0]].shape[-1:]
-    return Finding(
-        "saturated", line, False,
-        f"Line {at}, `{seen.places.code(at)}`: before the first step `softmax` gives all to one place in {share:.0%} of its rows, so they learn next to "
-        f"nothing. Its scores reach {number(first.peak)} in size. They are made in line {line}, `{seen.places.code(line)}`.",
-        f"Divide the products by the root of how many numbers each adds up{f', {width[0]}' if width else ''}: `q @ k.transpose(-2, -1) / math.sqrt(d)`.",
-        [], [line or 0, at or 0], 2, where=op.where, path=[*scores.outputs[:1], *op.outputs[:1]], cut=op.inputs[0], share=0.3,
-    )  # fmt: skip
+    many = f", {width[0]}" if width else ""
+    given = {
+        "words": "{at}: before the first step `softmax` in line {flat} gives all to one place in {said} of its rows, so they learn next to nothing. Its "
+        "scores, which are made here, reach {peak} in size.",
+        "fix": f"Divide the products by the root of how many numbers each adds up{many}: `q @ k.transpose(-2, -1) / math.sqrt(d)`.",
+    }
+    return Match(
+        scores,
+        [at],
+        where=first.op.where,
+        cut=first.op.inputs[0],
+        flat=at,
+        said=f"{share:.0%}",
+        peak=first.peak,
+        given=given,
+    )
 
 
-def _equal_units(seen: Observation) -> Iterator[Finding]:
+def _equal_units(seen: Observation) -> Iterator[Match]:
     """Weights whose units are equal before and after every step, so all of them compute the same."""
     for leaf in seen.trained():
         rows = _units_are_rows(seen, leaf)
         if rows is None:
             continue
         same, count = (leaf.equal_rows, leaf.shape[0]) if rows else (leaf.equal_columns, leaf.shape[1])
-        moved = [peak for _, peak in leaf.gradients if peak > 0]
+        moved = any(peak > 0 for _, peak in leaf.gradients)
         if len(same) < 2 or not all(same) or not moved or count < 2:
             continue
-        line = next(
-            (write.line for write in leaf.writes if write.kind in ("init", "write") and write.line), seen.origin(leaf)
-        )
-        names = seen.called([leaf.nr])
-        yield Finding(
-            "equal-units", line, True,
-            f"All {count} {'rows' if rows else 'columns'} of {listed(names)} are the same, and they still are after {len(same) - 1} "
-            f"step{'s' if len(same) > 2 else ''}. Equal weights get equal gradients, so the layer works like a single unit.",
-            "Start with random numbers, as layers do by default. Use a constant only for "
-            "biases.", names, [line or 0], 2,
-            share=0.5,
+        wrote = (write.line for write in leaf.writes if write.kind in ("init", "write") and write.line)
+        steps = f"{len(same) - 1} step{'s' if len(same) > 2 else ''}"
+        yield Match(
+            next(wrote, seen.origin(leaf)), names=seen.called([leaf.nr]), count=count, units="rows" if rows else "columns", steps=steps
         )  # fmt: skip
 
 
@@ -474,3 +442,19 @@ def _units_are_rows(seen: Observation, leaf: Leaf) -> bool | None:
         if op.name in LAYERS:
             return not turned
     return None
+
+
+RULES = [
+    Rule("double-softmax", _twice_softmax,
+        "{at}: `{name_of}` in line {loss} takes the scores themselves and applies {itself} itself. After `{made}` all scores lie between 0 and 1, "
+        "and the gradient is a fraction of what it should be.",
+        "Pass the scores to `{name_of}` unchanged, and use `{made}` only to report probabilities.", certain=True),
+    Rule("zero", _blocked),
+    Rule("equal-units", _equal_units,
+        "{at}: all {count} {units} of {names} are the same, and they still are after {steps}. Equal weights get equal gradients, so the layer works "
+        "like a single unit.",
+        "Start with random numbers, as layers do by default. Use a constant only for biases.", certain=True, share=0.5),
+    Rule("saturated", _nearly_flat,
+        "{at}: `{op}` {flat} is nearly saturated. Its input reaches {peak} in size, and {said}, in {count} calls.",
+        "Scale the inputs to about 1 (subtract the mean, divide by the deviation), or make the weights smaller.", share=0.3),
+]  # fmt: skip

@@ -240,10 +240,6 @@ class Ops:
                 seen.leaves[nr].frozen_at = self.watch.places.chosen(self.watch.stack())
 
 
-def _array_of_one(result: Any) -> bool:
-    return isinstance(result, np.ndarray) and result.size == 1 and result.ndim <= 1 and result.dtype.kind in "fiu"
-
-
 def _whole_numbers(item: Any) -> bool:
     """True if an argument is a shape or a list of dimensions."""
     return isinstance(item, (tuple, list)) and 0 < len(item) < 9 and all(type(one) is int for one in item)

@@ -5,14 +5,11 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-import random
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
-
-import numpy as np
 
 from viz.diagnosis.functions import check_function
 from viz.diagnosis.observation import Moment, Write
@@ -63,20 +60,6 @@ def surrounded(watch: Watch, ops: Ops, modules: Modules, optimizers: Optimizers)
     for name in dir(nn.init):
         if name.endswith("_") and not name.startswith("_") and callable(getattr(nn.init, name)):
             replaced.put(nn.init, name, functools.partial(around.initialiser, name))
-    for owner, names in (
-        (np.random, ("shuffle", "permutation")),
-        (random, ("shuffle",)),
-        (random.Random, ("shuffle",)),
-    ):
-        for name in names:
-            replaced.put(owner, name, around.shuffle)
-    replaced.put(np.random, "RandomState", lambda _: _shuffling_state(watch))
-    drawing = _shuffling(watch)
-    replaced.put(
-        np.random,
-        "default_rng",
-        lambda make: functools.wraps(make)(lambda *a, **k: drawing(make(*a, **k).bit_generator)),
-    )
     for name in ("clip_grad_norm_", "clip_grad_value_"):
         replaced.put(nn.utils, name, around.clip)
     if "__new__" in vars(nn.Parameter):
@@ -92,46 +75,6 @@ def surrounded(watch: Watch, ops: Ops, modules: Modules, optimizers: Optimizers)
             yield
     finally:
         replaced.undo()
-
-
-def _shuffling(watch: Watch) -> type[np.random.Generator]:
-    """A generator of NumPy that reports where it draws an order."""
-
-    class Generator(np.random.Generator):
-        def shuffle(self, *args: Any, **kwargs: Any) -> Any:
-            _drew(watch)
-            return super().shuffle(*args, **kwargs)
-
-        def permutation(self, *args: Any, **kwargs: Any) -> Any:
-            _drew(watch)
-            return super().permutation(*args, **kwargs)
-
-    return Generator
-
-
-def _shuffling_state(watch: Watch) -> type[np.random.RandomState]:
-    """NumPy's older generator, which reports where it draws an order. Other instances count as instances of it."""
-
-    class Kind(type):
-        def __instancecheck__(cls, one: Any) -> bool:
-            return issubclass(type(one), np.random.mtrand.RandomState)
-
-    class RandomState(np.random.mtrand.RandomState, metaclass=Kind):
-        def shuffle(self, *args: Any, **kwargs: Any) -> Any:
-            _drew(watch)
-            return super().shuffle(*args, **kwargs)
-
-        def permutation(self, *args: Any, **kwargs: Any) -> Any:
-            _drew(watch)
-            return super().permutation(*args, **kwargs)
-
-    return RandomState
-
-
-def _drew(watch: Watch) -> None:
-    line = watch.line() if watch.looking and watch.places.source.owns(sys._getframe(2)) else None
-    if line is not None and line not in watch.seen.shuffles:
-        watch.seen.shuffles.append(line)
 
 
 class _Replaced:
@@ -198,16 +141,6 @@ class _Around:
                 leaf = watch.seen.leaves[values.leaf(tensor)]
                 leaf.writes.append(Write("init", name, lines[0], len(watch.seen.passes), watch.following()))
             return result
-
-        return wrapped
-
-    def shuffle(self, shuffle: Any) -> Any:
-        """`shuffle` and `permutation` of NumPy and Python."""
-
-        @functools.wraps(shuffle)
-        def wrapped(*args: Any, **kwargs: Any) -> Any:
-            _drew(self.watch)
-            return shuffle(*args, **kwargs)
 
         return wrapped
 
