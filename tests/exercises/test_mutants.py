@@ -67,6 +67,7 @@ EQUIVALENT = {
         "2: 1 -> -1": "of two axes, the last is the second",
         "2 / noise.shape[1] -> noise.shape[1] / 2": "divided by the root of the inverse",
     },
+    "project_policy": {"11: 14 -> 15": "the new line takes the place of zero_grad, and the policy learns without it"},
     "safe_sqrt": {"T.ones_like -> T.zeros_like": "the inner where masks the gradient of its stand-in, whatever it is"},
 }
 

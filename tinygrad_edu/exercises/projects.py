@@ -366,7 +366,7 @@ def weighed(given: Any, name: str) -> dict[str, Any]:
         mine = given.get(what)
         if isinstance(mine, bool) or not isinstance(mine, int | float):
             told[what] = "no number"
-        elif abs(mine - number) <= NEAR * abs(number) + 0.005:
+        elif abs(mine - number) <= (0 if number > 1 else NEAR * abs(number) + 0.005):  # what is above 1 was counted
             told[what] = True
         else:
             told[what] = "too large" if mine > number else "too small"
