@@ -123,7 +123,7 @@ def sum_kept(array, axis):
 
 def copied(array, order="C"):
     """A copy to write into, in row-major order or ("K") as `array` lies in memory. A 0-d gradient may be a number."""
-    return np.array(array, order=order)
+    return np.array(array, order="C" if 0 in getattr(array, "strides", ()) else order)
 
 
 def flat_places(index, dim, size):

@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 
 from ...array.tensor import Tensor, bind
+from ..arrays import copied
 from ..binding import public
 from ..op import Op, linear
 from .shape import as_sizes, axis_of
@@ -51,7 +52,7 @@ class T(Op):
 
 class Flip(Op):
     def forward(self, *, dims):
-        return np.flip(self, dims).copy("K") if self.ndim else self.copy()
+        return copied(np.flip(self, dims) if self.ndim else self, "K")
 
     def grad_self(grad, dims):
         return flip(grad, dims)
