@@ -36,7 +36,9 @@ export class Neurons {
     this.pointed = null; // what is pointed at, as a function that gives [text, picture]
     this.held = null; // the neuron that was pressed, as its tile
     this.canvas = h("canvas", { "aria-hidden": "true" });
-    this.atlas = h("canvas", {});
+    this.atlas = h("canvas", {}); // the neurons' pictures, one below the other
+    this.given = h("canvas", {}); // the same of the features
+    this.painted = "";
     this.tiles = h("div", { class: "tgv-neurons-tiles", onkeydown: (event) => this.#key(event) });
     this.legend = h("div", { class: "tgv-neurons-legend", "aria-hidden": "true" });
     this.legend.innerHTML = '<svg width="30" height="10"><path class="over" d="M2 5H28" stroke-width="3"/></svg>weight above 0<svg width="30" height="10"><path class="under" d="M2 5H28" stroke-width="3"/></svg>below 0<svg width="30" height="10"><path class="back" d="M2 5H28" stroke-width="2"/></svg>gradient, backwards (log)';
@@ -49,7 +51,8 @@ export class Neurons {
   /** The features that there are, as [name, picture]. */
   setFeatures(features) {
     this.features = features;
-    this.all = bytes(btoa(features.map(([, picture]) => atob(picture)).join("")));
+    this.all = bytes(features.map(([, picture]) => picture).join("")); // each has a multiple of three bytes, so no padding
+    this.painted = "";
     this.inputs = features.map(([name, picture]) => {
       const tile = h("span", { class: "tgv-neurons-tile" });
       const one = h("button", { type: "button", class: "tgv-neurons-feature", value: name, onclick: () => this.onFeature(name) }, h("span", {}, name), tile);
@@ -165,6 +168,7 @@ export class Neurons {
 
   #build() {
     const { widths, maps } = this.network;
+    this.inputs.forEach((one) => one.setAttribute("aria-pressed", String(this.chosen.includes(one.value))));
     this.layers = this.#drawn();
     this.columns = this.layers.map((layer) => {
       const count = Math.min(widths[layer], bytes(maps[layer]).length / PIXELS ** 2);
@@ -288,17 +292,19 @@ export class Neurons {
       brush.stroke(back);
     }
     brush.setLineDash([]);
-    const show = (tiles, values, strengths = []) => {
-      paint(this.atlas, values, colours, PIXELS);
-      tiles.forEach(({ x, y, side }, each) => {
+    const show = (tiles, atlas, strengths = []) => {
+      tiles.forEach(({ face: { x, y, side } }, each) => {
         brush.clearRect(x, y, side, side);
         brush.globalAlpha = strengths[each] ?? 1;
-        brush.drawImage(this.atlas, 0, each * PIXELS, PIXELS, PIXELS, x, y, side, side);
+        brush.drawImage(atlas, 0, each * PIXELS, PIXELS, PIXELS, x, y, side, side);
       });
     };
-    this.inputs.forEach((one) => one.setAttribute("aria-pressed", String(this.chosen.includes(one.value))));
-    show(this.inputs.map(({ face }) => face), this.all, this.features.map(([name]) => (this.chosen.includes(name) ? 1 : UNCHOSEN)));
-    this.columns.forEach((column, at) => show(column.map(({ face }) => face), bytes(this.network.maps[this.layers[at]])));
+    if (this.painted !== under + over) paint(this.given, this.all, colours, PIXELS); // what is given never changes, but its colours may
+    this.painted = under + over;
+    show(this.inputs, this.given, this.features.map(([name]) => (this.chosen.includes(name) ? 1 : UNCHOSEN)));
+    const maps = this.layers.map((layer) => this.network.maps[layer]);
+    if (maps.length) paint(this.atlas, bytes(maps.join("")), colours, PIXELS);
+    show(this.columns.flat(), this.atlas);
     brush.globalAlpha = 1;
   }
 

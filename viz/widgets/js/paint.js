@@ -35,4 +35,9 @@ export function paint(canvas, values, colours, size = Math.sqrt(values.length)) 
 }
 
 /** The bytes of a text in base64. */
-export const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+export function bytes(text) {
+  const letters = atob(text);
+  const found = new Uint8Array(letters.length);
+  for (let at = 0; at < letters.length; at += 1) found[at] = letters.charCodeAt(at);
+  return found;
+}
