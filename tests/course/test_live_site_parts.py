@@ -186,3 +186,23 @@ def test_without_node_nothing_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert packs.start == trees
     assert not packs.later
     assert not packs.is_compiled
+
+
+def test_a_tape_has_what_pytorch_warned_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from viz.recording.record import Recorder, record
+    from viz.recording.source import Source
+
+    monkeypatch.setattr(Recorder, "run", Recorder.run)
+    tape.start()
+    program = "w = T.tensor(2.0, requires_grad=True)\ny = w * 2\ny.backward()\ny.grad"
+    with pytest.warns(UserWarning, match="not a leaf"):
+        made = record(program, "torch")
+    tape.save(tmp_path / "it.pack")
+    tape._recordings.clear()
+    tape.insert(gzip.decompress((tmp_path / "it.pack").read_bytes()).decode())
+    with pytest.warns(UserWarning, match="not a leaf"):
+        played = tape.Player(Source(program)).run({})
+    assert played.to_json() == made.to_json()
+    with pytest.raises(ModuleNotFoundError, match="was not recorded"):
+        tape.Player(Source("x = 1")).run({})

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
+from support import firefox
 from support.harness import complaints, eventually, new_page
 
 import viz
@@ -336,3 +337,18 @@ def test_pictures_a_film_of_all_steps_and_a_notebook_that_runs_are_saved(
     cells = json.loads(files["notebook"].read_text())["cells"]
     explorer = eval(cells[-1]["source"].removeprefix("import viz\n\n"), {"viz": viz})
     assert explorer.program["lines"]
+
+
+@pytest.mark.long
+def test_in_firefox_a_link_is_shown_and_the_page_is_kept(address: str, tmp_path: Path) -> None:
+    if firefox.path() is None:
+        pytest.skip("no Firefox was found: apt-get install firefox-esr, or https://www.mozilla.org/firefox")
+    with firefox.started(tmp_path) as tab:
+        tab.open(viz.link("w = T.tensor(2.0, requires_grad=True)\ny = w * w\ny.backward()", address))
+        tab.wait("document.querySelector('html[data-shown]')")
+        tab.wait("document.documentElement.dataset.kept")
+        # One script of Pyodide's own is refused: it looks whether it may import from an address of data.
+        assert [one for one in tab.wrong if "data:text/javascript" not in one] == []
+        assert [
+            url for url in tab.requested if not url.startswith((address.removesuffix("explore.html"), "blob:", "data:"))
+        ] == []

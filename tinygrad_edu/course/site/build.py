@@ -33,6 +33,7 @@ TITLE = "Autograd made visible"
 T = TypeVar("T")
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 _STATES = "application/vnd.jupyter.widget-state+json"
+_MOST_AT_ONCE = 4  # lessons that run; each has a kernel with PyTorch in it
 _MOST_IN_PAGE = 20_000  # characters of a widget's state; a larger one is a file of its own
 _STILL = 'class="tgv-fallback"'  # the class of the still that `viz` shows before a widget
 _LIST = ".tinygrad-edu-site"  # the list of a site's files
@@ -144,11 +145,11 @@ def _write_pages(
     exercises = {path.stem: live_pages.exercises_of(_read(path)) for path in lessons}
     widgets = _Live(static / "widgets")
     (static / "live" / "tapes").mkdir(parents=True, exist_ok=True)
-    for number, path in enumerate(notebooks):
+    tapes = [static / "live" / "tapes" / f"{path.stem}.pack" if live else None for path in notebooks]
+    for number, (path, notebook) in enumerate(zip(notebooks, _run_beside_one_another(notebooks, tapes), strict=True)):
         if progress:
             _tell(number, len(notebooks), path.stem)
         name = path.relative_to(copied)
-        notebook = _run(path, static / "live" / "tapes" / f"{path.stem}.pack" if live else None)
         widgets.bring_to_life(notebook)
         _hide_sources(notebook)
         _unlink_absent(notebook, path.parent, lessons)
@@ -239,6 +240,16 @@ def _tell(number: int, total: int, doing: str) -> None:
     end = "\n" if number == total else ""
     sys.stderr.write(f"\r[{'#' * filled}{'.' * (30 - filled)}] {number} of {total}  {doing:<40.40}{end}")
     sys.stderr.flush()
+
+
+def _run_beside_one_another(paths: Sequence[Path], tapes: Sequence[Path | None]) -> Iterator[Notebook]:
+    """What `_run` makes of each, in order. While one lesson waits for its kernel, another computes."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    pool = ThreadPoolExecutor(min(cores, _MOST_AT_ONCE))
+    try:
+        yield from pool.map(_run, paths, tapes)
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _run(path: Path, tape: Path | None = None) -> Notebook:

@@ -59,6 +59,8 @@ def _time_limit(time_up: type[BaseException]) -> Callable[[Any], contextlib.Abst
             if not own and budget.left <= 0:
                 raise time_up
 
+        core = sys.modules["tinygrad_edu"]
+        was_on = core.is_grad_enabled()
         monitoring.use_tool_id(_TOOL, "time limit")
         for event in (monitoring.events.JUMP, monitoring.events.PY_START, monitoring.events.BRANCH_LEFT):
             monitoring.register_callback(_TOOL, event, look)
@@ -68,6 +70,7 @@ def _time_limit(time_up: type[BaseException]) -> Callable[[Any], contextlib.Abst
         finally:
             monitoring.set_events(_TOOL, 0)
             monitoring.free_tool_id(_TOOL)
+            core.set_grad_enabled(was_on)  # the end may have come as a `no_grad` was about to put it back
 
     return time_limit
 

@@ -5,6 +5,7 @@ This file both writes the tape, in the kernel that runs a lesson for the site, a
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import hashlib
 import itertools
@@ -20,7 +21,7 @@ NOT_RECORDED = f"{SAYS}, and this change was not recorded. tinygrad_edu is live.
 _LABELS = {"double": "hook ×2", "print": "hook print", "backwards": "call it twice", "zero_grad": "clear .grad between"}
 _MOST_NAMED = 14  # switches that are combined, for one text
 _dtype = "float32"  # the type of floats if a program names none
-_recordings: dict[str, str] = {}  # JSON by key
+_recordings: dict[str, dict[str, Any]] = {}  # by key: `run`, a recording as JSON, and `warned`, categories and texts
 _version = ""
 
 
@@ -51,8 +52,13 @@ def start() -> None:
             return run(self, inputs)  # no page has a module of PyTorch's to ask about
         dtype = str(self.engine.module.get_default_dtype()).rpartition(".")[2]
         found = key(self.source.text, self.device, dtype, inputs)
-        made = run(self, inputs)
-        _recordings[found] = made.to_json()
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            made = run(self, inputs)
+        told = [[one.category.__name__, str(one.message)] for one in warned]
+        _recordings[found] = {"run": made.to_json(), "warned": told}
+        for one in warned:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
         return made
 
     Recorder.run = run_and_keep  # type: ignore[method-assign]
@@ -169,10 +175,12 @@ class Player:
         """
         from viz.recording.recording import from_data
 
-        text = _recordings.get(key(self.source.text, self.device, _dtype, inputs))
-        if text is None:
+        found = _recordings.get(key(self.source.text, self.device, _dtype, inputs))
+        if found is None:
             raise ModuleNotFoundError(NOT_RECORDED, name="torch")
-        return from_data(json.loads(text))
+        for category, text in found["warned"]:
+            warnings.warn(text, getattr(builtins, category, UserWarning), stacklevel=2)
+        return from_data(json.loads(found["run"]))
 
 
 class _Module:
