@@ -158,7 +158,8 @@ class NetworkPicture(Picture):
     @property
     def data(self) -> dict[str, Any]:
         """The data that a stage needs to open and close the boxes."""
-        return {"svg": self.drawn(self.theme), "id": self.identity, "network": self._network[0]}
+        about = {"heading": self.heading, "caption": self.caption}
+        return {"svg": self.drawn(self.theme), "id": self.identity, "network": self._network[0], **about}
 
     @property
     def description(self) -> str:

@@ -89,3 +89,14 @@ def test_a_drawn_network_lives_in_a_separate_page(browser: Any, tmp_path: Any) -
     page.locator(".tgv-network .opened").filter(has_text="Linear").first.dispatch_event("click")
     expect(leaves).to_have_count(2)
     page.context.close()
+
+
+def test_a_drawn_model_has_its_title_above_and_its_totals_below(browser: Any, tmp_path: Any) -> None:
+    torch = pytest.importorskip("torch")
+    picture = viz.draw(torch.nn.Linear(4, 8), torch.ones(2, 4), title="Mine")
+    page = new_page(browser, viewport={"width": 1366, "height": 768})
+    page.goto(picture.save(tmp_path / "model.html").as_uri())
+    expect(page.locator(".tgv-network .node").first).to_be_visible()
+    expect(page.locator(".tgv-network-words").first).to_have_text("Mine")
+    expect(page.locator(".tgv-network-words").last).to_contain_text("40 parameters")
+    page.context.close()

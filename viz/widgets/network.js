@@ -1,4 +1,11 @@
 // A drawn network without a widget: in the output of a cell, or in a separate page. `export/files.py` inserts it.
+import { h } from "./js/dom.js";
 import { NetworkStage } from "./js/network.js";
 
-globalThis.vizNetwork = (host, picture) => new NetworkStage(host, picture, { maxHeight: 620, label: "Network" });
+globalThis.vizNetwork = (host, picture) => {
+  const stage = h("div", { class: "tgv-network" });
+  const said = (words) => (words ? [h("div", { class: "tgv-network-words" }, words)] : []);
+  host.classList.remove("tgv-network");
+  host.replaceChildren(...said(picture.heading), stage, ...said(picture.caption));
+  return new NetworkStage(stage, picture, { maxHeight: 620, label: "Network" });
+};
