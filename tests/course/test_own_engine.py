@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -255,3 +257,12 @@ def test_it_reads_digits_as_pytorch_does() -> None:
     mine = learn(collect(lessons_root()).module(), 30)
     assert (mine == learn(torch, 30)).all()
     assert (mine == digits()[1][TRAINED:]).mean() > 0.8
+
+
+def test_the_file_runs_where_only_numpy_is(whole, tmp_path):
+    (tmp_path / "tinygrad_edu.py").write_text("raise ModuleNotFoundError")
+    path = tmp_path / "my_engine.py"
+    write(whole, path)
+    program = "import my_engine as T\nw = T.tensor(3.0, requires_grad=True)\n(w * w).backward()\nprint(w.grad.item())"
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "6.0\n"
