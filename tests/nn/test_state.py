@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.axes import not_alike
+from support.both import attempt
 
 from .test_modules import MODULES
 
@@ -257,3 +258,18 @@ def in_single(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: in_single(part) for name, part in value.items()}
     return [in_single(part) for part in value] if isinstance(value, tuple | list) else value
+
+
+@pytest.mark.parametrize(
+    "methods", [("get_extra_state",), ("set_extra_state",), ("get_extra_state", "set_extra_state"), ()]
+)
+def test_extra_state_is_missed_or_unexpected_by_the_method_that_would_take_it(methods: tuple[str, ...]) -> None:
+    def program(T: Any) -> Any:
+        bodies = {"get_extra_state": lambda self: 5, "set_extra_state": lambda self, state: None}
+        kind = type("M", (T.nn.Module,), {name: bodies[name] for name in methods})
+        plain = type("P", (T.nn.Module,), {})
+        whole = type("W", (T.nn.Module,), bodies)
+        tries = [(kind, kind), (kind, plain), (plain, kind), (kind, whole), (whole, kind)]
+        return [attempt(lambda a=a, b=b: str(a().load_state_dict(b().state_dict()))) for a, b in tries]
+
+    assert not_alike([()], program, IGNORED) == []

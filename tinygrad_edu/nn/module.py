@@ -353,7 +353,7 @@ class Module:
         """Add the module's own entries; subclasses extend it."""
         for name, value in self._saved_entries():
             destination[f"{prefix}{name}"] = value if keep_vars else value.detach()
-        if self._has_extra_state():
+        if self._defines("get_extra_state"):
             destination[f"{prefix}_extra_state"] = self.get_extra_state()
 
     def _load_from_state_dict(
@@ -363,8 +363,8 @@ class Module:
         """Load the module's own entries; subclasses extend it, for example to convert those of an older version."""
         load_part(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
 
-    def _has_extra_state(self) -> bool:
-        return type(self).get_extra_state is not Module.get_extra_state
+    def _defines(self, name: str) -> bool:
+        return getattr(type(self), name) is not getattr(Module, name)
 
     def get_extra_state(self) -> Any:
         """Extra state to save with the module. Subclasses that define it also define `set_extra_state`."""

@@ -70,7 +70,7 @@ def load_part(
         elif strict and (name != "num_batches_tracked" or metadata.get("version", 1) >= 2):
             missing.append(key)
     extra = f"{prefix}_extra_state"
-    if part._has_extra_state():
+    if part._defines("set_extra_state"):
         if extra in state_dict:
             part.set_extra_state(state_dict[extra])
         elif strict:
