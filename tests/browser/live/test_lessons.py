@@ -207,6 +207,13 @@ WATCH_FOR_EMPTY_FRAMES = """() => {
 }"""
 
 
+def test_a_live_explorer_has_pytorchs_recording_before_anything_is_pressed_in_it(page: Any, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector(READY, state="attached")
+    page.locator(".tgv-explorer").get_by_role("button", name="copy link").click()
+    expect(page.locator(".output.widget .tgv-badge")).to_have_attribute("data-agree", "true")
+
+
 def test_the_first_press_of_a_switch_is_answered_and_nothing_moves_under_it(page: Any, address: str) -> None:
     fetched: list[str] = []
     page.on("request", lambda request: fetched.append(request.url))
@@ -224,6 +231,9 @@ def test_the_first_press_of_a_switch_is_answered_and_nothing_moves_under_it(page
     assert page.evaluate("window.emptyFrames") == 0, "the live widget takes the recorded one's place in one frame"
     live.get_by_role("button", name="undo").click()
     expect(live.get_by_role("button", name="no_grad").first).to_have_attribute("aria-pressed", "false")
+    page.evaluate("navigator.clipboard.writeText = (text) => { window.copied = text; }")
+    live.get_by_role("button", name="copy link").click()
+    eventually(lambda: str(page.evaluate("window.copied")).partition("#")[0], address + "explore.html")
     assert [url for url in fetched if "/later/" in url] == [], "what a first picture needs is loaded at the start"
 
 

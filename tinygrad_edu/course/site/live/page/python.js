@@ -28,11 +28,13 @@ export class Python {
     this.worker = new Worker(this.url, { type: "module" });
     this.worker.onmessage = ({ data }) => this.#hear(data);
     this.worker.onerror = (event) => this.#hear({ type: "died", text: event.message || "its worker could not start" });
+    const { worker } = this;
+    this.taped = Promise.resolve(); // when the worker has what PyTorch did; no cell runs before
     if (this.tape) {
-      fetch(this.tape)
+      this.taped = fetch(this.tape)
         .then((answer) => (answer.ok ? answer.body.pipeThrough(new DecompressionStream("gzip")) : Promise.reject(new Error(answer.status))))
         .then((text) => new Response(text).text())
-        .then((tape) => this.worker?.postMessage({ type: "tape", tape }))
+        .then((tape) => worker.postMessage({ type: "tape", tape }))
         .catch(() => {}); // then PyTorch's recordings are missing, and each explorer says so
     }
   }
@@ -42,7 +44,8 @@ export class Python {
     this.start();
     return new Promise((finish) => {
       this.runs.set(cell, { output, finish });
-      this.worker.postMessage({ type: "run", cell, source });
+      const { worker } = this;
+      this.taped.then(() => worker.postMessage({ type: "run", cell, source }));
       this.#say();
     });
   }
