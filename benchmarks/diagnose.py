@@ -1,6 +1,6 @@
 """What a diagnosis costs, and how many causes it names beside other tools.
 
-    python benchmarks/diagnose.py [--cost] [--causes] [--held-out] [--rules]
+    python benchmarks/diagnose.py [--cost] [--causes] [--held-out] [--observe FILE] [--replay FILE]
 
 Cost: one training step of a GPT of 10 million parameters and of a ResNet-18 on PyTorch's CPU, alone and under observation, in
 turns within one process; the peak of memory, each in a process of its own. What we aim at: at most 3 times the step's own time
@@ -11,8 +11,8 @@ the line. The peers give no line: one is said to name a cause as soon as anythin
 trouble (`WORDS`), which is generous. They watch a model: each gets all modules of a program as one, its optimizer and its losses,
 and is told after each step. Peers that are not installed (`pip install torchdiag torch-audit torchmortem`) are left out.
 
-Held out: how far a report can be trusted, on programs that no rule was changed for. Rules: how many of the programs of the tests have
-no right first finding any more without each rule; what one program alone needs can go.
+Held out: how far a report can be trusted, on programs that no rule was changed for. Observe: run all programs of the tests
+once and keep what is seen. Replay: judge that again in seconds, by all rules and by all but each; what one program alone needs can go.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import contextlib
 import copy
 import importlib.util
 import io
+import pickle
 import statistics
 import subprocess
 import sys
@@ -36,7 +37,7 @@ sys.path = [place for place in sys.path if Path(place or ".").resolve() != Path(
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import torch  # noqa: E402
-from support.diagnosis import BROKEN, HEALTHY, read  # noqa: E402
+from support.diagnosis import BROKEN, HEALTHY, USUAL, read  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 from torch.optim.optimizer import register_optimizer_step_post_hook  # noqa: E402
@@ -44,9 +45,9 @@ from torch.optim.optimizer import register_optimizer_step_post_hook  # noqa: E40
 import viz  # noqa: E402
 from viz import engines  # noqa: E402
 from viz.diagnosis.diagnose import Run  # noqa: E402
-from viz.diagnosis.finding import Finding  # noqa: E402
+from viz.diagnosis.places import Places  # noqa: E402
 from viz.diagnosis.ranking import rank  # noqa: E402
-from viz.diagnosis.rules.rule import Rule  # noqa: E402
+from viz.diagnosis.rules import RULES  # noqa: E402
 from viz.diagnosis.state import as_before  # noqa: E402
 from viz.interrupts import put_back_first  # noqa: E402
 from viz.recording.source import Source  # noqa: E402
@@ -355,39 +356,50 @@ def held_out() -> None:
     print(f"called certain on a healthy one: {sum(any(each.certain for each in one) for one in quiet)}")
 
 
-def rules() -> None:
-    """Take each rule away, and print how many right first findings are lost."""
-    made = Finding.__post_init__
+def observe(path: Path) -> None:
+    """Run all programs of the sets once, and keep what was seen: rules can then be judged again in seconds."""
+    engine = engines.load("torch")
+    kept = []
+    for name, cases in (("broken", BROKEN), ("healthy", HEALTHY), ("usual", USUAL)):
+        for case in cases:
+            run = Run(engine, Source(case.program))
+            with put_back_first(), as_before(engine, []), contextlib.redirect_stdout(io.StringIO()):
+                seen = run.observe([])
+            seen.places = None  # type: ignore[assignment]
+            kept.append((name, case, seen))
+    path.write_bytes(pickle.dumps(kept))
+    print(f"what was seen of {len(kept)} programs is in {path}")
 
-    def noted(finding: Finding) -> None:
-        made(finding)
-        frame = sys._getframe(2)
-        while frame.f_code.co_name.startswith("<") and frame.f_back is not None:
-            frame = frame.f_back
-        rule = frame.f_locals.get("self")
-        name = rule.pattern.__name__ if isinstance(rule, Rule) else frame.f_code.co_name
-        place = rule.pattern.__module__ if isinstance(rule, Rule) else frame.f_globals["__name__"]
-        finding.by = f"{place.rpartition('.')[2]}.{name}"  # type: ignore[attr-defined]
 
-    Finding.__post_init__ = noted  # type: ignore[method-assign]
+def replay(path: Path) -> None:
+    """Judge what was seen of the sets by the rules as they are now, and by all rules but each."""
     lost: Counter[str] = Counter()
     every: Counter[str] = Counter()
-    engine = engines.load("torch")
-    for case in BROKEN:
-        run = Run(engine, Source(case.program))
-        with put_back_first(), as_before(engine, []), contextlib.redirect_stdout(io.StringIO()):
-            seen = run.observe([])
-        findings = list(run._all(seen))
-        if not _right(case, findings):
+    right = 0
+    for name, case, seen in pickle.loads(path.read_bytes()):
+        seen.places = Places(Source(case.program))
+        found = [
+            (f"{rule.pattern.__module__.rpartition('.')[2]}.{rule.pattern.__name__}", one)
+            for rule in RULES
+            for one in rule.findings(seen)
+        ]
+        if name != "broken":
+            for _, one in found if name == "usual" else [pair for pair in found if pair[1].certain]:
+                print(f"{name}: {case.name}: {one.kind}, line {one.line}")
             continue
-        for name in {one.by for one in findings}:  # type: ignore[attr-defined]
-            every[name] += 1
-            lost[name] += not _right(case, [one for one in findings if one.by != name])  # type: ignore[attr-defined]
-    for name in sorted(every, key=lambda name: (-lost[name], name)):
-        print(f"{lost[name]:5} lost without it, of {every[name]:5} programs that it speaks of  {name}")
+        hit = _right(case, [one for _, one in found])
+        right += hit
+        if not hit:
+            print(f"missed: {case.name}")
+        for rule in {rule for rule, _ in found} if hit else ():
+            every[rule] += 1
+            lost[rule] += not _right(case, [one for other, one in found if other != rule])
+    print(f"first finding right in kind and line: {right} of {len(BROKEN)}")
+    for rule in sorted(every, key=lambda rule: (-lost[rule], rule)):
+        print(f"{lost[rule]:5} lost without it, of {every[rule]:5} programs that it speaks of  {rule}")
 
 
-def _right(case: Any, findings: list[Finding]) -> bool:
+def _right(case: Any, findings: list[Any]) -> bool:
     first = next(iter(rank(copy.deepcopy(findings))), None)
     return first is not None and first.kind in case.kinds and first.line in case.lines
 
@@ -398,15 +410,21 @@ def main() -> None:
     parser.add_argument("--cost", action="store_true")
     parser.add_argument("--causes", action="store_true")
     parser.add_argument("--held-out", action="store_true")
-    parser.add_argument("--rules", action="store_true")
+    parser.add_argument("--observe", type=Path, metavar="FILE", help="keep what is seen of the programs of the tests")
+    parser.add_argument(
+        "--replay", type=Path, metavar="FILE", help="judge that by the rules, and by all rules but each"
+    )
     parser.add_argument("--peak", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.peak:
         peak(options.peak[0], options.peak[1] == "True")
         return
     warnings.simplefilter("ignore")
+    if options.observe or options.replay:
+        observe(options.observe) if options.observe else replay(options.replay)
+        return
     chosen = [
-        run for run, wanted in ((cost, options.cost), (causes, options.causes), (held_out, options.held_out), (rules, options.rules)) if wanted
+        run for run, wanted in ((cost, options.cost), (causes, options.causes), (held_out, options.held_out)) if wanted
     ]  # fmt: skip
     for run in chosen or (cost, causes):
         run()

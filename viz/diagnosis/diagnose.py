@@ -28,7 +28,7 @@ from viz.diagnosis.ranking import rank
 from viz.diagnosis.repairing import repaired
 from viz.diagnosis.report import Report
 from viz.diagnosis.rewriting import changed
-from viz.diagnosis.rules import ALL
+from viz.diagnosis.rules import RULES
 from viz.diagnosis.state import as_before, found_in
 from viz.diagnosis.trial import Outside, Place, Trial, judged, question
 from viz.diagnosis.watching.observer import Observer
@@ -388,7 +388,7 @@ class Run:
         return {"type": kind, "message": legible(message), "line": line}
 
     def conclude(self, seen: Observation) -> Report:
-        """What the detectors conclude from an observation, the most likely cause first. Each change is tried."""
+        """What the rules conclude from an observation, the most likely cause first. Each change is tried."""
         findings = rank(list(self._all(seen)))
         for finding in findings:
             finding.changes = _written(seen, finding)
@@ -400,15 +400,16 @@ class Run:
 
     def _all(self, seen: Observation) -> Iterator[Finding]:
         end = min(self._end, time.monotonic() + self._pace * (JUDGING + self._alone / 10))
-        for detector in ALL:
+        for rule in RULES:
             found: list[Finding] = []
+            name = f"{rule.pattern.__module__.rpartition('.')[2]}.{rule.pattern.__name__}"
             try:
                 with time_limit(_Clock(end - time.monotonic())):
-                    found.extend(detector(seen))
+                    found.extend(rule.findings(seen))
             except TimeUp:
-                seen.troubles.append(f"{detector.__module__.rpartition('.')[2]}: no time was left")
+                seen.troubles.append(f"{name}: no time was left")
             except Exception as error:  # one that fails does not silence the others
-                seen.troubles.append(f"{detector.__module__}: {type(error).__name__}: {error}")
+                seen.troubles.append(f"{name}: {type(error).__name__}: {error}")
             yield from found
 
     def _tried(self, seen: Observation, place: Place, findings: list[Finding]) -> None:

@@ -67,10 +67,8 @@ def fragment(report: Report, staged: Staged | None = None, starter: str = "") ->
             f"{escape(report.error['message'] + report.advice)}</p>"
         )
     sizes = _sizes(report)
-    kinds = ", ".join(GROUPS.values())
-    checked = "" if report.findings else f'<p class="soft">Checked for: {kinds}.</p>'
     return (
-        f'<style>{style}</style><div class="tgv-diagnosis"><h3>{escape(report.headline)}</h3>{body}{sizes}{checked}{error}'
+        f'<style>{style}</style><div class="tgv-diagnosis"><h3>{escape(report.headline)}</h3>{body}{sizes}{error}'
         f'<p class="soft">{escape(report.looked_at)}</p>{starter if "tgv-cause-place" in body else ""}</div>'
     )
 

@@ -1,9 +1,5 @@
 """The rules: each finds one cause in what was seen, and gives the evidence."""
 
-from collections.abc import Callable, Iterator
-
-from viz.diagnosis.finding import Finding
-from viz.diagnosis.observation import Observation
 from viz.diagnosis.rules import (
     comparing,
     finite,
@@ -19,19 +15,10 @@ from viz.diagnosis.rules import (
     sizes,
     zero,
 )
+from viz.diagnosis.rules.rule import Rule
 
-ALL: tuple[Callable[[Observation], Iterator[Finding]], ...] = (
-    *(rule.findings for rule in refused.RULES),
-    *(rule.findings for rule in none.RULES),
-    *(rule.findings for rule in zero.RULES),
-    *(rule.findings for rule in finite.RULES),
-    *(rule.findings for rule in sizes.RULES),
-    *(rule.findings for rule in order.RULES),
-    *(rule.findings for rule in optimizer.RULES),
-    *(rule.findings for rule in comparing.RULES),
-    *(rule.findings for rule in objective.RULES),
-    *(rule.findings for rule in modes.RULES),
-    *(rule.findings for rule in memory.RULES),
-    *(rule.findings for rule in silent.RULES),
-    *(rule.findings for rule in intent.RULES),
-)
+RULES: tuple[Rule, ...] = tuple(
+    rule
+    for group in (refused, none, zero, finite, sizes, order, optimizer, comparing, objective, modes, memory, silent, intent)
+    for rule in group.RULES
+)  # fmt: skip
