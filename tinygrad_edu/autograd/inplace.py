@@ -189,7 +189,7 @@ def refuse_shared_memory(t: Tensor, others: Sequence[Any], apart: bool = False) 
         if isinstance(other, Tensor) and (b := other._data) is not None and owner(b) is owner(a):
             same = a.ctypes.data == b.ctypes.data and a.shape == b.shape and _steps(a) == _steps(b)
             overlap = is_dense(a) and is_dense(b) and np.may_share_memory(a, b)
-            if (apart and other is t) or (overlap and (apart or (not same and a.size > 1))):
+            if (apart and other is t) or (overlap and (apart or not same)):
                 raise RuntimeError(
                     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
                     "memory location. Please clone() the tensor before performing the operation."
