@@ -546,8 +546,7 @@ def _masked_scatter_(self, mask, source):
             f"({self.ndim}) must be greater or equal to the number of dimensions in the tensor ({mask.ndim}). The mask has to fit "
             "the tensor."
         )
-    mask = expand(mask, self.shape)
-    _check_source(self, mask, source)
+    _check_source(self, expand(mask, self.shape), source)
     return MaskedScatter.apply_(self, source, mask=mask)
 
 
