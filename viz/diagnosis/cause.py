@@ -86,7 +86,9 @@ def _op(
         name, function, recorded, line = f"{count} op{'s' if count > 1 else ''}", "…", last.requires_grad, None
         output = f"v{len(graph.values)}"
         kind = "value" if last.requires_grad else "result"
-        graph.values[output] = Value(output, kind, last.name, expression=f"line {last.line}", shape=list(last.shape))
+        graph.values[output] = Value(
+            output, kind, last.name, expression=seen.places.named(last.line), shape=list(last.shape)
+        )
     else:
         function = made.called if made is not None and linked else "as a Python number"
         name = (made.node if made is not None else "") or function
@@ -116,7 +118,7 @@ def _add(seen: Observation, graph: Graph, value: Seen) -> str:
         kind,
         name,
         [name] if name else [],
-        "" if name else f"line {value.line}",
+        "" if name else seen.places.named(value.line),
         list(value.shape),
         value.dtype,
         requires_grad=value.requires_grad,
@@ -178,7 +180,7 @@ def _steps(seen: Observation, path: Path, stage: Stage) -> Iterator[dict[str, An
     )
     for hop in reversed(path.hops):
         op, arrived, sent = path.graph.ops[hop.op], hop.after.grad, hop.before.grad
-        at = f"{op.function if op.function != '…' else op.name}{f' in line {op.line}' if op.line else ''}"
+        at = f"{op.function if op.function != '…' else op.name}{f' in {seen.places.named(op.line)}' if op.line else ''}"
         if hop.op == path.cut:
             yield _at_the_cut(path, hop, at, stage)
             break

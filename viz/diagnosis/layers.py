@@ -91,7 +91,9 @@ def _of_leaves(seen: Observation, passes: list[Through]) -> list[Layer]:
     for leaf in sorted(seen.trained(), key=lambda leaf: leaf.used_by[0] if leaf.used_by else len(seen.ops)):
         used = [[op for op in leaf.used_by if starts[each.nr] <= op < each.ops] for each in passes]
         activations = [_activation(seen, ops[:1]) for ops in used]
-        rows.append(Layer(leaf.name or f"line {leaf.line}", activations, [_gradient([leaf], each) for each in passes]))
+        rows.append(
+            Layer(leaf.name or seen.places.named(leaf.line), activations, [_gradient([leaf], each) for each in passes])
+        )
     return rows
 
 

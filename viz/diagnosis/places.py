@@ -73,6 +73,10 @@ class Places:
             self._foreign[filename] = known
         return known
 
+    def named(self, line: int | None) -> str:
+        """A line in a picture, by its number, or by its file and the number there."""
+        return self.source.named(line) if line is not None else "no line"
+
     @cached_property
     def tree(self) -> ast.Module:
         """The program's syntax tree; empty for what is no Python."""

@@ -52,6 +52,10 @@ class Project(Source):
         path, above = max(((one, up) for one, up in self._above.items() if up < line), key=lambda one: one[1])
         return ("" if path == self.filename else path), line - above
 
+    def named(self, line: int) -> str:
+        path, number = self.place(line)
+        return f"{Path(path).name}:{number}" if path else f"line {number}"
+
     def changed(self, text: str) -> Project:
         """The project with another text."""
         parts: list[tuple[str, list[str]]] = [("", [])]

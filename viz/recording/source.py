@@ -64,6 +64,10 @@ class Source:
         """The program's line, counted from 1, of a line of the file that a frame of it runs."""
         return line - self.first + 1
 
+    def named(self, line: int) -> str:
+        """A line by its number."""
+        return f"line {line}"
+
     def line(self, frame: FrameType | None) -> int | None:
         """The program's line that `frame` or one of its callers is at; counted from 1."""
         while frame is not None:
