@@ -93,7 +93,7 @@ class Links(HTMLParser):
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         given = dict(attributes)
         self.places.add(given.get("id") or "")
-        if tag == "a" and given.get("href"):
+        if tag == "a" and given.get("href") and not str(given["href"]).startswith("#node="):  # it lights a node
             self.links.append(str(given["href"]))
 
 

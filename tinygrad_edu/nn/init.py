@@ -149,11 +149,15 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
     return normal_(tensor, 0.0, gain * math.sqrt(2 / (fan_in + fan_out)), generator)
 
 
-def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
+def _kaiming(tensor: Tensor, a: float, mode: str, nonlinearity: str, fill: Any) -> Tensor:
+    """`fill` with the standard deviation gain/√fan."""
+    if 0 in tensor.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        return tensor
     if mode not in ("fan_in", "fan_out"):
         raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
-    return calculate_gain(nonlinearity, a) / math.sqrt(fan_in if mode == "fan_in" else fan_out)
+    return fill(calculate_gain(nonlinearity, a) / math.sqrt(fan_in if mode == "fan_in" else fan_out))
 
 
 def kaiming_uniform_(
@@ -166,11 +170,7 @@ def kaiming_uniform_(
     >>> T.nn.init.kaiming_uniform_(T.empty(50, 100), nonlinearity="relu").std()  # about √(2/100)
     tensor(0.1406)
     """
-    if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
-        return tensor
-    bound = math.sqrt(3) * _kaiming_std(tensor, a, mode, nonlinearity)
-    return uniform_(tensor, -bound, bound, generator)
+    return _kaiming(tensor, a, mode, nonlinearity, lambda std: uniform_(tensor, -(b := 3**0.5 * std), b, generator))
 
 
 def kaiming_normal_(
@@ -183,10 +183,7 @@ def kaiming_normal_(
     >>> T.nn.init.kaiming_normal_(T.empty(50, 100), nonlinearity="relu").std()  # about √(2/100)
     tensor(0.1402)
     """
-    if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
-        return tensor
-    return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
+    return _kaiming(tensor, a, mode, nonlinearity, lambda std: normal_(tensor, 0.0, std, generator))
 
 
 def _older(function: Any) -> Any:

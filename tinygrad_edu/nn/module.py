@@ -400,11 +400,6 @@ class Module:
         """Call `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)` before loading."""
         return self._add_state_hook("load_pre", hook)
 
-    def _register_load_state_dict_pre_hook(
-        self, hook: Callable[..., Any], with_module: bool = False
-    ) -> RemovableHandle:
-        return self._add_state_hook("load_pre", hook if with_module else lambda module, *args: hook(*args))
-
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(module, incompatible_keys)` after loading; the hook may clear the keys."""
         return self._add_state_hook("load_post", hook)

@@ -6,6 +6,7 @@ nothing, and every kernel is a fork of it. On platforms without fork, each kerne
 
 from __future__ import annotations
 
+import asyncio
 import multiprocessing
 import os
 from pathlib import Path
@@ -44,7 +45,7 @@ def run(notebook: Any, folder: Path) -> None:
         resources={"metadata": {"path": str(folder)}},
         extra_arguments=["--IPKernelApp.log_level=40"],  # it warns about sockets that only this machine can see
     )
-    client.execute(cleanup_kc=True)
+    asyncio.run(client.async_execute(cleanup_kc=True))  # in any thread, whose loop it closes
 
 
 class _Kernel(_processes.Process):  # type: ignore[misc,name-defined]

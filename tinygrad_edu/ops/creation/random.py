@@ -374,8 +374,7 @@ def rand_like(
     >>> T.rand_like(T.zeros(2, 3)).shape
     tinygrad_edu.Size([2, 3])
     """
-    drawn = even_like(input._data, _kind(dtype or input.dtype), 0.0, 1.0, generator)
-    return _made(drawn, requires_grad)
+    return _made(even_like(input._data, _kind(dtype or input.dtype), 0.0, 1.0, generator), requires_grad)
 
 
 def randn_like(
@@ -387,8 +386,7 @@ def randn_like(
     >>> T.randn_like(T.zeros(2, 3)).shape
     tinygrad_edu.Size([2, 3])
     """
-    drawn = normal_like(input._data, _kind(dtype or input.dtype), 0.0, 1.0, generator)
-    return _made(drawn, requires_grad)
+    return _made(normal_like(input._data, _kind(dtype or input.dtype), 0.0, 1.0, generator), requires_grad)
 
 
 # --- filled in place -------------------------------------------------------------------------------------------------
