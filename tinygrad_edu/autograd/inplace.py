@@ -56,9 +56,7 @@ def make_view(out: Tensor, source: Tensor, creation: str | None = None) -> None:
 def view_index(base: np.ndarray, view: np.ndarray) -> np.ndarray:
     """For each element of `view`, the position in `base` (in row-major order) that it shows."""
     if view.size and owner(view) is not owner(base):
-        raise NotImplementedError(
-            "a view, or its base, was given other memory by .data or set_: use it without history"
-        )
+        raise NotImplementedError("a view, or its base, was given other memory by .data or set_: copy it first")
     positions = _positions(view) + (view.ctypes.data - base.ctypes.data) // base.itemsize
     if base.flags.c_contiguous:
         return positions
