@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import viz
@@ -16,6 +17,7 @@ from tinygrad_edu.course.own_engine.ladder import climb
 from tinygrad_edu.course.own_engine.rungs import RUNGS
 from tinygrad_edu.course.progress import progress
 from tinygrad_edu.course.working_copy import lessons_root, students_version
+from viz.experiments import playground
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.outer
@@ -266,3 +268,63 @@ def test_the_file_runs_where_only_numpy_is(whole, tmp_path):
     program = "import my_engine as T\nw = T.tensor(3.0, requires_grad=True)\n(w * w).backward()\nprint(w.grad.item())"
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "6.0\n"
+
+
+def learned(own=None, **settings):
+    learner = playground.Learner(playground.setting_of(settings, own=["my_engine"]), "moons", own=own)
+    for _ in range(20):
+        learner.step()
+    assert not learner.ended
+    return learner
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"activation": "relu", "init": "he", "batch": 32, "lr": 0.1, "optimizer": "momentum", "weight_decay": 0.01},
+        {"layers": 3, "residual": True, "features": "x1 x2^2", "test": 0.25, "lr": 0.1, "zero_grad": False},
+    ],
+    ids=str,
+)
+def test_in_the_playground_its_losses_and_gradients_are_ours(whole, settings, monkeypatch):
+    mine = learned(whole.module(), engine="my_engine", **settings)
+    ours, shown = learned(**settings), mine.inside(20)
+    np.testing.assert_allclose(mine.losses, ours.losses, rtol=1e-4)  # ours has 32 bits
+    text = playground.program
+
+    def doubled(setting, *given):  # the same first numbers, in 64 bits
+        names = ["model", "X", *(["X_test"] if setting.test else [])]
+        lines = "".join(f"{name} = {name}.double()\n" for name in names)
+        return text(setting, *given).replace("optimizer = ", f"{lines}optimizer = ", 1)
+
+    monkeypatch.setattr(playground, "program", doubled)
+    exact = learned(**settings)
+    np.testing.assert_allclose(mine.losses, exact.losses, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(mine.test_losses, exact.test_losses, rtol=0, atol=1e-9)
+    for edges, layer in zip(shown.gradients[:-1], exact.layers, strict=False):
+        np.testing.assert_allclose(edges, layer.weight.grad.numpy()[:8, :8], rtol=0, atol=1e-9)
+    recording = mine.recording(20)
+    assert recording.error is None
+    assert recording.tensors["loss"]["value"]["data"] == mine.losses[-1]
+
+
+def test_in_the_playground_a_missing_op_is_a_sentence_and_an_op_of_ones_own_counts(whole):
+    engine = whole.module()
+    with pytest.raises(ValueError, match="settings: my_engine has no sigmoid"):
+        viz.playground(engine=engine, activation="sigmoid")
+    shown = viz.playground("moons", engine=engine)
+    assert shown.call() == "viz.playground('moons', engine=my_engine)"
+    other = {**shown.task["settings"][0], "optimizer": "Adam"}
+    shown.asked = {"data": "moons", "points": shown.task["points"], "settings": [other, None], "seq": "1"}
+    assert "there is no Adam over an engine of your own" in shown.frame["said"]
+
+    class Sigmoid(engine.Op):
+        name, saves = "sigmoid", "result"
+        forward = staticmethod(lambda x: 1 / (1 + np.exp(-x)))
+        backward = staticmethod(lambda grad, y: (grad * y * (1 - y),))
+
+    engine.sigmoid = Sigmoid.apply
+    shown = viz.playground("moons", engine=engine, activation="sigmoid", beside={"engine": "tinygrad_edu"}, steps=5)
+    mine, ours = (learner.losses for learner in shown.learners)
+    assert mine == pytest.approx(ours, rel=1e-5)

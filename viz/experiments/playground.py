@@ -6,6 +6,7 @@ The program is text that anyone can run; a run executes that text and nothing el
 from __future__ import annotations
 
 import ast
+import copy
 import math
 import textwrap
 from collections.abc import Iterable, Mapping
@@ -16,6 +17,7 @@ import numpy as np
 
 from viz import engines
 from viz.engines import CORE, NAMES
+from viz.experiments.face import Face
 from viz.picture.axis import short
 from viz.recording.record import namespace_for, record
 from viz.recording.recording import Recording
@@ -127,8 +129,8 @@ LIMITS = {"noise": 0.5, "test": 0.8}  # the most; the least is 0
 RANGES = {"layers": (0, DEEPEST), "width": (1, WIDEST), "batch": (0, 200), "seed": (0, 2**31 - 1)}
 
 
-def setting_of(given: Mapping[str, Any], base: Setting | None = None) -> Setting:
-    """`base` (or the defaults) with the given settings replaced, after checks.
+def setting_of(given: Mapping[str, Any], base: Setting | None = None, own: Iterable[str] = ()) -> Setting:
+    """`base` (or the defaults) with the given settings replaced, after checks; `own` are names of further engines.
 
     Raises:
         TypeError: there is no setting of that name; the message lists the settings.
@@ -139,7 +141,7 @@ def setting_of(given: Mapping[str, Any], base: Setting | None = None) -> Setting
     for name, value in given.items():
         if name not in known:
             raise TypeError(f"there is no setting {name!r}; the settings are {', '.join(known)}")
-        values[name] = _checked(name, value)
+        values[name] = value if name == "engine" and value in own else _checked(name, value)
     return replace(base or Setting(), **values)
 
 
@@ -229,7 +231,6 @@ def points_of(given: Iterable[Any]) -> tuple[Point, ...]:
 
 def program(setting: Setting, data: str = "circles", points: Iterable[Point] = FIRST_OWN) -> str:
     """The training program for these settings: a complete script for one engine."""
-    engine = setting.engine
     if data == "own":
         rows = [f"({x:g}, {y:g}, {label})" for x, y, label in points]
         listed = [", ".join(rows[i : i + 4]) for i in range(0, len(rows), 4)]
@@ -241,8 +242,7 @@ def program(setting: Setting, data: str = "circles", points: Iterable[Point] = F
     numbers = data in NUMBERS
     head = [
         "import numpy as np",
-        f"import {engine} as T",
-        f"from {engine} import nn",
+        *_engine(setting.engine),
         "",
         *(["rng = np.random.default_rng(0)"] if drawn else []),
         made,
@@ -262,6 +262,17 @@ def program(setting: Setting, data: str = "circles", points: Iterable[Point] = F
         f"for step in range({STEPS}):",
     ]
     return "\n".join(head) + "\n" + textwrap.indent(_loop(setting, numbers), "    ")
+
+
+def _engine(name: str) -> list[str]:
+    if name in NAMES:
+        return [f"import {name} as T", f"from {name} import nn"]
+    return [
+        "from viz.experiments.face import Face",
+        "",
+        f"T = Face({name})  # my engine's ops, and layers over them",
+        "nn = T.nn",
+    ]
 
 
 def _features(setting: Setting) -> list[str]:
@@ -386,11 +397,12 @@ class Learner:
     """A network in training: a run of `program(setting, data, points)`, one pass at a time.
 
     `losses` has the loss of each pass, `test_losses` that of the test points, if some are kept for it. `sizes` has the root mean square of the gradient of each layer's weight (None if there
-    is none). `ended` says why the run cannot continue.
+    is none). `ended` says why the run cannot continue. `own` is the engine, if it is neither of the two (docs/engines.md).
 
     Raises:
         ModuleNotFoundError: the engine is not installed; the message says how to install it.
-        ValueError: there are no points.
+        TypeError: an engine of one's own lacks a part.
+        ValueError: there are no points, or an engine of one's own cannot take a step with these settings.
     """
 
     setting: Setting
@@ -400,6 +412,7 @@ class Learner:
     test_losses: list[float] = field(default_factory=list)
     sizes: list[list[float | None]] = field(default_factory=list)
     ended: str = ""
+    own: Any = None
 
     def __post_init__(self) -> None:
         if self.data == "own" and not self.points:
@@ -409,13 +422,17 @@ class Learner:
         loop = cast(ast.For, tree.body.pop())
         self._head = compile(tree, "<the playground's program>", "exec")
         self._pass = compile(ast.Module(loop.body, []), "<the playground's loop>", "exec")
-        self.engine = engines.load(self.setting.engine)
+        self.engine = engines.load(self.setting.engine) if self.own is None else Face(self.own)
+        if self.own is not None:
+            self._try()
         self._names = self._begun()
-        nn = self.engine.module.nn
-        self.layers = [one for one in self._names["model"].modules() if isinstance(one, nn.Linear)]
+        self.module = self._names["T"]
+        self.layers = [one for one in self._names["model"].modules() if isinstance(one, self.module.nn.Linear)]
         self._inputs, self._labels = self._points("X", "y")
         self._tested = self._points("X_test", "y_test") if self.setting.test else (self._inputs[:0], self._labels[:0])
-        self._asked = self._begun()["model"].eval()  # a network of the same shape, to evaluate any of its states
+        self._asked = copy.deepcopy(
+            self._names["model"]
+        ).eval()  # a network of the same shape, to evaluate any of its states
         self._states: dict[int, Any] = {}
         self._gradients: dict[int, list[np.ndarray | None]] = {}
         self._stride = 1
@@ -423,10 +440,19 @@ class Learner:
 
     def _begun(self) -> dict[str, Any]:
         """The program's variables at the start of its loop."""
-        names = namespace_for(self.engine, {})
+        names: dict[str, Any] = {self.setting.engine: self.own}
+        if isinstance(self.engine, engines.Engine):
+            names = namespace_for(self.engine, {})
         with self.engine.same_randomness(), self.engine.default_dtype("float32"), np.errstate(all="ignore"):
             exec(self._head, names)
         return names
+
+    def _try(self) -> None:
+        """Take one step aside, to learn whether an engine of one's own can."""
+        try:
+            self._run_pass(self._begun(), 0)
+        except Exception as error:
+            raise ValueError(f"{self.setting.engine} cannot take a step with these settings: {error}") from error
 
     def _points(self, inputs: str, labels: str) -> tuple[np.ndarray, np.ndarray]:
         """What the network is given, and the labels."""
@@ -488,8 +514,7 @@ class Learner:
 
     def _keep(self) -> None:
         """Store the network's state, and drop some earlier ones if there are too many."""
-        state = self._names["model"].state_dict()
-        self._states[self.taken] = {name: each.detach().clone() for name, each in state.items()}
+        self._states[self.taken] = copy.deepcopy(self._names["model"].state_dict())
         self._gradients[self.taken] = [
             None if one.weight.grad is None else self.engine.array(one.weight.grad)[:SHOWN, :SHOWN].copy()
             for one in self.layers
@@ -506,7 +531,7 @@ class Learner:
     def _asks(self, at: int, inputs: Any) -> tuple[np.ndarray, list[np.ndarray]]:
         """The outputs after `at` passes (one of `kept`) for these inputs, and those of each hidden layer on the way."""
         self._asked.load_state_dict(self._states[at])
-        module, nn = self.engine.module, self.engine.module.nn
+        module, nn = self.module, self.module.nn
         hidden = []
         with module.no_grad(), self.engine.on_one_thread(), np.errstate(all="ignore"):
             x = module.tensor(inputs, dtype=module.float32)
@@ -520,7 +545,7 @@ class Learner:
         """Places of the plane as inputs of the network: the program's features of them."""
         if "features" not in self._names:
             return places
-        module = self.engine.module
+        module = self.module
         return self.engine.array(self._names["features"](module.tensor(places, dtype=module.float32)))
 
     def places_features(self) -> np.ndarray:
@@ -544,8 +569,8 @@ class Learner:
         outputs, hidden = self._asks(at, self._given(_PLACES))
         shown = [layer[:, :SHOWN].T.reshape(-1, GRID, GRID)[:, ::2, ::2] for layer in hidden]
         state = self._states[at]
-        names = [name for name, one in self._asked.named_parameters() if name.endswith("weight") and one.ndim == 2]
-        weights = [self.engine.array(state[name])[:SHOWN, :SHOWN].astype(np.float64) for name in names]
+        found = [self.engine.array(one) for name, one in state.items() if name.endswith("weight")]
+        weights = [one[:SHOWN, :SHOWN].astype(np.float64) for one in found if one.ndim == 2]
         gradients = list(self._gradients.get(at, [None] * len(weights)))
         if not self.numbers:  # two scores, of which the difference counts
             weights[-1] = weights[-1][1:] - weights[-1][:1]
@@ -593,7 +618,10 @@ class Learner:
             self._run_pass(names, each)
         used = ("model", "optimizer", "loss_function", "X", "y", "X_test", "y_test", "rng")
         given = {name: names[name] for name in used if name in names}
-        return record(_loop(self.setting, self.numbers), self.setting.engine, inputs={**given, "step": number - 1})
+        if self.own is not None:
+            given |= {"T": names["T"], **{f"model.{name}": one for name, one in names["model"].named_parameters()}}
+        engine = self.setting.engine if self.own is None else self.own
+        return record(_loop(self.setting, self.numbers), engine, inputs={**given, "step": number - 1})
 
 
 _ACROSS = (np.arange(GRID) + 0.5) / GRID * 2 * REACH - REACH

@@ -147,7 +147,9 @@ function renderPlayground({ model, el }) {
     settings = settings.map((one, run) => (run === looked ? { ...one, [name]: value } : one));
     changed();
   };
-  const rows = ROWS.map(([name, text, kind, choices]) => {
+  const engines = model.get("task").choices.engines ?? []; // of the user's own
+  const rows = ROWS.map(([name, text, kind, known]) => {
+    const choices = name === "engine" ? [...known, ...engines.map((one) => [one, one])] : known;
     const row = { name, kind, choices, mark: h("span", { class: "tgv-ground-other", "aria-hidden": "true" }), field: null };
     const id = `${own}-${name}`;
     if (kind === "switch") {
@@ -189,6 +191,7 @@ function renderPlayground({ model, el }) {
       return changed();
     }
     drawControls();
+    drawCode();
     ask();
   }
 

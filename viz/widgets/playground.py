@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -34,6 +35,7 @@ from viz.export import bundle
 from viz.frames.scene import scene as scene_of
 from viz.picture.axis import short
 from viz.picture.fit import WIDE
+from viz.recording.teaching import check, name_of
 from viz.widgets import fallback
 from viz.widgets.live import Live, interruptible
 
@@ -60,7 +62,15 @@ class Playground(Live):
     task = traitlets.Dict().tag(sync=True)
     scene = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, data: str, points: tuple[Point, ...], settings: list[Setting | None], **traits: Any) -> None:
+    def __init__(
+        self,
+        data: str,
+        points: tuple[Point, ...],
+        settings: list[Setting | None],
+        own: Mapping[str, Any] | None = None,
+        **traits: Any,
+    ) -> None:
+        self._own = own or {}  # engines of the user's own, by name
         self._looked, self._at, self._wide = 0, -1, plane.WIDE
         self.learners: list[Learner | None] = []
         self._set(data, points, settings)
@@ -100,7 +110,10 @@ class Playground(Live):
             given.append(f"points={list(self._points)!r}")
         if self._taken:
             given.append(f"steps={self._taken}")
-        return f"viz.playground({', '.join(given)})"
+        call = f"viz.playground({', '.join(given)})"
+        for name in self._own:
+            call = call.replace(repr(name), name)
+        return call
 
     def _learner(self, run: int) -> Learner:
         found = self.learners[run] if 0 <= run < len(self.learners) else None
@@ -143,7 +156,7 @@ class Playground(Live):
         settings = []
         for name, given in zip(NAMES, asked["settings"], strict=True):
             try:
-                settings.append(None if given is None else setting_of(given))
+                settings.append(None if given is None else setting_of(given, own=self._own))
             except ValueError as error:
                 raise ValueError(f"{name}: {error}" if asked["settings"][1] else f"{error}") from None
         data, points = str(asked["data"]), points_of(asked["points"])
@@ -156,7 +169,9 @@ class Playground(Live):
         """Start again with these settings."""
         if data not in DATA:
             raise ValueError(f"data is one of {', '.join(DATA)}, not {data!r}")
-        self.learners = [None if one is None else Learner(one, data, points) for one in settings]
+        self.learners = [
+            None if one is None else Learner(one, data, points, own=self._own.get(one.engine)) for one in settings
+        ]
         self._data, self._points, self._settings = data, points, settings
 
     def _play(self, steps: int, frames: int, before: list[dict[str, Any]]) -> None:
@@ -205,7 +220,11 @@ class Playground(Live):
             "dots": _dots(shown),
             "features": self._features(),
             "look": plane.STYLE + plane.LOOK,
-            "choices": {"data": list(DATA), **{name: list(known) for name, known in CHOICES.items()}},
+            "choices": {
+                "data": list(DATA),
+                **{name: list(known) for name, known in CHOICES.items()},
+                "engines": list(self._own),
+            },
             "limits": {"layers": DEEPEST, "width": WIDEST, "points": OWN, "steps": STEPS, "reach": REACH},
         }
 
@@ -342,6 +361,18 @@ def _about(number: float) -> str:
     return f"{float(f'{number:.2g}'):,.0f}"
 
 
+def _named(settings: Mapping[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """The settings with an engine of the user's own by its name, under which it is put into `own`."""
+    engine = settings.get("engine", "")
+    if isinstance(engine, str):
+        return dict(settings)
+    check(engine)
+    name = re.sub(r"\W", "_", name_of(engine))
+    name = f"my_{name}" if name in CHOICES["engine"] else name
+    own[name] = engine
+    return {**settings, "engine": name}
+
+
 def playground(
     data: str = "circles",
     *,
@@ -358,23 +389,24 @@ def playground(
         beside: the differences of a second setting, trained beside the first: `{"activation": "relu"}`.
         points: the points for `"own"`, each `(x, y, class)` with class 0 or 1.
         steps: how many steps to take before it is shown.
-        settings: `engine`, `layers` (hidden ones), `width`, `activation`, `init`, `norm`, `residual`, `optimizer`, `lr`,
+        settings: `engine` (its name, or one of your own: docs/engines.md), `layers` (hidden ones), `width`, `activation`, `init`, `norm`, `residual`, `optimizer`, `lr`,
             `batch` (0 for all points at once), `weight_decay`, `l1`, `zero_grad`, `seed`; `noise` (added to the points), `test`
             (the share of the points that is kept for a test loss), and `features`, a choice of
             `"x1 x2 x1^2 x2^2 x1*x2 sin(x1) sin(x2)"`.
 
     Raises:
-        TypeError: there is no such setting; the message lists the settings.
-        ValueError: a setting cannot have that value; the message says what it can have.
+        TypeError: there is no such setting (the message lists the settings), or an engine of your own lacks a part.
+        ValueError: a setting cannot have that value (the message says what it can have), or your engine cannot take a step with it.
 
     >>> import viz
     >>> shown = viz.playground("xor", layers=1, activation="none", beside={"activation": "tanh"}, steps=200)
     >>> [learner.right(200) > 0.95 for learner in shown.learners]
     [False, True]
     """
-    first = setting_of(settings)
-    second = None if beside is None else setting_of(beside, first)
-    made = Playground(data, points_of(points), [first, second])
+    own: dict[str, Any] = {}
+    first = setting_of(_named(settings, own), own=own)
+    second = None if beside is None else setting_of(_named(beside, own), first, own)
+    made = Playground(data, points_of(points), [first, second], own)
     if steps:
         made.run(steps)
     return made
