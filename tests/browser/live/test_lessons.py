@@ -189,6 +189,7 @@ def test_the_front_page_plays_by_itself_until_it_is_touched(page: Any, address: 
     assert step.inner_text() == stopped
 
 
+@pytest.mark.long
 @without_python
 def test_the_front_page_stands_still_where_motion_is_unwanted(page: Any, address: str) -> None:
     page.emulate_media(reduced_motion="reduce")
@@ -263,6 +264,7 @@ EVERY_SWITCH = """async () => {
 }"""
 
 
+@pytest.mark.long
 def test_every_switch_beside_a_line_is_answered_by_both_engines(page: Any, address: str) -> None:
     page.goto(address)
     page.wait_for_selector(READY, state="attached")
@@ -276,6 +278,7 @@ def test_every_switch_beside_a_line_is_answered_by_both_engines(page: Any, addre
     assert {switch: said for switch, said in found.items() if said != ["true", True]} == {}
 
 
+@pytest.mark.long
 def test_a_cell_below_a_magic_of_ours_is_played(page: Any, address: str) -> None:
     page.goto(address + FIRST)
     id = page.evaluate("JSON.parse(document.getElementById('tgv-live-page').textContent).cells[0].id")
@@ -286,6 +289,7 @@ def test_a_cell_below_a_magic_of_ours_is_played(page: Any, address: str) -> None
     expect(shown.locator(".tgv-player .tgv-frame svg")).to_be_visible()
 
 
+@pytest.mark.long
 def test_the_playground_trains_in_the_page(page: Any, address: str) -> None:
     lesson = "10_deep_networks"
     page.goto(f"{address}{lesson}/{lesson}.html")
@@ -381,6 +385,7 @@ def test_input_asks_in_the_output_and_the_cell_goes_on(page: Any, address: str) 
     expect(cell(page, id).locator(".cell_output")).to_contain_text("Hello Ada more")
 
 
+@pytest.mark.long
 @without_python
 def test_a_second_tab_of_a_page_is_warned_of_until_it_closes(page: Any, address: str) -> None:
     page.goto(address + FIRST)
@@ -454,6 +459,7 @@ def test_the_answers_are_saved_as_a_notebook_that_grade_takes(page: Any, address
     assert main(["check", str(notebook)]) in (0, 1)
 
 
+@pytest.mark.long
 def test_what_needs_pytorch_itself_keeps_its_recorded_output_and_says_so(page: Any, address: str) -> None:
     page.goto(address + FIRST)
     place = cell(page, "relu-at-0")
@@ -467,6 +473,7 @@ def test_what_needs_pytorch_itself_keeps_its_recorded_output_and_says_so(page: A
     expect(place.locator(".traceback")).to_contain_text("PyTorch does not run in a browser")
 
 
+@pytest.mark.long
 def test_a_live_page_is_clean_for_axe_in_both_themes(page: Any, address: str) -> None:
     for path in ("", FIRST):
         page.goto(address + path)
@@ -483,6 +490,7 @@ OUTSIDE_THE_STAGE = """() => {
 }"""
 
 
+@pytest.mark.long
 @without_python
 def test_a_phone_shows_it_all_without_a_scrollbar_sideways(page: Any, address: str) -> None:
     page.emulate_media(reduced_motion="reduce")
@@ -516,6 +524,7 @@ def test_from_a_disk_it_is_the_page_for_reading_and_says_so(browser: Any, site: 
     page.context.close()
 
 
+@pytest.mark.long
 def test_in_firefox_the_front_page_plays_and_answers(address: str, tmp_path: Path) -> None:
     if firefox.path() is None:
         pytest.skip("no Firefox was found: apt-get install firefox-esr, or https://www.mozilla.org/firefox")
