@@ -306,6 +306,7 @@ def test_in_the_playground_its_losses_and_gradients_are_ours(whole, settings, mo
         np.testing.assert_allclose(edges, layer.weight.grad.numpy()[:8, :8], rtol=0, atol=1e-9)
     recording = mine.recording(20)
     assert recording.error is None
+    assert "model.0.weight" in {value.name for value in recording.graph.values.values()}
     assert recording.tensors["loss"]["value"]["data"] == mine.losses[-1]
 
 

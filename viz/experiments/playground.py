@@ -21,6 +21,8 @@ from viz.experiments.face import Face
 from viz.picture.axis import short
 from viz.recording.record import namespace_for, record
 from viz.recording.recording import Recording
+from viz.recording.source import Source
+from viz.recording.teaching import TeachingRecorder
 
 STEPS = 5000  # the number of steps in the program
 DEEPEST, WIDEST, OWN = 20, 64, 300  # limits: hidden layers, units per layer, custom points
@@ -618,10 +620,12 @@ class Learner:
             self._run_pass(names, each)
         used = ("model", "optimizer", "loss_function", "X", "y", "X_test", "y_test", "rng")
         given = {name: names[name] for name in used if name in names}
-        if self.own is not None:
-            given |= {"T": names["T"], **{f"model.{name}": one for name, one in names["model"].named_parameters()}}
-        engine = self.setting.engine if self.own is None else self.own
-        return record(_loop(self.setting, self.numbers), engine, inputs={**given, "step": number - 1})
+        given["step"] = number - 1
+        loop = _loop(self.setting, self.numbers)
+        if self.own is None:
+            return record(loop, self.setting.engine, inputs=given)
+        leaves = {id(one): f"model.{name}" for name, one in names["model"].named_parameters()}
+        return TeachingRecorder(self.own, Source(loop), leaves).run({**given, "T": names["T"]})
 
 
 _ACROSS = (np.arange(GRID) + 0.5) / GRID * 2 * REACH - REACH

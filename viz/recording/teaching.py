@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any, Protocol, runtime_checkable
 
@@ -87,10 +87,12 @@ class TeachingRecorder:
     Args:
         engine: see `TeachingEngine`.
         source: the program.
+        leaves: names of leaves that are in no variable of the program, by id.
     """
 
-    def __init__(self, engine: Any, source: Source) -> None:
+    def __init__(self, engine: Any, source: Source, leaves: Mapping[int, str] | None = None) -> None:
         check(engine)
+        self._leaves = leaves or {}
         self.engine = engine
         self.source = source
         self.graph = Graph()
@@ -238,6 +240,7 @@ class TeachingRecorder:
         value = Value(f"v{len(self.graph.values)}", "value" if parents else "leaf" if wants else "input", line=line)
         self._fill(value, tensor, wants)
         if not parents:
+            value.name = self._leaves.get(id(tensor), "")
             if wants:
                 value.accumulate = f"a{value.key[1:]}"
             self.events.append(Event("create", line, values=[value.key]))
