@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -39,14 +40,20 @@ class _Passes:
 
     def __init__(self, engine: Engine) -> None:
         self.listeners: list[Listener] = []
-        self._places = [(engine.tensor_type, "backward"), (engine.module.autograd, "backward")]
-        self._places.append((engine.module.amp.GradScaler, "scale"))
+        self._engine = engine
+        self._places: list[tuple[Any, str]] = []
         self._before: list[tuple[Any, Any]] = []
         self._unscaled: list[tuple[Any, Any]] = []  # what a scaler made since the last pass, and what from
         self._depth = 0  # the one calls the other, and a pass may run inside a pass
 
     def add(self, listener: Listener) -> None:
         if not self.listeners:
+            self._places = [(self._engine.tensor_type, "backward"), (self._engine.module.autograd, "backward")]
+            scaling = sys.modules.get(
+                f"{self._engine.module.__name__}.amp"
+            )  # it is loaded when a program first asks for it
+            if scaling is not None:
+                self._places.append((scaling.GradScaler, "scale"))
             for owner, name in self._places:
                 original = getattr(owner, name)
                 ours = self._scaling(original) if name == "scale" else self._around(original)
