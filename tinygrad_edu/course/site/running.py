@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,8 @@ def run(notebook: Any, folder: Path) -> None:
         resources={"metadata": {"path": str(folder)}},
         extra_arguments=["--IPKernelApp.log_level=40"],  # it warns about sockets that only this machine can see
     )
-    asyncio.run(client.async_execute(cleanup_kc=True))  # in any thread, whose loop it closes
+    with ThreadPoolExecutor(1) as beside:  # in a thread of its own, since a loop may run in this one
+        beside.submit(asyncio.run, client.async_execute(cleanup_kc=True)).result()
 
 
 class _Kernel(_processes.Process):  # type: ignore[misc,name-defined]
