@@ -1,6 +1,7 @@
 """Whatever the answer is, the student gets a reply at once, and the notebook continues."""
 
 import collections
+import contextlib
 import functools
 import html
 import re
@@ -8,6 +9,7 @@ import signal
 import threading
 import time
 
+import numpy as np
 import pytest
 
 import tinygrad_edu as tg
@@ -385,3 +387,13 @@ def test_an_answer_that_blocks_the_signal_is_ended_and_the_next_one_too():
     assert "Endless loop?" in repr(check("mul_backward", mul_backward))
     assert check("mul_backward", lambda grad_output, a, b: (grad_output * b, grad_output * a)).passed
     assert signal.SIGALRM not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+@pytest.mark.parametrize("endless", [False, True])
+def test_an_answer_that_switches_numpys_warnings_off_leaves_them_as_they_were(endless):
+    before = np.geterr()
+    with pytest.raises(TimeUp) if endless else contextlib.nullcontext(), time_limit(Budget(0.1)):
+        np.seterr(all="ignore")
+        while endless:
+            pass
+    assert np.geterr() == before != {**before, "divide": "ignore"}

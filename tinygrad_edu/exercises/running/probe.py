@@ -23,6 +23,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 
+import numpy as np
+
 from ..plain import Data, decode, encode, text_of, type_name
 from .helpers import intact
 from .state import watched_class, watching
@@ -238,7 +240,8 @@ def time_limit(budget: Limit) -> Iterator[None]:
     if budget.left <= 0:
         raise TimeUp
     if budget.left == math.inf:
-        yield
+        with np.errstate():  # as below
+            yield
         return
     if hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread():
         start, stop = _timer_signal(budget)
@@ -246,7 +249,8 @@ def time_limit(budget: Limit) -> Iterator[None]:
         start, stop = _watchdog(budget)
     start()
     try:
-        yield
+        with np.errstate():  # what an answer switches off, or is interrupted in, is as before
+            yield
     finally:
         stop()
 
