@@ -108,7 +108,14 @@ IGNORED = (".version: ", ".is_view: ", ".base", ".is_leaf", ".grad_fn", ".output
 
 
 def excused(case: Any, lines: list[str]) -> bool:
-    forms = DECLARED + ((OF_ORDER,) if case[1] != "transposed" or ORDERED.search(SAMPLES[case[0]].code) else ())
+    code = SAMPLES[case[0]].code
+    if case[1] in ("empty", "one") and OF_NOTHING.search(code):
+        return True
+    forms = (
+        DECLARED
+        + (OF_SEVERAL if case[1] not in ("row_major", "transposed") else ())
+        + ((OF_ORDER,) if case[1] != "transposed" or ORDERED.search(code) else ())
+    )
     return all(any(re.search(form, line) for form in forms) for line in lines)
 
 
@@ -117,7 +124,12 @@ DECLARED = (
     "NotImplementedError",
     r"\]\[[345]\]: PyTorch has (None|False), tinygrad_edu",  # a composed function ends in a view of its own result
     "_LinAlgError",
+    "grad_input must be contiguous",
 )
+# A statement that is wrong in several ways: one of the errors.
+OF_SEVERAL = (r"PyTorch raises \w+: .*; tinygrad_edu (Runtime|Index|Value)Error",)
+# Operands without elements, or of one, of which the page says what PyTorch does.
+OF_NOTHING = re.compile(r"pixel_(un)?shuffle|block_diag|T\.cov|einsum\('i[ij]|multi(label)?_margin_loss|attn_mask=m")
 # The results of these lie in memory row by row, and those of operands in different orders as most of them do.
 OF_ORDER = r"\]\[6\]: (PyTorch has \('RuntimeError', .view size|.*tinygrad_edu \('RuntimeError', .view size)"
 ORDERED = re.compile(r"linalg|inverse|kron|argwhere|scaled_dot_product|value=0.5|a\[True\]|adaptive_avg|rms_norm")
@@ -125,8 +137,8 @@ ORDERED = re.compile(r"linalg|inverse|kron|argwhere|scaled_dot_product|value=0.5
 
 # Formulas in float16 round at other places on other layouts, here as in PyTorch.
 HALF = {i for i, sample in enumerate(SAMPLES) if "float16" in sample.code or ".half()" in sample.code}
-# A matrix of equal rows has no unique singular vectors.
-DEGENERATE = {i for i, sample in enumerate(SAMPLES) if "svd" in sample.code}
+# A matrix of equal rows has no unique factors, and which of equal elements is found is open.
+DEGENERATE = {i for i, sample in enumerate(SAMPLES) if re.search(r"svd|linalg\.(qr|lu)|kthvalue", sample.code)}
 FILLED = [
     (row, layout)
     for row, layout in CASES
@@ -143,5 +155,9 @@ def test_the_layout_of_the_operands_changes_no_number(cases: list[Any]) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_layout_of_the_operands_decides_what_the_results_share_as_in_pytorch(layout: str) -> None:
-    cases = [case for case in CASES if case[1] == layout and case[0] not in HALF]
+    cases = [
+        (row, each)
+        for row, each in CASES
+        if each == layout and row not in HALF and not (layout == "expanded" and row in DEGENERATE)
+    ]
     assert not_alike(cases, program, IGNORED, excused) == []

@@ -24,6 +24,8 @@ def on_axis(cases: Iterable[Any], one_in: int, named: Callable[[Any], str] = str
 
 def steps(t: Any) -> list[int]:
     """The strides of a tensor, where they lead from one element to another."""
+    if not t.numel():
+        return []
     return [stride for stride, size in zip(t.stride(), t.shape, strict=True) if size > 1]
 
 

@@ -109,6 +109,14 @@ def check_expandable(array: np.ndarray, size: tuple[int, ...]) -> None:
 
 def check_fits(target: Tensor, result: np.ndarray) -> None:
     check_writable(target._data.shape, result.shape)
-    if dtypes.category(result.dtype) > dtypes.category(target._data.dtype):
-        names = [dtypes.from_numpy_dtype(d).legacy_name for d in (result.dtype, target._data.dtype)]
-        raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
+    refuse_cast(result, dtypes.from_numpy_dtype(target._data.dtype))
+
+
+def refuse_cast(result: Any, dtype: dtypes.dtype) -> Any:
+    """`result`, unless it is of a wider kind than `dtype`, the type of the tensor that it goes into."""
+    kind = result.dtype if isinstance(result, Tensor) else dtypes.from_numpy_dtype(result.dtype)
+    if dtypes.category(kind.numpy) > dtypes.category(dtype.numpy):
+        raise RuntimeError(
+            f"result type {kind.legacy_name} can't be cast to the desired output type {dtype.legacy_name}. Convert one: t.float()."
+        )
+    return result

@@ -325,11 +325,32 @@ def repeat_interleave(input, repeats, dim=None, *, output_size=None) -> Tensor:
         input, dim = reshape(input, (-1,)), 0
     axis = axis_of(dim, input.ndim)
     if isinstance(repeats, Tensor):
+        _check_repeats(repeats, input.shape[axis])
         counts = np.broadcast_to(repeats._data, (input.shape[axis],))
         return index_select(input, axis, wrap(np.repeat(np.arange(input.shape[axis]), counts)))
+    if not isinstance(repeats, int):
+        raise TypeError(f"repeat_interleave(): argument 'repeats' must be Tensor or int, not {type(repeats).__name__}")
+    if repeats < 0:
+        raise RuntimeError("Repeats must be non-negative")
     sizes = tuple(input.shape)
     wide = expand(unsqueeze(input, axis + 1), (*sizes[: axis + 1], repeats, *sizes[axis + 1 :]))
     return reshape(contiguous_clone(wide), (*sizes[:axis], sizes[axis] * repeats, *sizes[axis + 1 :]))
+
+
+def _check_repeats(repeats, n):
+    if repeats._data.dtype not in (np.int32, np.int64):
+        raise NotImplementedError(
+            f"\"repeat_interleave_cpu\" not implemented for '{repeats.dtype.legacy_name}'. Convert first: repeats.long()."
+        )
+    if repeats.ndim > 1:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+    if repeats.numel() not in (1, n):
+        raise RuntimeError(
+            "repeats must have the same size as input along dim, but got repeats.size(0) = "
+            f"{repeats.numel()} and input.size(0) = {n}"
+        )
+    if (repeats._data < 0).any():
+        raise RuntimeError("repeats can not be negative")
 
 
 @public(method=False)

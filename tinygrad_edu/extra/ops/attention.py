@@ -15,6 +15,7 @@ from ...ops.network.layers import _NN
 from ...ops.network.normalization import dropout
 from ...ops.network.softmax import safe_softmax, sum_along
 from ...ops.op import Op
+from ...ops.operands import check_writable
 from ...ops.pointwise.arithmetic import MulNumber
 from ...ops.reductions.reduce import sum
 from ...ops.shapes.permute import transpose
@@ -84,6 +85,25 @@ def _recorded_weights(query, key, is_causal, scale, kept=None):
     return scores.softmax(-1)
 
 
+def _check(query, key, value, mask):
+    given = {"query": query, "key": key, "value": value}
+    if len({x.dtype for x in given.values()}) > 1:
+        kinds = ", ".join(f"{name}.dtype: {x.dtype}" for name, x in given.items())
+        raise RuntimeError(f"Expected query, key, and value to have the same dtype, but got {kinds} instead.")
+    if min(x.ndim for x in given.values()) < 2:
+        shapes = ", ".join(f"{name}: {x.ndim}" for name, x in given.items())
+        raise RuntimeError(
+            f"Expected query, key, and value to all be at least 2 dimensional, but got {shapes} instead."
+        )
+    if (0 in key.shape[:-2]) != (0 in value.shape[:-2]):
+        raise RuntimeError(f"key and value have different batches: {list(key.shape)} and {list(value.shape)}")
+    if mask is not None and mask._data.dtype.kind not in "bfV" and mask.dtype != query.dtype:
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+            f"{mask.dtype} and  query.dtype: {query.dtype} instead."
+        )
+
+
 @public(where=_NN, method=False)
 def scaled_dot_product_attention(
     query,
@@ -107,6 +127,7 @@ def scaled_dot_product_attention(
     if enable_gqa:
         # Grouped-query attention: each head of keys and values serves several heads of queries.
         key, value = (functions["repeat_interleave"](x, query.shape[-3] // x.shape[-3], -3) for x in (key, value))
+    _check(query, key, value, attn_mask)
     if attn_mask is not None and is_causal:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
@@ -120,5 +141,6 @@ def scaled_dot_product_attention(
     if attn_mask is not None:
         if attn_mask._data.dtype == bool:
             attn_mask = wrap(np.where(attn_mask._data, 0.0, -np.inf).astype(query._data.dtype))
+        check_writable(tuple(scores.shape), np.broadcast_shapes(scores.shape, attn_mask.shape))
         scores = scores + attn_mask
     return matmul(dropout(safe_softmax(scores, -1), dropout_p), value)

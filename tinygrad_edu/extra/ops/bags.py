@@ -91,6 +91,11 @@ def embedding_bag(
         raise NotImplementedError("embedding_bag with scale_grad_by_freq=True is not built: use nn.Embedding with it.")
     if places.size and not (places.min() >= 0 and places.max() < weight._data.shape[0]):
         raise IndexError("index out of range in self")
+    n = weight.shape[0]
+    if padding_idx is not None and not -n <= padding_idx < n:
+        raise RuntimeError(
+            f"padding_idx must be within the number of embeddings, -{n} through {n - 1}, but got {padding_idx}"
+        )
     if max_norm is not None:
         shorten(weight, np.unique(places), max_norm, norm_type)
     return EmbeddingBag.apply(
@@ -99,7 +104,7 @@ def embedding_bag(
         indices=reshape(input, (-1,)),
         offsets=wrap(starts),
         mode=("sum", "mean", "max").index(mode),
-        padding_idx=-1 if padding_idx is None else padding_idx % weight.shape[0],
+        padding_idx=-1 if padding_idx is None else padding_idx % n,
     )[0]
 
 
@@ -188,11 +193,12 @@ def bilinear(input1, input2, weight, bias=None) -> Tensor:
     >>> T.nn.functional.bilinear(T.ones(1, 2), T.ones(1, 3), T.ones(4, 2, 3)).shape
     tinygrad_edu.Size([1, 4])
     """
-    if not input1._data.dtype == input2._data.dtype == weight._data.dtype:
-        raise RuntimeError(
-            f"All tensors must have the same dtype, got input1: {input1.dtype}, input2: {input2.dtype}, weight: "
-            f"{weight.dtype}"
-        )
+    given = {"input1": input1, "input2": input2, "weight": weight, "bias": weight if bias is None else bias}
+    if len({x.dtype for x in given.values()}) > 1:
+        kinds = ", ".join(f"{name}: {x.dtype}" for name, x in given.items())
+        raise RuntimeError(f"All tensors must have the same dtype, got {kinds}")
+    if input1.ndim != input2.ndim:
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
     for d, (n, m) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=False)):
         if n != m:
             raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {d}: got {n} and {m}")
@@ -282,6 +288,8 @@ def embedding(
         )
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
+    if padding_idx and not -weight.shape[0] <= padding_idx < weight.shape[0]:
+        raise AssertionError("Padding_idx must be within num_embeddings")
     indices = input._data
     if indices.size and not (indices.min() >= 0 and indices.max() < weight._data.shape[0]):
         raise IndexError("index out of range in self")

@@ -291,6 +291,8 @@ def _conv(name, n, input, weight, bias, stride, padding, dilation, groups):
     _check(name, n, input, weight, bias, groups)
     stride, dilation = as_tuple(stride, n), as_tuple(dilation, n)
     kernel = tuple(weight.shape[2:])
+    if 0 in kernel:
+        raise RuntimeError(f"kernel size should be greater than zero, but got {' x '.join(map(str, kernel))}")
     for what, numbers in (("stride", stride), ("dilation", dilation)):
         if min(numbers) < 1:
             raise RuntimeError(
@@ -364,6 +366,11 @@ def _conv_transpose(n, input, weight, bias, stride, padding, output_padding, gro
         (m - 1) * s - 2 * p + d * (k - 1) + e + 1
         for m, s, p, d, k, e in zip(batch.shape[2:], stride, padding, dilation, weight.shape[2:], extra, strict=True)
     ]
+    if min(sizes) < 1:
+        given, made = (" x ".join(map(str, x)) for x in (batch.shape[2:], sizes))
+        raise RuntimeError(
+            f"Given input size per channel: ({given}). Calculated output size per channel: ({made}). Output size is too small"
+        )
     size = (batch.shape[0], weight.shape[1] * groups, *sizes)
     out = ConvolutionTransposed.apply(
         batch, weight, bias, size=size, stride=stride, padding=padding, dilation=dilation, groups=groups

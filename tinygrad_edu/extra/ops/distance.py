@@ -15,7 +15,7 @@ from ...ops.linalg.matmul import matmul
 from ...ops.network.loss import as_float, checked_reduction, reduce_loss
 from ...ops.op import Op
 from ...ops.operands import refuse_mismatch
-from ...ops.pointwise.arithmetic import AddNumber
+from ...ops.pointwise.arithmetic import AddNumber, refuse_booleans
 from ...ops.pointwise.clamp import clamp_min, minimum
 from ...ops.reductions.norms import VectorNorm, norm_slope, vector_norm
 from ...ops.reductions.reduce import sum
@@ -129,6 +129,7 @@ def dist(input, other, p=2) -> Tensor:
     >>> T.dist(T.tensor([0.0, 0.0]), T.tensor([3.0, 4.0]))
     tensor(5.)
     """
+    refuse_booleans(input, other)
     return Dist.apply(input, other, p=p)
 
 

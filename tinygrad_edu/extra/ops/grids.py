@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ...array.tensor import Tensor, wrap
@@ -17,14 +19,28 @@ _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
 @public(where=_NN, method=False)
 def affine_grid(theta, size, align_corners=None) -> Tensor:
-    """A grid (N, H, W, 2) of sampling positions for images of `size` (N, C, H, W), from affine maps theta (N, 2, 3).
+    """A grid (N, H, W, 2) of sampling positions for images of `size` (N, C, H, W), from affine maps theta (N, 2, 3); or for
+    volumes (N, C, D, H, W) a grid (N, D, H, W, 3) from maps (N, 3, 4).
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.affine_grid(T.eye(2, 3).unsqueeze(0), (1, 1, 2, 2), align_corners=True).shape
     tinygrad_edu.Size([1, 2, 2, 2])
     """
-    batch, _, height, width = size
-    kind = theta._data.dtype
+    if not theta.is_floating_point():
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    if len(size) not in (4, 5):
+        raise NotImplementedError(
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size "
+            f"{list(size)}."
+        )
+    spatial, dims, kind = tuple(size[2:]), len(size) - 2, theta._data.dtype
+    if theta.ndim != 3 or theta.shape[1:] != (dims, dims + 1):
+        raise ValueError(
+            f"Expected a batch of {dims}D affine matrices of shape Nx{dims}x{dims + 1} for size {list(size)}. Got "
+            f"{list(theta.shape)}."
+        )
+    if min(size) <= 0:
+        raise ValueError(f"Expected non-zero, positive output size. Got {list(size)}")
 
     def line(n):
         # Round at each step in the dtype of theta, as PyTorch does: the last bit decides on which side of a pixel a position
@@ -32,8 +48,9 @@ def affine_grid(theta, size, align_corners=None) -> Tensor:
         steps = functions["linspace"](-1, 1, n, dtype=theta.dtype)._data if n > 1 else np.zeros(1, kind)
         return steps if align_corners else steps * kind.type(n - 1) / kind.type(n)
 
-    base = np.stack([*np.meshgrid(line(width), line(height)), np.ones((height, width), kind)], -1).reshape(1, -1, 3)
-    return reshape(wrap(np.repeat(base, batch, 0)) @ theta.transpose(1, 2), (batch, height, width, 2))
+    places = reversed(np.meshgrid(*map(line, spatial), indexing="ij"))
+    base = np.stack([*places, np.ones(spatial, kind)], -1).reshape(1, -1, dims + 1)
+    return reshape(wrap(np.repeat(base, size[0], 0)) @ theta.transpose(1, 2), (size[0], *spatial, dims))
 
 
 def _reflected(at, low, high):
@@ -89,6 +106,17 @@ def grid_sample(input: Tensor, grid, mode: str = "bilinear", padding_mode: str =
             )
     if input.ndim != 4:
         raise NotImplementedError("grid_sample of volumes is not built: pass images (N, C, H, W).")
+    if grid.ndim != 4 or grid.shape[0] != input.shape[0]:
+        what = "the same batch size" if grid.ndim == 4 else "the same number of dimensions"
+        raise RuntimeError(
+            f"grid_sampler(): expected grid and input to have {what}, but got input with sizes {list(input.shape)} and grid "
+            f"with sizes {list(grid.shape)}"
+        )
+    if 0 in input.shape[2:]:
+        raise RuntimeError(
+            "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes "
+            f"{list(input.shape)} with dimension {input.shape.index(0, 2)} being empty"
+        )
     if grid.shape[-1] != 2:
         raise RuntimeError(
             f"grid_sampler(): expected grid to have size 2 in last dimension, but got grid with sizes {list(grid.shape)}"
@@ -106,8 +134,9 @@ def grid_sample(input: Tensor, grid, mode: str = "bilinear", padding_mode: str =
         """The pixels at integer positions, 0 outside: (N, C, h, w)."""
         inside = (column >= 0) & (column < width) & (row >= 0) & (row < height)
         number = np.clip(row, 0, height - 1) * width + np.clip(column, 0, width - 1)
-        flat = np.broadcast_to(number.reshape(batch, 1, -1), (batch, channels, number[0].size))
-        picked = reshape(input, (batch, channels, -1)).gather(2, wrap(np.ascontiguousarray(flat)))
+        count = math.prod(grid.shape[1:3])
+        flat = np.broadcast_to(number.reshape(batch, 1, count), (batch, channels, count))
+        picked = reshape(input, (batch, channels, height * width)).gather(2, wrap(np.ascontiguousarray(flat)))
         shown = reshape(picked, (batch, channels, *grid.shape[1:3]))
         return where(wrap(inside[:, None]), shown, 0.0)
 

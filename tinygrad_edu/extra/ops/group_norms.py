@@ -98,9 +98,9 @@ def instance_norm(
     >>> T.nn.functional.instance_norm(T.tensor([[[1.0, 3.0]]]))
     tensor([[[-1.0000,  1.0000]]])
     """
-    n, channels = input.shape[:2]
     if use_input_stats and math.prod(input.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+    n, channels = input.shape[:2]
     folded = reshape(input, (1, n * channels, *input.shape[2:]))
     # Each sample has its own statistics; the running ones take their mean.
     running = [None if x is None else x.repeat(n).to(input.dtype) for x in (running_mean, running_var)]

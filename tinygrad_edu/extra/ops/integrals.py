@@ -32,7 +32,8 @@ def trapezoid(y, x=None, *, dx: float = 1.0, dim=-1) -> Tensor:
     tensor(4.)
     """
     _need_samples("trapezoid", y)
-    if x is not None:
+    axis_of(dim, y.ndim)
+    if x is not None and y.shape[dim]:
         return DivNumber.apply(_float(sum(_trapezes("trapezoid", y, x, dim), axis_of(dim, y.ndim))), other=2.0)
     if not y.shape[dim]:
         return wrap(np.zeros([n for d, n in enumerate(y.shape) if d != axis_of(dim, y.ndim)], y._data.dtype))
@@ -50,10 +51,13 @@ def cumulative_trapezoid(y, x=None, *, dx: float = 1.0, dim=-1) -> Tensor:
     """
     _need_samples("cumulative_trapezoid", y)
     cumsum = functions["cumsum"]
-    if x is not None:
+    axis_of(dim, y.ndim)
+    if x is not None and y.shape[dim]:
         areas = _trapezes("cumulative_trapezoid", y, x, dim)
         return DivNumber.apply(_float(cumsum(areas, axis_of(dim, y.ndim))), other=2.0)
     n = y.shape[dim]
+    if not n:
+        return y.clone()
     return cumsum(MulNumber.apply(_float(narrow(y, dim, 0, n - 1) + narrow(y, dim, 1, n - 1)), other=dx / 2.0), dim)
 
 

@@ -26,7 +26,7 @@ from ...ops.network.loss import (
 )
 from ...ops.network.rectifier import Hardtanh
 from ...ops.op import Op
-from ...ops.operands import check_writable, need_float, refuse_mismatch
+from ...ops.operands import check_writable, need_float, refuse_cast, refuse_mismatch, refuse_mixture
 from ...ops.pointwise.arithmetic import AddNumber, abs, sub
 from ...ops.pointwise.clamp import clamp_min, minimum
 from ...ops.pointwise.exponential import exp, log, sigmoid, xlogy
@@ -46,6 +46,8 @@ class MultiMarginLoss(Op):
     without_gradient = ("target", "weight")
 
     def forward(self, *, target, p, margin, weight, reduction):
+        need_float(self, "multi_margin_loss_cpu_kernel")
+        refuse_mixture([self, weight])
         x, classes = np.atleast_2d(self), target.reshape(-1, 1)
         gap = np.maximum(margin - np.take_along_axis(x, classes, 1) + x, 0) ** p
         loss = (gap * _others(x, classes, weight)).sum(1)
@@ -53,7 +55,7 @@ class MultiMarginLoss(Op):
 
     def grad_self(grad, self, target, p, margin, weight, reduction):
         target, weight = (getattr(x, "_data", x) for x in (target, weight))
-        x, classes = reshape(self, (target.size, -1)), target.reshape(-1, 1)
+        x, classes = reshape(self, (target.size, self.shape[-1] if self.ndim else 1)), target.reshape(-1, 1)
         gap = margin - take_along(x, 1, classes) + x
         each = spread(grad, tuple(target.shape) or (1,) * (reduction != "none"), reduction)
         share = _others(getattr(x, "_data", x), classes, weight)
@@ -76,6 +78,7 @@ class MultilabelMarginLoss(Op):
     without_gradient = ("target",)
 
     def forward(self, *, target, reduction):
+        need_float(self, "multilabel_margin_loss_forward_out_frame")
         gap, share, _ = _pairs(self, target)
         loss = (np.maximum(gap, 0) * share).sum((1, 2))
         return reduced(loss if self.ndim == 2 else loss[0], reduction)
@@ -144,9 +147,17 @@ def _check_multi_margin(input, target, weight):
         )
     if weight is not None and weight.numel() != classes:
         raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
+    _need_labels(target)
     labels = target._data
     if labels.size and not (labels.min() >= 0 and labels.max() < classes):
         raise RuntimeError(f"target out of range: the classes are 0 to {classes - 1}")
+
+
+def _need_labels(target):
+    if target._data.dtype != np.int64:
+        raise RuntimeError(
+            f"expected scalar type Long but found {target.dtype.legacy_name}. Convert the target: target.long()."
+        )
 
 
 @public(where=_NN, method=False)
@@ -158,8 +169,15 @@ def multilabel_margin_loss(input: Tensor, target, size_average=None, reduce=None
     tensor(0.2333)
     """
     reduction = checked_reduction(size_average, reduce, reduction)
+    if input.ndim > 2 or 0 in input.shape[-1:]:
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
+        )
     if input.shape != target.shape:
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
+    _need_labels(target)
+    if (target._data >= (input.shape[-1] if input.ndim else 1)).any():
+        raise RuntimeError("argument #2 'target' is out of range: the classes are those of the last dimension, or -1")
     return MultilabelMarginLoss.apply(input, target=target, reduction=reduction)
 
 
@@ -344,10 +362,13 @@ def huber_loss(input: Tensor, target, reduction: str = "mean", delta: float = 1.
     reduction = checked_reduction(None, None, reduction)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    kind = input.dtype
+    _check_weight(weight, input)
     input, target = paired(input, target)
-    if weight is not None:
-        _check_weight(weight, input)
-        return reduce_loss(HuberLoss.apply(input, target, reduction="none", delta=delta) * weight, reduction)
+    if weight is not None or kind != target.dtype:
+        loss = HuberLoss.apply(input, target, reduction="none", delta=delta)
+        loss = refuse_cast(loss, kind).to(kind)  # as PyTorch's kernel writes it
+        return reduce_loss(loss if weight is None else loss * weight, reduction)
     return HuberLoss.apply(input, target, reduction=reduction, delta=delta)
 
 
@@ -360,8 +381,11 @@ def soft_margin_loss(input: Tensor, target, size_average=None, reduce=None, redu
     tensor(0.2201)
     """
     check_writable(tuple(input.shape), tuple(target.shape))
-    target = target.to(input.dtype) if target._data.dtype.kind not in "fV" else target
-    return SoftMarginLoss.apply(input, target=target, reduction=checked_reduction(size_average, reduce, reduction))
+    return SoftMarginLoss.apply(
+        input,
+        target=refuse_cast(target, input.dtype).to(input.dtype),
+        reduction=checked_reduction(size_average, reduce, reduction),
+    )
 
 
 @public(where=_BOTH, method=False)
@@ -472,8 +496,9 @@ def hinge_embedding_loss(
     tensor(0.5000)
     """
     reduction = checked_reduction(size_average, reduce, reduction)
-    far = where(target != 1, clamp_min(sub(wrap(np.asarray(margin, input._data.dtype)), input), 0), 0.0)
-    near = where(target != -1, input, 0.0)
+    most, none = (wrap(np.asarray(x, input._data.dtype)) for x in (margin, 0))
+    far = where(target != 1, clamp_min(sub(most, input), 0), none)
+    near = where(target != -1, input, none)
     return reduce_loss(far + near, reduction)
 
 

@@ -114,6 +114,7 @@ def kthvalue(input, k, dim=-1, keepdim: bool = False) -> Any:
     indices=tensor(2))
     """
     axis = axis_of(dim, input.ndim)
+    _need_elements("kthvalue", input, axis)
     if not 1 <= k <= (input.shape[axis] if input.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
     return _Kthvalue(Kthvalue.apply(input, k=k, dim=axis, keepdim=keepdim))

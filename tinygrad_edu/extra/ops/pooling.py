@@ -83,7 +83,8 @@ def _put_back(grad, sizes, places, dims):
 def _taken(value, places, dims):
     """The elements of `value` at these places among its last dimensions."""
     leading = tuple(value.shape[: len(value.shape) - dims])
-    flat = take_along(reshape(value, (*leading, -1)), len(leading), reshape(places, (*leading, -1)))
+    sides = [reshape(x, (*leading, math.prod(x.shape[len(leading) :]))) for x in (value, places)]
+    flat = take_along(sides[0], len(leading), sides[1])
     return reshape(flat, tuple(places.shape))
 
 
@@ -178,7 +179,7 @@ def _chosen(kind, input, windows, **about):
     dims = len(windows)
     array = input._data
     sizes, leading = array.shape[array.ndim - dims :], array.shape[: array.ndim - dims]
-    flat = array.reshape(-1, math.prod(sizes))
+    flat = array.reshape(math.prod(leading), math.prod(sizes))
     counts = [w.shape[-2] for w in windows]
     at = np.zeros((1, *(1,) * (2 * dims)), np.int64)
     there = np.ones((1, *(1,) * (2 * dims)), bool)
@@ -187,7 +188,8 @@ def _chosen(kind, input, windows, **about):
         shape[1 + d], shape[1 + dims + d] = window.shape[-2:]
         spread = window.reshape(shape)
         at, there = at * n + np.maximum(spread, 0), there & (spread >= 0)
-    at, there = (x.reshape(len(x), math.prod(counts), -1) for x in np.broadcast_arrays(at, there))
+    of_window = math.prod(w.shape[-1] for w in windows)
+    at, there = (x.reshape(len(x), math.prod(counts), of_window) for x in np.broadcast_arrays(at, there))
     planes = np.arange(len(flat))[:, None, None]
     values = flat[planes, at]
     there = np.broadcast_to(there, values.shape)
@@ -214,6 +216,16 @@ def _arguments(name, input, kernel_size, stride, padding, dilation, ceil_mode):
         if dims == 2:
             raise RuntimeError(f"{name}: {wanted} input (batch of images), but got {list(input.shape)}")
         raise RuntimeError(f"{name}: {wanted} (batch mode) tensor for input, but got: {list(input.shape)}")
+    if 0 in input.shape[input.ndim - dims - 1 :]:
+        if dims == 2:
+            raise RuntimeError(
+                "Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:"
+                f"{list(input.shape)}"
+            )
+        raise RuntimeError(
+            f"{name}(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
+            f"{list(input.shape)} and non-batch dimension 0 has length zero!"
+        )
     kernel, padding, dilation = (as_tuple(x, dims) for x in (kernel_size, padding, dilation))
     given = () if stride is None or (isinstance(stride, tuple) and not stride) else as_tuple(stride, dims)
     for s in given or kernel:
@@ -330,7 +342,7 @@ nn_functions["max_pool3d_with_indices"] = max_pool3d_with_indices
 def _evenly(n, m):
     """The elements of m windows that cover n evenly: window i covers ⌊i·n/m⌋ to ⌈(i + 1)·n/m⌉."""
     start, end = np.arange(m) * n // m, -(-(np.arange(m) + 1) * n // m)
-    at = start[:, None] + np.arange((end - start).max(initial=0))
+    at = start[:, None] + np.arange((end - start).max(initial=1))
     return np.where(at < end[:, None], at, -1)
 
 
@@ -354,6 +366,14 @@ def adaptive_max_pool1d(input: Tensor, output_size, return_indices: bool = False
 
 
 def _adaptive_max(input, output_size, dims):
+    name = f"adaptive_max_pool{dims}d()"
+    if input.ndim not in (dims + 1, dims + 2):
+        raise RuntimeError(f"{name}: Expected {dims + 1}D or {dims + 2}D tensor, but got: {list(input.shape)}")
+    if 0 in input.shape[1:]:
+        raise RuntimeError(
+            f"{name}: Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+            f"{list(input.shape)} with dimension {input.shape.index(0, 1)} being empty"
+        )
     sizes = _adaptive_sizes(input, output_size, dims)
     windows = [_evenly(n, m) for n, m in zip(input.shape[-dims:], sizes, strict=True)]
     return _chosen("AdaptiveMaxPool", input, windows)
@@ -384,10 +404,31 @@ def adaptive_max_pool3d(input: Tensor, output_size, return_indices: bool = False
     return (values, places) if return_indices else values
 
 
+def _check_samples(samples, dtype, batch, planes, dims):
+    if samples.dtype != dtype:
+        raise RuntimeError("Expect _random_samples to have the same dtype as input")
+    if samples.ndim != 3:
+        raise RuntimeError(f"Expect _random_samples to have 3 dimensions, got {samples.ndim}")
+    if samples.shape[0] < batch:
+        raise RuntimeError("Expect _random_samples.size(0) no less then input batch size.")
+    if samples.shape[1] != planes:
+        raise RuntimeError("Expect _random_samples.size(1) equals to input channel size.")
+    if samples.shape[2] != dims:
+        raise RuntimeError(f"Expect _random_samples.size(2) equals to {dims}; got {samples.shape[2]}.")
+
+
 def _fractional(name, dims, input, kernel_size, output_size, output_ratio, return_indices, samples):
     """Graham, "Fractional max-pooling" (2014), arXiv:1412.6071: windows with random strides, drawn for each channel."""
     if output_size is None and output_ratio is None:
         raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+    if input.ndim not in (dims + 1, dims + 2):
+        raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got: {list(input.shape)}")
+    for d in range(-dims - 1, 0):
+        if not input.shape[d]:
+            raise RuntimeError(
+                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but got {list(input.shape)} "
+                f"with dimension {input.ndim + d} being empty."
+            )
     sizes = input.shape[-dims:]
     if output_size is None:
         ratios = (output_ratio,) * dims if isinstance(output_ratio, int | float) else tuple(output_ratio)
@@ -404,7 +445,8 @@ def _fractional(name, dims, input, kernel_size, output_size, output_ratio, retur
             )
     if samples is None:
         samples = functions["rand"](batch, planes, dims, dtype=input.dtype)
-    drawn = samples._data.reshape(-1, dims)
+    _check_samples(samples, input.dtype, batch, planes, dims)
+    drawn = samples._data[:batch].reshape(-1, dims)
     windows = []
     for d, (n, m, k) in enumerate(zip(sizes, counts, kernel, strict=True)):
         # PyTorch uses the random numbers in reverse order for two dimensions, in order for three.
@@ -570,6 +612,13 @@ def _average(name, op, input, kernel_size, stride, padding, ceil_mode, count_inc
     settings, _ = _arguments(name, input, kernel_size, stride, padding, 1, ceil_mode)
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
+    kernel, sizes = settings["kernel_size"], input.shape[-len(settings["kernel_size"]) :]
+    if len(kernel) == 3 and any(n < k for n, k in zip(sizes, kernel, strict=True)):
+        image, window = (
+            " ".join(f"{name}: {n}" for name, n in zip(names, x, strict=True))
+            for names, x in ((("T", "H", "W"), sizes), (("kT", "kH", "kW"), kernel))
+        )
+        raise RuntimeError(f"input image ({image}) smaller than kernel size ({window})")
     return op.apply(input, **settings, count_include_pad=count_include_pad, divisor_override=divisor_override)
 
 
@@ -651,6 +700,11 @@ def adaptive_avg_pool2d(input: Tensor, output_size) -> Tensor:
     )
     if len(sizes) != 2 or min(n or 0 for n in sizes) < 0:
         raise RuntimeError(f"adaptive_avg_pool2d: output_size must be 2 numbers that are not negative, but got {sizes}")
+    if 0 in input.shape[-2:]:
+        raise RuntimeError(
+            "adaptive_avg_pool2d(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+            f"{list(input.shape)} with dimension {input.shape.index(0, input.ndim - 2)} being empty"
+        )
     sizes = tuple(n if m is None else m for n, m in zip(input.shape[-2:], sizes, strict=True))
     if sizes == (1, 1):
         return mean(input, (-1, -2), True)

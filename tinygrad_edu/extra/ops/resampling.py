@@ -101,6 +101,11 @@ def _patches(op, input, dims, kernel_size, dilation, padding, stride, **settings
         raise RuntimeError(
             f"Expected {dims - 1}D or {dims}D (batch mode) tensor, but got {input.ndim}D: {list(input.shape)}"
         )
+    if 0 in (input.shape[1:] if input.ndim == dims else input.shape):
+        raise RuntimeError(
+            f"Expected {dims - 1}D or {dims}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions "
+            f"for input, but got: {list(input.shape)}"
+        )
     batch = input if input.ndim == dims else unsqueeze(input, 0)
     pairs = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
     settings |= {name: as_tuple(value, 2) for name, value in pairs.items()}
@@ -112,10 +117,16 @@ def _patches(op, input, dims, kernel_size, dilation, padding, stride, **settings
             f"sliding blocks as {counts}, but its components must be at least one."
         )
     elements = math.prod(settings["kernel_size"])
-    if op is Col2Im and (batch.shape[1] % elements or batch.shape[2] != math.prod(counts)):
+    if op is Col2Im and batch.shape[1] % elements:
         raise RuntimeError(
-            f"Given output_size={sizes} and kernel_size={settings['kernel_size']}, expected {math.prod(counts)} columns with a "
-            f"multiple of {elements} elements, but got input of size {list(input.shape)}"
+            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+            f"input.size(1)={batch.shape[1]} and kernel_size={settings['kernel_size']}."
+        )
+    if op is Col2Im and batch.shape[2] != math.prod(counts):
+        given = ", ".join(f"{name}={settings[name]}" for name in ("output_size", *pairs))
+        raise RuntimeError(
+            f"Given {given}, expected size of input's dimension 2 to match the calculated number of sliding blocks "
+            f"{' * '.join(map(str, counts))} = {math.prod(counts)}, but got input.size(2)={batch.shape[2]}."
         )
     out = op.apply(batch, **settings)
     return out if batch is input else squeeze(out, 0)
@@ -187,8 +198,12 @@ def pixel_unshuffle(input: Tensor, downscale_factor) -> Tensor:
             f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)"
         )
     (height, width), r = input.shape[-2:], downscale_factor
-    if height % r or width % r:
-        raise RuntimeError(f"pixel_unshuffle expects height and width to be divisible by downscale_factor, but got {r}")
+    for name, dim, size in (("height", -2, height), ("width", -1, width)):
+        if size % r:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({dim})={size} is not "
+                f"divisible by {r}"
+            )
     return PixelUnshuffle.apply(input, downscale_factor=r)
 
 
@@ -200,7 +215,15 @@ def channel_shuffle(input: Tensor, groups) -> Tensor:
     >>> T.channel_shuffle(T.arange(4).reshape(1, 4, 1, 1), 2).flatten()
     tensor([0, 2, 1, 3])
     """
+    if input.ndim < 3:
+        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
+    if groups < 1:
+        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
     n, channels, *places = input.shape
+    if channels % groups:
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
+        )
     parts = transpose(reshape(input, (n, groups, channels // groups, *places)), 1, 2)
     return reshape(parts, (n, channels, *places))
 

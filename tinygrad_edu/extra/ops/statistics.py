@@ -52,6 +52,8 @@ def _quantile(input, q, dim, keepdim, interpolation, without_nan):
             f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
         )
     shares = q if isinstance(q, Tensor) else wrap(np.asarray(q, input._data.dtype))
+    if shares.ndim > 1:
+        raise RuntimeError("quantile() q must be a scalar or 1D tensor")
     if ((shares._data < 0) | (shares._data > 1)).any():
         raise RuntimeError("quantile() q values must be in the range [0, 1]")
     axis = axis_of(0 if dim is None else dim, input.ndim)
@@ -140,7 +142,7 @@ def diff(input, n=1, dim=-1, prepend=None, append=None) -> Tensor:
         return input.clone()
     parts = [x for x in (prepend, input, append) if x is not None]
     out = input if len(parts) == 1 else cat(parts, axis)
-    of_booleans = input._data.dtype == np.bool_
+    of_booleans = out._data.dtype == np.bool_
     for _ in range(min(n, out.shape[axis])):
         size = out.shape[axis] - 1
         after, before = narrow(out, axis, 1, size), narrow(out, axis, 0, size)
@@ -161,7 +163,12 @@ def cov(input, *, correction=1, fweights=None, aweights=None) -> Tensor:
         raise RuntimeError(
             f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
         )
-    rows = input if input.ndim == 2 else reshape(input, (1, -1))
+    if input._data.dtype == np.bool_:
+        raise RuntimeError("cov(): bool dtype is not supported for input. Convert first: t.float().")
+    rows = input if input.ndim == 2 else reshape(input, (1, input.numel()))
+    for name, w, kinds in (("fweights", fweights, "iu"), ("aweights", aweights, "fV")):
+        if w is not None:
+            _check_weights(name, w, kinds, rows.shape[1])
     if rows._data.dtype.kind != "f":
         rows = rows.to(dtypes.get_default_dtype())
     given = [w for w in (fweights, aweights) if w is not None]
@@ -174,6 +181,25 @@ def cov(input, *, correction=1, fweights=None, aweights=None) -> Tensor:
     lost = correction if aweights is None else correction * sum(weight * aweights) / total
     centred = rows - unsqueeze(sum(weighed(rows), 1) / total, 1)
     return (matmul(centred, t(weighed(centred))) / builtins.max(total - lost, 0)).squeeze()
+
+
+def _check_weights(name, weights, kinds, n):
+    if weights.ndim > 1:
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.ndim} dimensions"
+        )
+    if weights._data.dtype.kind not in kinds:
+        kind = "integral" if kinds == "iu" else "floating point"
+        raise RuntimeError(
+            f"cov(): expected {name} to have {kind} dtype but got {name} with {weights.dtype.legacy_name} dtype"
+        )
+    if weights.numel() != n:
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+            f"{weights.numel()} != {n}"
+        )
+    if (weights._data < 0).any():
+        raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
 @public()
@@ -325,6 +351,8 @@ def _variance(array, dim, correction, keepdim):
 def _variance_grad(grad, self, dim, correction, keepdim):
     """d var/ds = 2·(s - mean)/(n - correction)"""
     sizes = tuple(self.shape)
+    if dim is None and numel_along(sizes, dim) <= correction:
+        return grad * where(self == mean(self, dim, True), math.nan, math.inf)
     scale = 2 / (numel_along(sizes, dim) - correction) if numel_along(sizes, dim) != correction else math.inf
     return restore_dims(grad, dim, keepdim, sizes) * ((self - mean(self, dim, True)) * scale)
 

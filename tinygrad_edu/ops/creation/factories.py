@@ -18,6 +18,7 @@ from ...array.tensor import Tensor, as_array, bind, check_device, wrap
 from ...autograd import forward_ad
 from ...autograd.inplace import owner, refuse_shared_memory
 from ...modes import NOT_COUNTED, everywhere, thread
+from ..operands import refuse_cast
 
 __all__ = [
     "arange",
@@ -109,10 +110,7 @@ def write_out(result: Any, out: Any, name: str, operands: Sequence[Any] = ()) ->
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
             "requires grad. Assign the result to a name instead."
         )
-    if dtypes.category(result._data.dtype) > dtypes.category(out._data.dtype):
-        raise RuntimeError(
-            f"result type {result.dtype.legacy_name} can't be cast to the desired output type {out.dtype.legacy_name}"
-        )
+    refuse_cast(result, out.dtype)
     refuse_shared_memory(out, operands)
     if out.shape != result.shape:
         if out.numel():

@@ -9,8 +9,8 @@ import numpy as np
 from ...array.tensor import Tensor, wrap
 from ..binding import functions, nn_functions, public
 from ..op import Op
-from ..operands import need_float
-from ..pointwise.arithmetic import AddNumber, DivNumber, MulNumber
+from ..operands import need_float, refuse_cast
+from ..pointwise.arithmetic import AddNumber, DivNumber, MulNumber, refuse_booleans
 from ..pointwise.clamp import clamp_min
 from ..pointwise.exponential import log, log1p, sigmoid
 from ..reductions.reduce import sum
@@ -56,7 +56,7 @@ class BinaryCrossEntropyWithLogits(Op):
         minus_log = np.log1p(np.exp(-np.abs(self))) + np.maximum(-self, 0)
         factor = 1 if pos_weight is None else 1 + (pos_weight - 1) * target
         loss = (1 - target) * self + factor * minus_log
-        return reduced(loss if weight is None else loss * weight, reduction)
+        return reduced((loss if weight is None else loss * weight).astype(target.dtype, copy=False), reduction)
 
     def grad_self(grad, self, target, weight, pos_weight, reduction):
         s = sigmoid(self)
@@ -84,6 +84,7 @@ class NllLoss(Op):
     without_gradient = ("target", "weight")
 
     def forward(self, *, target, weight, reduction, ignore_index):
+        need_float(self, "nll_loss_out_frame")
         places, share = _picked(target, weight, ignore_index, self)
         loss = -self.reshape(-1).take(places)
         if share is None:
@@ -175,15 +176,15 @@ def nll_loss(
         raise ValueError(
             f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
         )
-    if target._data.dtype.kind in "iu" and target._data.dtype not in (np.int64, np.uint8):
+    if target._data.dtype not in (np.int64, np.uint8):
+        whole = target._data.dtype.kind in "iu"
+        said = "expected target dtype to be Long or Byte, but got" if whole else "expected scalar type Long but found"
         raise RuntimeError(
-            f"expected target dtype to be Long or Byte, but got {target.dtype.legacy_name}. Convert first: target.long()."
-        )
-    if target._data.dtype.kind not in "iu":
-        raise RuntimeError(
-            f"expected scalar type Long but found {target.dtype.legacy_name}: targets are class indices."
+            f"{said} {target.dtype.legacy_name}: targets are class indices, as target.long() makes them."
         )
     expected = (*input.shape[:1], *input.shape[2:]) if input.ndim > 1 else ()
+    if input.ndim == 1 and target.shape == (1,):
+        target = reshape(target, ())
     if tuple(target.shape) != expected:
         raise RuntimeError(f"Expected target size {list(expected)}, got {list(target.shape)}")
     if weight is not None:
@@ -201,8 +202,9 @@ def nll_loss(
     if input.ndim == 4:
         return NllLoss2D.apply(input, target=target, **settings)[0]
     # Treat them as images of one row.
-    rows = reshape(input, (*input.shape[:2], 1, -1))
-    loss = NllLoss2D.apply(rows, target=reshape(target, (target.shape[0], 1, -1)), **settings)[0]
+    places = (1, math.prod(input.shape[2:]))
+    rows = reshape(input, (*input.shape[:2], *places))
+    loss = NllLoss2D.apply(rows, target=reshape(target, (target.shape[0], *places)), **settings)[0]
     return reshape(loss, expected) if reduction == "none" else loss
 
 
@@ -314,14 +316,6 @@ def binary_cross_entropy_with_logits(
     reduction = checked_reduction(size_average, reduce, reduction)
     if input.shape != target.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
-    if target._data.dtype.kind == "b":
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. Give the targets as numbers: "
-            "target.float()."
-        )
-    if target._data.dtype.kind not in "fV" and input._data.dtype.kind in "fV":
-        raise RuntimeError(
-            f"result type {input.dtype.legacy_name} can't be cast to the desired output type {target.dtype.legacy_name}. "
-            "Give the targets as floats: target.float()."
-        )
+    refuse_booleans(target, *(() if pos_weight is None else (pos_weight,)))
+    refuse_cast(input, target.dtype)
     return BinaryCrossEntropyWithLogits.apply(input, target, weight, pos_weight, reduction=reduction)

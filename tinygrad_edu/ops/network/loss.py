@@ -92,9 +92,10 @@ def mse_loss(input: Tensor, target, size_average=None, reduce=None, reduction: s
     tensor(2.5000)
     """
     reduction = checked_reduction(size_average, reduce, reduction)
+    _check_weight(weight, input)
     input, target = paired(input, target)
     if weight is not None:
-        return _weighted((input - target) ** 2, weight, input, reduction)
+        return _weighted((input - target) ** 2, weight, reduction)
     return MseLoss.apply(input, target, reduction=reduction)
 
 
@@ -107,21 +108,21 @@ def l1_loss(input: Tensor, target, size_average=None, reduce=None, reduction: st
     tensor(1.5000)
     """
     reduction = checked_reduction(size_average, reduce, reduction)
+    _check_weight(weight, input)
     input, target = paired(input, target)
     if weight is not None:
-        return _weighted(abs(input - target), weight, input, reduction)
+        return _weighted(abs(input - target), weight, reduction)
     return reduce_loss(abs(input - target), reduction)
 
 
-def _weighted(loss, weight, input, reduction):
+def _weighted(loss, weight, reduction):
     """Multiply each element by its weight; the mean divides by the sum of the weights."""
-    _check_weight(weight, input)
     total = reduce_loss(loss * weight, "sum" if reduction == "mean" else reduction)
     return total / sum(weight) if reduction == "mean" else total
 
 
 def _check_weight(weight, input):
-    if weight.shape != input.shape:
+    if weight is not None and weight.shape != input.shape:
         raise ValueError("Weights and input must have the same size.")
 
 

@@ -11,7 +11,7 @@ from ...array.tensor import Tensor, wrap
 from ..arrays import row_major
 from ..binding import functions, nn_functions, public
 from ..op import Op
-from ..operands import need_float
+from ..operands import need_float, refuse_cast
 from ..pointwise.powers import rsqrt, square
 from ..reductions.reduce import mean, sum
 from ..shapes.shape import reshape
@@ -289,13 +289,15 @@ def batch_norm(
     """
     if input.ndim < 2:
         raise RuntimeError(f"expected at least 2D input (got {input.ndim}D input)")
-    if training and math.prod(input.shape) == input.shape[1]:
+    if training and math.prod(input.shape[:1] + input.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
     if not training and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
     for name, t in {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}.items():
         if t is not None and t.numel() != input.shape[1]:
             raise RuntimeError(f"{name} should contain {input.shape[1]} elements not {t.numel()}")
+        if t is not None and t.ndim != 1 and name.startswith("running"):
+            raise RuntimeError(f"TensorAccessor expected 1 dims but tensor has {t.ndim}: {name} is a vector")
     need_float(input._data, "batch_norm")
     _check_alike(input, running_mean, running_var, weight, bias)
     return NativeBatchNorm.apply(
@@ -347,10 +349,7 @@ def _dropped(input, like, p, inplace):
     # The random numbers live in a module above the ops.
     from ..creation.random import chance
 
-    if input._data.dtype.kind not in "fV":
-        raise RuntimeError(
-            f"result type Float can't be cast to the desired output type {input.dtype.legacy_name}. Convert first: t.float()."
-        )
+    refuse_cast(np.float32(p), input.dtype)
     scale = wrap((chance(like, 1 - p) / (1 - p)).astype(like.dtype, copy=False) if p < 1 else np.zeros_like(like))
     return input.mul_(scale) if inplace else input * scale
 
@@ -364,7 +363,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     tensor([1., 1., 1.])
     """
     _check_probability(p)
-    if not training or p == 0:
+    if not training or p == 0 or not input.numel():
         return input
     return _dropped(input, input._data, p, inplace)
 

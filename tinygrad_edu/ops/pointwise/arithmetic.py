@@ -222,7 +222,7 @@ def _scaled(alpha, array):
     return alpha * array
 
 
-def _refuse_booleans(*operands):
+def refuse_booleans(*operands):
     """Raise if an operand is boolean: NumPy computes `True - False`, but PyTorch refuses it."""
     kinds = [x.dtype.name if isinstance(x, Tensor) else type(x).__name__ for x in operands]
     if "bool" in kinds:
@@ -234,7 +234,7 @@ def _refuse_booleans(*operands):
 
 
 def _sub_(self, other, *, alpha=1):
-    _refuse_booleans(self, other)
+    refuse_booleans(self, other)
     return Sub.apply_(self, other, alpha=_number("sub", alpha))
 
 
@@ -246,7 +246,7 @@ def sub(input, other, *, alpha=1) -> Tensor:
     >>> T.sub(T.tensor([5.0, 6.0]), T.tensor([1.0, 2.0]), alpha=2)
     tensor([3., 2.])
     """
-    _refuse_booleans(input, other)
+    refuse_booleans(input, other)
     return _in_order_of_first(Sub.apply(input, other, alpha=_number("sub", alpha)), input)
 
 
@@ -259,7 +259,7 @@ def rsub(input, other, *, alpha=1) -> Tensor:
     >>> T.rsub(T.tensor([1.0, 2.0]), 10)
     tensor([9., 8.])
     """
-    _refuse_booleans(input, other)
+    refuse_booleans(input, other)
     if not isinstance(other, int | float | complex):
         return RsubTensor.apply(input, other, alpha=alpha)
     if input._data.dtype.kind not in "fcV":

@@ -107,7 +107,7 @@ def _need_elements(name, input, dim=None):
     if array.size:
         return
     if dim is None or dim == ():
-        raise RuntimeError(
+        raise (IndexError if name.startswith("arg") else RuntimeError)(
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
             "'dim' argument."
         )

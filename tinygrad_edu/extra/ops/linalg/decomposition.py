@@ -296,14 +296,21 @@ def matrix_norm(A: Tensor, ord="fro", dim=(-2, -1), keepdim: bool = False, *, dt
     rows, columns = (d % A.ndim for d in dim)
     if ord in (2, -2, "nuc"):
         values = linalg_functions["svdvals"](movedim(A, (rows, columns), (-2, -1)))
-        out = values.sum(-1) if ord == "nuc" else (amax if ord == 2 else amin)(values, -1)
+        out = values.sum(-1) if ord == "nuc" else _extreme(values, ord, -1)
         return unsqueeze(unsqueeze(out, min(rows, columns)), max(rows, columns)) if keepdim else out
     if ord not in (1, -1, math.inf, -math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     summed, chosen = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = vector_norm(A, 1, summed, True)
-    extreme = (amax if ord > 0 else amin)(sums, chosen, True)
+    extreme = _extreme(sums, ord, chosen, True)
     return extreme if keepdim else squeeze(extreme, (rows, columns))
+
+
+def _extreme(values, ord, dim, keepdim=False):
+    """The largest value, 0 of none; the smallest for a negative `ord`."""
+    if ord > 0 and not values.shape[dim]:
+        return values.detach().sum(dim, keepdim)
+    return (amax if ord > 0 else amin)(values, dim, keepdim)
 
 
 @public(where=_LINALG, method=False)

@@ -20,7 +20,7 @@ from ....ops.shapes.joining import cat
 from ....ops.shapes.permute import permute, transpose
 from ....ops.shapes.shape import reshape, squeeze, unsqueeze
 from ..diagonal import diagonal, tril
-from .decomposition import inv, solve
+from .decomposition import _square, inv, solve
 from .triangular import solve_triangular
 
 _LINALG, _BOTH = (linalg_functions,), (linalg_functions, functions)
@@ -369,7 +369,16 @@ def lstsq(input: Tensor, b, rcond=None, *, driver=None) -> Any:
         raise RuntimeError(
             f"torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), not {driver!r}"
         )
-    column = b.ndim == 1 or (b.ndim == input.ndim - 1 and b.shape == input.shape[:-1])
+    if not 0 <= input.ndim - b.ndim <= 1:
+        raise RuntimeError(
+            "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1"
+        )
+    column = b.ndim == input.ndim - 1
+    if column and b.shape != input.shape[:-1]:
+        raise RuntimeError(
+            f"torch.linalg.lstsq: input.size(-2) should match other.size(-1), a vector for each matrix; the shapes are "
+            f"{list(input.shape)} and {list(b.shape)}"
+        )
     right = unsqueeze(b, -1) if column else b
     solution = LinalgLstsq.apply(input, right, rcond=rcond)
     rows, columns = input.shape[-2:]
@@ -474,6 +483,7 @@ def matrix_exp(input: Tensor) -> Tensor:
     tensor([[1., 0.],
             [0., 1.]])
     """
+    _square("matrix_exp", input)
     return LinalgMatrixExp.apply(input)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -30,7 +31,7 @@ def _eliminate(A):
     out = A.copy()
     *batch, m, n = out.shape
     k = min(m, n)
-    flat = out.reshape(-1, m, n)
+    flat = out.reshape(math.prod(batch), m, n)
     each = np.arange(len(flat))
     pivots = np.empty((len(flat), k), np.int32)
     info = np.zeros(len(flat), np.int32)
@@ -51,7 +52,7 @@ def _eliminate(A):
 def _permutation(pivots, m, kind):
     """The permutation matrix P with A = P·L·U."""
     *batch, k = pivots.shape
-    flat = pivots.reshape(-1, k)
+    flat = pivots.reshape(math.prod(batch), k)
     each = np.arange(len(flat))
     order = np.tile(np.arange(m), (len(flat), 1))
     for i in range(k):
@@ -244,6 +245,11 @@ def _lu_solve(LU, pivots, B, *, left: bool = True, adjoint: bool = False) -> Ten
     tensor([[1.],
             [2.]])
     """
+    if LU.ndim < 2 or LU.shape[-1] != LU.shape[-2]:
+        shown = " by ".join(map(str, LU.shape[-2:]))
+        raise RuntimeError(
+            f"torch.linalg.lu_solve: A must be batches of square matrices, but they are {shown} matrices"
+        )
     if not left:
         return _t(_lu_solve(LU, pivots, _t(B), adjoint=not adjoint))
     L, U, P = LuUnpack.apply(LU, LU_pivots=pivots)
