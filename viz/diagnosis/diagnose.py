@@ -25,9 +25,8 @@ from viz.diagnosis.observation import Observation
 from viz.diagnosis.places import Places
 from viz.diagnosis.project import Project
 from viz.diagnosis.ranking import rank
-from viz.diagnosis.repairing import repaired
 from viz.diagnosis.report import Report
-from viz.diagnosis.rewriting import changed
+from viz.diagnosis.rewriting import written
 from viz.diagnosis.rules import RULES
 from viz.diagnosis.state import as_before, found_in
 from viz.diagnosis.trial import Outside, Place, Trial, judged, question
@@ -391,7 +390,7 @@ class Run:
         """What the rules conclude from an observation, the most likely cause first. Each change is tried."""
         findings = rank(list(self._all(seen)))
         for finding in findings:
-            finding.changes = _written(seen, finding)
+            finding.changes = written(seen, finding)
             finding.change = _alone(finding)
             finding.fix = re.sub(r"(?<![\w.])T\.(?=\w)", f"{self.places.engine_name}.", finding.fix)
         if self._place is not None:
@@ -465,7 +464,7 @@ class Run:
             self._namespace, as_main=self._as_main,
         )  # fmt: skip
         after = run.observe(self._things, most=asked["passes"])
-        return judged(asked, after, list(run._all(after)), run.raised, lambda finding: _written(after, finding))
+        return judged(asked, after, list(run._all(after)), run.raised, lambda finding: written(after, finding))
 
     def _rewritten(self, text: str) -> Source:
         """The program with another text; a function keeps what is around it."""
@@ -499,13 +498,6 @@ def _inside(codes: list[types.CodeType]) -> Iterator[types.CodeType]:
         one = codes.pop()
         yield one
         codes += [constant for constant in one.co_consts if isinstance(constant, types.CodeType)]
-
-
-def _written(seen: Observation, finding: Finding) -> list[Change]:
-    """The change of the program that a finding asks for; empty where it cannot be written down."""
-    changes = repaired(seen, finding)
-    alone = finding.change or changed(seen, finding)
-    return changes or ([Change(finding.line, *alone)] if alone is not None and finding.line is not None else [])
 
 
 def _alone(finding: Finding) -> tuple[str, str] | None:

@@ -240,12 +240,10 @@ class FunctionCheck:
 
 @dataclass(slots=True)
 class Alias:
-    """One object under two names, where two objects may be intended."""
+    """A module's own state_dict(), not copied, and loaded again after steps."""
 
-    kind: str  # module: a second name of a network; state: its own state_dict(), not copied, loaded after steps;
-    # shallow: a network by copy.copy(), which holds the same parameters; data: a parameter given the memory of another
-    line: int | None  # that gave the second name, or took the state
-    used: int | None  # that relied on two
+    line: int | None  # that took the state
+    used: int | None  # that loaded it
     text: str
 
 

@@ -18,6 +18,7 @@ _LIBRARIES = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"),
 _OURS = tuple(f"{Path(__file__).resolve().parents[2] / name}/" for name in ("viz", "tinygrad_edu"))
 ADDING = ("append", "appendleft", "add", "extend", "insert", "put", "push")  # methods that put things into a collection
 _SWITCHES = ("no_grad", "inference_mode", "set_grad_enabled(")
+_LOOPS = (ast.For, ast.While)
 
 
 def _once(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,518 +93,282 @@ class Places:
             return found[2] or found[1]
         return "torch" if re.search(r"(?<![\w.])torch\.", self.text) else "T"
 
+    # the query that all questions below are made of
+
     @cached_property
     def nodes(self) -> list[ast.AST]:
         """All nodes of the tree: it is searched often, and walking it takes long."""
         return list(ast.walk(self.tree))
 
+    @cached_property
+    def _of_type(self) -> dict[type, list[Any]]:
+        found: dict[type, list[Any]] = {}
+        for node in self.nodes:
+            found.setdefault(type(node), []).append(node)
+        return found
+
+    def find(self, *kinds: type, at: int | None = None, fits: Callable[[Any], bool] = lambda node: True) -> list[Any]:
+        """The nodes of some kinds, in the order of their lines: those that `at` is a line of, and that fit."""
+        found = [
+            node
+            for kind in kinds
+            for node in self._of_type.get(kind, ())
+            if (at is None or node.lineno <= at <= (node.end_lineno or 0)) and fits(node)
+        ]
+        return sorted(found, key=lambda node: node.lineno)
+
+    def first(self, *kinds: type, fits: Callable[[Any], bool]) -> int | None:
+        """The line of the first node of some kinds that fits."""
+        return next((node.lineno for node in self.find(*kinds, fits=fits)), None)
+
+    # what is around a line
+
+    @_once
+    def loops(self, line: int | None) -> list[tuple[int, int]]:
+        """The loops around a line: first and last line of each, innermost first."""
+        around = self.find(*_LOOPS, at=line or 0, fits=lambda node: node.body[0].lineno <= (line or 0))
+        return [(node.lineno, node.end_lineno) for node in reversed(around)]
+
+    @_once
+    def function_around(self, line: int) -> tuple[int, int] | None:
+        """First and last line of the innermost function around a line."""
+        around = self.find(ast.FunctionDef, ast.Lambda, at=line)
+        return (around[-1].lineno, around[-1].end_lineno) if around else None
+
     @_once
     def switched_off(self, stack: tuple[int, ...]) -> int | None:
         """The line that switched gradients off around the running lines: a `with`, a decorator, or a call before them."""
         for line in stack:
-            found: tuple[int, int] | None = None  # how many lines it spans, and where it stands
-            for node in self.nodes:
-                if isinstance(node, ast.With):
-                    inside = node.body[0].lineno <= line <= (node.end_lineno or 0)
-                    heads = [item.context_expr for item in node.items]
-                elif isinstance(node, ast.FunctionDef):
-                    inside = node.lineno <= line <= (node.end_lineno or 0)
-                    heads = node.decorator_list
-                else:
-                    continue
+            for node in reversed(self.find(ast.With, ast.FunctionDef, at=line)):
+                heads = [one.context_expr for one in node.items] if isinstance(node, ast.With) else node.decorator_list
                 for head in heads:
-                    if inside and any(word in ast.unparse(head) for word in _SWITCHES):
-                        span = (node.end_lineno or 0) - node.lineno
-                        if found is None or span < found[0]:
-                            found = span, head.lineno
-            if found is not None:
-                return found[1]
-        calls = [
-            node.lineno
-            for node in self.nodes
-            if isinstance(node, ast.Call)
-            and ast.unparse(node.func).endswith("set_grad_enabled")
-            and not ast.unparse(node).endswith("(True)")
-            and (not stack or node.lineno <= stack[-1])
-        ]
-        return max(calls, default=None)
-
-    @cached_property
-    def _helpers(self) -> list[ast.FunctionDef]:
-        return [node for node in self.nodes if isinstance(node, ast.FunctionDef)]
+                    if any(word in ast.unparse(head) for word in _SWITCHES):
+                        return int(head.lineno)
+        calls = self.find(ast.Call, fits=lambda node: bool(re.search(r"set_grad_enabled\((?!True)", ast.unparse(node))))
+        return max((node.lineno for node in calls if not stack or node.lineno <= stack[-1]), default=None)
 
     @_once
-    def chosen(self, stack: tuple[int, ...]) -> int | None:
-        """The line that chose to switch requires_grad: past helpers that do nothing else, it is the one that calls them."""
-        for line in stack:
-            around = [node for node in self._helpers if node.body[0].lineno <= line <= (node.end_lineno or 0)]
-            if not around or not all(_only_switches(part) for part in max(around, key=lambda node: node.lineno).body):
-                return line
-        return next(iter(stack), None)
+    def condition(self, line: int) -> int | None:
+        """The line of the innermost `if` that decides over a line: it holds it, or leaves the function before it."""
+        around = self.find(ast.If, at=line, fits=lambda node: node.body[0].lineno <= line)
+        if around:
+            return int(around[-1].lineno)
+        first, _ = self.function_around(line) or (line, line)
+        leaving = (ast.Return, ast.Continue, ast.Break, ast.Raise)
+        before = self.find(ast.If, fits=lambda node: isinstance(node.body[-1], leaving) and first < node.lineno < line)
+        return before[-1].lineno if before else None
+
+    # where a name's numbers go
 
     @cached_property
     def _statements(self) -> list[tuple[int, int, set[str], set[str]]]:
         """Each simple statement and head: first line, last line, names it gives, names it reads."""
-        found = []
-        functions: dict[ast.AST, str] = {}
-        for outer in self.nodes:
-            if isinstance(outer, ast.FunctionDef):
-                for node in ast.walk(outer):
-                    functions.setdefault(node, outer.name)
-        for node in self.nodes:
-            if isinstance(node, (ast.For, ast.While, ast.If, ast.With)):
-                head = node.iter if isinstance(node, ast.For) else getattr(node, "test", None)
-                if head is None:
-                    continue
-                given = _given(node.target) if isinstance(node, ast.For) else set()
-                found.append((head.lineno, head.end_lineno or head.lineno, given, _read(head)))
-            elif isinstance(node, ast.stmt) and not isinstance(
-                node, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef, ast.Try)
-            ):
-                given = set()
-                for part in ast.walk(node):
-                    if isinstance(part, (ast.Name, ast.Attribute, ast.Subscript)) and isinstance(part.ctx, ast.Store):
-                        given |= _given(part)
-                    elif (
-                        isinstance(part, ast.Call)
-                        and isinstance(part.func, ast.Attribute)
-                        and part.func.attr in ("append", "extend", "add", "insert", "copy_")
-                    ):
-                        given |= _given(part.func.value)
-                    if isinstance(part, ast.Call) and ast.unparse(part.func).endswith("shuffle"):
-                        given = given.union(*(_given(one) for one in part.args[:1]))
-                if isinstance(node, ast.Assign) and len(node.targets) == 1 and _parallel(node.targets[0], node.value):
-                    for target, value in zip(node.targets[0].elts, node.value.elts, strict=True):  # type: ignore[attr-defined]
-                        found.append((node.lineno, node.end_lineno or node.lineno, _given(target), _read(value)))
-                    continue
-                if isinstance(node, ast.Return):
-                    given.add(functions.get(node, "return"))
-                found.append((node.lineno, node.end_lineno or node.lineno, given, _read(node)))
-        return found
+        functions = {node: outer.name for outer in self.find(ast.FunctionDef) for node in ast.walk(outer)}
+        found: list[tuple[Any, set[str]]] = [(node.test, set()) for node in self.find(ast.While, ast.If)]
+        found += [(node.iter, _read(node.target)) for node in self.find(ast.For)]
+        simple = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return, ast.Assert, ast.Delete)
+        for node in self.find(*simple):
+            given: set[str] = set()
+            for part in ast.walk(node):
+                if isinstance(part, (ast.Name, ast.Attribute, ast.Subscript)) and isinstance(part.ctx, ast.Store):
+                    given |= _read(part)
+                elif isinstance(part, ast.Call) and re.search(
+                    r"\.(\w+_|" + "|".join(ADDING) + r")$", ast.unparse(part.func)
+                ):
+                    given |= _read(part.func.value)  # type: ignore[attr-defined]
+            if isinstance(node, ast.Return):
+                given.add(functions.get(node, "return"))
+            found.append((node, given))
+        return [(node.lineno, node.end_lineno, given, _read(node)) for node, given in found]
 
     @_once
     def flows(self, start: int | None, end: int | None) -> bool:
         """Whether what line `start` computes can come to line `end` by the names that lines give and read."""
         if start is None or end is None:
             return False
-        if start == end:
-            return True
         tainted = self.carried(start)
-        return any(first <= end <= last and (read & tainted) for first, last, _, read in self._statements)
+        return start == end or any(first <= end <= last and read & tainted for first, last, _, read in self._statements)
 
     @_once
     def carried(self, start: int) -> set[str]:
         """The names that what line `start` computes can come to."""
-        tainted: set[str] = set()
-        for first, last, given, _ in self._statements:
-            if first <= start <= last:
-                tainted |= given
-        grown, loops = True, self.loops(start)
-        begin = min((first for first, _ in loops), default=start)
-        inside = self._in_function(start)
+        tainted = self._given_at(start)
+        begin = min((first for first, _ in self.loops(start)), default=start)
+        inside, grown = self.function_around(start), True
         while grown:
             grown = False
             for line, _, given, read in self._statements:
-                if line < begin and not inside and not self._in_function(line):
+                if line < begin and not inside and not self.function_around(line):
                     continue  # it ran before, and never again
                 if read & tainted and not given <= tainted:
                     tainted |= given
                     grown = True
         return tainted
 
-    @_once
-    def _in_function(self, line: int) -> bool:
-        return any(first <= line <= last for first, last in self._functions)
-
-    @cached_property
-    def _functions(self) -> list[tuple[int, int]]:
-        nodes = (node for node in self.nodes if isinstance(node, (ast.FunctionDef, ast.Lambda)))
-        return [(node.lineno, node.end_lineno or node.lineno) for node in nodes]
-
-    @_once
-    def function_around(self, line: int) -> tuple[int, int] | None:
-        """First and last line of the innermost function around a line."""
-        return max((span for span in self._functions if span[0] <= line <= span[1]), default=None)
-
-    def where_kept(self, line: int | None, names: list[str]) -> int | None:
-        """The line of the same method that puts one of these names into an attribute of `self`, for the next call."""
-        methods = [
-            node
-            for node in self.nodes
-            if isinstance(node, ast.FunctionDef) and node.lineno <= (line or 0) <= (node.end_lineno or 0)
-        ]
-        wanted = {name.partition("[")[0] for name in names}
-        wanted = wanted.union(*(given for first, last, given, _ in self._statements if first <= (line or 0) <= last))
-        for node in ast.walk(methods[-1]) if methods else ():
-            if isinstance(node, ast.Assign) and wanted & _read(node.value):
-                targets = [part for target in node.targets for part in ast.walk(target)]
-                if any(isinstance(one, ast.Attribute) and ast.unparse(one.value) == "self" for one in targets):
-                    return node.lineno
-        return None
+    def _given_at(self, line: int | None) -> set[str]:
+        return set().union(*(given for first, last, given, _ in self._statements if first <= (line or 0) <= last))
 
     @_once
     def hands_on(self, line: int) -> bool:
         """Whether a line gives again what it reads, as `loss, state = step(batch, state)` does."""
-        for node in self.nodes:
-            if isinstance(node, ast.Assign) and node.lineno <= line <= (node.end_lineno or node.lineno):
-                given = {name for target in node.targets for name in _given(target)}
-                if given & _read(node.value):
-                    return True
-        return False
+        return any(
+            set().union(*map(_read, node.targets)) & _read(node.value) for node in self.find(ast.Assign, at=line)
+        )
+
+    def where_kept(self, line: int | None, names: list[str]) -> int | None:
+        """The line of the same method that puts one of these names into an attribute of `self`, for the next call."""
+        method = self.function_around(line or 0)
+        wanted = {name.partition("[")[0] for name in names} | self._given_at(line)
+
+        def keeps(node: ast.Assign) -> bool:
+            inside = method is not None and method[0] <= node.lineno <= method[1]
+            given = any("self." in ast.unparse(target) for target in node.targets)
+            return inside and given and bool(wanted & _read(node.value))
+
+        return self.first(ast.Assign, fits=keeps)
+
+    # lines by what stands in them
 
     def where_made(self, kind: str) -> list[int]:
         """The lines that call a class by its name."""
-        calls = (node for node in self.nodes if isinstance(node, ast.Call))
-        return sorted({node.lineno for node in calls if ast.unparse(node.func).rpartition(".")[2] == kind})
+        return [node.lineno for node in self.find(ast.Call, fits=lambda node: _last(node.func) == kind)]
 
     def where_given(self, name: str) -> int | None:
         """The first line that gives a name, such as `w` or `self.layers`."""
-        lines = [
-            node.lineno
-            for node in self.nodes
-            if isinstance(node, (ast.Name, ast.Attribute))
-            and isinstance(node.ctx, ast.Store)
-            and ast.unparse(node) == name
-        ]
-        return min(lines, default=None)
+        return self.first(ast.Name, ast.Attribute, fits=lambda node: _stored(node) and ast.unparse(node) == name)
 
     def where_registered(self, name: str) -> int | None:
         """The first line that gives a name by `register_buffer(name, …)` or its kin."""
-        lines = [
-            node.lineno
-            for node in self.nodes
-            if isinstance(node, ast.Call)
-            and ast.unparse(node.func).rpartition(".")[2].startswith("register_")
-            and any(isinstance(one, ast.Constant) and one.value == name for one in node.args[:1])
-        ]
-        return min(lines, default=None) if name else None
-
-    def defines(self, name: str) -> bool:
-        """Whether a class of this name stands in the text."""
-        return any(isinstance(node, ast.ClassDef) and node.name == name for node in self.nodes)
+        return self.first(
+            ast.Call,
+            fits=lambda node: _last(node.func).startswith("register_") and ast.unparse(node.args[0]) == repr(name),
+        )
 
     def where_put(self, line: int | None) -> int | None:
         """Of a line that makes something under a plain name: the line after it that puts it into an attribute or a place."""
-        made = next((node for node in self.nodes if isinstance(node, ast.Assign) and node.lineno == line), None)
-        if made is None or not all(isinstance(target, ast.Name) for target in made.targets):
-            return None
-        names = {target.id for target in made.targets if isinstance(target, ast.Name)}
-        last = min((end for first, end in self._functions if first <= made.lineno <= end), default=None)
-        lines = []
-        for node in self.nodes:
-            if isinstance(node, ast.Assign):
-                put = isinstance(node.value, ast.Name) and node.value.id in names
-                put = put and any(isinstance(target, (ast.Attribute, ast.Subscript)) for target in node.targets)
-            elif isinstance(node, ast.Call):
-                put = ast.unparse(node.func).rpartition(".")[2] in ("setattr", "add_module", "register_module")
-                put = put and any(isinstance(given, ast.Name) and given.id in names for given in node.args)
+        made = {node.targets[0].id for node in self.find(ast.Assign, at=line or 0) if type(node.targets[0]) is ast.Name}
+        _, last = self.function_around(line or 0) or (0, len(self.text))
+
+        def puts(node: Any) -> bool:
+            if isinstance(node, ast.Call):
+                parts = node.args if _last(node.func) in ("setattr", "add_module", "register_module") else []
             else:
-                continue
-            if put and made.lineno < node.lineno <= (last or node.lineno):
-                lines.append(node.lineno)
-        return min(lines, default=None)
+                parts = [node.value] if isinstance(node.targets[0], (ast.Attribute, ast.Subscript)) else []
+            after = (line or 0) < node.lineno <= last
+            return after and any(isinstance(one, ast.Name) and one.id in made for one in parts)
 
-    def where_same(self, name: str, other: str) -> int | None:
-        """The first line that gives `name` the very thing that `other` stands for."""
-        lines = [
-            node.lineno
-            for node in self.nodes
-            if isinstance(node, ast.Assign)
-            and isinstance(node.value, (ast.Name, ast.Attribute))
-            and ast.unparse(node.value).rpartition(".")[2] == other
-            and any(ast.unparse(target).rpartition(".")[2] == name for target in node.targets)
-        ]
-        return min(lines, default=None)
-
-    def attribute(self, line: int | None) -> str:
-        """The attribute of `self` that a line gives; empty where it gives none."""
-        for node in self.nodes:
-            if isinstance(node, ast.Assign) and node.lineno <= (line or 0) <= (node.end_lineno or 0):
-                for target in node.targets:
-                    if isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self":
-                        return target.attr
-        return ""
+        return self.first(ast.Assign, ast.Call, fits=puts)
 
     def where_called(self, name: str, method: str) -> int | None:
         """The first line that calls `name.method(…)`."""
-        lines = [
-            node.lineno
-            for node in self.nodes
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == f"{name}.{method}"
-        ]
-        return min(lines, default=None)
+        return self.first(ast.Call, fits=lambda node: ast.unparse(node.func) == f"{name}.{method}")
 
-    def where_fed(self, name: str) -> int | None:
-        """The first line that calls append(), or the like, on something of an attribute, as `self.logs.setdefault(key, []).append(x)`."""
-        attribute = name.partition("[")[0].rpartition(".")[2]
-        lines = [
-            node.lineno
-            for node in self.nodes
-            if isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr in ("append", "add", "extend", "insert")
-            and attribute in _read(node.func.value)
-        ]
-        return min(lines, default=None)
+    def where_grown(self, name: str, made: int | None) -> int | None:
+        """The line that adds to what a name stands for: `made` where that does both, else the first with `name.append(…)`, `name += …` …"""
+        last = name.partition("[")[0].rpartition(".")[2]
+        adding = lambda node: isinstance(node.func, ast.Attribute) and node.func.attr in ADDING  # noqa: E731
+        calls = self.find(ast.Call, fits=adding)
+        if any(node.lineno == made and not isinstance(node.args[0], ast.Name) for node in calls):
+            return made
 
-    def where_handed_in(self, line: int | None) -> int | None:
-        """Of a line that keeps an argument of its own method, as a meter does: the one line in a loop that calls the method."""
-        for node in self.nodes:
-            if not (isinstance(node, ast.FunctionDef) and node.lineno < (line or 0) <= (node.end_lineno or 0)):
-                continue
-            several = [one for one in (node.args.vararg, node.args.kwarg) if one is not None]
-            given = {argument.arg for argument in (*node.args.args, *node.args.kwonlyargs, *several)} - {"self"}
-            for loop in ast.walk(node):
-                if isinstance(loop, ast.For) and _read(loop.iter) & given:
-                    given |= _given(loop.target)
-            kept = [
-                argument
-                for call in ast.walk(node)
-                if isinstance(call, ast.Call) and call.lineno == line
-                for argument in call.args
-            ]
-            if not any(isinstance(one, ast.Name) and one.id in given for one in kept):
-                continue
-            calls = {
-                call.lineno
-                for call in self.nodes
-                if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] == node.name
-            }
-            looped = [one for one in calls if self.loops(one)]
-            if len(looped) == 1:
-                return looped[0]
-        return None
+        def again(node: Any) -> bool:
+            target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
+            own = isinstance(node, ast.AugAssign) or isinstance(target, ast.Subscript) or last in _read(node.value)
+            return own and last in _read(target)
 
-    def adds(self, line: int) -> bool:
-        """Whether a line puts what it computes into a collection, as `outputs.append(model(x))` does."""
-        return any(
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr in ADDING
-            and node.lineno <= line <= (node.end_lineno or 0)
-            and any(not isinstance(one, ast.Name) for one in node.args)
-            for node in self.nodes
-        )
+        exact = (node.lineno for node in calls if ast.unparse(node.func.value) == name)
+        loose = (node.lineno for node in calls if last in _read(node.func.value))
+        return next(exact, None) or next(loose, None) or self.first(ast.AugAssign, ast.Assign, fits=again)
 
     def assigned(self, line: int) -> str:
         """The one name, such as `self.center`, that a line gives; empty where it gives none, or several."""
-        for node in self.nodes:
-            if (
-                isinstance(node, ast.Assign)
-                and node.lineno <= line <= (node.end_lineno or 0)
-                and len(node.targets) == 1
-            ):
-                return ast.unparse(node.targets[0]) if isinstance(node.targets[0], (ast.Name, ast.Attribute)) else ""
-        return ""
-
-    def where_grown(self, name: str) -> int | None:
-        """The first line that adds to what a name stands for: `name += …`, `name[…] = …`, `name = name + …`."""
-        name = name.partition("[")[0]
-        for node in self.nodes:
-            if not isinstance(node, (ast.AugAssign, ast.Assign)):
-                continue
-            for target in [node.target] if isinstance(node, ast.AugAssign) else node.targets:
-                whole = target.value if isinstance(target, ast.Subscript) else target
-                adds = isinstance(node, ast.AugAssign) or target is not whole or name in _read(node.value)
-                if ast.unparse(whole) == name and adds:
-                    return node.lineno
-        return None
+        given = [node.targets[0] for node in self.find(ast.Assign, at=line)]
+        return next((ast.unparse(one) for one in given if isinstance(one, (ast.Name, ast.Attribute))), "")
 
     def where_not_called(self, method: str) -> int | None:
         """The first line that names a method and leaves out its parentheses: a statement that does nothing."""
-        lines = [
-            node.lineno
-            for node in self.nodes
-            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Attribute) and node.value.attr == method
-        ]
-        return min(lines, default=None)
+        return self.first(
+            ast.Expr, fits=lambda node: isinstance(node.value, ast.Attribute) and node.value.attr == method
+        )
 
     def where_written(self, number: float, lines: Iterable[int]) -> int | None:
         """The first of some lines in which a number stands."""
-        standing = {
-            node.lineno
-            for node in self.nodes
-            if isinstance(node, ast.Constant) and type(node.value) in (int, float) and node.value == number
-        }
+        same = self.find(ast.Constant, fits=lambda node: type(node.value) in (int, float) and node.value == number)
+        standing = {node.lineno for node in same}
         return next((line for line in lines if line in standing), None)
 
     def multiplies_a_list(self, line: int | None) -> bool:
         """Whether a line holds `[…] * n`: one object, n times."""
-        return any(
-            isinstance(node, ast.BinOp)
-            and isinstance(node.op, ast.Mult)
-            and node.lineno <= (line or 0) <= (node.end_lineno or 0)
-            and any(isinstance(side, ast.List) for side in (node.left, node.right))
-            for node in self.nodes
+        return bool(
+            self.find(ast.BinOp, at=line or 0, fits=lambda node: isinstance(node.op, ast.Mult) and _has_list(node))
         )
 
     def repeats(self, line: int | None) -> bool:
         """Whether a line fills places in a loop, by a comprehension or from a list, in place of naming each."""
-        kinds = (ast.ListComp, ast.GeneratorExp, ast.Starred)
-        return self.multiplies_a_list(line) or any(
-            isinstance(node, kinds) and node.lineno <= (line or 0) <= (node.end_lineno or 0) for node in self.nodes
+        return self.multiplies_a_list(line) or bool(
+            self.find(ast.ListComp, ast.GeneratorExp, ast.Starred, at=line or 0)
         )
 
     def where_read(self, name: str) -> list[int]:
         """The lines that read an attribute or a name."""
-        return sorted(
-            {
-                node.lineno
-                for node in self.nodes
-                if isinstance(node, (ast.Name, ast.Attribute))
-                and isinstance(node.ctx, ast.Load)
-                and (ast.unparse(node) == name or (isinstance(node, ast.Attribute) and node.attr == name))
-            }
+        read = self.find(
+            ast.Name, ast.Attribute, fits=lambda node: not _stored(node) and name in (ast.unparse(node), _last(node))
         )
+        return list(dict.fromkeys(node.lineno for node in read))
 
-    @_once
-    def condition(self, line: int) -> int | None:
-        """The line of the innermost `if` that decides over a line: it holds it, or leaves the block before it."""
-        around = [
-            node.lineno
-            for node in self.nodes
-            if isinstance(node, ast.If) and node.body[0].lineno <= line <= (node.end_lineno or 0)
-        ]
-        if around:
-            return max(around)
-        leaving = (ast.Return, ast.Continue, ast.Break, ast.Raise)
-        functions = [(first, last) for first, last in self._functions if first <= line <= last]
-        inner = max(functions, default=(0, 0))
-        before = [
-            node.lineno
-            for node in self.nodes
-            if isinstance(node, ast.If) and isinstance(node.body[-1], leaving) and inner[0] < node.lineno < line
-        ]
-        return max(before, default=None) if functions else None
+    # the user's own classes
 
-    @_once
-    def loops(self, line: int | None) -> list[tuple[int, int]]:
-        """The loops around a line: first and last line of each, innermost first."""
-        if line is None:
-            return []
-        around = [
-            (node.lineno, node.end_lineno or node.lineno)
-            for node in self.nodes
-            if isinstance(node, (ast.For, ast.While)) and node.body[0].lineno <= line <= (node.end_lineno or 0)
-        ]
-        return sorted(around, key=lambda span: span[1] - span[0])
+    def defines(self, name: str) -> bool:
+        """Whether a class of this name stands in the text."""
+        return bool(self.find(ast.ClassDef, fits=lambda node: node.name == name))
+
+    def _method(self, kind: str, method: str) -> ast.FunctionDef | None:
+        parts = (part for node in self.find(ast.ClassDef, fits=lambda node: node.name == kind) for part in node.body)
+        return next((part for part in parts if isinstance(part, ast.FunctionDef) and part.name == method), None)
 
     def defined(self, kind: str, method: str) -> tuple[int, int] | None:
         """First and last line of a method of a class."""
-        for node in self.nodes:
-            if isinstance(node, ast.ClassDef) and node.name == kind:
-                for part in node.body:
-                    if isinstance(part, ast.FunctionDef) and part.name == method:
-                        return part.lineno, part.end_lineno or part.lineno
-        return None
-
-    def where_saved(self, kind: str) -> int | None:
-        """The line of a class that calls save_for_backward()."""
-        for node in self.nodes:
-            if isinstance(node, ast.ClassDef) and node.name == kind:
-                for call in ast.walk(node):
-                    if isinstance(call, ast.Call) and ast.unparse(call.func).endswith(".save_for_backward"):
-                        return call.lineno
-        return None
+        found = self._method(kind, method)
+        return (found.lineno, found.end_lineno or found.lineno) if found is not None else None
 
     def where_returns(self, kind: str, method: str) -> int | None:
         """The last `return` of a method of a class."""
-        first, last = self.defined(kind, method) or (0, 0)
-        lines = [node.lineno for node in self.nodes if isinstance(node, ast.Return) and first <= node.lineno <= last]
-        return max(lines, default=None)
+        found = self._method(kind, method)
+        returns = [node.lineno for node in ast.walk(found) if isinstance(node, ast.Return)] if found is not None else []
+        return max(returns, default=None)
 
-    def where_returned(self, kind: str, method: str, place: int, varies: bool = False) -> int | None:
-        """The line that makes what a method of a class returns in one place: the `return`, or the last that writes its name.
+    def where_returned(self, kind: str, place: int, in_part: bool) -> int | None:
+        """The line that makes what a class's backward returns in one place: the one that gives its name, or the `return`.
 
-        Where several lines write parts of it, no one of them makes it: that is the `return`.
-
-        With `varies`, what is returned is right in part: where it is the gradient times one name that the method computes, the
-        line that computes it.
+        What is right `in_part` may be a product of names: then it is the line that computes the one of them that backward makes itself.
         """
-        for node in self.nodes:
-            if not (isinstance(node, ast.ClassDef) and node.name == kind):
-                continue
-            for part in node.body:
-                if isinstance(part, ast.FunctionDef) and part.name == method:
-                    return _maker(part, place, varies)
-        return None
+        line, method = self.where_returns(kind, "backward"), self.defined(kind, "backward")
+        for node in self.find(ast.Return, at=line or 0):
+            value = node.value
+            if isinstance(value, ast.Tuple) and place < len(value.elts):
+                value = value.elts[place]
+            names = _read(value) if isinstance(value, ast.Name) or in_part else set()
+            own = [one for one in self._statements if method and method[0] < one[0] < node.lineno and names & one[2]]
+            own = [one for one in own if "saved_tensors" not in one[3]]
+            if len(own) == 1:  # one line makes it all
+                return own[0][0]
+        return line
 
 
-def _maker(function: ast.FunctionDef, place: int, varies: bool = False) -> int:
-    returns = [node for node in ast.walk(function) if isinstance(node, ast.Return) and node.value is not None]
-    if not returns:
-        return function.lineno
-    last = max(returns, key=lambda node: node.lineno)
-    value: ast.AST = last.value or last
-    if isinstance(value, ast.Tuple) and place < len(value.elts):
-        value = value.elts[place]
-    wanted = {value.id} if isinstance(value, ast.Name) else _factors(function, value) if varies else set()
-    if len(wanted) != 1:
-        return last.lineno
-    writes, parts = [], []
-    for node in ast.walk(function):
-        if isinstance(node, (ast.Assign, ast.AugAssign)):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_"):
-            targets = [node.func.value]  # in place, as fill_()
-        else:
-            continue
-        if any(isinstance(name, ast.Name) and name.id in wanted for one in targets for name in ast.walk(one)):
-            writes.append(node.lineno)
-            parts += [node.lineno] * any(isinstance(one, ast.Subscript) for one in targets)
-    if len(parts) > 1:
-        return last.lineno
-    unpacked = {  # names of what was saved, which are no gradients made here
-        node.lineno
-        for node in ast.walk(function)
-        if isinstance(node, ast.Assign) and "saved_" in ast.unparse(node.value)
-    }
-    return max((line for line in writes if line < last.lineno and line not in unpacked), default=last.lineno)
+def _last(node: ast.AST) -> str:
+    """The last of some names joined by dots."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def _only_switches(statement: ast.stmt) -> bool:
-    """Whether a statement of a helper serves to freeze: it sets flags or modes, goes through parameters, or returns."""
-    if isinstance(statement, (ast.For, ast.If)):
-        return all(_only_switches(part) for part in [*statement.body, *statement.orelse])
-    if isinstance(statement, ast.Assign):
-        return all(ast.unparse(target).endswith(".requires_grad") for target in statement.targets)
-    if isinstance(statement, ast.Expr):
-        call = statement.value
-        return isinstance(call, ast.Constant) or (
-            isinstance(call, ast.Call) and ast.unparse(call.func).endswith((".requires_grad_", ".eval", ".train"))
-        )
-    return isinstance(statement, (ast.Return, ast.Pass)) and not isinstance(getattr(statement, "value", None), ast.Call)
+def _stored(node: Any) -> bool:
+    return isinstance(node.ctx, ast.Store)
 
 
-def _factors(function: ast.FunctionDef, value: ast.AST) -> set[str]:
-    """The names that a product holds and that the function computes itself; none where it is more than a product of names."""
-    plain = (ast.BinOp, ast.UnaryOp, ast.Mult, ast.Div, ast.USub, ast.Name, ast.Constant, ast.Load)
-    if not all(isinstance(part, plain) for part in ast.walk(value)):
-        return set()
-    computed = {
-        name.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Assign) and "saved_" not in ast.unparse(node.value)
-        for target in node.targets
-        for name in ast.walk(target)
-        if isinstance(name, ast.Name)
-    }
-    return {part.id for part in ast.walk(value) if isinstance(part, ast.Name)} & computed
-
-
-def _given(target: ast.AST) -> set[str]:
-    """The names that an assignment to `target` gives: of `a.b[0]`, both `a` and `b`."""
-    return {part.id for part in ast.walk(target) if isinstance(part, ast.Name)} - {"self"} | {
-        part.attr for part in ast.walk(target) if isinstance(part, ast.Attribute)
-    }
-
-
-def _parallel(target: ast.AST, value: ast.AST) -> bool:
-    """Whether `a, b = x, y` gives each name a thing of its own."""
-    kinds = (ast.Tuple, ast.List)
-    return isinstance(target, kinds) and isinstance(value, kinds) and len(target.elts) == len(value.elts)
+def _has_list(node: ast.BinOp) -> bool:
+    return isinstance(node.left, ast.List) or isinstance(node.right, ast.List)
 
 
 def _read(node: ast.AST) -> set[str]:
+    """The names in a part of the tree: of `a.b[0]`, both `a` and `b`."""
     names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
     return names - {"self"} | {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}

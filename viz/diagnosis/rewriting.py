@@ -1,311 +1,444 @@
-"""Writes the fixed line of a finding, if changing one line is the fix."""
+"""Writes the fix of a finding as changed lines. A change need not be careful: what does not cure is not shown, see `trial`."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from typing import Any
 
+from viz.diagnosis.change import Change, applied
 from viz.diagnosis.finding import Finding
 from viz.diagnosis.observation import Observation
 
-ROUNDS = {"round", "floor", "ceil", "trunc", "sign"}
-SQUASHES = {"softmax", "sigmoid", "softmin"}
-ADAPTIVE = {"Adam", "AdamW", "RMSprop", "NAdam", "RAdam", "Adamax"}
+ROUNDS = ("round", "floor", "ceil", "trunc", "sign")
+ADAPTIVE = re.compile(r"\b(Adam|AdamW|RMSprop|NAdam|RAdam|Adamax)\(")
 LITTLE = "1e-8"
+LIBRARIES = re.compile(r"torch|T|F|np|math|(torch\.|T\.)?(nn|nn\.functional|nn\.init|special|linalg)")
+INSIDE = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"  # what stands in parentheses
+
+# Of one line: the first pattern of its kind that it holds, and what to write. `{T}` is the engine.
+_OWN_SIZE = [
+    (r"(init\.)(?:trunc_)?(?:normal|uniform)_\(([\w.\[\]]+),[^()]*\)", r"\1xavier_uniform_(\2)"),
+    (r",\s*gain=[\d.]+", ""),
+    (r"(\.eye\(\w+\)) \* [\d.]+", r"\1"),
+    (r"(\.randn\((\d+), ?\d+\)) \* [\d.]+", r"\1 / \2 ** 0.5"),
+    (r"^[\w.]+\.mul_\(.*\)$", "pass"),
+]
+_GRAD_ON = [
+    (r"no_grad\(\)", "enable_grad()"),
+    (r"(inference_mode)\(\)", r"\1(False)"),
+    (r"(set_grad_enabled)\(False\)", r"\1(True)"),
+]
+PATTERNS: dict[str, list[tuple[str, str]]] = {
+    "no-grad": _GRAD_ON,
+    "inference-mode": _GRAD_ON,
+    "exploding": _OWN_SIZE,
+    "vanishing": _OWN_SIZE,
+    "requires-grad-off": [(r"\bFalse\b", "True"), (r"^([\w.]+ = [\w.]+\(.*\))$", r"\1.requires_grad_()")],
+    "non-leaf": [(r"^([\w.]+) = (.+)$", r"\1 = (\2).detach().requires_grad_()")],
+    "equal-units": [
+        (r"(init\.)(?:zeros|ones|constant)_\(([\w.\[\]]+)[^()]*\)", r"\1normal_(\2, std=0.1)"),
+        (r"\.(zero_\(\)|fill_\([^()]*\))", ".normal_(0, 0.1)"),
+        (r"\.(zeros|ones)\(", ".randn("),
+        (r"\.full\((\(.*?\)), [^(),]+", r".randn(\1"),
+    ],
+    "double-softmax": [(r"\b(Softmax|Sigmoid|Softmin)\([^()]*\)", "Identity()")],
+    "graph-grows": [
+        (r"^(\w+) = (.+)$", r"\1 = (\2).detach()"),
+        (r"^(.+ \+= .+\))$", r"\1.item()"),
+    ],
+    "in-place": [
+        (r",\s*inplace=True", ""),
+        (r"^(\w+)\[.*\] = .*$", r"\1 = \1.clone()\n\g<0>"),
+        (r"^.*\.grad.*$", r"with {T}.no_grad(): \g<0>"),
+        (r"^(\w+) ([-+*/])= (.+)$", r"\1 = \1 \2 (\3)"),
+    ],
+    "data-write": [(r"^(\w+)\.data = (.+)\.data$", r"\1 = \2"), (r"^(\w+)\.data\.mul_\((.+)\)$", r"\1 = \1 * (\2)")],
+    "reversed": [
+        (r",\s*maximize=True", ""),
+        (r"^.*(register_hook\(lambda \w+: -|\.grad\.mul_\(-1\)|\.grad\.neg_\(\)).*$", "pass"),
+        (r"alpha=(?=\w)", "alpha=-"),
+        (rf"^(return|[\w.]+ =) -([\w.]+\({INSIDE}\))$", r"\1 \2"),
+        (r"^([\w.]+ = .+) - (\w+)$", r"\1 + \2"),
+        (rf"^(return|[\w.]+ =) ([\w.]*\({INSIDE}\)[\w.]*\({INSIDE}\)|[\w.]+\({INSIDE}\))$", r"\1 -\2"),
+        (r"^(return|[\w.]+ =) (.+)$", r"\1 -(\2)"),
+    ],
+    "alias": [(r" = (.+\.state_dict\(\))$", r" = copy.deepcopy(\1)")],
+    "used-twice": [
+        (rf"\[([\w.]+\({INSIDE}\))\] \* (\w+)", r"[\1 for _ in range(\2)]"),
+        (r"\[(\w+) for ", r"[copy.deepcopy(\1) for "),
+        (r"\.append\((\w+)\)$", r".append(copy.deepcopy(\1))"),
+        (r" = ([\w.]+)$", r" = copy.deepcopy(\1)"),
+    ],
+    "unseeded": [(r"^(?=.)", r"{T}.manual_seed(0)\n")],
+    "cut": [(r"create_graph=False", "create_graph=True"), (r"(\bgrad\(.*)\)$", r"\1, create_graph=True)")],
+}  # fmt: skip
+Changes = list[Change] | None
 
 
-class Line:
-    """One line of a program that holds a whole statement, or the head of one.
+class Code:
+    """A program's text by its statements, and the one that a finding names.
 
     Args:
-        code: the line without its indentation.
-        engine: how the program calls the engine, such as `torch`.
-
-    Raises:
-        SyntaxError: the line is part of a longer statement.
+        seen: what was seen of it.
+        finding: whose fix it is.
     """
 
-    def __init__(self, code: str, engine: str) -> None:
-        self.code = code
-        self.engine = engine
-        head = code.split("#")[0].rstrip()
-        text = f"{head}\n  pass" if head.endswith(":") else f"{head}\ndef f(): pass" if head.startswith("@") else code
-        self.tree = ast.parse(text)
+    def __init__(self, seen: Observation, finding: Finding) -> None:
+        self.seen, self.finding, self.places = seen, finding, seen.places
+        self.lines = seen.places.text.split("\n")
+        self.line = finding.line or 0
+        self.code = self.old(self.line) if self.line else ""
+        self.here = self.statement(finding.line)
+        last = [each for each in seen.passes if each.kind == "backward"][-1:]
+        self.backward = self.statement(last[0].line) if last else None
 
-    def nodes(self, kind: type[ast.AST]) -> Iterator[ast.AST]:
-        """The parts of a kind, the outermost first."""
-        return (node for node in ast.walk(self.tree) if isinstance(node, kind))
+    def statement(self, line: int | None) -> ast.stmt | None:
+        """The statement that a line holds; None where it holds several, or only a part of one."""
+        found = [one for one in self.places.nodes if isinstance(one, ast.stmt) and one.lineno == line == one.end_lineno]
+        return found[0] if len(found) == 1 else None
+
+    def beside(self, one: ast.stmt | None, other: ast.stmt | None) -> bool:
+        """Whether two statements stand in one block."""
+        return (
+            one is not None and other is not None and any(one in block and other in block for block in self._blocks())
+        )
+
+    def _blocks(self) -> list[list[ast.stmt]]:
+        names = ("body", "orelse", "finalbody")
+        return [
+            block for node in self.places.nodes for name in names if isinstance(block := getattr(node, name, 0), list)
+        ]
+
+    def block(self, one: ast.stmt) -> list[ast.stmt]:
+        """The statements that one stands among."""
+        return next(block for block in self._blocks() if one in block)
+
+    def loop(self, one: ast.stmt | None) -> ast.For | ast.While | None:
+        """The innermost loop around a statement, if its lines are its own."""
+        around = self.places.find(ast.For, ast.While, at=one.lineno if one is not None else 0)
+        return around[-1] if around and around[-1].body[0].lineno > around[-1].lineno else None
+
+    def parts(self, kind: type, fits: Callable[[Any], bool] = lambda node: True) -> list[Any]:
+        """The parts of the line that are of a kind."""
+        own = self.places.find(kind, at=self.line, fits=lambda node: node.lineno == node.end_lineno and fits(node))
+        return [node for node in own if node.lineno == self.line]
+
+    def call(self, *names: str) -> tuple[ast.Call, ast.expr] | None:
+        """The only call of one of these names in the line, and its object: its first argument, or the part before the `.`."""
+        found = self.parts(ast.Call, lambda node: ast.unparse(node.func).rpartition(".")[2] in names)
+        if len(found) != 1:
+            return None
+        owner = getattr(found[0].func, "value", None)
+        if owner is not None and not LIBRARIES.fullmatch(name := ast.unparse(owner)) and name != "self":
+            return found[0], owner
+        return (found[0], found[0].args[0]) if found[0].args else None
 
     def text(self, node: ast.AST) -> str:
         """A part as it is written."""
-        return ast.get_source_segment(self.code, node) or ast.unparse(node)
+        return ast.get_source_segment(self.places.text, node) or ast.unparse(node)
 
     def operand(self, node: ast.AST) -> str:
         """A part as it can be written before a `.`: in parentheses if it needs them."""
         simple = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
         return self.text(node) if isinstance(node, simple) else f"({self.text(node)})"
 
-    def put(self, node: ast.AST, new: str) -> str:
-        """The line with another text for a part."""
-        first = len(self.code.encode()[: node.col_offset].decode())  # type: ignore[attr-defined]
-        last = len(self.code.encode()[: node.end_col_offset].decode())  # type: ignore[attr-defined]
-        return self.code[:first] + new + self.code[last:]
+    def put(self, node: Any, new: str) -> Changes:
+        """The line with another text for a part of it."""
+        whole = self.lines[node.lineno - 1].encode()
+        text = whole[: node.col_offset].decode() + new + whole[node.end_col_offset :].decode()
+        return [Change(node.lineno, self.old(node.lineno), text.strip())]
 
-    def put_in(self, whole: ast.AST, node: ast.AST, new: str) -> str:
-        """The text of `whole` with another text for a part of it."""
-        text, part = self.text(whole), self.text(node)
-        at = len(self.code.encode()[: node.col_offset].decode()) - len(self.code.encode()[: whole.col_offset].decode())  # type: ignore[attr-defined]
-        return text[:at] + new + text[at + len(part) :]
+    def old(self, line: int) -> str:
+        """A line without its indentation."""
+        return self.lines[line - 1].strip()
 
-    def call(self, *names: str) -> tuple[ast.Call, ast.expr] | None:
-        """The only call of one of these names, and its object: its first argument, or the part before the `.`."""
-        found = [
-            node
-            for node in self.nodes(ast.Call)
-            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in names
-        ]
-        if len(found) != 1:
-            return None
-        func = found[0].func
-        method = isinstance(func, ast.Attribute) and not re.fullmatch(
-            r"torch|T|F|np|math|(torch\.|T\.)?(nn|nn\.functional|nn\.init|special|linalg)", ast.unparse(func.value)
-        )
-        if method and ast.unparse(func.value) != "self":  # type: ignore[attr-defined]
-            return found[0], func.value  # type: ignore[attr-defined]
-        return (found[0], found[0].args[0]) if found[0].args else None
+    def instead(self, statement: ast.stmt, new: str) -> Change:
+        """`new` in place of a statement."""
+        return Change(statement.lineno, self.old(statement.lineno), new)
+
+    def before(self, statement: ast.stmt, new: str) -> Change:
+        """`new` in a line before a statement."""
+        return self.instead(statement, f"{new}\n{self.old(statement.lineno)}")
+
+    def after(self, statement: ast.stmt, new: str) -> Change:
+        """`new` in a line after a statement."""
+        return self.instead(statement, f"{self.old(statement.lineno)}\n{new}")
+
+    def without(self, statement: ast.stmt) -> Change:
+        """A statement taken away."""
+        return self.instead(statement, "" if len(self.block(statement)) > 1 else "pass")
 
 
-def changed(seen: Observation, finding: Finding) -> tuple[str, str] | None:
-    """The line that a finding names, and its replacement; None if the fix takes more than one line."""
-    rewrite = REWRITES.get(finding.kind)
-    code = seen.places.code(finding.line)
-    if rewrite is None or not code:
-        return None
+def written(seen: Observation, finding: Finding) -> list[Change]:
+    """The lines to change, so that the program runs and the finding goes away; none where they cannot be written down."""
+    if finding.change is not None and finding.line is not None:
+        return [Change(finding.line, *finding.change)]
+    way = WAYS.get(finding.kind)
     try:
-        new = rewrite(Line(code, seen.places.engine_name), finding, seen)
-        if new is not None and new != code:
-            Line(new, "")
-            return code, new
-    except (SyntaxError, ValueError):
+        code = Code(seen, finding)
+        changes = (way(code) if way is not None else None) or _by_pattern(code)
+        if changes and all(change.new != change.old for change in changes):
+            if any("copy.deepcopy(" in one.new for one in changes) and not re.search(
+                r"^import copy\b", seen.places.text, re.M
+            ):
+                changes.append(code.before(seen.places.tree.body[0], "import copy"))
+            ast.parse(applied(seen.places.text, changes))
+            return sorted(changes, key=lambda change: change.line)
+    except (SyntaxError, ValueError, IndexError, StopIteration):
         pass
+    return []
+
+
+def _by_pattern(code: Code) -> Changes:
+    for pattern, new in PATTERNS.get(code.finding.kind, ()):
+        if re.search(pattern, code.code):
+            text = re.sub(pattern, new.replace("{T}", code.places.engine_name), code.code, count=1)
+            return [Change(code.line, code.code, text)]
     return None
 
 
-def _numbers_away(*names: str) -> Callable[[Line, Finding, Observation], str | None]:
+def _given(statement: ast.stmt | None) -> str:
+    """The one name that a statement gives."""
+    return ast.unparse(statement.targets[0]) if isinstance(statement, ast.Assign) else ""
+
+
+def _away_from_zero(code: Code) -> Changes:
     """`f(x)` → `f(x + 1e-8)`."""
-
-    def rewrite(line: Line, finding: Finding, seen: Observation) -> str | None:
-        found = line.call(*names)
-        if found is None:
-            return _root(line) if "sqrt" in names else None
-        call, given = found
-        new = f"{line.text(given)} + {LITTLE}"
-        if re.search(r"(received|at) -", finding.message):  # adding a little does not help below 0
-            new = f"{line.operand(given)}.clamp(min={LITTLE})"
-        return line.put(given, f"({new})" if isinstance(call.func, ast.Attribute) and call.func.value is given else new)
-
-    return rewrite
-
-
-def _root(line: Line) -> str | None:
-    powers = [node for node in line.nodes(ast.BinOp) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)]
-    powers = [node for node in powers if ast.unparse(node.right) in ("0.5", "1 / 2", "1.5", "-0.5")]
-    return line.put(powers[0].left, f"({line.text(powers[0].left)} + {LITTLE})") if len(powers) == 1 else None
-
-
-def _divisor(line: Line, finding: Finding, seen: Observation) -> str | None:
-    found = [node for node in line.nodes(ast.BinOp) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)]
-    return line.put(found[0].right, f"({line.text(found[0].right)} + {LITTLE})") if len(found) == 1 else None
-
-
-def _straight(line: Line, finding: Finding, seen: Observation) -> str | None:
-    found = line.call(*ROUNDS)
+    found = code.call("sqrt", "rsqrt", "log", "log2", "log10", "norm")
     if found is None:
         return None
     call, given = found
-    return line.put(call, f"({line.text(given)} + ({line.text(call)} - {line.operand(given)}).detach())")
+    new = f"{code.text(given)} + {LITTLE}"
+    if re.search(r"(received|at) -", code.finding.message):  # adding a little does not help below 0
+        new = f"{code.operand(given)}.clamp(min={LITTLE})"
+    return code.put(given, f"({new})" if getattr(call.func, "value", None) is given else new)
 
 
-def _registered(line: Line, finding: Finding, seen: Observation) -> str | None:
-    assign = next((node for node in line.tree.body if isinstance(node, ast.Assign)), None)
-    if assign is None:
-        return None
-    nn = "nn" if re.search(r"(?<![\w.])nn\.", seen.places.text) else f"{line.engine}.nn"
-    value = assign.value
-    inner = value.func.value if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) else None
-    if isinstance(inner, ast.Call) and ast.unparse(inner.func).endswith("Parameter") and inner.args:
-        rest = line.text(value)[len(line.text(inner)) :]  # `Parameter(x).to(d)` → `Parameter(x.to(d))`
-        return line.put(value, line.put_in(inner, inner.args[0], line.operand(inner.args[0]) + rest))
-    kind = "Parameter" if "arameter" in finding.fix and "List" not in finding.fix else ""
-    if isinstance(value, (ast.List, ast.ListComp, ast.Tuple, ast.Dict, ast.DictComp)):
-        kind = ("Parameter" if "ParameterList" in finding.fix else "Module") + (
-            "Dict" if "Dict" in type(value).__name__ else "List"
-        )
-        empty = not getattr(value, "elts", getattr(value, "keys", [0]))
-        return line.put(value, f"{nn}.{kind}({'' if empty else line.text(value)})")
-    return line.put(value, f"{nn}.Parameter({line.text(value)})") if kind else None
+def _divisor(code: Code) -> Changes:
+    found = code.parts(ast.BinOp, lambda node: isinstance(node.op, ast.Div))
+    return code.put(found[0].right, f"({code.text(found[0].right)} + {LITTLE})") if len(found) == 1 else None
 
 
-def _requires(line: Line, finding: Finding, seen: Observation) -> str | None:
-    false = [node for node in line.nodes(ast.Constant) if isinstance(node, ast.Constant) and node.value is False]
-    if len(false) == 1:
-        return line.put(false[0], "True")
-    assign = next((node for node in line.tree.body if isinstance(node, ast.Assign)), None)
-    if assign is None or not isinstance(assign.value, ast.Call):
-        return None
-    if ast.unparse(assign.value.func).endswith("from_pretrained"):
-        return f"{line.text(assign)[:-1]}, freeze=False)"
-    return f"{line.text(assign)}.requires_grad_()" if "requires_grad" not in line.code else None
-
-
-def _one_shape(line: Line, finding: Finding, seen: Observation) -> str | None:
-    found = re.search(r"shapes \(([^)]*)\) and \(([^)]*)\)", finding.message)
+def _straight(code: Code) -> Changes:
+    found = code.call(*ROUNDS)
     if found is None:
+        return None
+    given = code.text(found[1])
+    return code.put(found[0], f"({given} + ({code.text(found[0])} - {code.operand(found[1])}).detach())")
+
+
+def _no_squash(code: Code) -> Changes:
+    if "takes logarithms" in code.finding.message:  # of a loss that wants them, so nothing is taken away
+        module = code.call("softmax")
+        return code.put(module[0], f"{code.text(module[0])}.log()") if module is not None else None
+    found = code.call("softmax", "sigmoid", "softmin")
+    return code.put(found[0], code.text(found[1])) if found is not None else None
+
+
+def _registered(code: Code) -> Changes:
+    nn = "nn" if re.search(r"(?<![\w.])nn\.", code.places.text) else f"{code.places.engine_name}.nn"
+    value = getattr(code.here, "value", None)
+    many = isinstance(value, (ast.List, ast.ListComp, ast.Tuple, ast.Dict, ast.DictComp))
+    if not isinstance(code.here, ast.Assign) or value is None or not (many or "arameter" in code.finding.fix):
+        return None
+    kind, text = "Parameter", code.text(value)
+    if many:
+        kind = "Parameter" if "ParameterList" in code.finding.fix else "Module"
+        kind += "Dict" if "Dict" in type(value).__name__ else "List"
+    return code.put(value, f"{nn}.{kind}({text if text not in ('[]', '{}') else ''})")
+
+
+def _one_shape(code: Code) -> Changes:
+    found = re.search(r"shapes \(([^)]*)\) and \(([^)]*)\)", code.finding.message)
+    differences = code.parts(ast.BinOp, lambda node: isinstance(node.op, ast.Sub))
+    calls = code.parts(ast.Call, lambda node: len(node.args) >= 2)
+    sides = [(one.left, one.right) for one in differences] or [one.args[:2] for one in calls]
+    if found is None or len(sides) != 1:
         return None
     a, b = ([int(size) for size in side.split(",") if size.strip()] for side in found.groups())
-    differences = [
-        node for node in line.nodes(ast.BinOp) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)
-    ]
-    calls = [node for node in line.nodes(ast.Call) if isinstance(node, ast.Call) and len(node.args) >= 2]
-    if len(differences) == 1:
-        sides: list[ast.expr] = [differences[0].left, differences[0].right]
-    elif len(calls) == 1:
-        sides = calls[0].args[:2]
-    else:
-        return None
-    longer = 0 if len(a) > len(b) else 1
-    if len(a) == len(b) or (a, b)[longer][1:2] != [1]:
-        return None
-    return line.put(sides[longer], f"{line.operand(sides[longer])}.squeeze(1)")
+    longer = sides[0][0 if len(a) > len(b) else 1]
+    return code.put(longer, f"{code.operand(longer)}.squeeze(1)") if len(a) != len(b) else None
 
 
-def _no_squash(line: Line, finding: Finding, seen: Observation) -> str | None:
-    if "takes logarithms" in finding.message:  # of a loss that wants them, so nothing is taken away
-        module = line.call("softmax")
-        return line.put(module[0], f"{line.text(module[0])}.log()") if module is not None else None
-    made = line.call("Softmax", "Sigmoid", "Softmin")
-    if made is None:
-        ready = [
-            node for node in line.nodes(ast.Call)
-            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ("Softmax", "Sigmoid")
-        ]  # fmt: skip
-        if len(ready) == 1:
-            return line.put(ready[0], f"{ast.unparse(ready[0].func).rpartition('.')[0]}.Identity()".lstrip("."))
-    found = line.call(*SQUASHES)
-    return line.put(found[0], line.text(found[1])) if found is not None and found[0].func is not found[1] else None
-
-
-def _grad_on(line: Line, finding: Finding, seen: Observation) -> str | None:
-    for old, new in (
-        ("no_grad()", "enable_grad()"),
-        ("inference_mode()", "inference_mode(False)"),
-        ("set_grad_enabled(False)", "set_grad_enabled(True)"),
-    ):
-        if line.code.count(old) == 1:
-            return line.code.replace(old, new)
-    return None
-
-
-def _rate(line: Line, finding: Finding, seen: Observation) -> str | None:
-    found = re.search(r"\blr\s*=\s*([0-9.eE+-]+)", line.code)
+def _rate(code: Code) -> Changes:
+    found = re.search(r"\blr\s*=\s*([0-9.eE+-]+)", code.code)
     if found is None:
         return None
-    usual = "1e-3" if any(f"{kind}(" in line.code for kind in ADAPTIVE) else "1e-2"
-    smaller = finding.kind == "rate-too-large"
-    if smaller and float(found[1]) <= float(usual):
-        usual = f"{float(found[1]) / 10:g}"
-    elif not smaller and float(found[1]) >= float(usual):
-        usual = f"{float(found[1]) * 10:g}"
-    return line.code[: found.start(1)] + usual + line.code[found.end(1) :]
+    usual, now = "1e-3" if ADAPTIVE.search(code.code) else "1e-2", float(found[1])
+    larger = code.finding.kind == "rate-too-small"
+    if now >= float(usual) if larger else now <= float(usual):
+        usual = f"{now * 10 if larger else now / 10:g}"
+    return [Change(code.line, code.code, code.code[: found.start(1)] + usual + code.code[found.end(1) :])]
 
 
-def _written(line: Line, finding: Finding, seen: Observation) -> str | None:
-    """`w = w - lr * w.grad` → `with torch.no_grad(): w -= lr * w.grad`."""
-    assign = line.tree.body[0] if len(line.tree.body) == 1 else None
-    if not isinstance(assign, ast.Assign) or not isinstance(assign.value, ast.BinOp):
+def _stacked(code: Code) -> Changes:
+    found = code.call("tensor", "as_tensor", "FloatTensor", "Tensor")
+
+    def stack(given: ast.expr) -> str:
+        """`stack([…])` of tensors; of a list of lists, each row is stacked first."""
+        rows = given.elts if isinstance(given, ast.List) else []
+        nested = rows and all(isinstance(row, ast.List) for row in rows)
+        text = f"[{', '.join(map(stack, rows))}]" if nested else code.text(given)
+        return f"{code.places.engine_name}.stack({text})"
+
+    return code.put(found[0], stack(found[1])) if found is not None else None
+
+
+def _detached_between(code: Code) -> Changes:
+    """The state cut off right after the backward pass, or where a method keeps it for its next call."""
+    tensors, back = code.finding.tensors, code.backward
+    name = tensors[0].partition("[")[0] if tensors else _given(code.here)
+    if name.startswith("self.") and isinstance(code.here, ast.Assign):
+        value = code.here.value
+        if isinstance(value, ast.Tuple):
+            return code.put(value, f"({', '.join(f'{code.operand(one)}.detach()' for one in value.elts)})")
+        if isinstance(value, ast.BinOp):
+            return code.put(value, f"({code.text(value)}).detach()")
+        read = [
+            node for node in code.parts(ast.Attribute) if ast.unparse(node) == name and isinstance(node.ctx, ast.Load)
+        ]
+        return (
+            code.put(read[0], f"{name}.detach()")
+            if len(read) == 1 and f"{name} = None" not in code.places.text
+            else None
+        )
+    if back is None or not name.isidentifier() or code.loop(back) is None:
         return None
-    target, value = ast.unparse(assign.targets[0]), assign.value
-    sign = {ast.Sub: "-", ast.Add: "+"}.get(type(value.op))
-    if sign is None or ast.unparse(value.left) != target:
+    several = any("[" in one for one in tensors)
+    return [
+        code.after(
+            back, f"{name} = " + (f"tuple(state.detach() for state in {name})" if several else f"{name}.detach()")
+        )
+    ]
+
+
+def _as_numbers(code: Code) -> Changes:
+    """What is kept without its history."""
+    learnt = {value.name for value in code.seen.values if value.requires_grad and value.name}
+    names = [one for one in code.parts(ast.Name, lambda one: one.id in learnt) if isinstance(one.ctx, ast.Load)]
+    if isinstance(code.here, (ast.Assign, ast.AugAssign)) and not re.search(r"\+= [\[(]", code.code):
+        return None  # by a pattern
+    return code.put(names[0], f"{names[0].id}.detach()") if len(names) == 1 else None
+
+
+def _made_after(code: Code) -> Changes:
+    """The optimizer made after the replacement."""
+    made = code.statement(code.finding.lines[1]) if len(code.finding.lines) > 1 else None
+    name = _given(made)
+    if code.here is None or made is None or not name or made.lineno > code.line or not code.beside(made, code.here):
         return None
-    return f"with {line.engine}.no_grad(): {target} {sign}= {line.text(value.right)}"
+    copied = code.after(code.here, code.old(made.lineno))
+    earlier = "\n".join([*code.lines[: made.lineno - 1], *code.lines[made.lineno : code.line]])
+    return [copied] if re.search(rf"\b{re.escape(name)}\b", earlier) else [code.without(made), copied]
 
 
-def _a_leaf(line: Line, finding: Finding, seen: Observation) -> str | None:
-    assign = line.tree.body[0] if len(line.tree.body) == 1 else None
-    if not isinstance(assign, ast.Assign) or not isinstance(assign.targets[0], (ast.Name, ast.Attribute)):
+def _held_too(code: Code) -> Changes:
+    """The parameters in the optimizer that lacks them."""
+    call, roots = getattr(code.here, "value", None), {name.partition(".")[0] for name in code.finding.tensors}
+    given = code.places.where_given(root := min(roots, default=""))
+    if not isinstance(call, ast.Call) or not call.args or len(roots) != 1 or given is None or given >= code.line:
         return None
-    asked = line.call("requires_grad_")
-    if asked is not None and not asked[0].args and not asked[0].keywords:
-        call, given = asked
-        value = line.put_in(assign.value, call, line.operand(given))
-        return line.put(assign.value, f"{value}.requires_grad_()")
-    return line.put(assign.value, f"{line.operand(assign.value)}.detach().requires_grad_()")
+    old, own = code.text(call.args[0]), next((one for one in code.seen.optimizers if one.line == code.line), None)
+    others = [set(one.leaves) for one in code.seen.optimizers if one is not own]
+    doubled = own is not None and any(set(own.leaves) <= one for one in others)
+    instead = doubled or "deepcopy(" in old or old.startswith(f"{root}.")
+    return code.put(call.args[0], f"{root}.parameters()" if instead else f"[*{old}, *{root}.parameters()]")
 
 
-def _random(line: Line, finding: Finding, seen: Observation) -> str | None:
-    for name in ("zeros_", "ones_", "constant_"):
-        found = line.call(name)
-        if found is not None and "init." in line.code:
-            # Xavier's numbers need a matrix: a loop over all parameters meets biases as well.
-            written = [leaf for leaf in seen.leaves if any(write.line == finding.line for write in leaf.writes)]
-            usual = "xavier_uniform_({})" if all(len(leaf.shape) > 1 for leaf in written) else "normal_({}, std=0.1)"
-            around = ast.unparse(found[0].func).rpartition(".")[0]
-            return line.put(found[0], f"{around}.{usual.format(line.text(found[1]))}")
-    new = re.sub(r"\.(zero_\(\)|fill_\([^()]*\))", ".normal_(0, 0.1)", line.code)
-    new = re.sub(r"\.(zeros|ones)\(", ".randn(", new) if new == line.code else new
-    return re.sub(r"\.full\((\(.*?\)), [^(),]+", r".randn(\1", new) if new == line.code else new
+def _training_again(code: Code) -> Changes:
+    """train() at the beginning of each turn of the training."""
+    found = re.search(r"([\w.]+)\.eval\(\)", code.code)
+    step = next((one for one in reversed(code.seen.moments) if one.kind == "step"), None)
+    loop = code.loop(code.statement(step.line)) if step is not None else None
+    if found is None or loop is None or code.places.where_given(found[1]) is None:
+        return [Change(code.line, code.code, code.code.replace(".eval()", ""))] if _given(code.here) else None
+    return [code.before(loop.body[0], f"{found[1]}.train()")]
 
 
-def _stacked(line: Line, finding: Finding, seen: Observation) -> str | None:
-    found = line.call("tensor", "as_tensor", "FloatTensor", "Tensor")
-    if found is None or not isinstance(found[1], (ast.List, ast.Name, ast.ListComp)):
+def _moved(code: Code) -> Changes:
+    """zero_grad() moved before the backward pass; step(), or a write, behind it."""
+    here, back = code.here, code.backward
+    if (
+        here is None
+        or back is None
+        or not code.beside(here, back)
+        or (PATTERNS.get(code.finding.kind) and _by_pattern(code))
+    ):
         return None
-    return line.put(found[0], _stack(line, found[1]))
+    put = code.before if here.lineno > back.lineno else code.after
+    return [put(back, code.code), code.without(here)]
 
 
-def _stack(line: Line, given: ast.expr) -> str:
-    """`stack([…])` of tensors; of a list of lists, each row is stacked first."""
-    text = line.text(given)
-    if isinstance(given, ast.List) and given.elts and all(isinstance(row, ast.List) for row in given.elts):
-        text = f"[{', '.join(_stack(line, row) for row in given.elts)}]"
-    return f"{line.engine}.stack({text})"
-
-
-def _the_tensor(line: Line, finding: Finding, seen: Observation) -> str | None:
-    calls = [
-        node for node in line.nodes(ast.Call)
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "float" and len(node.args) == 1
-    ]  # fmt: skip
-    return line.put(calls[0], line.operand(calls[0].args[0])) if len(calls) == 1 else None
-
-
-def _by_mode(line: Line, finding: Finding, seen: Observation) -> str | None:
-    found = line.call("dropout")
-    if found is None or "does not know the mode" not in finding.message or "training" in line.code:
+def _emptied(code: Code) -> Changes:
+    """The gradients set back before each backward pass."""
+    zero = re.search(r"([\w.]+)\.zero_grad\(\)", code.finding.fix)
+    names = [name for name in code.finding.tensors if re.fullmatch(r"\w+(\[\d+\])?", name)]
+    if code.here is None or (not zero and (not names or len(names) != len(code.finding.tensors))):
         return None
-    return line.put(found[0], f"{line.text(found[0])[:-1]}, training=self.training)")
+    by_hand = f"for p in ({', '.join(names)},): p.grad = None"
+    return [code.before(code.here, zero[0] if zero is not None else by_hand)]
 
 
-REWRITES: dict[str, Callable[[Line, Finding, Observation], str | None]] = {
-    "sqrt-at-zero": _numbers_away("sqrt", "rsqrt"),
-    "log-of-zero": _numbers_away("log", "log2", "log10"),
-    "norm-at-zero": _numbers_away("norm"),
+def _stepping(code: Code) -> Changes:
+    """step(), and zero_grad() where there is none, after the backward pass."""
+    name = next((_given(code.statement(held.line)) for held in code.seen.optimizers), "")
+    zero = "" if "zero_grad" in code.places.text else f"\n{name}.zero_grad()"
+    return [code.after(code.backward, f"{name}.step(){zero}")] if code.backward is not None and name else None
+
+
+def _in_place_of_names(code: Code) -> Changes:
+    """All updates of a step as writes under no_grad, and the gradients set back."""
+    changes, names = [], []
+    for one in code.block(code.here) if code.here is not None else ():
+        found = re.match(r"(\w+) = \1 ([-+]) (.*\.grad\b.*)", code.old(one.lineno))
+        if found is not None:
+            changes.append(
+                code.instead(one, f"with {code.places.engine_name}.no_grad(): {found[1]} {found[2]}= {found[3]}")
+            )
+            names.append(found[1])
+    if not names or code.line not in [change.line for change in changes]:
+        return None
+    if not re.search(r"\.grad(\.zero_|\s*=\s*None)", code.places.text):
+        last = changes.pop()
+        changes.append(
+            Change(last.line, last.old, last.new + "\n" + "; ".join(f"{name}.grad = None" for name in names))
+        )
+    return changes
+
+
+def _once_each(code: Code) -> Changes:
+    """What one pass frees computed anew for the next."""
+    back = code.statement(code.finding.lines[1]) if len(code.finding.lines) > 1 else None
+    loop = code.loop(back)
+    if code.here is None or loop is None or "ran once" not in code.finding.message or not code.beside(code.here, loop):
+        return None
+    return [code.without(code.here), code.before(loop.body[0], code.code)]
+
+
+WAYS: dict[str, Callable[[Code], Changes]] = {
+    "sqrt-at-zero": _away_from_zero,
+    "log-of-zero": _away_from_zero,
+    "norm-at-zero": _away_from_zero,
     "zero-by-zero": _divisor,
     "flat": _straight,
-    "unregistered": _registered,
-    "requires-grad-off": _requires,
-    "broadcast-loss": _one_shape,
     "double-softmax": _no_squash,
-    "no-grad": _grad_on,
-    "inference-mode": _grad_on,
+    "unregistered": _registered,
+    "broadcast-loss": _one_shape,
     "rate-too-small": _rate,
     "rate-too-large": _rate,
-    "rebound": _written,
-    "non-leaf": _a_leaf,
-    "equal-units": _random,
     "new-tensor": _stacked,
-    "item": _the_tensor,
-    "dropout-active": _by_mode,
+    "state-not-detached": _detached_between,
+    "graph-grows": _as_numbers,
+    "stale-optimizer": _made_after,
+    "not-in-optimizer": _held_too,
+    "eval-mode": _training_again,
+    "zero-before-step": _moved,
+    "step-before-backward": _moved,
+    "data-write": _moved,
+    "no-zero-grad": _emptied,
+    "never-steps": _stepping,
+    "rebound": _in_place_of_names,
+    "second-backward": _once_each,
 }

@@ -62,7 +62,7 @@ class Rule:
         certain: whether what was seen proves it. It is called certain only if a trial confirms it.
         share: of the parameters that it concerns, where the pattern does not know.
         explains: whether it is the cause of the error that the program raised.
-        change: the line and what should stand there, if one line is the fix; else see `rewriting` and `repairing`.
+        change: the line and what should stand there, if one line is the fix; else see `rewriting`.
     """
 
     kind: str

@@ -72,38 +72,10 @@ def _checked(seen: Observation) -> Iterator[Match]:
 
 
 def _aliases(seen: Observation) -> Iterator[Match]:
-    """Two names for one network or one state, where a copy was intended."""
-    two_names = any(one.kind != "state" for one in seen.aliases)
+    """A state that was not copied: it holds the very tensors that the steps went on changing."""
     for one in seen.aliases:
-        if two_names and one.kind == "state" and one.line == one.used:
-            continue  # loaded as it was taken, so it changes nothing: the two names already explain it
-        if not seen.steps and one.kind != "state":
-            continue
-        words, fix, certain, old, new = ALIASES[one.kind]
-        code = seen.places.code(one.line)
-        changed = re.sub(old, new, code) if old else code
         used = f"line {one.used}, `{seen.places.code(one.used)}`," if one.used else ""
-        given = {
-            "words": "{at}" + words,
-            "fix": fix,
-            "certain": certain,
-            "change": (code, changed) if changed != code else None,
-        }
-        yield Match(
-            one.line, [one.used] if one.kind == "state" else [], text=one.text, steps=seen.steps, used=used, given=given
-        )
-
-
-ALIASES = {  # words, fix, whether it is sure, and the change of the line
-    "shallow": (", copies {text} with copy.copy(): the second network is new, and the parameters in it are those of the first. All {steps} steps changed both.",
-        "Copy the parameters too: `copy.deepcopy(…)`.", True, r"copy\.copy\(", "copy.deepcopy("),
-    "data": (", does not copy: {text}, and all that follow, have one memory from there on. Each step changes both.",
-        "Write the numbers into its own memory: `target.data.copy_(source.data)`, or load_state_dict().", False, r"\.data = (.+)$", r".data.copy_(\1)"),
-    "state": (", takes the state {text}, without a copy: it holds the very tensors that the steps went on changing. What {used} loads is there already.",
-        "Copy it when you take it: `copy.deepcopy(model.state_dict())`.", True, "", ""),
-    "module": (": {text} are two names of one network. Whatever changes one changes the other.",
-        "Make a copy: `copy.deepcopy(…)`, or a second network with load_state_dict().", False, "", ""),
-}  # fmt: skip
+        yield Match(one.line, [one.used], text=one.text, used=used)
 
 
 def _uphill(seen: Observation) -> Iterator[Match]:
@@ -346,5 +318,7 @@ RULES = [
         "The same training ran {count} times (line {line} made {what} each time). {at}, drew other random numbers each time: the first loss is {first} in one "
         "run and {second} in another. Part of what differs between them is chance.",
         "Seed before each run that you compare, `T.manual_seed(0)`, and give a shuffling loader its own generator; or average over several seeds.", share=0.1),
-    Rule("alias", _aliases, share=0.8),
+    Rule("alias", _aliases,
+        "{at}, takes the state {text}, without a copy: it holds the very tensors that the steps went on changing. What {used} loads is there already.",
+        "Copy it when you take it: `copy.deepcopy(model.state_dict())`.", certain=True, share=0.8),
 ]  # fmt: skip

@@ -142,21 +142,6 @@ class Modules:
 
         return wrapped
 
-    def around_copy(self, copy: Any) -> Any:
-        """`copy.copy()` of a module, which holds the same parameters."""
-
-        @functools.wraps(copy)
-        def wrapped(thing: Any) -> Any:
-            made = copy(thing)
-            if self.watch.looking and self.watch.engine.is_module(thing):
-                with self.watch.aside():
-                    if any(one.requires_grad for one in thing.parameters()):
-                        text = self.watch.seen.parts[self.part(thing)].path or type(thing).__name__
-                        self.watch.seen.aliases.append(Alias("shallow", self.watch.line(), None, text))
-            return made
-
-        return wrapped
-
     def around_load(self, load: Any) -> Any:
         """`load_state_dict()`: a state that was not copied is the module's own memory, and loading it changes nothing."""
 
@@ -172,7 +157,7 @@ class Modules:
                         taken = self.watch.seen.steps - steps
                         path = self.watch.seen.parts[self.part(module)].path or type(module).__name__
                         text = f"of {path}, {taken} steps earlier"
-                        self.watch.seen.aliases.append(Alias("state", line, self.watch.line(), text))
+                        self.watch.seen.aliases.append(Alias(line, self.watch.line(), text))
             result = load(module, state, *args, **kwargs)
             if self.watch.looking and (line := self.watch.line()) is not None:
                 with self.watch.aside():  # an engine may not show each copy

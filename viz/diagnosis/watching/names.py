@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from dataclasses import is_dataclass
 from types import FrameType, FunctionType, SimpleNamespace
 from typing import Any
 
-from viz.diagnosis.observation import Alias, Kept
-from viz.diagnosis.places import ADDING
+from viz.diagnosis.observation import Kept
 from viz.diagnosis.watching.modules import Modules
 from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Watch
 from viz.recording.reader import tensors_in
 from viz.recording.source import variables_of
 
-COPY = re.compile(
-    r"target|teacher|old|ema|frozen|ref|prev|best|momentum|copy|backup|initial|anchor|slow|key|snapshot|saved"
-)
 MOST_DEEP = 3  # levels of objects in objects that are searched
 NAMING_PASSES = 5  # backward passes at which the program's variables are searched
 
@@ -109,7 +104,6 @@ class Names:
                 continue
             if engine.is_module(thing):
                 self.modules.know(thing, name)
-                self._also_called(thing, name, variables)
                 continue
             if isinstance(thing, type) or callable(thing):
                 continue
@@ -123,18 +117,6 @@ class Names:
                     value.name = value.name or name + path
                     if value.op is None and value.leaf is None and value.name == name:  # no observed call made it
                         value.line = self._line_of(name) or value.line
-
-    def _also_called(self, module: Any, name: str, variables: dict[str, Any]) -> None:
-        """A network under a second name that suggests a copy, such as `target`."""
-        if not COPY.search(name.lower()):
-            return
-        other = next((key for key, one in variables.items() if one is module and not COPY.search(key.lower())), None)
-        seen = self.watch.seen
-        if other is None or any(one.text.startswith(f"{name} ") for one in seen.aliases):
-            return
-        places = self.watch.places
-        line = places.where_same(name, other) or places.where_given(name) or places.where_given(f"self.{name}")
-        seen.aliases.append(Alias("module", line, None, f"{name} and {other}"))
 
     def _line_of(self, name: str) -> int | None:
         """The first line that gives a name."""
@@ -169,14 +151,10 @@ class Names:
                 seen.kept.append(Kept(name, self._where_kept(name, nrs), [len(nrs)], len(seen.passes), nrs))
 
     def _where_kept(self, name: str, nrs: list[int]) -> int | None:
-        """The line that puts values into a collection: the one that makes them and adds them, or that adds to it by name."""
-        places = self.watch.places
+        """The line that puts values into a collection."""
         made = self.watch.seen.maker(self.watch.seen.values[nrs[0]])
-        if made is not None and made.line is not None and places.adds(made.line):
-            return made.line
-        called = (places.where_called(name, method) for method in ADDING)
-        line = next((line for line in called if line), None) or places.where_grown(name) or places.where_fed(name)
-        return places.where_handed_in(line) or line
+        line = made.line if made is not None else None
+        return self.watch.places.where_grown(name, line) or line
 
     def _pass_of(self, nr: int) -> int:
         made = self.watch.seen.values[nr].op or 0

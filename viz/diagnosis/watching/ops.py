@@ -237,7 +237,7 @@ class Ops:
             elif self.watch.is_leaf(tensor) and not self.watch.running:
                 nr = self.values.leaf(tensor, None)
                 seen.leaves[nr].requires_grad = False
-                seen.leaves[nr].frozen_at = self.watch.places.chosen(self.watch.stack())
+                seen.leaves[nr].frozen_at = line
 
 
 def _whole_numbers(item: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import inspect
 import sys
@@ -65,7 +64,6 @@ def surrounded(watch: Watch, ops: Ops, modules: Modules, optimizers: Optimizers)
     if "__new__" in vars(nn.Parameter):
         replaced.put(nn.Parameter, "__new__", lambda make: staticmethod(around.parameter(make)))
     replaced.put(nn.Parameter, "__deepcopy__", around.copying)
-    replaced.put(copy, "copy", modules.around_copy)
     replaced.put(nn.Module, "state_dict", modules.around_state)
     replaced.put(nn.Module, "load_state_dict", modules.around_load)
     for name in ("manual_seed", "seed"):

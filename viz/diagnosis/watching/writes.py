@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from viz.diagnosis.observation import Alias, Leaf, Moment, Ran, Seen, Through, Write
+from viz.diagnosis.observation import Leaf, Moment, Ran, Seen, Through, Write
 from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Watch
 
@@ -71,21 +71,7 @@ class Writes:
                     write.ascent = maker.name == "add" and gradients > 0
                     self._stepped_by_hand(leaf.nr, write)
                 leaf.writes.append(write)
-                self._shared(leaf.name, known, line)
-        return call()
-
-    def _shared(self, name: str, known: int | None, line: int | None) -> None:
-        """`a.data = b.data`: two parameters with one memory."""
-        seen = self.watch.seen
-        value = seen.values[known] if known is not None else None
-        maker = seen.maker(value) if value is not None else None
-        if value is None or maker is None or maker.name != "data" or value.base is None:
-            return
-        other = seen.values[value.base].leaf
-        if other is not None and seen.leaves[other].name != name and not any(one.line == line for one in seen.aliases):
-            seen.aliases.append(
-                Alias("data", line, None, f"{name or 'the target'} and {seen.leaves[other].name or 'its source'}")
-            )
+            return call()
 
     def _of_gradients(self, inputs: tuple[int, ...]) -> int:
         """Whether values come from a `.grad`: 1, or -1 where the sign was turned; 0 where they do not."""
