@@ -88,6 +88,8 @@ def refuse_misfit(error: Exception, operands: Iterable[Any]) -> None:
         raise NotImplementedError(
             f"this is not built for tensors without elements; the shapes are {shapes}. Leave such a tensor out."
         ) from error
+    if kind == "values":
+        raise RuntimeError(f"value cannot be converted to this type without overflow: {said}.") from error
     names = ", ".join(dtypes.from_numpy_dtype(a.dtype).name for a in arrays)
     raise RuntimeError(f"not implemented for these types: {names}. Convert booleans first: t.long().") from error
 
@@ -101,7 +103,7 @@ def _comes_from_here(error: Exception) -> bool:
     return raised_in.partition(".")[0] in (__name__.partition(".")[0], "numpy")
 
 
-_NUMPYS_ERRORS = (ValueError, IndexError, TypeError, ZeroDivisionError)
+_NUMPYS_ERRORS = (ValueError, IndexError, TypeError, ZeroDivisionError, OverflowError)
 
 # How NumPy, or Python, says what does not fit.
 _NUMPYS_WORDS = {
@@ -113,6 +115,9 @@ _NUMPYS_WORDS = {
     "axes don't match": "dimensions",
     "axis ": "dimensions",
     "tuple index out of range": "dimensions",
+    "not enough values to unpack": "dimensions",
+    "too many values to unpack": "dimensions",
+    "Python integer ": "values",
     "too many indices for array": "dimensions",
     "division by zero": "empty",
     "integer division or modulo by zero": "empty",

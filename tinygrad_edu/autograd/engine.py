@@ -507,7 +507,13 @@ def grad(
     captures, keep = _ends(ends), create_graph if retain_graph is None else retain_graph
     with _recording(create_graph):
         found = run(edges, values, keep, as_tensors, captures=captures)
-    return _given(ends, found, allow_unused, materialize_grads, create_graph)
+    return _given(ends, _with_history(found, grads), allow_unused, materialize_grads, create_graph)
+
+
+def _with_history(found: Any, grads: Sequence[Any]) -> list[Any]:
+    """What was found; a gradient that was passed on unchanged is the tensor that was given."""
+    given = {id(g._data): g for g in grads if isinstance(g, Tensor)}
+    return [given.get(id(value), value) for value in found]
 
 
 def _given(

@@ -187,6 +187,8 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
             return result
         if kwargs and "out" in kwargs:
             out = kwargs.pop("out")
+            if out is not None and name in ("sum", "prod", "cumsum", "cumprod", "nansum"):
+                kwargs = {"dtype": out.dtype, **kwargs}
             result = call(*args, **kwargs)
             return result if out is None else write_out(result, out, name, args)
         try:

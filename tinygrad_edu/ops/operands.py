@@ -39,7 +39,7 @@ def as_arrays(settings: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any
     return given
 
 
-def need_tensor(name: str, value: Any) -> Any:
+def need_tensor(name: str, value: Any, argument: str = "other") -> Any:
     """`value`, the second argument of a function that does not accept a number for it.
 
     Raises:
@@ -47,7 +47,7 @@ def need_tensor(name: str, value: Any) -> Any:
     """
     if not isinstance(value, Tensor | np.ndarray | np.generic):
         raise TypeError(
-            f"{name}(): argument 'other' (position 2) must be Tensor, not {type(value).__name__}. Make one with tensor(…)."
+            f"{name}(): argument '{argument}' (position 2) must be Tensor, not {type(value).__name__}. Make one with tensor(…)."
         )
     return value
 

@@ -52,7 +52,8 @@ NAMES: dict[str, dict[str, str]] = {
         ),
         "extra.ops.bags": "bilinear",
         "extra.ops.bits": (
-            "bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor signbit"
+            "bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor logical_and logical_or "
+            "logical_xor signbit"
         ),
         "extra.ops.convolution": "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d",
         "extra.ops.diagonal": "diagonal tril triu",
@@ -137,7 +138,8 @@ NAMES: dict[str, dict[str, str]] = {
             "__and__ __iand__ __ilshift__ __invert__ __ior__ __irshift__ __ixor__ __lshift__ __or__ __rand__ "
             "__rlshift__ __ror__ __rrshift__ __rshift__ __rxor__ __xor__ bitwise_and bitwise_and_ bitwise_left_shift "
             "bitwise_left_shift_ bitwise_not bitwise_not_ bitwise_or bitwise_or_ bitwise_right_shift "
-            "bitwise_right_shift_ bitwise_xor bitwise_xor_ signbit"
+            "bitwise_right_shift_ bitwise_xor bitwise_xor_ logical_and logical_and_ logical_or logical_or_ logical_xor "
+            "logical_xor_ signbit"
         ),
         "extra.ops.diagonal": "diagonal tril tril_ triu triu_",
         "extra.ops.distance": "dist",

@@ -174,7 +174,7 @@ def atan(input: Tensor) -> Tensor:
     return Atan.apply(input)
 
 
-@public("arctan2", inplace=Atan2)
+@public("arctan2", inplace=lambda self, other: Atan2.apply_(self, need_tensor("atan2_", other)))
 def atan2(input: Tensor, other) -> Tensor:
     """The angle in radians of the point (other, input).
 
@@ -257,7 +257,7 @@ class Hypot(FloatOp):
     jvp = elementwise
 
 
-@public(inplace=Hypot)
+@public(inplace=lambda self, other: Hypot.apply_(self, need_tensor("hypot_", other)))
 def hypot(input, other) -> Tensor:
     """√(input² + other²), without overflow.
 

@@ -136,6 +136,11 @@ def block_diag(*tensors):
     tensor([[1., 0., 0.],
             [0., 2., 3.]])
     """
+    for i, t in enumerate(tensors):
+        if t.ndim > 2:
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {t.ndim} dimensions"
+            )
     return BlockDiag.apply(*tensors)
 
 

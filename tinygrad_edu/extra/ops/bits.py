@@ -10,6 +10,7 @@ from ...array import dtypes
 from ...array.tensor import Tensor
 from ...ops.binding import operator, public
 from ...ops.op import Op
+from ...ops.operands import need_tensor
 from ...ops.pointwise.compare import _Compare, _Test
 
 
@@ -19,6 +20,27 @@ def _whole(name, self, other):
     if kind.kind == "f":
         raise NotImplementedError(f'"{name}_cpu" not implemented for {dtypes.from_numpy_dtype(kind).legacy_name!r}')
     return self, other
+
+
+class LogicalAnd(Op):
+    mixes = True
+
+    def forward(self, other):
+        return np.logical_and(self, need_tensor("logical_and", other))
+
+
+class LogicalOr(Op):
+    mixes = True
+
+    def forward(self, other):
+        return np.logical_or(self, need_tensor("logical_or", other))
+
+
+class LogicalXor(Op):
+    mixes = True
+
+    def forward(self, other):
+        return np.logical_xor(self, need_tensor("logical_xor", other))
 
 
 class BitwiseAnd(_Compare):
@@ -141,3 +163,36 @@ def signbit(input) -> Tensor:
     tensor([ True, False])
     """
     return _Test.apply(input, holds=np.signbit)
+
+
+@public(inplace=LogicalAnd)
+def logical_and(input, other) -> Tensor:
+    """True where both are nonzero.
+
+    >>> import tinygrad_edu as T
+    >>> T.logical_and(T.tensor([True, False]), T.tensor([True, True]))
+    tensor([ True, False])
+    """
+    return LogicalAnd.apply(input, other)
+
+
+@public(inplace=LogicalOr)
+def logical_or(input, other) -> Tensor:
+    """True where at least one is nonzero.
+
+    >>> import tinygrad_edu as T
+    >>> T.logical_or(T.tensor([True, False]), T.tensor([False, False]))
+    tensor([ True, False])
+    """
+    return LogicalOr.apply(input, other)
+
+
+@public(inplace=LogicalXor)
+def logical_xor(input, other) -> Tensor:
+    """True where exactly one is nonzero.
+
+    >>> import tinygrad_edu as T
+    >>> T.logical_xor(T.tensor([True, False]), T.tensor([True, True]))
+    tensor([False,  True])
+    """
+    return LogicalXor.apply(input, other)

@@ -14,7 +14,7 @@ from ...ops.indexing.masking import where
 from ...ops.linalg.matmul import matmul
 from ...ops.network.loss import as_float, checked_reduction, reduce_loss
 from ...ops.op import Op
-from ...ops.operands import refuse_mismatch
+from ...ops.operands import need_tensor, refuse_mismatch
 from ...ops.pointwise.arithmetic import AddNumber, refuse_booleans
 from ...ops.pointwise.clamp import clamp_min, minimum
 from ...ops.reductions.norms import VectorNorm, norm_slope, vector_norm
@@ -129,7 +129,12 @@ def dist(input, other, p=2) -> Tensor:
     >>> T.dist(T.tensor([0.0, 0.0]), T.tensor([3.0, 4.0]))
     tensor(5.)
     """
-    refuse_booleans(input, other)
+    refuse_booleans(input, need_tensor("dist", other))
+    for operand in (input, other):
+        if not operand.is_floating_point():
+            raise RuntimeError(
+                f"norm(): input dtype should be either floating point or complex. Got {operand.dtype.legacy_name} instead."
+            )
     return Dist.apply(input, other, p=p)
 
 

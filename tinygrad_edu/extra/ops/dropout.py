@@ -72,9 +72,8 @@ class RreluWithNoise(Op):
     """A rectifier with slopes `noise`, or the mean of `lower` and `upper` below 0."""
 
     def forward(self, *, noise, lower, upper, training):
-        return np.ascontiguousarray(
-            self * noise if training else np.where(self > 0, self, self * self.dtype.type((lower + upper) / 2))
-        )
+        below = self * (noise if training else self.dtype.type((lower + upper) / 2))
+        return np.asarray(below if training else np.where(self > 0, self, below), order="C")
 
     def grad_self(grad, self, noise, lower, upper, training):
         return grad * noise if training else where(self > 0, grad, grad * ((lower + upper) / 2))

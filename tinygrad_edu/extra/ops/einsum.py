@@ -13,6 +13,7 @@ from ...array.companions import lowered
 from ...array.tensor import Tensor
 from ...ops.binding import public
 from ...ops.linalg.matmul import bmm, mm, unsafe_view
+from ...ops.operands import need_tensor
 from ...ops.shapes.permute import permute
 from ...ops.shapes.shape import axis_of, reshape
 
@@ -25,7 +26,7 @@ def inner(input: Tensor, other) -> Tensor:
     >>> T.inner(T.tensor([1.0, 2.0]), T.tensor([3.0, 4.0]))
     tensor(11.)
     """
-    if input.ndim == 0 or other.ndim == 0:
+    if input.ndim == 0 or need_tensor("inner", other).ndim == 0:
         return input * other
     if input.shape[-1] != other.shape[-1]:
         raise RuntimeError(
@@ -170,7 +171,12 @@ def _lettered(operands):
 def _check_sizes(terms, operands):
     sizes: dict[Any, int] = {}
     for i, (term, operand) in enumerate(zip(terms, operands, strict=True)):
+        own: dict[Any, int] = {}
         for label, n in zip(term, operand.shape, strict=True):
+            if own.setdefault(label, n) != n:
+                raise RuntimeError(
+                    f"einsum(): subscript {label} is repeated for operand {i} but the sizes don't match, {n} != {own[label]}"
+                )
             if sizes.get(label, 1) not in (1, n) and n != 1:
                 raise RuntimeError(_misfit(label, n, i, sizes[label], term))
             sizes[label] = n if n != 1 else sizes.get(label, 1)

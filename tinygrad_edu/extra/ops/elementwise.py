@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from ...array import dtypes
 from ...array.return_types import named
 from ...array.tensor import Tensor, wrap
 from ...ops.binding import functions, public
 from ...ops.creation.copies import overwrite
-from ...ops.creation.factories import finish
+from ...ops.creation.factories import finish, zeros_like
 from ...ops.indexing.masking import where
 from ...ops.op import Op, elementwise
-from ...ops.operands import need_tensor, promoted, refuse_mismatch
-from ...ops.pointwise.arithmetic import abs, mul
+from ...ops.operands import need_float, need_tensor, refuse_mismatch
+from ...ops.pointwise.arithmetic import mul
 from ...ops.pointwise.powers import pow
 
 
@@ -37,7 +38,23 @@ def _operand(value, like):
     return value if isinstance(value, Tensor) else wrap(np.asarray(value, like._data.dtype))
 
 
-@public(inplace=lambda self, other: overwrite(self, copysign(self, other)))
+class Copysign(Op):
+    promotes = makes_float = True
+
+    def forward(self, other):
+        return np.copysign(self, other)
+
+    def grad_self(grad, self, result):
+        return grad * where(self == 0, 0.0, result / self)
+
+    def grad_other(grad, other):
+        return zeros_like(grad)
+
+    def jvp(self_tangent, other_tangent, self, result):
+        return self_tangent * where(self == 0, 0.0, result / self)
+
+
+@public(inplace=Copysign)
 def copysign(input, other) -> Tensor:
     """The magnitude of `input` with the sign of `other`.
 
@@ -45,9 +62,7 @@ def copysign(input, other) -> Tensor:
     >>> T.copysign(T.tensor([1.0, 2.0]), T.tensor([-1.0, 1.0]))
     tensor([-1.,  2.])
     """
-    _, sign = promoted([input._data, getattr(other, "_data", other)], True)
-    refuse_mismatch([input._data.shape, np.shape(sign)])
-    return abs(input) * wrap(np.asarray(np.copysign(1, sign), sign.dtype))
+    return Copysign.apply(input, other)
 
 
 @public()
@@ -58,6 +73,7 @@ def fmax(input, other) -> Tensor:
     >>> T.fmax(T.tensor([1.0, T.nan]), T.tensor([0.0, 2.0]))
     tensor([1., 2.])
     """
+    need_tensor("fmax", other)
     return where((input >= other) | (other != other), input, other)
 
 
@@ -69,6 +85,7 @@ def fmin(input, other) -> Tensor:
     >>> T.fmin(T.tensor([1.0, T.nan]), T.tensor([0.0, 2.0]))
     tensor([0., 2.])
     """
+    need_tensor("fmin", other)
     return where((input <= other) | (other != other), input, other)
 
 
@@ -81,6 +98,9 @@ def logaddexp2(input, other) -> Tensor:
     tensor([2.])
     """
     factor = math.log(2)
+    common = dtypes.result_type(input, need_tensor("logaddexp2", other))
+    input, other = input.to(common), other.to(common)
+    need_float(input._data, "logaddexp2_cpu")
     return functions["logaddexp"](input * factor, other * factor) / factor
 
 
@@ -92,7 +112,19 @@ def ldexp(input, other) -> Tensor:
     >>> T.ldexp(T.tensor([1.0, 3.0]), T.tensor([2, 1]))
     tensor([4., 6.])
     """
-    return mul(input, pow(2.0, _operand(other, input)))
+    if need_tensor("ldexp", other)._data.dtype.kind != "f" and input.is_floating_point():
+        other = other.to(input.dtype)
+    return mul(input, pow(2.0, other))
+
+
+class Heaviside(Op, name="torch::autograd::NotImplemented"):
+    def forward(self, values):
+        return np.where(self == 0, values, self > 0).astype(self.dtype)
+
+    def gradients(grad, needs_input_grad):
+        raise RuntimeError(
+            "derivative for aten::heaviside is not implemented. It is 0 wherever it exists: use detach()."
+        )
 
 
 @public()
@@ -107,8 +139,7 @@ def heaviside(input, values) -> Tensor:
     if input.dtype is not values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
     refuse_mismatch([input._data.shape, values._data.shape])
-    given, kind = input._data, input._data.dtype
-    return finish(np.where(given == 0, values._data, (given > 0).astype(kind)).astype(kind))
+    return Heaviside.apply(input, values)
 
 
 @public(inplace=lambda self, other: overwrite(self, gcd(self, other)))
@@ -119,6 +150,8 @@ def gcd(input, other) -> Tensor:
     >>> T.gcd(T.tensor([12, 18]), T.tensor(8))
     tensor([4, 2])
     """
+    if "f" in (input._data.dtype.kind, need_tensor("gcd", other)._data.dtype.kind):
+        raise NotImplementedError('"gcd_cpu" not implemented for floats. Convert first: t.long().')
     return finish(np.gcd(input._data, other._data))
 
 
@@ -130,6 +163,8 @@ def lcm(input, other) -> Tensor:
     >>> T.lcm(T.tensor([4, 6]), T.tensor(10))
     tensor([20, 30])
     """
+    if "f" in (input._data.dtype.kind, need_tensor("lcm", other)._data.dtype.kind):
+        raise NotImplementedError('"lcm_cpu" not implemented for floats. Convert first: t.long().')
     return finish(np.lcm(input._data, other._data))
 
 

@@ -10,7 +10,7 @@ from ...array.tensor import Tensor
 from ...ops.binding import public
 from ...ops.indexing.masking import where
 from ...ops.op import elementwise
-from ...ops.operands import need_tensor
+from ...ops.operands import need_float, need_tensor
 from ...ops.pointwise.exponential import FloatOp, sigmoid
 
 
@@ -138,6 +138,8 @@ def logaddexp(input: Tensor, other) -> Tensor:
     >>> T.logaddexp(T.tensor([0.0]), T.tensor([0.0]))
     tensor([0.6931])
     """
+    if not (input.is_floating_point() or need_tensor("logaddexp", other).is_floating_point()):
+        need_float(input._data, "logaddexp_cpu")
     return Logaddexp.apply(input, need_tensor("logaddexp", other))
 
 

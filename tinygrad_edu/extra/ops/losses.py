@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from ...array.tensor import Tensor, wrap
+from ...modes import thread
 from ...ops.binding import functions, nn_functions, public
 from ...ops.creation.copies import clone
 from ...ops.creation.factories import full_like
@@ -33,7 +34,7 @@ from ...ops.pointwise.exponential import exp, log, sigmoid, xlogy
 from ...ops.pointwise.powers import pow, sqrt
 from ...ops.reductions.reduce import mean, sum
 from ...ops.shapes.joining import stack
-from ...ops.shapes.shape import reshape, unsqueeze
+from ...ops.shapes.shape import axis_of, reshape, unsqueeze
 from .distance import pairwise_distance
 from .padding import pad
 
@@ -59,7 +60,7 @@ class MultiMarginLoss(Op):
         gap = margin - take_along(x, 1, classes) + x
         each = spread(grad, tuple(target.shape) or (1,) * (reduction != "none"), reduction)
         share = _others(getattr(x, "_data", x), classes, weight)
-        slope = reshape(each, (-1, 1)) * where(gap > 0, gap * 2 if p == 2 else 1.0, 0.0) * share
+        slope = where((gap > 0) & (share != 0), reshape(each, (-1, 1)) * (gap * 2 if p == 2 else 1.0) * share, 0.0)
         return reshape(slope - put_along(sum(slope, 1, True), tuple(x.shape), 1, classes), tuple(self.shape))
 
 
@@ -196,7 +197,7 @@ def multilabel_soft_margin_loss(
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         loss = loss * weight
-    return reduce_loss(sum(loss, -1) / input.shape[-1], reduction)
+    return reduce_loss(sum(loss, axis_of(-1, input.ndim)) / input.shape[-1], reduction)
 
 
 @public(where=_NN, method=False)
@@ -381,6 +382,11 @@ def soft_margin_loss(input: Tensor, target, size_average=None, reduce=None, redu
     tensor(0.2201)
     """
     check_writable(tuple(input.shape), tuple(target.shape))
+    if target.requires_grad and thread.state.grad_enabled:
+        raise RuntimeError(
+            "The function 'soft_margin_loss' is not differentiable with respect to argument 'target'. This input cannot have "
+            "requires_grad True. Use target.detach()."
+        )
     return SoftMarginLoss.apply(
         input,
         target=refuse_cast(target, input.dtype).to(input.dtype),

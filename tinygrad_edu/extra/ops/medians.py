@@ -77,6 +77,7 @@ def median(input, dim=None, keepdim: bool = False) -> Any:
     >>> T.median(T.tensor([4.0, 1.0, 3.0, 2.0]))
     tensor(2.)
     """
+    _refuse_bool(input, "median_cpu" if dim is None else "median_out")
     if dim is None:
         return Median.apply(input)
     _need_elements("median", input, dim)
@@ -91,16 +92,16 @@ def nanmedian(input, dim=None, keepdim: bool = False) -> Any:
     >>> T.nanmedian(T.tensor([1.0, T.nan, 3.0, 2.0]))
     tensor(2.)
     """
-    _refuse_bool(input)
+    _refuse_bool(input, "median_cpu" if dim is None else "median_out")
     if dim is None:
         return NanMedian.apply(input)
     _need_elements("median", input, dim)
     return _Nanmedian(NanMedianDim.apply(input, dim=axis_of(dim, input.ndim), keepdim=keepdim))
 
 
-def _refuse_bool(input):
+def _refuse_bool(input, kernel="median_cpu"):
     if input._data.dtype == bool:
-        raise NotImplementedError("\"median_cpu\" not implemented for 'Bool'. Convert first: t.long().")
+        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'. Convert first: t.long().")
 
 
 @public()

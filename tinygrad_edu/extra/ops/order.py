@@ -25,6 +25,12 @@ def searchsorted(
     """
     where_: Literal["left", "right"] = "right" if right or side == "right" else "left"
     rows, wanted = sorted_sequence._data, np.asarray(getattr(values, "_data", values))
+    if rows.ndim != 1 and rows.shape[:-1] != wanted.shape[:-1]:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and "
+            f"input value tensor must match, but we got boundaries tensor {list(rows.shape)} and input value tensor "
+            f"{list(wanted.shape)}"
+        )
     if sorter is not None:
         rows = np.take_along_axis(rows, sorter._data, -1)
     if rows.ndim == 1:
@@ -32,6 +38,8 @@ def searchsorted(
     else:
         pairs = zip(rows.reshape(-1, rows.shape[-1]), wanted.reshape(-1, wanted.shape[-1]), strict=True)
         found = np.stack([np.searchsorted(row, sought, where_) for row, sought in pairs]).reshape(wanted.shape)
+    if wanted.dtype.kind == "f":
+        found = np.where(np.isnan(wanted), rows.shape[-1], found)  # nan is before no number
     return finish(np.asarray(found, np.int32 if out_int32 else np.int64))
 
 

@@ -14,6 +14,7 @@ from ...ops.creation.factories import finish
 from ...ops.indexing.index import narrow, select
 from ...ops.indexing.masking import where
 from ...ops.op import Op, linear
+from ...ops.operands import need_tensor
 from ...ops.reductions.reduce import summed
 from ...ops.shapes.joining import Split, _check_list, cat
 from ...ops.shapes.shape import axis_of, reshape, unsqueeze
@@ -96,11 +97,12 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1) -> Tensor:
     """
     out = input.clone()
     axis = axis_of(dim, input.ndim)
-    return _with_part(out, out[(slice(None),) * axis + (slice(start, end, step),)], src)
+    return _with_part("slice_scatter", out, out[(slice(None),) * axis + (slice(start, end, step),)], src)
 
 
-def _with_part(out, part, src):
+def _with_part(name, out, part, src):
     """`out`, in which `src` replaces `part`, a view of it."""
+    need_tensor(name, src, "src")
     if part.shape != src.shape:
         raise RuntimeError(
             f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
@@ -120,7 +122,7 @@ def select_scatter(input, src, dim, index) -> Tensor:
             [1., 1.]])
     """
     out = input.clone()
-    return _with_part(out, select(out, dim, index), src)
+    return _with_part("select_scatter", out, select(out, dim, index), src)
 
 
 @public()
@@ -133,7 +135,7 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1) -> Tensor:
             [0., 2.]])
     """
     out = input.clone()
-    return _with_part(out, diagonal(out, offset, dim1, dim2), src)
+    return _with_part("diagonal_scatter", out, diagonal(out, offset, dim1, dim2), src)
 
 
 @public()

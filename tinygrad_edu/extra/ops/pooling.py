@@ -604,7 +604,11 @@ def _averages(sizes, counts, dtype):
 
 def _multiplied(array, matrices):
     for axis, matrix in enumerate(matrices, -len(matrices)):
-        array = (array.swapaxes(axis, -1) @ matrix.T).swapaxes(axis, -1)
+        array = array.swapaxes(axis, -1)
+        product = array @ matrix.T
+        if not np.isfinite(product).all():  # 0 times infinity is nan: leave out what is not in the window
+            product = np.stack([array[..., row != 0] @ row[row != 0] for row in matrix], -1)
+        array = product.swapaxes(axis, -1)
     return array
 
 

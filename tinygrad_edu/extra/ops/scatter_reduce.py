@@ -24,6 +24,8 @@ _WAYS = {
 
 def _neutral(reduce, kind):
     number = _WAYS[reduce][1]
+    if kind.kind == "b":
+        return reduce in ("prod", "amin")
     if kind.kind != "f" and np.isinf(number):
         limits = np.iinfo(kind)
         return limits.min if number < 0 else limits.max
@@ -128,6 +130,10 @@ def _scattered(self, dim, index, src, reduce, include_self):
     if reduce not in _WAYS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     axis = scatter_axis(self, dim, index, need_tensor("scatter_reduce", src))
+    if reduce == "mean" and self._data.dtype.kind == "b":
+        raise NotImplementedError(
+            "\"scatter_gather_tensor_cpu_reduce_mean\" not implemented for 'Bool'. Use t.float()."
+        )
     return {"dim": axis, "index": index, "reduce": reduce, "include_self": include_self}
 
 

@@ -67,13 +67,18 @@ _Sort, _Topk, _Mode = (named(op, "values", "indices") for op in ("sort", "topk",
 
 
 @public()
-def sort(input: Tensor, dim=-1, descending: bool = False, stable=None) -> Any:
+def sort(input: Tensor, *args, dim=-1, descending: bool = False, stable=None) -> Any:
     """Sort the elements along `dim`, and return their old indices too. Equal elements keep their order.
 
     >>> import tinygrad_edu as T
     >>> T.sort(T.tensor([3.0, 1.0, 2.0])).values
     tensor([1., 2., 3.])
     """
+    if args and stable is not None:
+        raise TypeError(
+            "sort() received an invalid combination of arguments: beside `stable`, give dim and descending by name."
+        )
+    dim, descending = [*args, *[dim, descending][len(args) :]]
     op = Sort if stable is None else SortStable
     return _Sort(op.apply(input, dim=axis_of(dim, input.ndim), descending=descending))
 

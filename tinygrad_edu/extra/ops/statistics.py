@@ -47,6 +47,8 @@ _NN, _LINALG = (nn_functions,), (linalg_functions,)
 def _quantile(input, q, dim, keepdim, interpolation, without_nan):
     if not input._data.size:
         raise RuntimeError("quantile() input tensor must be non-empty")
+    if input._data.dtype.name not in ("float32", "float64"):
+        raise RuntimeError("quantile() input tensor must be either float or double dtype")
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise RuntimeError(
             f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
@@ -121,6 +123,10 @@ def nanmean(input, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor:
     >>> T.nanmean(T.tensor([1.0, T.nan, 3.0]))
     tensor(2.)
     """
+    if not input.is_floating_point():
+        raise RuntimeError(
+            f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.legacy_name}"
+        )
     count = sum(wrap((~np.isnan(input._data)).astype(input._data.dtype)), dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / count
 

@@ -16,6 +16,7 @@ import numpy as np
 from ...array import absent, dtypes
 from ...array.tensor import Tensor, as_array, bind, check_device, wrap
 from ...autograd import forward_ad
+from ...autograd.grad_mode import no_grad
 from ...autograd.inplace import owner, refuse_shared_memory
 from ...modes import NOT_COUNTED, everywhere, thread
 from ..operands import refuse_cast
@@ -105,7 +106,9 @@ def write_out(result: Any, out: Any, name: str, operands: Sequence[Any] = ()) ->
             f"Trying to use forward AD with {name}_out that does not support it because it is an out= function. Assign the result "
             "to a name instead."
         )
-    if thread.state.grad_enabled and (out.requires_grad or result.requires_grad):
+    _refuse_out(name, result, out, operands)
+    compared = result._data.dtype.kind == "b" or name == "floor_divide"  # nothing of this is differentiable
+    if thread.state.grad_enabled and (out.requires_grad or result.requires_grad) and not compared:
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
             "requires grad. Assign the result to a name instead."
@@ -121,7 +124,31 @@ def write_out(result: Any, out: Any, name: str, operands: Sequence[Any] = ()) ->
                 stacklevel=4,
             )
         resize(out, tuple(result.shape))  # the write below is the only one that is counted
-    return out.copy_(result)
+    with no_grad():
+        return out.copy_(result)
+
+
+_ONLY_RETURNED = ("argwhere", "cdist", "cov", "einsum", "isclose", "isfinite", "isinf", "isnan", "isreal", "positive", "prelu", "relu", "selu")  # fmt: skip
+_OF_BOOLEANS = ("isin", "isneginf", "isposinf", "signbit")
+_OF_ONE_TYPE = ("abs", "absolute", "bitwise_not", "ceil", "fix", "floor", "frac", "neg", "negative", "round", "sgn", "sign", "trunc")  # fmt: skip
+_PRODUCTS = ("bmm", "matmul", "mm", "mv")
+
+
+def _refuse_out(name: str, result: Tensor, out: Tensor, operands: Sequence[Any]) -> None:
+    """Refuse an `out` that the function does not accept."""
+    if name in _ONLY_RETURNED:
+        raise TypeError(f"{name}() got an unexpected keyword argument 'out'. Assign the result to a name instead.")
+    if name in _OF_BOOLEANS and out.dtype.name != "bool":
+        raise RuntimeError(f"{name} does not support non-boolean outputs.")
+    if name in _OF_ONE_TYPE and out.dtype is not result.dtype:
+        raise RuntimeError(f"Found dtype {out.dtype.legacy_name} but expected {result.dtype.legacy_name}")
+    if name in _PRODUCTS and out.dtype is not result.dtype:
+        raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead")
+    if out.shape != result.shape and any(out is x for x in operands):
+        raise RuntimeError(
+            f"output with shape {list(out.shape)} doesn't match the broadcast shape {list(result.shape)}. It is an operand too, "
+            "so it cannot change its shape."
+        )
 
 
 def resize(t: Tensor, shape: tuple[int, ...]) -> None:

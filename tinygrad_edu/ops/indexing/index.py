@@ -411,7 +411,7 @@ def getitem(input, key):
 def __setitem__(self, key, value):
     if key is False:
         return
-    key = _as_tuple(key)
+    key = None if key is True else _as_tuple(key)
     if not isinstance(value, Tensor | np.ndarray | np.generic | int | float | complex):
         raise TypeError(f"can't assign a {type(value).__name__} to a torch.{self.dtype.legacy_name}Tensor")
     window, indices = _window(self, key)

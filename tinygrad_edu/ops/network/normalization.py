@@ -67,9 +67,19 @@ def _statistics(array, axes, eps):
     centre /= n
     hat = array - centre
     rstd = sum_over(np.square(hat), axes).reshape(sizes)
+    _silence(array, axes, centre, rstd, hat)
     _inverse_root(rstd, n, eps)
     hat *= rstd
     return centre, rstd, hat
+
+
+def _silence(array, axes, centre, squares, hat):
+    """Where all elements are equal, their mean is the element: take out the rounding, which would be scaled up."""
+    if (squares <= np.square(centre) * 1e-12).any():
+        low = array.min(axes, keepdims=True)
+        equal = low == array.max(axes, keepdims=True)
+        for part, value in ((centre, low), (squares, 0), (hat, 0)):
+            np.copyto(part, value, where=equal)
 
 
 def _inverse_root(squares, n, eps):
@@ -87,9 +97,9 @@ def _statistics_of_rows(rows, eps):
     centre /= n
     centre = centre[:, None]
     hat = rows - centre
-    rstd = np.vecdot(hat, hat)
+    rstd = np.vecdot(hat, hat)[:, None]
+    _silence(rows, 1, centre, rstd, hat)
     _inverse_root(rstd, n, eps)
-    rstd = rstd[:, None]
     hat *= rstd
     return centre, rstd, hat
 

@@ -171,8 +171,10 @@ class Abs(Op):
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
-def _number(name, alpha):
+def _number(name, alpha, *operands):
     """`alpha` as a number; it may be a tensor with one element."""
+    if isinstance(alpha, bool) and any(x.dtype.name != "bool" for x in operands if isinstance(x, Tensor)):
+        raise RuntimeError("Boolean alpha only supported for Boolean results. Give a number: alpha=1.")
     if isinstance(alpha, Tensor):
         if alpha.ndim or alpha.requires_grad:
             raise TypeError(f"{name}(): argument 'alpha' must be Number, not Tensor. Use alpha.item().")
@@ -195,7 +197,7 @@ def _in_order_of_first(result, first):
 
 
 def _add_(self, other, *, alpha=1):
-    return Add.apply_(self, other, alpha=_number("add", alpha))
+    return Add.apply_(self, other, alpha=_number("add", alpha, self, other))
 
 
 @public(inplace=_add_, operators=("__add__", "__radd__"), of_two=Add, number_first=True)
@@ -208,7 +210,7 @@ def add(input, other, *, alpha=1) -> Tensor:
     """
     if type(alpha) is int and alpha == 1:
         return _in_order_of_first(Add.apply(input, other), input)
-    return Add.apply(input, other, alpha=_number("add", alpha))
+    return Add.apply(input, other, alpha=_number("add", alpha, input, other))
 
 
 def _scaled(alpha, array):
@@ -235,7 +237,7 @@ def refuse_booleans(*operands):
 
 def _sub_(self, other, *, alpha=1):
     refuse_booleans(self, other)
-    return Sub.apply_(self, other, alpha=_number("sub", alpha))
+    return Sub.apply_(self, other, alpha=_number("sub", alpha, self))
 
 
 @public("subtract", inplace=_sub_, operators=("__sub__",), of_two=Sub, number_first=True)
@@ -247,7 +249,7 @@ def sub(input, other, *, alpha=1) -> Tensor:
     tensor([3., 2.])
     """
     refuse_booleans(input, other)
-    return _in_order_of_first(Sub.apply(input, other, alpha=_number("sub", alpha)), input)
+    return _in_order_of_first(Sub.apply(input, other, alpha=_number("sub", alpha, input)), input)
 
 
 @operator("__rsub__")
@@ -260,14 +262,13 @@ def rsub(input, other, *, alpha=1) -> Tensor:
     tensor([9., 8.])
     """
     refuse_booleans(input, other)
-    if not isinstance(other, int | float | complex):
-        return RsubTensor.apply(input, other, alpha=alpha)
-    if input._data.dtype.kind not in "fcV":
+    alpha = _number("rsub", alpha, input)
+    if isinstance(other, int | float | complex):
+        if input._data.dtype.kind in "fcV":
+            return Rsub.apply(input, other=other, alpha=alpha)
         # An integer takes the tensor's type; a float makes an integer tensor's result the default float type.
-        _, other = promoted([input._data, other], False)
-        other = wrap(other)
-        return RsubTensor.apply(input, other, alpha=alpha)
-    return Rsub.apply(input, other=other, alpha=alpha)
+        other = wrap(promoted([input._data, other], False)[1])
+    return RsubTensor.apply(input, other, alpha=alpha)
 
 
 @public("multiply", inplace=Mul, operators=("__mul__", "__rmul__"), of_two=Mul, number_first=True)

@@ -16,34 +16,13 @@ class _Compare(Op):
     promotes = True
 
 
-class Eq(_Compare):
-    def forward(self, other):
-        return np.equal(self, other)
+def _comparison(name, compare):
+    return type(name, (_Compare,), {"forward": lambda self, other: compare(self, other)})
 
 
-class Ne(_Compare):
-    def forward(self, other):
-        return np.not_equal(self, other)
-
-
-class Lt(_Compare):
-    def forward(self, other):
-        return np.less(self, other)
-
-
-class Le(_Compare):
-    def forward(self, other):
-        return np.less_equal(self, other)
-
-
-class Gt(_Compare):
-    def forward(self, other):
-        return np.greater(self, other)
-
-
-class Ge(_Compare):
-    def forward(self, other):
-        return np.greater_equal(self, other)
+Eq, Ne = _comparison("Eq", np.equal), _comparison("Ne", np.not_equal)
+Lt, Le = _comparison("Lt", np.less), _comparison("Le", np.less_equal)
+Gt, Ge = _comparison("Gt", np.greater), _comparison("Ge", np.greater_equal)
 
 
 class _Written(Op):
@@ -76,21 +55,6 @@ def _in_place(compare: type[Op], *names: str) -> None:
     write.__doc__ = f"In-place version of `{names[0]}`: writes 1 and 0."
     for name in names:
         bind(f"{name}_", overridable(write, f"{name}_"))
-
-
-class LogicalAnd(Op):
-    def forward(self, other):
-        return np.logical_and(self, other)
-
-
-class LogicalOr(Op):
-    def forward(self, other):
-        return np.logical_or(self, other)
-
-
-class LogicalXor(Op):
-    def forward(self, other):
-        return np.logical_xor(self, other)
 
 
 class LogicalNot(Op):
@@ -175,39 +139,6 @@ def ge(input, other) -> Tensor:
     tensor([False,  True,  True])
     """
     return Ge.apply(input, other)
-
-
-@public(inplace=LogicalAnd)
-def logical_and(input, other) -> Tensor:
-    """True where both are nonzero.
-
-    >>> import tinygrad_edu as T
-    >>> T.logical_and(T.tensor([True, False]), T.tensor([True, True]))
-    tensor([ True, False])
-    """
-    return LogicalAnd.apply(input, need_tensor("logical_and", other))
-
-
-@public(inplace=LogicalOr)
-def logical_or(input, other) -> Tensor:
-    """True where at least one is nonzero.
-
-    >>> import tinygrad_edu as T
-    >>> T.logical_or(T.tensor([True, False]), T.tensor([False, False]))
-    tensor([ True, False])
-    """
-    return LogicalOr.apply(input, need_tensor("logical_or", other))
-
-
-@public(inplace=LogicalXor)
-def logical_xor(input, other) -> Tensor:
-    """True where exactly one is nonzero.
-
-    >>> import tinygrad_edu as T
-    >>> T.logical_xor(T.tensor([True, False]), T.tensor([True, True]))
-    tensor([False,  True])
-    """
-    return LogicalXor.apply(input, need_tensor("logical_xor", other))
 
 
 @public(inplace=LogicalNot)

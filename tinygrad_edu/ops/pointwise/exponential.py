@@ -55,7 +55,7 @@ class Xlogy(FloatOp):
         return np.where((self == 0) & ~np.isnan(other), self.dtype.type(0), self * np.log(other))
 
     def grad_self(grad, self, other):
-        return where((self == 0) & (other <= 0), 0.0, grad * log(other))
+        return where((self == 0) & (other <= 0), 0.0, xlogy(grad, other))
 
     def grad_other(grad, self, other):
         return grad * (self / other)

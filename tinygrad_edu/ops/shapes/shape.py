@@ -269,9 +269,9 @@ def flatten(input, start_dim=0, end_dim=-1) -> Tensor:
     tinygrad_edu.Size([2, 12])
     """
     shape = tuple(input.shape)
+    first, last = (axis_of(dim, len(shape)) for dim in (start_dim, end_dim))
     if not shape:
         return reshape(input, (1,))
-    first, last = (axis_of(dim, len(shape)) for dim in (start_dim, end_dim))
     if first > last:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if first == last:
