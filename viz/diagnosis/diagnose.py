@@ -415,9 +415,11 @@ class Run:
         """Try each change: what was not seen to cure is not shown, and no finding that was not confirmed is certain."""
         end = min(self._end, time.monotonic() + self._pace * (self._alone + TRYING))
         outcomes: dict[int, bool | None] = {}
+        left: dict[int, list[str] | None] = {}
         for finding in findings:
             if finding.changes:
-                outcomes[id(finding)] = self._cures(seen, place, finding, end)
+                trial = self._cures(seen, place, finding, end)
+                outcomes[id(finding)], left[id(finding)] = trial.cured, trial.left
             confirmed = outcomes.get(id(finding)) is True and not (
                 KINDS[finding.kind].tells and not finding.explains_error
             )
@@ -426,13 +428,26 @@ class Run:
                 finding.change, finding.changes = None, []
             if not finding.certain and KINDS[finding.kind].tells:
                 finding.fix += f" {KINDS[finding.kind].tells}"
-        if True in outcomes.values():  # what another change cured comes first
-            findings.sort(key=lambda one: outcomes.get(id(one)) is False)
+        alone = {
+            one.line for one in findings if outcomes.get(id(one)) and len({each.line for each in one.changes}) == 1
+        }
+        for one in findings:  # what only helps together with a change that helps alone is not the cause
+            if (
+                outcomes.get(id(one))
+                and len(one.changes) > 1
+                and one.line not in alone
+                and alone & {each.line for each in one.changes}
+            ):
+                outcomes[id(one)] = one.certain = False
+                one.change, one.changes = None, []
+        if True in outcomes.values():  # what another change cured comes first, and what cures others too before all
+            every = [*findings]  # a list is empty while it is sorted
+            findings.sort(key=lambda one: (outcomes.get(id(one)) is False, _cured_with(one, every, left)))
             vain = [f"{one.kind} in line {one.line}" for one in findings if outcomes.get(id(one)) is False]
             if vain and outcomes.get(id(findings[0])):
                 findings[0].tried += f" Changes for {listed(vain)} were tried as well, in vain."
 
-    def _cures(self, seen: Observation, place: Place, finding: Finding, end: float) -> bool | None:
+    def _cures(self, seen: Observation, place: Place, finding: Finding, end: float) -> Trial:
         """Whether a change cures: alone, or together with the same in other lines, as where two lines cut one path."""
         changes, lines = finding.changes, [finding.line]
         for _ in range(TOGETHER):
@@ -454,7 +469,7 @@ class Run:
             finding.tried += f" Line {lines[0]} alone was tried in vain: {listed([f'line {one}' for one in lines])} have to change together."
             finding.changes, finding.change = changes, None
             finding.lines = list(dict.fromkeys([*finding.lines, *(one for one in lines if one)]))
-        return trial.cured
+        return trial
 
     def _again(self, asked: dict[str, Any]) -> Trial:
         """Run a changed program, in a fork, and judge it."""
@@ -498,6 +513,19 @@ def _inside(codes: list[types.CodeType]) -> Iterator[types.CodeType]:
         one = codes.pop()
         yield one
         codes += [constant for constant in one.co_consts if isinstance(constant, types.CodeType)]
+
+
+def _cured_with(one: Finding, findings: list[Finding], left: dict[int, list[str] | None]) -> int:
+    """How many findings took this one away with them when their change was tried, where its own change leaves them: these are its causes."""
+    own = left.get(id(one))
+    alone = own is not None
+    return sum(
+        (found := left.get(id(other))) is not None
+        and one.kind not in found
+        and not (alone and other.kind not in (own or ()))
+        for other in findings
+        if other.kind != one.kind and other.explains_error >= one.explains_error
+    )
 
 
 def _alone(finding: Finding) -> tuple[str, str] | None:

@@ -11,7 +11,7 @@ SPELLINGS = {
     "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div", "truediv": "div", "rtruediv": "rdiv",
     "rmul": "mul", "radd": "add", "negative": "neg", "clip": "clamp", "concat": "cat", "concatenate": "cat", "arccos": "acos",
     "arcsin": "asin", "arctanh": "atanh", "absolute": "abs", "fix": "trunc", "floordiv": "floor_divide", "rpow": "pow",
-    "rmatmul": "matmul", "nll_loss_nd": "nll_loss", "cross_entropy_loss": "cross_entropy",
+    "rmatmul": "matmul", "nll_loss_nd": "nll_loss", "cross_entropy_loss": "cross_entropy", "_threshold": "threshold",
 }  # fmt: skip
 OPERATORS = {"add", "sub", "mul", "truediv", "div", "matmul", "pow", "floordiv", "neg", "abs"}
 AS_WRITTEN = {"requires_grad_", "zero_", "fill_", "copy_", "normal_", "uniform_", "retain_grad_", "share_memory_"}
@@ -47,6 +47,8 @@ TURNS = RESHAPES | {"to", "float", "clone"}  # same numbers, in another shape or
 JOINS = {"cat", "pad", "stack", "hstack", "vstack"}
 INDEXED = {"__getitem__", "gather", "index_select", "take", "take_along_dim"}
 COPIES = {"tensor", "as_tensor", "asarray", "scalar_tensor", "Tensor", "FloatTensor", "new_tensor", "full", "array"}
+CHOSEN = {"__getitem__", "stack", "cat", "narrow", "select"}  # numbers of others, at places that the call names
+MONOTONE = {"relu", "leaky_relu", "softplus", "logsigmoid", "sigmoid", "tanh", "log", "exp"}
 PASSES_ON = {"dropout", "clone", "to", "float", "contiguous"}
 
 # slopes
@@ -127,3 +129,13 @@ def source(seen: Observation, nr: int, past: set[str] = TURNS) -> tuple[Seen, Ra
         value = seen.values[maker.inputs[0]]
         maker = seen.maker(value)
     return value, maker
+
+
+def numbers_of(seen: Observation, nr: int, depth: int = 0) -> object:
+    """What tells whether two values hold the same numbers, whatever their shape and type: where they come from, and how they were chosen there."""
+    value, maker = source(seen, nr, TURNS | {"long", "detach"})
+    if maker is None or maker.name not in CHOSEN or depth > FAR:
+        return value.nr
+    places = tuple(sorted((name, repr(option)) for name, option in maker.options.items()))
+    known = places or len(maker.inputs) > 1  # an index that nobody noted may be any
+    return (maker.name, places, *(numbers_of(seen, one, depth + 1) for one in maker.inputs)) if known else value.nr

@@ -343,7 +343,8 @@ def _held_too(code: Code) -> Changes:
     old, own = code.text(call.args[0]), next((one for one in code.seen.optimizers if one.line == code.line), None)
     others = [set(one.leaves) for one in code.seen.optimizers if one is not own]
     doubled = own is not None and any(set(own.leaves) <= one for one in others)
-    instead = doubled or "deepcopy(" in old or old.startswith(f"{root}.")
+    idle = own is not None and not any(code.seen.leaves[nr].gradients for nr in own.leaves)
+    instead = doubled or idle or "deepcopy(" in old or old.startswith(f"{root}.")
     return code.put(call.args[0], f"{root}.parameters()" if instead else f"[*{old}, *{root}.parameters()]")
 
 

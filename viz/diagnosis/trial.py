@@ -48,12 +48,14 @@ class Trial:
         said: what was seen, as the end of a sentence.
         proves: whether that makes the cause certain. It does not where nothing makes use of a gradient that is there now.
         further: where the same was found in another line, the lines of the changed program to change for that, as old and new.
+        left: the kinds that the rules still find in the changed program; None where it did not run as far as the program did.
     """
 
     cured: bool | None
     said: str
     further: list[tuple[int, str, str]] = field(default_factory=list)
     proves: bool = True
+    left: list[str] | None = None
 
     @property
     def sentence(self) -> str:
@@ -272,7 +274,8 @@ def judged(
     if asked["group"] == 3 and any(not _finite(one) for each in after.passes for one in each.got.values()):
         return Trial(False, "a gradient was still not finite")
     count = len([each for each in after.passes if each.done])
-    return Trial(True, f"{count} backward pass{'es' if count != 1 else ''}", proves=not unwanted)
+    left = sorted({one.kind for one in found}) if len(after.passes) >= asked["had"] else None
+    return Trial(True, f"{count} backward pass{'es' if count != 1 else ''}", proves=not unwanted, left=left)
 
 
 def _is_used(leaf: Leaf) -> bool:

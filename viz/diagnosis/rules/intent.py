@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from viz.diagnosis.families import (
+    ADDITIVE,
     AVERAGES,
     BINARY,
     CLASS_LOSSES,
+    DIFFERENCES,
     DISTANCES,
+    FACTORS,
     LAYERS,
+    MONOTONE,
     NEGATIONS,
     RELUS,
-    TURNS,
+    RESHAPES,
+    numbers_of,
     source,
+    subtracted,
 )
-from viz.diagnosis.observation import Observation, Ran, Through
+from viz.diagnosis.observation import Observation, Ran, Seen, Through
 from viz.diagnosis.rules.rule import Match, Rule
 
 FAR_OUT = 50.0  # of numbers that nobody scaled: pictures from 0 to 255
@@ -36,48 +43,102 @@ def _makers(seen: Observation, each: Through) -> list[Ran]:
     return [op for nr in sorted(seen.behind(each)) if (op := seen.maker(seen.values[nr])) is not None]
 
 
-def _memory(seen: Observation, nr: int) -> tuple[int, tuple[int, ...]]:
-    """What a value is, past ops that change its shape or type alone: the first value with these numbers, and how many they are."""
-    value, _ = source(seen, nr, TURNS | {"long", "detach"})
-    return value.nr, (math.prod(value.shape),)
-
-
 def _told_the_answer(seen: Observation) -> Iterator[Match]:
     """Class labels that are, place by place, the very tokens that the answers were computed from."""
     for each in _last(seen).values():
         makers = _makers(seen, each)
-        looked_up = {
-            _memory(seen, nr): op
-            for op in makers
-            if op.name == "embedding"
-            for nr in op.inputs
-            if not seen.values[nr].floating
-        }
-        for op in makers:
-            if op.name in CLASS_LOSSES and len(op.inputs) > 1 and (_memory(seen, op.inputs[1]) in looked_up):
-                yield Match(op, [looked_up[_memory(seen, op.inputs[1])]], looks=looked_up[_memory(seen, op.inputs[1])])
-
-
-def _one_answer(seen: Observation) -> Iterator[Match]:
-    """Several comparisons in one loss, of answers to different inputs, all with one constant: whatever comes in, the answer is the same."""
-    for each in _last(seen).values():
-        asked = [
-            op for op in _makers(seen, each) if op.name in BINARY | DISTANCES and len(op.inputs) > 1 and op.recorded
+        indices = [
+            (nr, op) for op in makers if op.name == "embedding" for nr in op.inputs if not seen.values[nr].floating
         ]
-        targets = [seen.values[op.inputs[1]] for op in asked]
-        sizes = {value.peak for value in targets}
-        constant = all(
-            value.low is not None and value.low == value.peak and not value.requires_grad for value in targets
-        )
-        answers = {op.inputs[0] for op in asked}
-        if len(answers) > 1 and constant and len(sizes) == 1 and all(math.prod(value.shape) > 1 for value in targets):
-            yield Match(
-                asked[-1],
-                [*asked[:-1], each],
-                count=len(asked),
-                number=float(targets[0].peak or 0.0),
-                others=[f"line {op.line}" for op in asked[:-1]],
-            )
+        looked_up = {numbers_of(seen, nr): (nr, op) for nr, op in indices}
+        for op in makers:
+            if op.name not in CLASS_LOSSES or len(op.inputs) < 2:
+                continue
+            nr, looks = looked_up.get(numbers_of(seen, op.inputs[1]), (0, None))
+            if looks is not None and math.prod(seen.values[nr].shape) == math.prod(seen.values[op.inputs[1]].shape):
+                yield Match(op, [looks], looks=looks)
+
+
+def _one_of(leaves: set[int]) -> Callable[[Seen], bool]:
+    return lambda value: value.leaf in leaves
+
+
+@dataclass
+class Push:
+    """Where a pass pushes the answers to one input: up or down."""
+
+    each: Through
+    answer: int
+    op: Ran  # that compares, or averages
+    way: int
+    last: Ran  # the line of the whole loss
+
+
+def _pushes(seen: Observation, each: Through) -> Iterator[Push]:
+    """The answers that a loss makes larger or smaller: what it adds up, or compares with one constant."""
+    root = seen.maker(seen.values[each.roots[0]])
+    stack = [(each.roots[0], -1)]
+    met: set[int] = set()
+    while stack and root is not None:
+        nr, way = stack.pop()
+        op = seen.maker(seen.values[nr])
+        if op is None or nr in met:
+            continue
+        met.add(nr)
+        learnt = [one for one in op.inputs if seen.values[one].requires_grad]
+        numbers = [one for one in op.options.values() if isinstance(one, (int, float)) and not isinstance(one, bool)]
+        if op.name in BINARY | DISTANCES and len(op.inputs) > 1:
+            target = seen.values[op.inputs[1]]
+            if target.low is not None and target.low == target.peak and not target.requires_grad:
+                yield Push(each, op.inputs[0], op, -way if target.low >= 0.5 else way, root)
+        elif op.name in ADDITIVE | NEGATIONS | AVERAGES | RESHAPES | MONOTONE:
+            turned = op.inputs if op.name in NEGATIONS else subtracted(op) if op.name in DIFFERENCES else ()
+            stack += [(one, -way if one in turned else way) for one in learnt]
+        elif op.name in FACTORS and len(learnt) == 1 and len(op.inputs) == 1 and numbers:
+            stack.append((learnt[0], -way if numbers[0] < 0 else way))
+        elif op.name in LAYERS:
+            yield Push(each, nr, op, way, root)
+
+
+def _not_adversaries(seen: Observation) -> Iterator[Match]:
+    """Two networks, of which one judges what the other makes, with optimizers of their own: both push its answer the same way."""
+    if len(seen.optimizers) < 2:
+        return
+    pushes = [(push, seen.stepped_by(push.each)) for each in _last(seen).values() for push in _pushes(seen, each)]
+    for made, maker in pushes:
+        for judged, judge in pushes:
+            if (
+                maker is None
+                or judge is None
+                or maker == judge
+                or made.way != judged.way
+                or max(maker, judge) >= len(seen.optimizers)
+            ):
+                continue
+            judging, making = (set(seen.optimizers[nr].leaves) for nr in (judge, maker))
+            behind = [
+                {seen.values[nr].leaf for nr in seen.above([one.answer], past_leaves=True)} for one in (made, judged)
+            ]
+            roles = making & set(made.each.got) and not making & set(judged.each.got)
+            if judging & making or not roles or not all(one & judging and one & making for one in behind):
+                continue
+            nearest = seen.route(made.answer, _one_of(judging | making))
+            if not nearest or seen.values[nearest[-1]].leaf not in judging:
+                continue  # what judges comes last
+            others = [push for push, held in pushes if held == judge and push is not judged and push.way != judged.way]
+            if not others or judged.op.name in BINARY | DISTANCES:
+                yield Match(
+                    judged.op if judged.op.name in BINARY | DISTANCES else judged.last,
+                    [made.op],
+                    made=made.op,
+                    way="up" if made.way > 0 else "down",
+                )
+            else:  # it tells the two apart: the sign of one of the two losses is turned
+                wrong, other = (judged, made) if judged.way > 0 else (made, judged)
+                words = "{at}: this loss pushes the answer to what is made {way}, and so does that of {made}. Of two that work against each other one has the wrong sign."
+                yield Match(wrong.last, [other.last], made=other.last, way="up" if made.way > 0 else "down", given={"kind": "reversed", "words": words,
+                            "fix": "A critic's loss is `fake - real`, the generator's is `-fake`."})  # fmt: skip
+            return
 
 
 def _bounded_below(seen: Observation) -> Iterator[Match]:
@@ -87,7 +148,7 @@ def _bounded_below(seen: Observation) -> Iterator[Match]:
             if op.name not in RELUS or op.name == "prelu" or not op.recorded:
                 continue
             value, maker = source(seen, op.inputs[0])
-            users = seen.users(op.outputs[0])
+            users = _users(seen, op.outputs[0])
             scored = bool(users) and all(user.name in AVERAGES | NEGATIONS for user in users)
             if (
                 maker is not None
@@ -97,6 +158,13 @@ def _bounded_below(seen: Observation) -> Iterator[Match]:
                 and (value.low or 0.0) < 0
             ):
                 yield Match(op, [maker, each], low=value.low)
+
+
+def _users(seen: Observation, nr: int) -> list[Ran]:
+    """The ops that use a value, past a change of its shape alone."""
+    found = seen.users(nr)
+    past = [one for op in found if op.name in RESHAPES for out in op.outputs for one in seen.users(out)]
+    return [op for op in found if op.name not in RESHAPES] + past
 
 
 def _unscaled(seen: Observation) -> Iterator[Match]:
@@ -144,10 +212,9 @@ RULES = [
     Rule("wrong-loss", _told_the_answer,
         "{at}: the labels of `{op}` are the very numbers that {looks} looks up, each at its own place. The model is told each answer: it learns to copy.",
         "To predict what comes next, shift one against the other: `model(tokens[:, :-1])` and `tokens[:, 1:]`.", share=0.4),
-    Rule("wrong-loss", _one_answer,
-        "{at}, compares with the number {number} alone, as do all {count} comparisons of this loss ({others} too). An answer that is always {number} is "
-        "perfect, whatever comes in.",
-        "Give the two kinds of input different targets, such as 1 for what is real and 0 for what was made.", share=0.5),
+    Rule("wrong-loss", _not_adversaries,
+        "{at}: the loss that judges what is made pushes its answer {way}, and so does the loss of what makes it, {made}. The two are to work against each other.",
+        "Give what is made another target where it is judged, such as 0 for what was made and 1 for what is real.", share=0.5),
     Rule("wrong-loss", _bounded_below,
         "{at}: the network ends in `{op}`, and its mean is the loss. What it would score below 0, down to {low}, is scored 0, and learns nothing.",
         "End in the linear layer: a score may be below 0.", share=0.4),

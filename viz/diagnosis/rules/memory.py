@@ -18,6 +18,7 @@ STATE_WORDS = (
     "{at}, {how} its whole history: the graph of each step is attached to that of the step before ({times} seen)."
 )
 STATE_FIX = "Cut the history between the steps: `{cure}`. retain_graph=True would only make it longer."
+MOST_WRITES = 3  # that are tried: the one without which backward() comes to its end is the cause
 MOST_TURNS = 8  # of a line that are looked at for what they take from the turn before
 
 
@@ -307,17 +308,17 @@ def _written(seen: Observation) -> Iterator[Match]:
         if write.order < failed.order and write.after < failed.nr and set(leaf.values) & mine and write.line
         and any(nr < failed.ops and set(seen.ops[nr].outputs) & mine for nr in leaf.used_by)
     ]  # fmt: skip
+    found_at = {nr: (match, saved, nr) for match, saved, nr in found}
     if found and (max(found)[0] or not writes or wanted not in ("", "t", "asstrided", "transpose", "accumulate")):
-        op = seen.ops[max(found)[2]]
-        yield Match(
-            layer_line(seen, op),
-            [failed],
-            names=[seen.values[op.inputs[0]].name],
-            what=seen.values[op.inputs[0]].name or "a value",
-            how=op.called,
-            back=failed.line,
-            where=op.where,
-        )
+        once = {layer_line(seen, seen.ops[nr]): seen.ops[nr] for _, _, nr in sorted(found)}  # the likeliest of a line
+        for place, (line, op) in enumerate(
+            sorted(once.items(), key=lambda one: found_at[one[1].nr], reverse=True)[:MOST_WRITES]
+        ):
+            name = seen.values[op.inputs[0]].name
+            yield Match(
+                line, [failed], names=[name], what=name or "a value", how=op.called, back=failed.line, where=op.where,
+                given={"share": 1.0 - place / 10},
+            )  # fmt: skip
     elif writes:
         _, nr, write = max(writes, key=lambda one: one[0])
         fix = f"Step after both passes: move line {failed.line} before this one. Or run the model again after the step, and compute the second loss from that."
@@ -344,6 +345,9 @@ def _out_of_place(code: str, match: Match) -> str:
     if "inplace=True" in code:
         return re.sub(r",? *inplace=True", "", code)
     found = re.fullmatch(r"(\w+) ([+\-*/])= (.+)", code)
+    how = match.told["how"]
+    if found is None and how.endswith("_") and code.count(f".{how}(") == 1 and not code.startswith(tuple(match.names)):
+        return code.replace(f".{how}(", f".{how[:-1]}(")
     return f"{found[1]} = {found[1]} {found[2]} {found[3]}" if found else code
 
 

@@ -19,6 +19,7 @@ NEEDS_GRAD = "does not require grad"
 MEANT = {"no-grad", "inference-mode", "detach"}  # as on the way to a target that is not to learn
 MOST_WAYS = 4  # that are looked at
 MOST_EXITS = 64  # of one line before a value was made, whose numbers may be in it
+DRAWS = {"normal", "bernoulli", "multinomial", "rand_like", "poisson"}  # what is drawn is no number of the loss
 TRIVIAL = {0.0, 1.0, -1.0, 2.0, 0.5}
 
 
@@ -190,20 +191,51 @@ def _only_handed_out(seen: Observation, leaf: Leaf) -> bool:
     return steps and not any(write.kind == "step" for write in leaf.writes)
 
 
-def _gradients_without_graph(seen: Observation) -> Iterator[Match]:
-    """A term of a loss that is computed from what `autograd.grad` gave, as a penalty is, without create_graph: a constant."""
+def _constant_terms(seen: Observation) -> Iterator[Match]:
+    """A term of a loss that no weight learns from, although it was computed from what is to learn: its history was cut, or never kept."""
     inner = [each for each in seen.passes if each.kind == "grad" and each.done and not each.create]
     learning = {nr for leaf in seen.trained() for nr in leaf.values}
-    for each in seen.passes if inner and seen.steps else ():
-        if each.kind != "backward" or not each.done or not each.roots:
-            continue
+    last = {each.line: each for each in seen.passes if each.kind == "backward" and each.done and each.roots}
+    for each in last.values() if seen.steps else ():
         before = [one for one in inner if one.order < each.order and one.got]
-        for op, term in _added(seen, each.roots[0]) if before else ():
+        terms = list(_added(seen, each.roots[0]))
+        for op, term in terms:
             handed = {seen.values[nr].of_grad for nr in seen.above([term], past_leaves=True)} - {None}
             asked = next((one for one in reversed(before) if handed & set(one.got)), None)
             if asked is not None and seen.behind(asked) & learning:
                 yield Match(asked, [op, each], op=op.name, added=op, path=[term, *each.roots[:1]])
                 return
+        moved = seen.stepped_by(each)
+        for op, term in terms if moved is not None else ():
+            found = _ends_before(
+                seen, term, [leaf for leaf in seen.trained() if moved in leaf.held and leaf.nr in each.got]
+            )
+            drawn = found is not None and found.op is not None and found.op.name in DRAWS
+            if found is not None and not drawn:
+                words = "{at}, cuts a term of the loss off, which {added} adds: it is a constant there, and nothing learns from it."
+                given = {
+                    "kind": found.kind,
+                    "words": words,
+                    "fix": FIXES[found.kind],
+                    "change": _change(seen, found),
+                    "certain": False,
+                }
+                yield Match(
+                    found.line,
+                    [op.line, *found.lines],
+                    op=op.name,
+                    added=op,
+                    path=found.path,
+                    cut=found.value,
+                    given=given,
+                )
+
+
+def _ends_before(seen: Observation, term: int, leaves: list[Leaf]) -> Cut | None:
+    """Where the way from leaves to a term of a loss ends, if there is one."""
+    found = [cut for leaf in leaves if (cut := _nearest_cut(seen, leaf, term, links(seen))) is not None]
+    known = [cut for cut in found if cut.kind in {*TAKEN_OUT, "new-tensor", "no-grad", "integer-op"}]
+    return min(known, key=_weight, default=None)
 
 
 def _added(seen: Observation, root: int) -> Iterator[tuple[Ran, int]]:
@@ -221,13 +253,15 @@ def _added(seen: Observation, root: int) -> Iterator[tuple[Ran, int]]:
                 if value.floating and math.prod(value.shape) == 1 and not value.requires_grad:
                     yield op, nr
             stack += learnt
-        elif op.name in SCALES and len(learnt) == 1:
+        elif op.name in SCALES and len(learnt) == 1 and len(op.inputs) == 1:
             stack += learnt
 
 
 def _cut(seen: Observation, leaf: Leaf, passes: list[Through], ways: dict[int, list[int]]) -> Cut | None:
     best: Cut | None = None
-    own = [each for each in passes if leaf.held and seen.stepped_by(each) in leaf.held]
+    own = [each for each in passes if each.raised] or [
+        each for each in passes if leaf.held and seen.stepped_by(each) in leaf.held
+    ]
     for each in [*own, *(each for each in passes if each not in own)]:
         if best is not None and each not in own and own:
             break
@@ -697,7 +731,7 @@ RULES = [
         "{at}, makes {what} without requires_grad. The loss depends on it, but no gradient is computed for it: its .grad, read in line {read}, is "
         "None.",
         "If it should learn, make it with requires_grad=True, and in a module as a Parameter: `self.w = T.nn.Parameter(…)`.", share=0.5),
-    Rule("cut", _gradients_without_graph,
+    Rule("cut", _constant_terms,
         "{at}, computes gradients without create_graph=True, so they have no history. What {added} adds to the loss was computed from them: it is "
         "a constant, and no weight learns from it.",
         "Ask for a graph of the gradient itself: `create_graph=True`.", certain=True, share=0.6),

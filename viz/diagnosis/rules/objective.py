@@ -278,9 +278,15 @@ def _plus(seen: Observation, each: Through, term: Term) -> bool:
         minus = op.name in NEGATIONS or (op.name in FACTORS and _sign_of_factor(seen, op, ahead[0]) == -1)
         if op.name in DIFFERENCES:
             minus = ahead[0] in subtracted(op)
-        minuses += minus
+        minuses += minus + sum(_is_minus(seen, one) for one in op.inputs if op.name in FACTORS and one != ahead[0])
         nr = ahead[0]
     return minuses % 2 == 0
+
+
+def _is_minus(seen: Observation, nr: int) -> bool:
+    """Whether a factor was given a minus itself, as in `-advantage * ratio`."""
+    maker = source(seen, nr)[1]
+    return maker is not None and (maker.name in NEGATIONS or (maker.name in FACTORS and _numbers(maker) == [-1]))
 
 
 def _grows(seen: Observation, op: Ran) -> bool:

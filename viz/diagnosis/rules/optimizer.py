@@ -14,6 +14,7 @@ from viz.diagnosis.observation import Held, Leaf, Moment, Observation, Part, Thr
 from viz.diagnosis.rules.rule import Match, Rule
 
 LARGEST_RATE = 0.1  # that is usual
+AGAIN = 3  # new parameters, each for one pass, that show that each pass makes its own
 SMALL = 1e-6  # a step, relative to the size of what it changes
 STILL = 1e-5  # a change of the loss over all steps, relative to the loss
 LEARNT = 1e-10  # a loss, in single precision, that cannot get much smaller
@@ -52,7 +53,9 @@ def _stale(seen: Observation) -> tuple[list[Leaf], list[Leaf]]:
         and not leaf.gradients
         and not any(seen.ops[nr].recorded for nr in leaf.used_by)
     ]
-    return [leaf for leaf in _lost(seen) if _replaced(seen, leaf, idle)], idle
+    fresh = _fresh(seen)
+    stale = [leaf for leaf in _lost(seen) if _replaced(seen, leaf, idle)]
+    return [leaf for leaf in stale if leaf not in fresh or len(fresh) < AGAIN], idle
 
 
 def _replaced_later(seen: Observation) -> Iterator[Match]:
@@ -75,8 +78,9 @@ def _replaced_later(seen: Observation) -> Iterator[Match]:
 
 
 def _fresh(seen: Observation) -> list[Leaf]:
-    """Parameters that belong to no module and each got one gradient."""
-    return [one for one in _lost(seen) if one.holder is None and len(one.gradients) == 1 and one.line is not None]
+    """Parameters that belong to no module, or to one that a forward pass made, and each got one gradient."""
+    passing = {part.nr for part in seen.parts if part.inside is not None} | {None}
+    return [one for one in _lost(seen) if one.holder in passing and len(one.gradients) == 1 and one.line is not None]
 
 
 def _each_pass(seen: Observation) -> Iterator[Match]:
@@ -293,7 +297,9 @@ def _too_large(seen: Observation) -> Iterator[Match]:
         return
     grows = sum(b > a for a, b in itertools.pairwise(losses))
     grown = LARGE if len(losses) >= 5 else AT_ONCE
-    far = max((step.moved or 0.0 for step in steps), default=0.0)
+    updated = (leaf for leaf in seen.leaves if leaf.began and any(write.kind == "update" for write in leaf.writes))
+    by_hand = [leaf.size / leaf.began - 1 for leaf in updated]
+    far = max([step.moved or 0.0 for step in steps] + by_hand, default=0.0)
     steadily = grows >= 0.7 * (len(losses) - 1) or (far > THROWN and abs(losses[-1]) > AT_ONCE * abs(losses[0]))
     steadily = steadily or (far > THROWN and len(losses) >= 5 and min(losses[1:]) > GONE * abs(losses[0]))
     apart = abs(losses[-1]) > grown * abs(losses[0]) > 0 and losses[-1] > losses[0]

@@ -304,7 +304,7 @@ def _along(
         fall.names.append(op.name)
         fall.ops.append(op)
         fall.where = fall.where or op.where
-    return [arrived.get(nr, 0.0) for nr in path], lines
+    return [arrived.get(nr, 0.0) for nr in path if math.prod(seen.values[nr].shape) > 1], lines  # a mean shares it out
 
 
 def _to_change(seen: Observation, fall: Fall, down: bool) -> int | None:

@@ -138,6 +138,10 @@ def _cause(seen: Observation, each: Through, leaf: Leaf) -> Match | None:
 def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int]) -> Match | None:
     if "dropout" in op.name:
         return None  # another detector reports how much a dropout drops
+    shut = _shut(seen, given) if op.name not in CLAMPS | RELUS | SATURATES | MULTIPLIES else None
+    if shut is not None:
+        op, given = shut
+        out = seen.values[op.outputs[0]]
     code = f"Line {op.line}, `{seen.places.code(op.line)}`:"
     path = chain[::-1]
     lines = [op.line or 0]
@@ -222,6 +226,15 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
         fix = "Look at its inputs: the function is flat there."
     told = {"kind": kind, "certain": certain, "words": "{text}", "fix": "{cure}"}
     return Match(line, lines, where=op.where, path=path, cut=out.nr, given=told, text=text, cure=fix)
+
+
+def _shut(seen: Observation, given: Seen) -> tuple[Ran, Seen] | None:
+    """The op that holds everything at one bound, and what it got: what follows it, such as a square, is flat there."""
+    if given.peak == 0 and (first := _first_zero(seen, given)) is not None:
+        maker = seen.maker(first)
+        if maker is not None and maker.name in CLAMPS | RELUS:
+            return maker, seen.values[maker.inputs[0]]
+    return None
 
 
 def _chooser(seen: Observation, op: Ran, out: Seen, chain: list[int]) -> Ran | None:

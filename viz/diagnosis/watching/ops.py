@@ -254,9 +254,9 @@ def _options(args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
     for item in args:
         for part in item if isinstance(item, tuple) else (item,):
             if isinstance(part, slice):
+                bounds = {f"slice.{name}": getattr(part, name) for name in ("start", "stop")}
                 found |= {
-                    f"slice.{name}": bound
-                    for name in ("start", "stop")
-                    if isinstance(bound := getattr(part, name), int)
+                    name: int(bound) for name, bound in bounds.items() if getattr(bound, "shape", bound is None) == ()
                 }
+                found |= {name: bound for name, bound in bounds.items() if isinstance(bound, int)}
     return found
