@@ -14,7 +14,7 @@ from ..autograd.saved_tensor import keep_outputs, pack_all
 from ..autograd.variable import volatile
 from ..core.tensor import Tensor, gradient_edge, wrap
 from ..modes import bump_version, quiet, thread
-from .operands import as_arrays, check_fits, promoted, refuse_mismatch
+from .operands import check_fits, refuse_mismatch
 from .tangents import push_tangents
 
 __all__ = ["write"]
@@ -75,13 +75,8 @@ def write(op: Any, target: Tensor, others: tuple, settings: dict[str, Any]) -> T
 def _computed(op: Any, inputs: tuple, settings: dict[str, Any]) -> np.ndarray:
     """The array that is to be written."""
     arrays: list[Any] = [x._data if isinstance(x, Tensor) else x for x in inputs]
-    if op.promotes or op.makes_float:
-        arrays = promoted(arrays, op.makes_float)
-    given = as_arrays(settings, op.without_gradient) if op.without_gradient else settings
+    forward, arrays, given = op._adapted(arrays, settings, False)
     try:
-        forward = op.forward
-        for companion in companions:
-            forward = companion.forward_of(op, forward)
         return np.asarray(quiet(forward, *arrays, **given))
     except ValueError:
         if op.promotes:

@@ -44,7 +44,7 @@ from ..autograd.variable import volatile
 from ..core.tensor import AccumulateGrad, Tensor, shadow, version_of, wrap
 from ..modes import NOT_COUNTED, quiet, thread
 from .inplace import write
-from .operands import as_arrays, promoted, refuse_mismatch, refuse_mixture
+from .operands import as_arrays, promoted, refuse_kinds, refuse_mismatch, refuse_mixture
 from .tangents import elementwise, linear, push_tangents
 
 __all__ = ["Op", "elementwise", "linear"]
@@ -113,6 +113,7 @@ class Op(core.op.Op):
     promotes = False  # operands of different dtypes are brought to a common one first
     mixes = False  # takes operands of different dtypes as they are; else, without `promotes`, they are refused
     makes_float = False  # integers become the default float type first
+    refuses = ("", "")  # PyTorch's kernel, and the kinds of operands for which it is not implemented
     apart = False  # in place, no operand may show the memory that is written
     idempotent = False  # writes one value everywhere: in place, elements may share memory
     non_differentiable: tuple[int, ...] = ()  # outputs without a gradient, such as indices
@@ -249,6 +250,7 @@ class Op(core.op.Op):
                 arrays = promoted(arrays, cls.makes_float)
             elif not cls.mixes and len(arrays) > 1:
                 refuse_mixture(arrays)
+            refuse_kinds(arrays, *cls.refuses)
         for companion in companions:
             forward = companion.forward_of(cls, forward)
         return forward, arrays, settings

@@ -21,6 +21,7 @@ __all__ = [
     "need_float",
     "need_tensor",
     "promoted",
+    "refuse_kinds",
     "refuse_mismatch",
     "refuse_mixture",
     "refuse_write",
@@ -58,9 +59,16 @@ def need_float(array: Any, kernel: str) -> None:
     Raises:
         NotImplementedError: `array` holds these.
     """
-    if array.dtype.kind not in "fV":
-        kind = dtypes.from_numpy_dtype(array.dtype).legacy_name
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{kind}'. Convert first: t.float().")
+    refuse_kinds((array,), kernel, "biu")
+
+
+def refuse_kinds(arrays: Sequence[Any], kernel: str, kinds: str) -> None:
+    """Refuse operands that are all of these kinds, which PyTorch's `kernel` does not compute with."""
+    given = {a.dtype for a in arrays if isinstance(a, np.ndarray | np.generic)} if kinds else ()
+    if given and all(d.kind in kinds for d in given):
+        kind = dtypes.from_numpy_dtype(given.pop()).legacy_name
+        cure = "t.float()" if "i" in kinds else "t.long()"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{kind}'. Convert first: {cure}.")
 
 
 def refuse_mixture(arrays: Sequence[Any]) -> None:

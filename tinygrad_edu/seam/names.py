@@ -62,7 +62,7 @@ NAMES: dict[str, dict[str, str]] = {
         "extra.ops.dropout": "alpha_dropout feature_alpha_dropout rrelu",
         "extra.ops.einsum": "einsum inner kron tensordot",
         "extra.ops.elementwise": (
-            "copysign fmax fmin frexp gcd heaviside isneginf isposinf lcm ldexp logaddexp2 nan_to_num nextafter"
+            "copysign fmax fmin frexp gcd heaviside isclose isneginf isposinf lcm ldexp logaddexp2 nan_to_num nextafter"
         ),
         "extra.ops.error_function": "erf erfc",
         "extra.ops.fillings": "randint_like",
@@ -146,7 +146,7 @@ NAMES: dict[str, dict[str, str]] = {
         "extra.ops.distinct": "bincount mode msort unique",
         "extra.ops.einsum": "inner kron",
         "extra.ops.elementwise": (
-            "copysign copysign_ fmax fmin frexp gcd gcd_ heaviside isneginf isposinf lcm lcm_ ldexp ldexp_ logaddexp2 "
+            "copysign copysign_ fmax fmin frexp gcd gcd_ heaviside isclose isneginf isposinf lcm lcm_ ldexp ldexp_ logaddexp2 "
             "nan_to_num nan_to_num_ nextafter nextafter_"
         ),
         "extra.ops.error_function": "erf erf_ erfc erfc_",

@@ -89,7 +89,7 @@ _declare(
     angles.Atanh, trigonometric.Cos, angles.Cosh, trigonometric.Sin, angles.Sinh, angles.Tan,
     rounding.Ceil, rounding.Floor, remainders.Frac, rounding.Round, rounding.RoundDecimals, rounding.Sgn, rounding.Sign,
     rounding.Trunc, clamp.Clamp, clamp.ClampMax, clamp.ClampMaxTensor, clamp.ClampMin, clamp.ClampMinTensor,
-    clamp.ClampTensor, clamp.Maximum, clamp.Minimum, elementwise.NanToNum, compare.Eq, compare.Ge, compare.Gt, compare.Isclose,
+    clamp.ClampTensor, clamp.Maximum, clamp.Minimum, elementwise.NanToNum, compare.Eq, compare.Ge, compare.Gt, elementwise.Isclose,
     compare.Le, bits.LogicalAnd, compare.LogicalNot, bits.LogicalOr, bits.LogicalXor, compare.Lt, compare.Ne,
     compare._Test, reduce.Sum, reduce.SumDim, statistics.Nansum, reduce.Mean, reduce.MeanDim, reduce._Counted, extremes.Amax,
     extremes.Amin, extremes.Max, extremes.MaxDim, extremes.Min, extremes.MinDim, medians.Median, medians.MedianDim,

@@ -59,20 +59,23 @@ class BitwiseXor(_Compare):
 
 
 class BitwiseLeftShift(_Compare):
+    refuses = ("lshift_cpu", "b")
+
     def forward(self, other):
         return np.left_shift(*_whole("lshift", self, other))
 
 
 class BitwiseRightShift(_Compare):
+    refuses = ("rshift_cpu", "b")
+
     def forward(self, other):
         return np.right_shift(*_whole("rshift", self, other))
 
 
 class BitwiseNot(Op):
+    refuses = ("bitwise_not_cpu", "f")
+
     def forward(self):
-        if self.dtype.kind == "f":
-            kind = dtypes.from_numpy_dtype(self.dtype).legacy_name
-            raise NotImplementedError(f"\"bitwise_not_cpu\" not implemented for '{kind}'. Convert first: t.long().")
         return np.invert(self)
 
 

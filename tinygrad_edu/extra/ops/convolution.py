@@ -349,6 +349,11 @@ def _conv_transpose(n, input, weight, bias, stride, padding, output_padding, gro
             f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
             f"{list(weight.shape)} instead"
         )
+    if input.ndim not in (n + 1, n + 2):
+        raise RuntimeError(
+            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to conv_transpose{n}d, but got input of size: "
+            f"{list(input.shape)}"
+        )
     channels = input.shape[-n - 1]
     if channels != weight.shape[0]:
         raise RuntimeError(

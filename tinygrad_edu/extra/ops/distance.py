@@ -130,11 +130,10 @@ def dist(input, other, p=2) -> Tensor:
     tensor(5.)
     """
     refuse_booleans(input, need_tensor("dist", other))
-    for operand in (input, other):
-        if not operand.is_floating_point():
-            raise RuntimeError(
-                f"norm(): input dtype should be either floating point or complex. Got {operand.dtype.legacy_name} instead."
-            )
+    if not (input.is_floating_point() or other.is_floating_point()):
+        raise RuntimeError(
+            f"norm(): input dtype should be either floating point or complex. Got {input.dtype.legacy_name} instead."
+        )
     return Dist.apply(input, other, p=p)
 
 
@@ -147,6 +146,8 @@ def cdist(x1, x2, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if
     tensor([[5., 1.]])
     """
     for name, x in (("X1", x1), ("X2", x2)):
+        if not x.is_floating_point():
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x.dtype.legacy_name}")
         if x.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
     if x1.shape[-1] != x2.shape[-1]:

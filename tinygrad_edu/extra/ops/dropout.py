@@ -71,6 +71,8 @@ def _alpha_dropout(input, p, training, like):
 class RreluWithNoise(Op):
     """A rectifier with slopes `noise`, or the mean of `lower` and `upper` below 0."""
 
+    refuses = ("leaky_relu_cpu", "biu")
+
     def forward(self, *, noise, lower, upper, training):
         below = self * (noise if training else self.dtype.type((lower + upper) / 2))
         return np.asarray(below if training else np.where(self > 0, self, below), order="C")

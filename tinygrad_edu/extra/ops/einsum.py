@@ -26,7 +26,7 @@ def inner(input: Tensor, other) -> Tensor:
     >>> T.inner(T.tensor([1.0, 2.0]), T.tensor([3.0, 4.0]))
     tensor(11.)
     """
-    if input.ndim == 0 or need_tensor("inner", other).ndim == 0:
+    if need_tensor("inner", other).ndim == 0 or input.ndim == 0:
         return input * other
     if input.shape[-1] != other.shape[-1]:
         raise RuntimeError(

@@ -15,13 +15,15 @@ from ...ops.creation.copies import overwrite
 from ...ops.creation.factories import finish, zeros_like
 from ...ops.indexing.masking import where
 from ...ops.op import Op, elementwise
-from ...ops.operands import need_float, need_tensor, refuse_mismatch
+from ...ops.operands import need_float, need_tensor, promoted, refuse_kinds, refuse_mismatch
 from ...ops.pointwise.arithmetic import mul
+from ...ops.pointwise.compare import check_same_dtype
 from ...ops.pointwise.powers import pow
 
 
 class Nextafter(Op):
     promotes = True
+    refuses = ("nextafter_cpu", "biu")
 
     def forward(self, other):
         return np.nextafter(self, other)
@@ -113,6 +115,7 @@ def ldexp(input, other) -> Tensor:
     tensor([4., 6.])
     """
     if need_tensor("ldexp", other)._data.dtype.kind != "f" and input.is_floating_point():
+        refuse_kinds((other._data,), "ldexp_cpu_exp", "b")
         other = other.to(input.dtype)
     return mul(input, pow(2.0, other))
 
@@ -150,9 +153,9 @@ def gcd(input, other) -> Tensor:
     >>> T.gcd(T.tensor([12, 18]), T.tensor(8))
     tensor([4, 2])
     """
-    if "f" in (input._data.dtype.kind, need_tensor("gcd", other)._data.dtype.kind):
-        raise NotImplementedError('"gcd_cpu" not implemented for floats. Convert first: t.long().')
-    return finish(np.gcd(input._data, other._data))
+    arrays = promoted([input._data, need_tensor("gcd", other)._data], False)
+    refuse_kinds(arrays, "gcd_cpu", "bf")
+    return finish(np.gcd(*arrays))
 
 
 @public(inplace=lambda self, other: overwrite(self, lcm(self, other)))
@@ -163,12 +166,12 @@ def lcm(input, other) -> Tensor:
     >>> T.lcm(T.tensor([4, 6]), T.tensor(10))
     tensor([20, 30])
     """
-    if "f" in (input._data.dtype.kind, need_tensor("lcm", other)._data.dtype.kind):
-        raise NotImplementedError('"lcm_cpu" not implemented for floats. Convert first: t.long().')
-    return finish(np.lcm(input._data, other._data))
+    arrays = promoted([input._data, need_tensor("lcm", other)._data], False)
+    refuse_kinds(arrays, "lcm_cpu", "bf")
+    return finish(np.lcm(*arrays))
 
 
-@public(inplace=lambda self, other: overwrite(self, nextafter(self, other)))
+@public(inplace=lambda self, other: Nextafter.apply_(self, need_tensor("nextafter_", other)))
 def nextafter(input, other) -> Tensor:
     """The next representable number after `input`, in the direction of `other`.
 
@@ -176,7 +179,7 @@ def nextafter(input, other) -> Tensor:
     >>> T.nextafter(T.tensor(1.0), T.tensor(2.0)) - 1
     tensor(1.1921e-07)
     """
-    return Nextafter.apply(input, other)
+    return Nextafter.apply(input, need_tensor("nextafter", other))
 
 
 @public()
@@ -244,3 +247,23 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None) -> Tensor:
     tensor([1., 0.])
     """
     return NanToNum.apply(input, nan=nan, posinf=posinf, neginf=neginf)
+
+
+class Isclose(Op):
+    def forward(self, other, *, rtol, atol, equal_nan):
+        return np.isclose(self, other, rtol=rtol, atol=atol, equal_nan=equal_nan)
+
+
+@public()
+def isclose(input, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    """True where |input - other| <= atol + rtol * |other|.
+
+    >>> import tinygrad_edu as T
+    >>> T.isclose(T.tensor([1.0, 2.0]), T.tensor([1.0 + 1e-9, 2.1]))
+    tensor([ True, False])
+    """
+    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+        if tolerance < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
+    check_same_dtype(input, other)
+    return Isclose.apply(input, need_tensor("isclose", other), rtol=rtol, atol=atol, equal_nan=equal_nan)

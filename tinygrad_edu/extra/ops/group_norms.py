@@ -123,6 +123,8 @@ def group_norm(input: Tensor, num_groups, weight=None, bias=None, eps: float = 1
     """
     if input.ndim < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
+    if not num_groups:
+        raise ZeroDivisionError("integer division or modulo by zero: num_groups is 0")
     if input.shape[1] % num_groups:
         raise RuntimeError(
             f"Expected number of channels in input to be divisible by num_groups, but got input of shape "

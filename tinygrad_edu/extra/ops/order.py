@@ -33,14 +33,19 @@ def searchsorted(
         )
     if sorter is not None:
         rows = np.take_along_axis(rows, sorter._data, -1)
-    if rows.ndim == 1:
-        found = np.searchsorted(rows, wanted, where_)
-    else:
-        pairs = zip(rows.reshape(-1, rows.shape[-1]), wanted.reshape(-1, wanted.shape[-1]), strict=True)
-        found = np.stack([np.searchsorted(row, sought, where_) for row, sought in pairs]).reshape(wanted.shape)
-    if wanted.dtype.kind == "f":
-        found = np.where(np.isnan(wanted), rows.shape[-1], found)  # nan is before no number
+    found = _places(rows, wanted, np.greater if where_ == "right" else np.greater_equal)
     return finish(np.asarray(found, np.int32 if out_int32 else np.int64))
+
+
+def _places(rows, wanted, is_behind):
+    """By halves, so that nan, and rows that are not sorted, give what they give in PyTorch."""
+    low, high = np.zeros(wanted.shape, np.int64), np.full(wanted.shape, rows.shape[-1])
+    for _ in range(rows.shape[-1].bit_length()):
+        middle, open_ = (low + high) // 2, low < high
+        near = np.minimum(middle, rows.shape[-1] - 1)
+        behind = is_behind(rows[near] if rows.ndim == 1 else np.take_along_axis(rows, near, -1), wanted)
+        low, high = np.where(open_ & ~behind, middle + 1, low), np.where(open_ & behind, middle, high)
+    return low
 
 
 @public(method=False, number_first=True)

@@ -300,6 +300,8 @@ class DiagEmbed(Op):
 
 
 class Trace(Op):
+    refuses = ("trace", "b")
+
     def forward(self):
         return np.trace(summed(self, None))
 

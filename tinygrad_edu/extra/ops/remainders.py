@@ -10,11 +10,13 @@ from ...array import dtypes
 from ...array.tensor import Tensor, bind
 from ...ops.binding import operator, public
 from ...ops.op import Op, elementwise
+from ...ops.operands import refuse_kinds
 from ...ops.pointwise.division import _refuse_zero, div
 
 
 class FloorDivide(Op, name="torch::autograd::NotImplemented"):
     promotes = True
+    refuses = ("div_floor_cpu", "b")
 
     def forward(self, other):
         _refuse_zero(other, self)
@@ -41,8 +43,9 @@ class Remainder(Op):
     promotes = True
 
     def forward(self, *, other):
-        _refuse_zero(other, self)
         kind = dtypes.promote([self, other])
+        refuse_kinds((np.empty(0, kind),), "remainder_cpu", "b")
+        _refuse_zero(other, self)
         return _remainder_of(np.asarray(self, kind), np.asarray(other).astype(kind))
 
     def grad_self(grad):
@@ -53,6 +56,7 @@ class Remainder(Op):
 
 class RemainderTensor(Op, name="RemainderBackward1"):
     promotes = True
+    refuses = ("remainder_cpu", "b")
 
     def forward(self, other):
         _refuse_zero(other, self)
@@ -74,8 +78,10 @@ class Fmod(Op):
     promotes = True
 
     def forward(self, *, other):
+        kind = dtypes.promote([self, other])
+        refuse_kinds((np.empty(0, kind),), "fmod_cpu", "b")
         _refuse_zero(other, self)
-        return np.fmod(self, other, dtype=dtypes.promote([self, other]))
+        return np.fmod(self, other, dtype=kind)
 
     def grad_self(grad):
         return grad
@@ -85,6 +91,7 @@ class Fmod(Op):
 
 class FmodTensor(Op, name="FmodBackward1"):
     promotes = True
+    refuses = ("fmod_cpu", "b")
 
     def forward(self, other):
         _refuse_zero(other, self)
@@ -160,6 +167,8 @@ def fmod(input, other) -> Tensor:
 
 
 class Frac(Op):
+    refuses = ("frac_cpu", "biu")
+
     def forward(self):
         return self - np.trunc(self)
 

@@ -50,6 +50,8 @@ def _jacobian(value, dim):
 class Logcumsumexp(Op):
     """ln(e^s₁ + … + e^sᵢ)"""
 
+    refuses = ("logcumsumexp_out_cpu", "biu")
+
     def forward(self, *, dim):
         return row_major(np.logaddexp.accumulate(self, axis=dim)) if self.ndim else self.copy()
 
@@ -99,7 +101,7 @@ def _best(keep, array, dim):
 
 
 def _cumprod_(self, dim, *, dtype=None):
-    return Cumprod.apply_(self, dim=axis_of(dim, self.ndim), **dtype_setting(dtype))
+    return Cumprod.apply_(self, dim=axis_of(dim, self.ndim), **dtype_setting(dtype, self))
 
 
 _Cummax, _Cummin = (named(op, "values", "indices") for op in ("cummax", "cummin"))
@@ -113,7 +115,7 @@ def cumprod(input: Tensor, dim, *, dtype=None) -> Tensor:
     >>> T.cumprod(T.tensor([1.0, 2.0, 3.0]), dim=0)
     tensor([1., 2., 6.])
     """
-    return Cumprod.apply(input, dim=axis_of(dim, input.ndim), **dtype_setting(dtype))
+    return Cumprod.apply(input, dim=axis_of(dim, input.ndim), **dtype_setting(dtype, input))
 
 
 @public()
@@ -161,7 +163,7 @@ class Cumsum(Op):
 
 
 def _cumsum_(self, dim, *, dtype=None):
-    return Cumsum.apply_(self, dim=axis_of(dim, self.ndim), **dtype_setting(dtype))
+    return Cumsum.apply_(self, dim=axis_of(dim, self.ndim), **dtype_setting(dtype, self))
 
 
 @public(inplace=_cumsum_)
@@ -172,4 +174,4 @@ def cumsum(input: Tensor, dim, *, dtype=None) -> Tensor:
     >>> T.cumsum(T.tensor([1.0, 2.0, 3.0]), dim=0)
     tensor([1., 3., 6.])
     """
-    return Cumsum.apply(input, dim=axis_of(dim, input.ndim), **dtype_setting(dtype))
+    return Cumsum.apply(input, dim=axis_of(dim, input.ndim), **dtype_setting(dtype, input))

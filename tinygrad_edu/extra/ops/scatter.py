@@ -10,6 +10,7 @@ from ...array.tensor import Tensor, wrap
 from ...autograd.inplace import refuse_shared_memory
 from ...ops.arrays import add_slices, copied, flat_places
 from ...ops.binding import public
+from ...ops.creation.factories import fitted
 from ...ops.indexing.gather import checked_index, gather, take_along
 from ...ops.indexing.masking import where
 from ...ops.op import Op, linear
@@ -46,7 +47,7 @@ class ScatterValue(Op, name="ScatterBackward1"):
 
     def forward(self, *, dim, index, value):
         out = copied(self)
-        out.reshape(-1)[flat_places(index, dim, out.shape)] = value
+        out.reshape(-1)[flat_places(index, dim, out.shape)] = fitted(value, self.dtype)
         return out
 
     def grad_self(grad, dim, index):
@@ -160,7 +161,7 @@ class IndexFill(Op):
 
     def forward(self, *, dim, index, value):
         out = copied(self, "K")
-        np.atleast_1d(out)[(slice(None),) * dim + (index,)] = value
+        np.atleast_1d(out)[(slice(None),) * dim + (index,)] = fitted(value, self.dtype)
         return out
 
     def grad_self(grad, dim, index):

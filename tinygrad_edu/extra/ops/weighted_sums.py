@@ -15,9 +15,10 @@ class Addcmul(Op):
     """self + value·tensor1·tensor2"""
 
     promotes = True
+    refuses = ("addcmul_cpu_out", "b")
 
     def forward(self, tensor1, tensor2, *, value=1):
-        return self + value * (tensor1 * tensor2)
+        return self + np.asarray(value).astype(self.dtype) * (tensor1 * tensor2)
 
     def grad_self(grad):
         return grad

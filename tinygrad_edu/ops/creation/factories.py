@@ -106,16 +106,22 @@ def write_out(result: Any, out: Any, name: str, operands: Sequence[Any] = ()) ->
             f"Trying to use forward AD with {name}_out that does not support it because it is an out= function. Assign the result "
             "to a name instead."
         )
-    _refuse_out(name, result, out, operands)
-    compared = result._data.dtype.kind == "b" or name == "floor_divide"  # nothing of this is differentiable
+    _refuse_out(name, result, out)
+    # Nothing of this is differentiable.
+    compared = result._data.dtype.kind == "b" and name not in ("cat", "stack", "sum")
     if thread.state.grad_enabled and (out.requires_grad or result.requires_grad) and not compared:
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
             "requires grad. Assign the result to a name instead."
         )
     refuse_cast(result, out.dtype)
-    refuse_shared_memory(out, operands)
+    refuse_shared_memory(out, operands[0] if operands and isinstance(operands[0], list | tuple) else operands)
     if out.shape != result.shape:
+        if any(np.may_share_memory(out._data, x._data) for x in operands if isinstance(x, Tensor)):
+            raise RuntimeError(
+                f"output with shape {list(out.shape)} doesn't match the broadcast shape {list(result.shape)}. It is an operand too, "
+                "so it cannot change its shape."
+            )
         if out.numel():
             warnings.warn(
                 f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not match "
@@ -134,7 +140,7 @@ _OF_ONE_TYPE = ("abs", "absolute", "bitwise_not", "ceil", "fix", "floor", "frac"
 _PRODUCTS = ("bmm", "matmul", "mm", "mv")
 
 
-def _refuse_out(name: str, result: Tensor, out: Tensor, operands: Sequence[Any]) -> None:
+def _refuse_out(name: str, result: Tensor, out: Tensor) -> None:
     """Refuse an `out` that the function does not accept."""
     if name in _ONLY_RETURNED:
         raise TypeError(f"{name}() got an unexpected keyword argument 'out'. Assign the result to a name instead.")
@@ -144,11 +150,6 @@ def _refuse_out(name: str, result: Tensor, out: Tensor, operands: Sequence[Any])
         raise RuntimeError(f"Found dtype {out.dtype.legacy_name} but expected {result.dtype.legacy_name}")
     if name in _PRODUCTS and out.dtype is not result.dtype:
         raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead")
-    if out.shape != result.shape and any(out is x for x in operands):
-        raise RuntimeError(
-            f"output with shape {list(out.shape)} doesn't match the broadcast shape {list(result.shape)}. It is an operand too, "
-            "so it cannot change its shape."
-        )
 
 
 def resize(t: Tensor, shape: tuple[int, ...]) -> None:

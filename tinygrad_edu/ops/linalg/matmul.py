@@ -19,6 +19,8 @@ from ..shapes.turning import squeeze_
 
 
 class Dot(Op):
+    refuses = ("dot", "b")
+
     def forward(self, tensor):
         return np.dot(self, tensor)
 
@@ -33,6 +35,8 @@ class Dot(Op):
 
 
 class Mv(Op):
+    refuses = ("addmv_impl_cpu", "b")
+
     def forward(self, vec):
         return self @ vec
 
@@ -47,6 +51,8 @@ class Mv(Op):
 
 
 class Mm(Op):
+    refuses = ("addmm_impl_cpu_", "b")
+
     def forward(self, mat2):
         return self @ mat2
 
@@ -62,6 +68,8 @@ class Mm(Op):
 
 
 class Bmm(Op):
+    refuses = ("bmm", "b")
+
     def forward(self, mat2):
         return self @ mat2
 

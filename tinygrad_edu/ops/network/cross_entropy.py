@@ -90,7 +90,8 @@ class NllLoss(Op):
         if share is None:
             total = self.dtype.type(loss.size)
         else:
-            loss *= share
+            # 0 times infinity is nan: what is ignored counts nothing.
+            loss = np.where(target.reshape(loss.shape) == ignore_index, 0, loss * share)
             total = share.sum(dtype=self.dtype)
         if reduction == "none":
             return loss.reshape(target.shape), total

@@ -152,7 +152,8 @@ def _widened(array, *bounds):
     """Convert integers to the dtype of bounds of a higher category."""
     if array.dtype.kind in "fV":
         return array
-    return array.astype(dtypes.promote([array, *map(dtypes.number, bounds)]), copy=False)
+    kind = dtypes.promote([array, *map(dtypes.number, bounds)])
+    return array.astype(dtypes.get_default_dtype().numpy if kind.kind == "f" else kind, copy=False)
 
 
 def _clamp(form, input, min, max):

@@ -9,7 +9,6 @@ from ...overrides import overridable
 from ..binding import operator, public
 from ..creation.factories import zeros_like
 from ..op import Op, elementwise
-from ..operands import need_tensor
 
 
 class _Compare(Op):
@@ -67,11 +66,6 @@ class _Test(Op):
 
     def forward(self, *, holds):
         return holds(self)
-
-
-class Isclose(Op):
-    def forward(self, other, *, rtol, atol, equal_nan):
-        return np.isclose(self, other, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
 @operator("__eq__")
@@ -203,22 +197,7 @@ def equal(input, other) -> bool:
     return input._data.shape == other._data.shape and bool(np.array_equal(input._data, other._data))
 
 
-@public()
-def isclose(input, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """True where |input - other| <= atol + rtol * |other|.
-
-    >>> import tinygrad_edu as T
-    >>> T.isclose(T.tensor([1.0, 2.0]), T.tensor([1.0 + 1e-9, 2.1]))
-    tensor([ True, False])
-    """
-    for name, tolerance in (("rtol", rtol), ("atol", atol)):
-        if tolerance < 0:
-            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
-    _check_same_dtype(input, other)
-    return Isclose.apply(input, need_tensor("isclose", other), rtol=rtol, atol=atol, equal_nan=equal_nan)
-
-
-def _check_same_dtype(input, other):
+def check_same_dtype(input, other):
     if isinstance(other, Tensor) and other._data.dtype != input._data.dtype:
         raise RuntimeError(
             f"{input.dtype.legacy_name} did not match {other.dtype.legacy_name}. Convert one of the two, as in "
@@ -234,5 +213,5 @@ def allclose(input, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: 
     >>> T.allclose(T.tensor([0.1 + 0.2]), T.tensor([0.3]))
     True
     """
-    _check_same_dtype(input, other)
+    check_same_dtype(input, other)
     return bool(np.allclose(input._data, other._data, rtol=rtol, atol=atol, equal_nan=equal_nan))

@@ -44,6 +44,7 @@ class DivRounded(Op, name="DivBackward2"):
     """The quotient rounded to an integer. It is piecewise constant, so its gradient is 0."""
 
     promotes = True
+    refuses = ("div_floor_cpu", "b")
 
     def forward(self, other, *, rounding_mode):
         _refuse_zero(other, self)

@@ -52,7 +52,9 @@ class Xlogy(FloatOp):
     promotes = True
 
     def forward(self, other):
-        return np.where((self == 0) & ~np.isnan(other), self.dtype.type(0), self * np.log(other))
+        return np.where((self == 0) & ~np.isnan(other), 0, np.multiply(self, np.log(other))).astype(
+            np.result_type(self, other)
+        )
 
     def grad_self(grad, self, other):
         return where((self == 0) & (other <= 0), 0.0, xlogy(grad, other))

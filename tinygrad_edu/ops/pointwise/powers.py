@@ -54,6 +54,7 @@ class Pow(Op, name="PowBackward0"):
 
 class PowTensor(Op, name="PowBackward1"):
     promotes = True
+    refuses = ("pow", "b")
 
     def forward(self, exponent):
         if np.result_type(self, exponent).kind != "f" and np.any(exponent < 0):

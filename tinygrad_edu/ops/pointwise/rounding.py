@@ -35,35 +35,39 @@ class Sgn(Sign):
         return zeros_like(grad)
 
 
-def _numbers(array, name):
-    if array.dtype.kind == "b":
-        raise NotImplementedError(f"\"{name}_vml_cpu\" not implemented for 'Bool'. Convert first: t.long().")
-    return array
-
-
 class Floor(_Flat):
+    refuses = ("floor_vml_cpu", "b")
+
     def forward(self):
-        return np.floor(_numbers(self, "floor")).astype(self.dtype, copy=False)
+        return np.floor(self).astype(self.dtype, copy=False)
 
 
 class Ceil(_Flat):
+    refuses = ("ceil_vml_cpu", "b")
+
     def forward(self):
-        return np.ceil(_numbers(self, "ceil")).astype(self.dtype, copy=False)
+        return np.ceil(self).astype(self.dtype, copy=False)
 
 
 class Trunc(_Flat):
+    refuses = ("trunc_vml_cpu", "b")
+
     def forward(self):
-        return np.trunc(_numbers(self, "trunc")).astype(self.dtype, copy=False)
+        return np.trunc(self).astype(self.dtype, copy=False)
 
 
 class Round(_Flat):
     """Halves round to the even neighbour."""
 
+    refuses = ("round_vml_cpu", "b")
+
     def forward(self):
-        return np.round(_numbers(self, "round"))
+        return np.round(self)
 
 
 class RoundDecimals(_Flat, name="RoundBackward1"):
+    refuses = ("round_cpu", "biu")
+
     def forward(self, *, decimals):
         scale = 10.0 ** abs(decimals)
         return (np.round(self * scale) / scale if decimals > 0 else np.round(self / scale) * scale).astype(self.dtype)

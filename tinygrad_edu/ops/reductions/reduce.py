@@ -9,6 +9,7 @@ import numpy as np
 
 from ...array import dtypes
 from ...array.tensor import Tensor
+from ...modes import thread
 from ..arrays import row_major
 from ..binding import public
 from ..creation.factories import zeros_like
@@ -61,7 +62,10 @@ def summed(array, dtype):
     return array if array.dtype.kind in "fcV" else array.astype(np.int64, copy=False)
 
 
-def dtype_setting(dtype):
+def dtype_setting(dtype, input=None):
+    is_whole = dtype is not None and not dtype.is_floating_point
+    if is_whole and getattr(input, "requires_grad", False) and thread.state.recording:
+        raise RuntimeError(f"Autograd not support dtype: {dtype.legacy_name}. Use detach(): integers have no gradient.")
     return {} if dtype is None else {"dtype": dtypes.to_numpy_dtype(dtype)}
 
 
@@ -208,8 +212,8 @@ def sum(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor
     tensor([4., 6.])
     """
     if dim is None and not keepdim:
-        return Sum.apply(input, **dtype_setting(dtype))
-    return SumDim.apply(input, dim=as_dims(dim), keepdim=keepdim, **dtype_setting(dtype))
+        return Sum.apply(input, **dtype_setting(dtype, input))
+    return SumDim.apply(input, dim=as_dims(dim), keepdim=keepdim, **dtype_setting(dtype, input))
 
 
 @public()
@@ -229,8 +233,8 @@ def mean(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tenso
             f"{dtype.legacy_name}"
         )
     if dim is None and not keepdim:
-        return Mean.apply(input, **dtype_setting(dtype))
-    return MeanDim.apply(input, dim=as_dims(dim), keepdim=keepdim, **dtype_setting(dtype))
+        return Mean.apply(input, **dtype_setting(dtype, input))
+    return MeanDim.apply(input, dim=as_dims(dim), keepdim=keepdim, **dtype_setting(dtype, input))
 
 
 @public()
@@ -242,9 +246,9 @@ def prod(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tenso
     tensor(24.)
     """
     if dim is None:
-        return Prod.apply(input, **dtype_setting(dtype))
+        return Prod.apply(input, **dtype_setting(dtype, input))
     axis = axis_of(dim, input.ndim)
-    return ProdDim.apply(input, dim=axis, keepdim=keepdim, **dtype_setting(dtype))
+    return ProdDim.apply(input, dim=axis, keepdim=keepdim, **dtype_setting(dtype, input))
 
 
 @public()

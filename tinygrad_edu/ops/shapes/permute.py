@@ -71,6 +71,8 @@ def permute(input: Tensor, *dims) -> Tensor:
     >>> T.permute(T.ones(2, 3, 4), (2, 0, 1)).shape
     tinygrad_edu.Size([4, 2, 3])
     """
+    if not dims:
+        raise TypeError('permute() missing 1 required positional arguments: "dims"')
     order = as_sizes(dims)
     if sorted(d % len(order) for d in order) != list(range(len(input.shape))):
         raise RuntimeError(
