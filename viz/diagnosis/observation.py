@@ -25,7 +25,6 @@ class Seen:
     base: int | None = None  # the value whose memory it uses
     name: str = ""
     grad: float | None = None  # the largest magnitude of the last gradient that arrived at it
-    arrived: int = 0  # how many gradients had arrived anywhere before that one
     low: float | None = None
     of_grad: int | None = None  # the leaf whose `.grad` it is
     bound: float | None = None  # for a sigmoid, tanh or softmax: the share of results where its slope is nearly 0
@@ -63,7 +62,6 @@ class Ran:
     owner: int | None = None  # the module whose forward ran it
     node: str = ""  # the name of the node that was recorded
     called: str = ""  # its name as the program spelled it
-    evaluating: bool = False  # whether a module around it was in evaluation mode then
 
 
 @dataclass(slots=True)
@@ -89,24 +87,18 @@ class Leaf:
     line: int | None
     parameter: bool = False
     holder: int | None = None  # the module that it is a parameter of
-    kept_by: int | None = None  # the module that it is a plain attribute of
     held: list[int] = field(default_factory=list)  # optimizers that hold it
     gradients: list[tuple[int, float]] = field(default_factory=list)  # pass, largest magnitude
     writes: list[Write] = field(default_factory=list)
-    used: int = 0  # by how many ops
     frozen_at: int | None = None  # line that switched its requires_grad off
     values: list[int] = field(default_factory=list)
     asked: bool = False  # whether the program read its `.grad`
     used_by: list[int] = field(default_factory=list)  # the first ops that took it
     equal_rows: list[bool] = field(
         default_factory=list
-    )  # at each pass after new steps: whether all its rows are the same
+    )  # at each pass after new steps: whether its rows are all the same
     equal_columns: list[bool] = field(default_factory=list)
     by_hand: bool = False  # made by a Parameter(…) in the program's own text
-    copied: int | None = None  # the leaf that it is a copy of, by deepcopy()
-    copied_at: int = 0  # in the order of all events
-    copied_in: int | None = None  # line
-    made_of: int | None = None  # the value with a history that Parameter(…) was given
     looked: int = -1  # how many writes there had been when its rows were looked at last
     size: float = 0.0  # its largest magnitude when last examined
     began: float = 0.0  # likewise, before the first step
@@ -122,9 +114,7 @@ class Write:
     line: int | None
     after: int  # passes there had been
     order: int
-    relative: float | None = None  # how far it moved, relative to its size
     ascent: bool = False
-    through_data: bool = False
 
 
 @dataclass
@@ -152,13 +142,12 @@ class Through:
 
 @dataclass
 class Moment:
-    """An event between the ops, in order: zero, step, train, eval, made, seed."""
+    """An event between the ops, in order: zero, step, update, train, eval, seed."""
 
     kind: str
     line: int | None
     order: int
     who: int = 0  # the optimizer or module
-    text: str = ""
     passes: int = 0
     empty: bool = False  # step: no leaf that it holds has a gradient other than zero
     stale: tuple[int, ...] = ()  # step: leaves whose gradient holds what a step before had used
@@ -185,7 +174,6 @@ class Held:
     parts: int = 0  # modules that were known when it was made
     known: int = 0  # leaves, likewise
     stack: tuple[int, ...] = ()  # the lines that ran when it was made
-    decay: float = 0.0  # the largest weight decay of its groups
     settings: dict[str, Any] = field(default_factory=dict)  # its other numbers and flags, such as weight_decay
 
 
@@ -204,12 +192,9 @@ class Part:
     parameters: list[int] = field(default_factory=list)
     registered: bool = True  # False: found in a plain list or dict of a module
     attribute: str = ""  # the plain attribute it is kept in
-    kept_in: str = "a plain list or dict"  # what that attribute is
     stack: tuple[int, ...] = ()
-    eval_line: int | None = None
     repeated: int = 1  # under how many names one module holds it
     names: list[str] = field(default_factory=list)  # these names, where there are several
-    inside: int | None = None  # the module in whose forward it was made
 
 
 @dataclass
@@ -261,18 +246,14 @@ class Observation:
     exits: list[Exit] = field(default_factory=list)
     optimizers: list[Held] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
-    warnings: list[tuple[str, int | None]] = field(default_factory=list)
     functions: list[FunctionCheck] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
     asked_in_vain: list[tuple[int, int]] = field(
         default_factory=list
     )  # value whose `.grad` was read and is no leaf, line
-    asked_unrequired: dict[int, int | None] = field(
+    asked_unrequired: dict[int, int] = field(
         default_factory=dict
     )  # value that requires no grad, line that read its `.grad`
-    clipped: list[tuple[int | None, float, float]] = field(
-        default_factory=list
-    )  # line, largest gradient before and after
     hooks: list[tuple[int, int | None]] = field(default_factory=list)  # leaf that the program put a hook on, line
     schedules: list[tuple[str, int | None]] = field(default_factory=list)  # class of a scheduler, line that made it
     aliases: list[Alias] = field(default_factory=list)
@@ -281,7 +262,6 @@ class Observation:
     cut: bool = False  # True if a part of the program ran unwatched: see `watching.watch.Watch.weigh`
     unwatched: int = 0  # backward passes in such parts
     steps: int = 0
-    seeds: dict[str, Any] = field(default_factory=dict)
     given_model: int | None = None
     links: dict[int, list[int]] | None = None  # see `rules.none.links`
     _behind: dict[int, set[int]] = field(default_factory=dict)

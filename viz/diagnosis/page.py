@@ -13,8 +13,7 @@ from viz.draw import as_html
 from viz.picture.svg import escape
 
 # The class is doubled where JupyterLab has its own rule for such an element, so that our rule wins.
-STYLE = (
-    """
+STYLE = """
 .tgv-diagnosis { LIGHT; color: var(--ink); background: var(--jp-layout-color0, var(--paper)); max-width: 960px;
   font: 14px/1.5 'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif; padding: 2px 0 }
 @media (prefers-color-scheme: dark) { .tgv-diagnosis { DARK } }
@@ -38,8 +37,6 @@ STYLE = (
 .tgv-diagnosis.tgv-diagnosis table { border-collapse: collapse; font-size: 13px; margin: 6px 0 }
 .tgv-diagnosis.tgv-diagnosis details { margin: 6px 0 } .tgv-diagnosis.tgv-diagnosis summary { cursor: pointer; color: var(--soft) }
 """
-    + chart.STYLE
-)
 _LIGHT = "--ink: #1c2430; --soft: #5b6675; --line: #d5dae1; --paper: #ffffff; --code: #f5f6f8; --bad: #b3261e; --bad-fill: #fdecea; --good: #1b6e3c; --mark: #fff1d0; --forward: #0072b2; --back: #d55e00"
 _DARK = "--ink: #e8ecf2; --soft: #a5b0bf; --line: #3a4350; --paper: #14181f; --code: #1d232d; --bad: #ff8a80; --bad-fill: #43201d; --good: #7fd6a0; --mark: #4a3508; --forward: #56b4e9; --back: #ff8c42"
 PICTURES = 5  # findings that get a picture
@@ -74,12 +71,15 @@ def fragment(report: Report, staged: Staged | None = None, starter: str = "") ->
 
 
 def _sizes(report: Report) -> str:
-    """The chart of sizes, open if the findings are about sizes."""
-    drawn = chart.drawn(report.layers)
-    if not drawn:
-        return ""
+    """The table of sizes, open if the findings are about sizes."""
+    told = chart.text(report.layers)
     opened = " open" if report.concerns_sizes else ""
-    return f"<details{opened}><summary>the size of activations and gradients, layer by layer</summary>{drawn}</details>"
+    summary = "the size of activations and gradients, layer by layer"
+    return (
+        f"<details{opened}><summary>{summary}</summary><pre>{chr(10).join(map(escape, told.splitlines()))}</pre></details>"
+        if told
+        else ""
+    )
 
 
 def page(report: Report, staged: Staged | None = None, starter: str = "") -> str:

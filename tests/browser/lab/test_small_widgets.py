@@ -62,7 +62,7 @@ def test_a_report_steps_the_gradient_back_to_where_it_ends(notebook: Any) -> Non
     path.get_by_role("button", name="Last step").press("Enter")
     expect(path.locator(".tgv-cause-said")).to_contain_text("model.0.weight.grad stays None")
     report.get_by_text("layer by layer").click()
-    expect(report.locator(".tgv-sizes circle").first).to_be_visible()
+    expect(report.get_by_text("largest gradient")).to_be_visible()
 
 
 def test_after_a_restart_they_still_answer_and_the_builder_keeps_its_picture(notebook: Any) -> None:

@@ -57,18 +57,15 @@ def _dropping(seen: Observation) -> Iterator[Match]:
         on_outputs = bool(users) and all(users) and op.recorded
         heavy = isinstance(p, float) and p >= HEAVY and op.recorded
         made = seen.parts[op.owner].line if op.library and op.owner is not None and (heavy or on_outputs) else None
-        if op.evaluating and not op.library:
-            text = "drops values although its module is in evaluation mode: F.dropout does not know the mode."
-            fix = "Pass the mode: `F.dropout(x, p, training=self.training)`, or use the module nn.Dropout."
-        elif on_outputs:
+        if on_outputs:
             text = f"drops outputs right before the loss: {p:.0%} of what is compared with the targets is 0."
             fix = "Put dropout between hidden layers, never on the outputs."
         elif heavy:
             text = f"drops {p:.0%} of what comes in: hardly anything is left to learn from."
             fix = "Use a p between 0.1 and 0.5: p is the share that is dropped, not the share that is kept."
-        elif not op.grad_on and op.owner is not None and seen.steps and not op.evaluating:
+        elif not op.grad_on and op.owner is not None and seen.steps:
             text = "drops values in a forward pass under no_grad: this does not evaluate the whole model."
-            fix = "Call model.eval() before evaluating, and model.train() after it."
+            fix = "Call model.eval() before evaluating, and tell F.dropout the mode: `F.dropout(x, p, training=self.training)`."
         else:
             continue
         yield Match(made or op.line, [op], path=[], name=op.name, text=text, given={"fix": fix})

@@ -73,10 +73,6 @@ def _linked(seen: Observation) -> dict[int, list[int]]:
                         found.setdefault(nr, []).append(leaving.value)
     for nr, source_nr in _computed_numbers(seen):
         found.setdefault(nr, []).append(source_nr)
-    for made in seen.leaves:
-        if made.made_of is not None:
-            for nr in made.values:
-                found.setdefault(nr, []).append(made.made_of)
     for nr, written in _learnt_through_data(seen):
         found.setdefault(nr, []).append(written)
     return found
@@ -163,7 +159,7 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
             through = passes if not leaf.gradients else [failed] if failed else []
         cut = _cut(seen, leaf, through, ways)
         if cut is None:
-            if leaf.requires_grad and (leaf.held or leaf.holder is not None) and not leaf.used:
+            if leaf.requires_grad and (leaf.held or leaf.holder is not None) and not leaf.used_by:
                 unused.append(leaf)
             continue
         if wanted or failed is not None:
@@ -309,9 +305,6 @@ def _along(seen: Observation, path: list[int], ways: dict[int, list[int]]) -> Cu
             and wrote.in_place
         ):
             return Cut("data", wrote.line, wrote, path, before.nr, [wrote.line or 0])
-        if value.leaf is not None and seen.leaves[value.leaf].made_of == before.nr:
-            made = seen.leaves[value.leaf].line
-            return Cut("new-tensor", made, None, path, nr, [made or 0])
         left = _left(seen, before, maker)
         if before.nr in ways.get(nr, []) and (maker is None or before.nr not in maker.inputs) and left is not None:
             kind = "new-tensor" if left.name == "__float__" and _rebuilt(seen, left.line) else _leaving(left)
@@ -429,7 +422,7 @@ def _cut_match(seen: Observation, cut: Cut, leaves: list[Leaf], trained: int, fa
     held = all(leaf.held for leaf in leaves)
     alone = not seen.optimizers and any(leaf.asked for leaf in leaves)
     certain = failed is not None or ((held or alone or not seen.optimizers) and not _on_purpose(seen, cut, leaves))
-    if failed is None and (cut.kind == "requires-grad-off" or _made_once(seen, cut)):
+    if failed is None and cut.kind == "requires-grad-off":
         certain = False  # freezing is common, and so are weights that are computed from others once
     given = {"kind": cut.kind, "words": words, "fix": _fix(seen, cut), "certain": certain, "change": _change(seen, cut),
              "explains": failed is not None, "share": len(leaves) / max(1, trained)}  # fmt: skip
@@ -442,26 +435,12 @@ def _cut_match(seen: Observation, cut: Cut, leaves: list[Leaf], trained: int, fa
 
 def _fix(seen: Observation, cut: Cut) -> str:
     """What to change, where the usual words for a kind do not fit how its numbers are used."""
-    leaf = seen.values[cut.value].leaf
-    if cut.kind == "new-tensor" and leaf is not None and seen.leaves[leaf].made_of is not None:
-        return "Use the computed tensor as it is. A Parameter is for numbers of its own, made once in __init__."
     if cut.kind == "integer-op" and _picks(seen, cut.value):
         return (
             "An index has no slope. Mix the entries by weights that have one: a softmax over all places, or the distances to the two nearest, as "
             "interpolation does (grid_sample)."
         )
     return FIXES[cut.kind]
-
-
-def _made_once(seen: Observation, cut: Cut) -> bool:
-    """Whether the Parameter that ends a path was made once, in place of anew for each pass."""
-    nr = seen.values[cut.value].leaf
-    leaf = seen.leaves[nr] if nr is not None else None
-    return (
-        leaf is not None
-        and leaf.made_of is not None
-        and sum(one.line == leaf.line and one.made_of is not None for one in seen.leaves) == 1
-    )
 
 
 def _picks(seen: Observation, nr: int) -> bool:
@@ -607,10 +586,8 @@ def _rebound_or_non_leaf(seen: Observation) -> Iterator[Match]:
     """
     told: set[int | None] = set()
     updates = _rebinding(seen)
-    unrequired = [(nr, line) for nr, line in seen.asked_unrequired.items() if line is not None]
-    unrequired = [
-        (nr, line) for nr, line in unrequired if (made := seen.maker(seen.values[nr])) and made.line in updates
-    ]
+    asked = seen.asked_unrequired.items()
+    unrequired = [(nr, line) for nr, line in asked if (made := seen.maker(seen.values[nr])) and made.line in updates]
     for nr, line in (*seen.asked_in_vain, *unrequired):
         value = seen.values[nr]
         op = seen.maker(value)
@@ -682,34 +659,9 @@ def _unregistered(seen: Observation) -> Iterator[Match]:
         if not lost:
             continue
         line = seen.places.where_given(f"self.{attribute}") or parts[0].line
-        function = (
-            parts[0].kept_in == "a function"
-        )  # where what is fixed on purpose may be, as the network behind a loss
-        fix = "Give each a name of its own: `self.layer = …`, or make one module of them: `self.{attribute} = T.nn.Sequential(…)`."
         yield Match(
-            line, [parts[0]], names=seen.called(leaf.nr for leaf in lost), place=parts[0].kept_in, owner=seen.parts[nr].kind, attribute=attribute,
-            given={"certain": False, "fix": fix} if function else {},
+            line, [parts[0]], names=seen.called(leaf.nr for leaf in lost), owner=seen.parts[nr].kind, attribute=attribute,
         )  # fmt: skip
-
-
-def _plain_attributes(seen: Observation) -> Iterator[Match]:
-    """A tensor that learns and is an attribute of a module, but not a Parameter."""
-    modules = {part.path for part in seen.parts if part.path}
-    for leaf in seen.leaves:
-        owner, _, attribute = leaf.name.rpartition(".")
-        passes = {nr for nr, _ in leaf.gradients}
-        if (
-            leaf.parameter
-            or leaf.kept_by is None
-            or leaf.held
-            or leaf.writes
-            or len(passes) < 2
-            or owner not in modules | {""}
-        ):
-            continue
-        line = seen.places.where_given(f"self.{attribute}")
-        if line is not None:
-            yield Match(line, names=[leaf.name], attribute=attribute, count=len(passes))
 
 
 RULES = [
@@ -718,12 +670,8 @@ RULES = [
         "in line {read}, is None.",
         "Make {name} first and switch its gradient on afterwards, with `{name}.requires_grad_()` on a separate line. Or call {name}.retain_grad() "
         "before backward() to look at the gradient.", certain=True, share=1.0),
-    Rule("unregistered", _plain_attributes,
-        "{at}, makes a tensor that learns and is no Parameter: parameters() leaves it out. {name} got gradients in {count} backward passes, and no "
-        "optimizer holds it: it never changes.",
-        "Make it a Parameter: `self.{attribute} = T.nn.Parameter(…)`.", certain=True, share=1.0),
     Rule("unregistered", _unregistered,
-        "{at}, keeps modules in {place} of {owner}, which parameters() does not look into. {names} got gradients, but no optimizer holds them: they "
+        "{at}, keeps modules in a plain list or dict of {owner}, which parameters() does not look into. {names} got gradients, but no optimizer holds them: they "
         "never change.",
         "Keep them in nn.ModuleList: `self.{attribute} = T.nn.ModuleList([…])`.", certain=True, share=1.0),
     Rule("cut", _without_gradient),

@@ -66,8 +66,8 @@ def _replaced_later(seen: Observation) -> Iterator[Match]:
     leaf, part = stale[0], seen.parts[stale[0].holder] if stale[0].holder is not None else None
     whole = _outermost(seen, part) if part is not None else None
     line = leaf.line if whole is None or (whole.library and leaf.by_hand) else whole.line
-    line = leaf.copied_in or seen.places.where_given(leaf.name) or line
-    if leaf.copied_in is None and part is not None:
+    line = seen.places.where_given(leaf.name) or line
+    if part is not None:
         line = _made_again(seen, part, idle) or line
     yield Match(
         seen.places.where_put(line) or line,
@@ -87,8 +87,7 @@ def _each_pass(seen: Observation) -> Iterator[Match]:
     """A new parameter for each pass."""
     fresh = _fresh(seen)
     lines = {seen.origin(leaf) for leaf in fresh}
-    cut = all(leaf.made_of is not None for leaf in fresh)  # told by the path that ends there
-    if len(fresh) > 1 and not cut and len(lines) == 1:
+    if len(fresh) > 1 and len(lines) == 1:
         yield Match(lines.pop(), count=len(fresh))
 
 
@@ -99,10 +98,7 @@ def _after_replacement(seen: Observation, match: Match) -> bool:
 def _not_held(seen: Observation) -> Iterator[Match]:
     """Parameters with gradients that never change, for no optimizer holds them."""
     fresh = _fresh(seen)
-    inside = {part.nr for part in seen.parts if part.inside is not None and not part.parents}
-    lost = [
-        one for one in _lost(seen) if one not in fresh and one.holder not in inside and not _only_looked_at(seen, one)
-    ]
+    lost = [one for one in _lost(seen) if one not in fresh and not _only_looked_at(seen, one)]
     if not lost:
         return
     names = seen.called(leaf.nr for leaf in lost)
@@ -162,10 +158,6 @@ def _learns_again(seen: Observation, leaf: Leaf) -> bool:
 def _replaced(seen: Observation, leaf: Leaf, idle: list[Leaf]) -> bool:
     """Whether an optimizer holds an unused parameter of the same shape, made before it held this one's place."""
     part = seen.parts[leaf.holder] if leaf.holder is not None else None
-    if any(old.copied == leaf.nr for old in idle):
-        return False  # the optimizer was given the copy
-    if leaf.copied is not None and seen.leaves[leaf.copied].held:
-        return any(old.nr == leaf.copied for old in idle)
     if part is None or not part.line or not part.registered or not any(held.line for held in seen.optimizers):
         return False
     if _succeeds(seen, leaf):
@@ -330,7 +322,7 @@ def _arrived(seen: Observation, held: Held) -> bool:
 
 def _shrunk(seen: Observation) -> tuple[int | None, str] | None:
     """The line that makes the gradients nearly vanish: it clips them, or scales the loss."""
-    shrunk = list(seen.clipped)
+    shrunk = []
     for op in seen.ops:
         before = [peak for nr in op.inputs if seen.values[nr].of_grad is not None and (peak := seen.values[nr].peak)]
         if op.in_place and before and op.name != "zero_":

@@ -98,7 +98,7 @@ def _climbs_on_purpose(seen: Observation, leaves: list[Leaf]) -> bool:
     """Whether it is an input of a network that goes uphill, as in a dream or an attack, and the network itself stays as it is."""
     if any(leaf.parameter for leaf in leaves) or seen.optimizers:
         return False
-    others = [leaf for leaf in seen.leaves if leaf.holder is not None and leaf.used]
+    others = [leaf for leaf in seen.leaves if leaf.holder is not None and leaf.used_by]
     return bool(others) and not any(write.kind in ("update", "step") for leaf in others for write in leaf.writes)
 
 
@@ -135,7 +135,7 @@ def _used_twice(seen: Observation) -> Iterator[Match]:
     """A layer that two lines of one forward pass use, beside one of the same shape that none does."""
     shapes = {part.nr: [seen.leaves[nr].shape for nr in seen.weights(part)] for part in seen.parts}
     idle = [part for part in seen.parts if not part.called and part.registered and shapes[part.nr]]
-    for part in (one for one in idle if not any(seen.leaves[nr].used for nr in seen.weights(one))):
+    for part in (one for one in idle if not any(seen.leaves[nr].used_by for nr in seen.weights(one))):
         for twin in seen.parts:
             alike = twin.nr != part.nr and twin.called and twin.kind == part.kind and shapes[twin.nr] == shapes[part.nr]
             if not alike or not set(twin.parents) & set(part.parents):
@@ -206,8 +206,7 @@ def _unseeded(seen: Observation) -> Iterator[Match]:
             continue  # it goes on from a checkpoint
         if any(seen.values[nr].leaf in first.leaves for nr in seen.above(began[1].roots)):
             continue  # the second learns from what the first answers
-        seeds = [moment for moment in seen.moments if moment.kind == "seed" and moment.order > began[0].order]
-        if seeds and not _own_generator(seen):
+        if any(moment.kind == "seed" and moment.order > began[0].order for moment in seen.moments):
             continue
         maker = _drawn(seen, first, second, began[1]) or seen.leaves[first.leaves[0]].line or line
         what = "an optimizer" if first.line == line else "a model"
@@ -252,12 +251,6 @@ def _runs(seen: Observation) -> Iterator[tuple[int, list[Held]]]:
                 by_model.setdefault(model, []).append(held)
     yield from by_line.items()
     yield from ((line, found) for line, found in by_model.items() if len({held.line for held in found}) > 1)
-
-
-def _own_generator(seen: Observation) -> bool:
-    """Whether a loader shuffles by a generator of its own, which a seed does not set back."""
-    loaders = [seen.places.code(line) for line in seen.places.where_made("DataLoader")]
-    return any("shuffle=True" in code and "generator=" in code for code in loaders)
 
 
 def _drawn(seen: Observation, first: Held, second: Held, begun: Through) -> int | None:

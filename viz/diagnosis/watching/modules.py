@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import sys
-from types import FunctionType
 from typing import Any
 
 from viz.diagnosis.observation import Alias, Moment, Part, Write
 from viz.diagnosis.watching.values import Values
-from viz.diagnosis.watching.watch import Register, Watch, weak
+from viz.diagnosis.watching.watch import Call, Register, Watch, weak
 
 WIDEST = 256  # objects in a plain list of a module that are examined
 
 
 class Modules:
-    """Keeps track of the modules, and wraps the methods of `nn.Module` that they use.
+    """Keeps track of the modules, and hears of the methods of `nn.Module` that they use.
 
     Args:
         watch: the run.
@@ -29,10 +26,9 @@ class Modules:
         self._parts = Register()
         self._states: dict[
             int, tuple[Any, int | None, int]
-        ] = {}  # state_dicts: reference, line, steps before the first of it
+        ] = {}  # reference, line, steps before the first of that line
         self._first_states: dict[int | None, int] = {}
         self._unnamed: set[int] = set()  # leaves of a module that nobody knew by a name
-        self._training = 0  # calls of train() under way: one goes through all modules inside
 
     def part(self, module: Any, line: int | None = None, stack: tuple[int, ...] = ()) -> int:
         """The number of a module."""
@@ -53,21 +49,9 @@ class Modules:
             for path, module in root.named_modules(prefix=name):
                 part = seen.parts[self.part(module)]
                 part.path = part.path or path or type(root).__name__
-                part.training = bool(module.training)
                 for own, parameter in module.named_parameters(recurse=False):
-                    if type(parameter).__name__ == "UninitializedParameter":
-                        continue  # a lazy layer before its first call: it has no shape yet
-                    leaf = seen.leaves[self.values.leaf(parameter, part.line)]
-                    full = f"{path}.{own}" if path else own
-                    if not name:
-                        self._unnamed.add(leaf.nr)
-                    elif leaf.nr in self._unnamed and full.endswith(f".{leaf.name}"):
-                        leaf.name = full  # it was called before anybody knew what the program calls its module
-                        self._unnamed.discard(leaf.nr)
-                    leaf.name, leaf.holder, leaf.parameter = leaf.name or full, part.nr, True
-                    leaf.line = leaf.line if leaf.line is not None else part.line
-                    if leaf.nr not in part.parameters:
-                        part.parameters.append(leaf.nr)
+                    if type(parameter).__name__ != "UninitializedParameter":  # a lazy layer has no shape yet
+                        self._holds(part, parameter, f"{path}.{own}".lstrip("."), bool(name))
                 names = list(module._modules.values())
                 for child in module.children():
                     inner = seen.parts[self.part(child)]
@@ -77,98 +61,44 @@ class Modules:
                     if part.nr not in inner.parents:
                         inner.parents.append(part.nr)
                 for attribute, kept in list(vars(module).items()):
+                    where = f"{path}.{attribute}".lstrip(".")
                     if self.watch.engine.is_tensor(kept) and kept.requires_grad and self.watch.is_leaf(kept):
                         leaf = seen.leaves[
                             self.values.leaf(kept)
                         ]  # not a Parameter, so parameters() does not return it
-                        leaf.name = leaf.name or f"{path}.{attribute}".lstrip(".")
-                        leaf.kept_by = part.nr
-                    if attribute.startswith("_"):
-                        continue
-                    for own, thing in self._enclosed(kept):
-                        around = any(thing is one for one in root.modules()) or any(
-                            module is one for one in thing.modules()
-                        )
-                        if not around:  # neither registered elsewhere nor what this one is part of
-                            where = f"{path}.{attribute}.{own}".lstrip(".")
-                            self._loose(thing, module, part, where, attribute, "a function")
-                    if not isinstance(kept, (list, tuple, dict)):
-                        continue
-                    things = list(kept.values()) if isinstance(kept, dict) else list(kept)
-                    for number, thing in enumerate(things[:WIDEST]):
-                        self._loose(thing, module, part, f"{path}.{attribute}[{number}]".lstrip("."), attribute)
+                        leaf.name = leaf.name or where
+                    elif isinstance(kept, (list, tuple, dict)) and not attribute.startswith("_"):
+                        things = list(kept.values()) if isinstance(kept, dict) else list(kept)
+                        for number, thing in enumerate(things[:WIDEST]):
+                            self._loose(thing, module, part, f"{where}[{number}]", attribute)
 
-    def _loose(
-        self, thing: Any, module: Any, part: Part, path: str, attribute: str, kept_in: str = "a plain list or dict"
-    ) -> None:
-        """A module or parameter in a plain list of a module, or inside a function, which parameters() does not return."""
+    def _holds(self, part: Part, parameter: Any, full: str, named: bool) -> None:
+        """A parameter of a module, under its name."""
+        leaf = self.watch.seen.leaves[self.values.leaf(parameter, part.line)]
+        if not named:
+            self._unnamed.add(leaf.nr)
+        elif leaf.nr in self._unnamed and full.endswith(f".{leaf.name}"):
+            leaf.name = full  # it was called before anybody knew what the program calls its module
+            self._unnamed.discard(leaf.nr)
+        leaf.name, leaf.holder, leaf.parameter = leaf.name or full, part.nr, True
+        leaf.line = leaf.line if leaf.line is not None else part.line
+        if leaf.nr not in part.parameters:
+            part.parameters.append(leaf.nr)
+
+    def _loose(self, thing: Any, module: Any, part: Part, path: str, attribute: str) -> None:
+        """A module or parameter in a plain list of a module, which parameters() does not return."""
         seen = self.watch.seen
         if self.watch.engine.is_module(thing) and not any(thing is one for one in module.modules()):
             inner = seen.parts[self.part(thing)]
             if inner.registered and not inner.path:
-                inner.registered, inner.attribute, inner.kept_in = False, attribute, kept_in
+                inner.registered, inner.attribute = False, attribute
                 inner.parents.append(part.nr)
                 self.know(thing, path)
         elif isinstance(thing, self.watch.module.nn.Parameter) and not any(thing is p for p in module.parameters()):
             leaf = seen.leaves[self.values.leaf(thing)]
             leaf.name = leaf.name or path
 
-    def _enclosed(self, kept: Any) -> list[tuple[str, Any]]:
-        """The modules that a function keeps, by name: the variables around a lambda, the arguments of a partial."""
-        if isinstance(kept, functools.partial):
-            found = [*((str(place), one) for place, one in enumerate(kept.args)), *kept.keywords.items()]
-        elif isinstance(kept, FunctionType):
-            found = []
-            for name, cell in zip(kept.__code__.co_freevars, kept.__closure__ or (), strict=False):
-                with contextlib.suppress(ValueError):  # the variable has no value yet
-                    found.append((name, cell.cell_contents))
-        else:
-            found = []
-        return [(name, one) for name, one in found if self.watch.engine.is_module(one)]
-
-    # the replacements of nn.Module's methods
-
-    def around_state(self, state_dict: Any) -> Any:
-        """`state_dict()`: which line took it, and after how many steps."""
-
-        @functools.wraps(state_dict)
-        def wrapped(module: Any, *args: Any, **kwargs: Any) -> Any:
-            found = state_dict(module, *args, **kwargs)
-            if self.watch.looking and self.watch.places.source.owns(sys._getframe(1)):
-                line = self.watch.line()
-                first = self._first_states.setdefault(line, self.watch.seen.steps)
-                self._states[id(found)] = weak(found), line, first
-            return found
-
-        return wrapped
-
-    def around_load(self, load: Any) -> Any:
-        """`load_state_dict()`: a state that was not copied is the module's own memory, and loading it changes nothing."""
-
-        @functools.wraps(load)
-        def wrapped(module: Any, state: Any, *args: Any, **kwargs: Any) -> Any:
-            reference, line, steps = self._states.get(id(state), (lambda: None, None, 0))
-            if reference() is not state and self._first_states:  # another collection of the same tensors
-                line, steps = min(self._first_states.items(), key=lambda one: one[1])
-            if self.watch.looking and self.watch.seen.steps > steps:
-                with self.watch.aside():
-                    storage, own = self.watch.engine.storage, dict(module.named_parameters())
-                    if own and all(name in state and storage(state[name]) == storage(one) for name, one in own.items()):
-                        taken = self.watch.seen.steps - steps
-                        path = self.watch.seen.parts[self.part(module)].path or type(module).__name__
-                        text = f"of {path}, {taken} steps earlier"
-                        self.watch.seen.aliases.append(Alias(line, self.watch.line(), text))
-            result = load(module, state, *args, **kwargs)
-            if self.watch.looking and (line := self.watch.line()) is not None:
-                with self.watch.aside():  # an engine may not show each copy
-                    for parameter in module.parameters():
-                        writes = self.watch.seen.leaves[self.values.leaf(parameter)].writes
-                        writes.append(
-                            Write("write", "load_state_dict", line, len(self.watch.seen.passes), self.watch.following())
-                        )
-            return result
-
-        return wrapped
+    # calls of nn.Module's methods
 
     def around_call(self, call: Any) -> Any:
         """`module(…)`: which module's forward runs."""
@@ -179,7 +109,7 @@ class Modules:
                 return call(module, *args, **kwargs)
             nr = self.part(module)
             part = self.watch.seen.parts[nr]
-            if not part.called and (not self.watch.running or part.inside is not None):
+            if not part.called and not self.watch.running:
                 self.know(module, part.path if part.path != part.kind else "")
             part.called += 1
             part.training = bool(module.training)
@@ -191,37 +121,41 @@ class Modules:
 
         return __call__
 
-    def around_init(self, init: Any) -> Any:
+    def made(self, call: Call) -> None:
         """`Module.__init__`: the line that makes one."""
+        module, lines = call.args[0], call.lines
+        # A class of the program begins with super().__init__() in a line of its own: what makes it is further out.
+        inside = 1 if not self._is_library(module) and len(lines) > 1 else 0
+        self.part(module, lines[inside] if lines else None, lines)
 
-        @functools.wraps(init)
-        def __init__(module: Any, *args: Any, **kwargs: Any) -> None:
-            init(module, *args, **kwargs)
-            if self.watch.looking:
-                lines = self.watch.stack()
-                # A class of the program begins with super().__init__() in a line of its own: what makes it is further out.
-                inside = 1 if not self._is_library(module) and len(lines) > 1 else 0
-                part = self.watch.seen.parts[self.part(module, lines[inside] if lines else None, lines)]
-                part.inside = self.watch.running[-1] if self.watch.running else None
-
-        return __init__
-
-    def around_train(self, train: Any) -> Any:
+    def switched(self, call: Call) -> None:
         """`train()` and `eval()`."""
+        mode = (*call.args[1:], call.kwargs.get("mode", True))[0]
+        seen, who = self.watch.seen, self.part(call.args[0])
+        kind = "train" if mode else "eval"
+        seen.moments.append(Moment(kind, call.line, self.watch.following(), who, passes=len(seen.passes)))
 
-        @functools.wraps(train)
-        def wrapped(module: Any, mode: bool = True) -> Any:
-            self._training += 1
-            try:
-                result = train(module, mode)
-            finally:
-                self._training -= 1
-            if self.watch.looking and not self._training:
-                seen, line = self.watch.seen, self.watch.line()
-                kind, order, who = "train" if mode else "eval", self.watch.following(), self.part(module)
-                seen.moments.append(Moment(kind, line, order, who, passes=len(seen.passes)))
-                for inner in module.modules():
-                    seen.parts[self.part(inner)].eval_line = None if mode else line
-            return result
+    def state_taken(self, call: Call) -> None:
+        """`state_dict()`: which line took it, and after how many steps."""
+        if call.own:
+            first = self._first_states.setdefault(call.line, self.watch.seen.steps)
+            self._states[id(call.result)] = weak(call.result), call.line, first
 
-        return wrapped
+    def loads(self, call: Call) -> None:
+        """`load_state_dict()`: a state that was not copied is the module's own memory, and loading it changes nothing."""
+        module, state = (*call.args, call.kwargs.get("state_dict"))[:2]
+        reference, line, steps = self._states.get(id(state), (lambda: None, None, 0))
+        if reference() is not state and self._first_states:  # another collection of the same tensors
+            line, steps = min(self._first_states.items(), key=lambda one: one[1])
+        if self.watch.seen.steps > steps:
+            storage, own = self.watch.engine.storage, dict(module.named_parameters())
+            if own and all(name in state and storage(state[name]) == storage(one) for name, one in own.items()):
+                path = self.watch.seen.parts[self.part(module)].path or type(module).__name__
+                text = f"of {path}, {self.watch.seen.steps - steps} steps earlier"
+                self.watch.seen.aliases.append(Alias(line, call.line, text))
+
+    def loaded(self, call: Call) -> None:
+        """Loading writes into all parameters: an engine may not show each copy."""
+        for parameter in call.args[0].parameters() if call.line is not None else ():
+            write = Write("write", "load_state_dict", call.line, len(self.watch.seen.passes), self.watch.following())
+            self.watch.seen.leaves[self.values.leaf(parameter)].writes.append(write)

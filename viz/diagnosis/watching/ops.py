@@ -144,7 +144,6 @@ class Ops:
             part is not None and part.library, bool(changed), _options(args, kwargs), seen.steps, owner,
         )  # fmt: skip
         op.called = called
-        op.evaluating = any(not seen.parts[nr].training for nr in watch.running)
         seen.ops.append(op)
         base = inputs[0] if name in ALIASES and inputs else None
         outputs = [self.values.value(tensor, line, op.nr, base) for tensor in made]
@@ -159,10 +158,11 @@ class Ops:
         op.outputs = tuple(outputs)
         for nr in inputs:
             leaf = seen.values[nr].leaf
-            if leaf is not None and not op.name.endswith("_like"):  # those take only its shape, as optimizers do
-                seen.leaves[leaf].used += 1
-                if len(seen.leaves[leaf].used_by) < MOST_USES:
-                    seen.leaves[leaf].used_by.append(op.nr)
+            used = seen.leaves[leaf].used_by if leaf is not None else []
+            if (
+                leaf is not None and len(used) < MOST_USES and not op.name.endswith("_like")
+            ):  # those take its shape, as optimizers do
+                used.append(op.nr)
         self._hear(op, [*made, *changed])
 
     def _hear(self, op: Ran, tensors: list[Any]) -> None:
@@ -182,15 +182,11 @@ class Ops:
     def asked(self, tensor: Any) -> None:
         """Note that the program read a tensor's `.grad`. A tensor that is not a leaf has none."""
         with self.watch.aside():
-            leaf, nr = self.values.known_leaf(tensor), self.values.known(tensor)
+            leaf = self.values.known_leaf(tensor)
             if leaf is not None:
                 leaf.asked = True
-            elif nr is not None and tensor.requires_grad and not self.watch.is_leaf(tensor) and not tensor.retains_grad:
-                line = self.watch.line()
-                if line is not None:
-                    self.watch.seen.asked_in_vain.append((nr, line))
-            elif nr is not None and not tensor.requires_grad and self.watch.seen.passes:
-                self.watch.seen.asked_unrequired[nr] = self.watch.line()
+            else:
+                self.watch.asked_in_vain(tensor, self.values.known(tensor))
 
     def _hooked(self, args: Any) -> None:
         """Note that the program puts a hook on a leaf. Its effect on the gradient shows in the steps."""

@@ -13,7 +13,7 @@ import numpy as np
 from viz.diagnosis.observation import Held, Moment, Write
 from viz.diagnosis.watching.names import Names
 from viz.diagnosis.watching.values import Values
-from viz.diagnosis.watching.watch import Register, Watch
+from viz.diagnosis.watching.watch import Call, Register, Watch
 from viz.diagnosis.watching.writes import Writes
 
 
@@ -54,33 +54,21 @@ class Optimizers:
         nr = self._numbers[optimizer]
         if nr is None:
             nr = self._numbers[optimizer] = len(seen.optimizers)
-            line = next(iter(stack), None)
             numbers = {key: one for key, one in optimizer.defaults.items() if isinstance(one, (int, float, tuple))}
-            seen.optimizers.append(
-                Held(
-                    nr,
-                    type(optimizer).__name__,
-                    line,
-                    None,
-                    made_here=made_here,
-                    parts=len(seen.parts),
-                    stack=stack,
-                    settings=numbers,
-                )
-            )
+            kind, line = type(optimizer).__name__, next(iter(stack), None)
+            seen.optimizers.append(Held(nr, kind, line, None, [], made_here, stack=stack, settings=numbers))
         known = seen.optimizers[nr]
         with self.watch.aside():
             for group in optimizer.param_groups:
                 rate = group.get("lr")
                 known.maximises = known.maximises or bool(group.get("maximize"))
                 known.rate = float(rate) if rate is not None else known.rate
-                known.decay = max(known.decay, float(group.get("weight_decay") or 0.0))
                 for tensor in group["params"]:
                     leaf = self.values.leaf(tensor)
                     if leaf not in known.leaves:
                         known.leaves.append(leaf)
                         seen.leaves[leaf].held.append(nr)
-        known.known = known.known or len(seen.leaves)
+        known.known, known.parts = known.known or len(seen.leaves), known.parts or len(seen.parts)
         return nr
 
     # the replacements of their methods
@@ -93,7 +81,8 @@ class Optimizers:
             try:
                 result = add(optimizer, *args, **kwargs)
             except ValueError:
-                self._refused(args)
+                for tensor in self.watch.tensors(args):  # one that is not a leaf has no `.grad` to use
+                    self.watch.asked_in_vain(tensor, self.values.known(tensor))
                 raise
             if self.watch.active:
                 self.met(type(optimizer))
@@ -104,146 +93,96 @@ class Optimizers:
 
         return add_param_group
 
-    def _refused(self, args: Any) -> None:
-        """Note that an optimizer refused a tensor: one that is not a leaf has no `.grad` to use."""
-        line = self.watch.line()
-        with self.watch.aside():
-            for tensor in self.watch.tensors(args):
-                nr = self.values.known(tensor)
-                if nr is not None and line is not None and tensor.requires_grad and not self.watch.is_leaf(tensor):
-                    self.watch.seen.asked_in_vain.append((nr, line))
-
     def around_zero(self, zero: Any) -> Any:
         """`zero_grad()` of an optimizer or a module."""
 
         @functools.wraps(zero)
         def zero_grad(owner: Any, *args: Any, **kwargs: Any) -> Any:
-            if not self.watch.looking:
-                result = zero(owner, *args, **kwargs)
-                if self.watch.unwatched:
-                    for one in owner.parameters() if self.watch.engine.is_module(owner) else _parameters(owner):
-                        if (known := self.values.known_leaf(one)) is not None:
-                            self.writes.emptied(known.nr)
-                return result
-            lines, seen = self.watch.stack(), self.watch.seen
-            if self.watch.engine.is_module(owner):
-                who, parameters = -1, list(owner.parameters())
-            else:
-                who, parameters = self.held(owner), _parameters(owner)
+            if not self.watch.active or self.watch.within:
+                return zero(owner, *args, **kwargs)
+            looking, lines, seen = self.watch.looking, self.watch.stack(), self.watch.seen
+            module = self.watch.engine.is_module(owner)
             leaves: list[int] = []
             with self.watch.aside():
-                leaves = [self.values.leaf(one) for one in parameters]
-            self.watch.within += 1
-            try:
-                result = zero(owner, *args, **kwargs)
-            finally:
-                self.watch.within -= 1
+                leaves = [self.values.leaf(one) for one in (owner.parameters() if module else _parameters(owner))]
+            who = self.held(owner) if looking and not module else -1
+            result = self._inside(zero, owner, args, kwargs)
             thrown = self.writes.thrown_away(leaves)
             for leaf in leaves:
                 self.writes.emptied(leaf)
-            line, order = next(iter(lines), None), self.watch.following()
-            seen.moments.append(Moment("zero", line, order, who, passes=len(seen.passes), stack=lines, thrown=thrown))
+            if looking:
+                line, order = next(iter(lines), None), self.watch.following()
+                moment = Moment("zero", line, order, who, passes=len(seen.passes), stack=lines, thrown=thrown)
+                seen.moments.append(moment)
             return result
 
         return zero_grad
+
+    def _inside(self, call: Any, owner: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Run a method of an optimizer; what it does itself is not the program's."""
+        self.watch.within += 1
+        try:
+            return call(owner, *args, **kwargs)
+        finally:
+            self.watch.within -= 1
 
     def around_step(self, step: Any) -> Any:
         """`step()` of an optimizer; a closure that it is given is the program's, and is seen as such."""
 
         @functools.wraps(step)
         def wrapped(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-            if self.watch.unwatched:
-                return self._unwatched(step, optimizer, args, kwargs)
-            if not self.watch.looking:
+            if not self.watch.active or self.watch.within:
                 return step(optimizer, *args, **kwargs)
-            run = _Step(self.watch.stack(), self.held(optimizer))
-            self._before(run, optimizer)
+            looking = self.watch.looking
+            run = _Step(self.watch.stack(), self.held(optimizer) if looking else -1, _parameters(optimizer))
+            with self.watch.aside():
+                run.leaves = [self.values.leaf(p) for p in run.parameters]
+                run.before = [self.watch.sample(p) for p in run.parameters] if looking else []
+            self._used(run)
             closure = args[0] if args else kwargs.get("closure")
             if callable(closure):
-                args, kwargs = (self._around_closure(run, closure, optimizer), *args[1:]), {}
-            self.watch.within += 1
-            try:
-                result = step(optimizer, *args, **kwargs)
-            finally:
-                self.watch.within -= 1
-            self._after(run, optimizer)
+                args, kwargs = (self._around_closure(run, closure), *args[1:]), {}
+            result = self._inside(step, optimizer, args, kwargs)
+            if looking:
+                self._after(run, optimizer)
+            self.watch.seen.steps += 1
+            self.watch.weigh()
             return result
 
         return wrapped
 
-    def _unwatched(self, step: Any, optimizer: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Take a step while the program is not watched: only which gradients it has used is noted."""
-        self.watch.within += 1
-        try:
-            result = step(optimizer, *args, **kwargs)
-        finally:
-            self.watch.within -= 1
-        for one in _parameters(optimizer):
-            leaf = self.values.known_leaf(one) if one.grad is not None else None
-            if leaf is not None:
-                self.writes.stepped(leaf.nr)
-        self.watch.seen.steps += 1
-        self.watch.weigh()
-        return result
-
-    def _around_closure(self, run: _Step, closure: Any, optimizer: Any) -> Any:
+    def _around_closure(self, run: _Step, closure: Any) -> Any:
         def observed(*args: Any, **kwargs: Any) -> Any:
             within, self.watch.within = self.watch.within, 0
             try:
                 return closure(*args, **kwargs)
             finally:
                 self.watch.within = within
-                self._used(run, optimizer)
+                self._used(run)
 
         return observed
 
-    def _before(self, run: _Step, optimizer: Any) -> None:
-        with self.watch.aside():
-            run.parameters = _parameters(optimizer)
-            run.before = [self.watch.sample(p) for p in run.parameters]
-            run.leaves = [self.values.leaf(p) for p in run.parameters]
-            self._used(run, optimizer)
-
-    def _used(self, run: _Step, optimizer: Any) -> None:
+    def _used(self, run: _Step) -> None:
         """The contents of `.grad` that the step finds, now or after one more call of its closure."""
         with self.watch.aside():
-            run.empty = not any(p.grad is not None and self.watch.peak(p.grad) for p in run.parameters)
+            got = [(nr, p.grad) for p, nr in zip(run.parameters, run.leaves, strict=True) if p.grad is not None]
+            run.empty = not self.watch.skipping and not any(self.watch.peak(grad) for _, grad in got)
             run.stale |= set(self.writes.stale(run.leaves))
-            hooked = dict(self.watch.seen.hooks)
-            for p, nr in zip(run.parameters, run.leaves, strict=True):
-                if p.grad is not None:
-                    self.writes.stepped(nr)
-                    if nr in hooked and (brought := self.values.brought.get(nr)) is not None:
-                        self.watch.seen.clipped.append(
-                            (hooked[nr], float(np.abs(brought).max()), self.watch.peak(p.grad) or 0.0)
-                        )
+            for nr, _ in got:
+                self.writes.stepped(nr)
 
     def _after(self, run: _Step, optimizer: Any) -> None:
         seen, line = self.watch.seen, next(iter(run.lines), None)
         with self.watch.aside():
-            order = self.watch.following()
-            uphill = self._uphill(run)
-            moved = self._moved(run.parameters, run.leaves, run.before, line, order)
-            rates = [float(group["lr"]) for group in optimizer.param_groups if group.get("lr") is not None]
-            stale, rate = tuple(sorted(run.stale)), max(rates, default=None)
+            order, uphill = self.watch.following(), self._uphill(run)
+            moved = self._moved(run, line, order)
+            rate = max((float(one["lr"]) for one in optimizer.param_groups if one.get("lr") is not None), default=None)
             seen.moments.append(
                 Moment(
-                    "step",
-                    line,
-                    order,
-                    run.held,
-                    "",
-                    len(seen.passes),
-                    run.empty,
-                    stale,
-                    moved,
-                    run.lines,
-                    rate=rate,
-                    uphill=uphill,
+                    "step", line, order, run.held, len(seen.passes), run.empty, tuple(sorted(run.stale)), moved, run.lines,
+                    rate, uphill,
                 )
-            )
-        seen.steps += 1
-        self.watch.weigh()
+            )  # fmt: skip
 
     def _uphill(self, run: _Step) -> bool | None:
         """True if the step went along the gradients of the last pass, False if against them, None if neither."""
@@ -254,37 +193,24 @@ class Optimizers:
                 along += float(np.dot(self.watch.sample(p) - old, brought))
         return along > 0 if along and np.isfinite(along) else None
 
-    def around_schedule(self, init: Any) -> Any:
-        """Note the class of a new learning-rate scheduler, and the line that makes it."""
-
-        @functools.wraps(init)
-        def __init__(scheduler: Any, *args: Any, **kwargs: Any) -> None:
-            if self.watch.looking:
-                known = type(scheduler).__name__, self.watch.line()
-                if known not in self.watch.seen.schedules:
-                    self.watch.seen.schedules.append(known)
-            init(scheduler, *args, **kwargs)
-
-        return __init__
-
-    def _moved(
-        self, parameters: list[Any], leaves: list[int], before: list[np.ndarray], line: int | None, order: int
-    ) -> float | None:
-        """Note for each leaf how far a step moved it, relative to its size."""
-        seen = self.watch.seen
+    def _moved(self, run: _Step, line: int | None, order: int) -> float | None:
+        """How far a step moved all that it holds, relative to its size; noted at each leaf."""
         furthest, largest = 0.0, 0.0
-        for p, nr, old in zip(parameters, leaves, before, strict=True):
+        for p, nr, old in zip(run.parameters, run.leaves, run.before, strict=True):
             if p.grad is None:
                 continue
-            new = self.watch.sample(p)
-            far = float(np.abs(new - old).max()) if new.size else 0.0
-            large = float(np.abs(old).max()) if old.size else 0.0
-            furthest, largest = max(furthest, far), max(largest, large)
-            leaf = seen.leaves[nr]
-            leaf.writes.append(Write("step", "step", line, len(seen.passes), order, far / large if large else None))
-            leaf.size = large
-            leaf.began = leaf.began or large
+            new, leaf = self.watch.sample(p), self.watch.seen.leaves[nr]
+            furthest = max(furthest, float(np.abs(new - old).max()) if new.size else 0.0)
+            leaf.size = float(np.abs(old).max()) if old.size else 0.0
+            leaf.began, largest = leaf.began or leaf.size, max(largest, leaf.size)
+            leaf.writes.append(Write("step", "step", line, len(self.watch.seen.passes), order))
         return furthest / largest if largest else None
+
+    def scheduled(self, call: Call) -> None:
+        """Note the class of a new learning-rate scheduler, and the line that makes it."""
+        known = type(call.args[0]).__name__, call.line
+        if known not in self.watch.seen.schedules:
+            self.watch.seen.schedules.append(known)
 
 
 def _parameters(optimizer: Any) -> list[Any]:

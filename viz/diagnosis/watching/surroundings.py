@@ -1,4 +1,4 @@
-"""Wrappers around the engine while a program is watched. They are removed at the end."""
+"""What is put around the engine's functions while a program is watched. It is removed at the end."""
 
 from __future__ import annotations
 
@@ -15,19 +15,24 @@ from viz.diagnosis.observation import Moment, Write
 from viz.diagnosis.watching.modules import Modules
 from viz.diagnosis.watching.ops import Ops
 from viz.diagnosis.watching.optimizers import Optimizers
-from viz.diagnosis.watching.watch import Watch
+from viz.diagnosis.watching.watch import Call, Watch
 
 
 @contextmanager
 def surrounded(watch: Watch, ops: Ops, modules: Modules, optimizers: Optimizers) -> Iterator[None]:
-    """A context in which modules, optimizers, initialisers, seeds, custom Functions and warnings are seen."""
+    """A context in which modules, optimizers, initialisers, custom Functions and `.data` are seen, and warnings are not shown."""
     engine = watch.engine
     nn, optim = engine.module.nn, engine.module.optim
-    around = _Around(watch, ops)
     replaced = _Replaced()
+
+    def heard(owner: Any, name: str, then: Callable[[Call], None], first: Any = None, inside: bool = True) -> None:
+        replaced.put(owner, name, functools.partial(_heard, watch, then, first, inside))
+
     replaced.put(nn.Module, "__call__", modules.around_call)
-    replaced.put(nn.Module, "__init__", modules.around_init)
-    replaced.put(nn.Module, "train", modules.around_train)
+    heard(nn.Module, "__init__", modules.made)
+    heard(nn.Module, "train", modules.switched, inside=False)
+    heard(nn.Module, "state_dict", modules.state_taken)
+    heard(nn.Module, "load_state_dict", modules.loaded, first=modules.loads)
     replaced.put(nn.Module, "zero_grad", optimizers.around_zero)
     replaced.put(optim.Optimizer, "zero_grad", optimizers.around_zero)
     replaced.put(optim.Optimizer, "add_param_group", optimizers.around_group)
@@ -44,35 +49,47 @@ def surrounded(watch: Watch, ops: Ops, modules: Modules, optimizers: Optimizers)
         watch_steps(kind)
     schedulers = optim.lr_scheduler
     for scheduler in {schedulers.LRScheduler, schedulers.ReduceLROnPlateau}:  # the second calls no __init__ but its own
-        replaced.put(scheduler, "__init__", optimizers.around_schedule)
-    applied = inspect.getattr_static(engine.function_type, "apply")
-    replaced.put(engine.function_type, "apply", lambda apply: classmethod(around.apply(apply, applied)))
-    tensor_type: Any = engine.tensor_type
-    data = vars(tensor_type).get("data")
-    if isinstance(data, property) and data.fget is not None:  # this engine's mode does not show it
-        shown = property(around.read(data.fget), around.write(data.fset), data.fdel)
-        replaced.put(tensor_type, "data", lambda _: shown)
-    grad = vars(tensor_type).get("grad")
-    if isinstance(grad, property) and grad.fget is not None:
-        asked = property(around.grad(grad.fget), grad.fset, grad.fdel)
-        replaced.put(tensor_type, "grad", lambda _: asked)
+        heard(scheduler, "__init__", optimizers.scheduled)
     for name in dir(nn.init):
         if name.endswith("_") and not name.startswith("_") and callable(getattr(nn.init, name)):
-            replaced.put(nn.init, name, functools.partial(around.initialiser, name))
-    for name in ("clip_grad_norm_", "clip_grad_value_"):
-        replaced.put(nn.utils, name, around.clip)
-    if "__new__" in vars(nn.Parameter):
-        replaced.put(nn.Parameter, "__new__", lambda make: staticmethod(around.parameter(make)))
-    replaced.put(nn.Parameter, "__deepcopy__", around.copying)
-    replaced.put(nn.Module, "state_dict", modules.around_state)
-    replaced.put(nn.Module, "load_state_dict", modules.around_load)
+            heard(nn.init, name, functools.partial(_initialised, watch, ops, name), inside=False)
     for name in ("manual_seed", "seed"):
-        replaced.put(engine.module, name, around.seed)
+        heard(engine.module, name, functools.partial(_seeded, watch))
+    if "__new__" in vars(nn.Parameter):
+        made = functools.partial(_by_hand, watch, ops)
+        replaced.put(nn.Parameter, "__new__", lambda make: staticmethod(_heard(watch, made, None, True, make)))
+    applied = inspect.getattr_static(engine.function_type, "apply")
+    replaced.put(engine.function_type, "apply", lambda shown: classmethod(_applied(watch, ops, shown, applied)))
+    _properties(watch, ops, engine.tensor_type, replaced)
     try:
-        with _hearing(watch):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             yield
     finally:
         replaced.undo()
+
+
+def _heard(watch: Watch, then: Callable[[Call], None], first: Any, inside: bool, function: Any) -> Any:
+    """A function of the engine whose calls are noted by `then`, and by `first` before they run; what runs inside is seen if `inside`."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        if not watch.looking:
+            return function(*args, **kwargs)
+        call = Call(watch, sys._getframe(1), args, kwargs)
+        if first is not None:
+            with watch.aside():
+                first(call)
+        watch.within += not inside
+        try:
+            call.result = function(*args, **kwargs)
+        finally:
+            watch.within -= not inside
+        with watch.aside():
+            then(call)
+        return call.result
+
+    return wrapped
 
 
 class _Replaced:
@@ -97,207 +114,94 @@ class _Replaced:
                 setattr(owner, name, before)
 
 
-@contextmanager
-def _hearing(watch: Watch) -> Iterator[None]:
-    """Collect the warnings that the program gets, each with its line."""
-
-    def show(message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
-        if not watch.within:
-            watch.seen.warnings.append((str(message), watch.line()))
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("always")
-        warnings.showwarning = show
-        yield
+def _seeded(watch: Watch, call: Call) -> None:
+    """`manual_seed` and `seed` of the engine."""
+    watch.seen.moments.append(Moment("seed", call.line, watch.following()))
 
 
-class _Around:
-    """The replacements of initialisers, seeds, `Function.apply` and `.data`."""
+def _initialised(watch: Watch, ops: Ops, name: str, call: Call) -> None:
+    """`nn.init.…_` in a line of the program."""
+    values = ops.values
+    tensor: Any = (*call.args, call.kwargs.get("tensor"))[0]
+    known = watch.engine.is_tensor(tensor) and (tensor.requires_grad or values.known_leaf(tensor) is not None)
+    if call.own and known:
+        leaf = watch.seen.leaves[values.leaf(tensor)]
+        leaf.writes.append(Write("init", name, call.line, len(watch.seen.passes), watch.following()))
 
-    def __init__(self, watch: Watch, ops: Ops) -> None:
-        self.watch = watch
-        self.ops = ops
-        self._checked: set[type] = set()
 
-    def initialiser(self, name: str, initialise: Any) -> Any:
-        """`nn.init.…_`."""
+def _by_hand(watch: Watch, ops: Ops, call: Call) -> None:
+    """`nn.Parameter(…)` in a line of the program, which no op shows."""
+    if call.own and watch.engine.is_tensor(call.result):
+        watch.seen.leaves[ops.values.leaf(call.result, call.line)].by_hand = True
 
-        @functools.wraps(initialise)
-        def wrapped(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-            watch = self.watch
-            if not watch.looking or not watch.engine.is_tensor(tensor):
-                return initialise(tensor, *args, **kwargs)
-            lines = watch.stack()
-            own = bool(lines) and watch.places.source.owns(sys._getframe(1))
-            watch.within += 1
-            try:
-                result = initialise(tensor, *args, **kwargs)
-            finally:
-                watch.within -= 1
-            values = self.ops.values
-            if own and (tensor.requires_grad or values.known_leaf(tensor) is not None):
-                leaf = watch.seen.leaves[values.leaf(tensor)]
-                leaf.writes.append(Write("init", name, lines[0], len(watch.seen.passes), watch.following()))
-            return result
 
-        return wrapped
+def _applied(watch: Watch, ops: Ops, shown: Any, applied: Any) -> Any:
+    """`Function.apply`, which the mode does not show: it counts as one op, whatever ran inside.
 
-    def seed(self, seed: Any) -> Any:
-        """`manual_seed` and `seed` of the engine."""
+    `applied` is the class's own descriptor: a classmethod, which PyTorch writes in Python up to 2.13 and in C since.
+    """
+    checked: set[type] = set()
 
-        @functools.wraps(seed)
-        def wrapped(*args: Any, **kwargs: Any) -> Any:
-            if self.watch.active:
-                moment = Moment("seed", self.watch.line(), self.watch.following(), text=self.watch.engine.name)
-                self.watch.seen.moments.append(moment)
-            return seed(*args, **kwargs)
+    @functools.wraps(shown)
+    def wrapped(kind: Any, *args: Any, **kwargs: Any) -> Any:
+        seen, apply = watch.seen, applied.__get__(None, kind)
+        if not watch.looking:
+            return apply(*args, **kwargs)
+        lines, where = watch.places.stack(sys._getframe(1))
+        tensors = watch.tensors(args)
+        inputs, versions = ops.before(tensors, lines)
+        first, known = len(seen.ops), len(seen.values)
+        result = apply(*args, **kwargs)
+        with watch.aside():
+            del seen.ops[first:]
+            for leaf in seen.leaves:
+                while leaf.used_by and leaf.used_by[-1] >= first:
+                    leaf.used_by.pop()
+            for value in seen.values[known:]:
+                value.op = None
+            ops.ran(f"{kind.__name__}.apply", lines, where, inputs, tensors, versions, result, args, kwargs)
+            own = kind.__module__.partition(".")[0] not in (watch.engine.name, "viz")
+            if kind not in checked and watch.module.is_grad_enabled() and own:
+                checked.add(kind)
+                found = check_function(watch.engine, kind, args, watch.places, next(iter(lines), None))
+                seen.functions += [found] if found is not None else []
+        return result
 
-        return wrapped
+    return wrapped
 
-    def clip(self, clip: Any) -> Any:
-        """`clip_grad_norm_` and `clip_grad_value_`: how large the gradients are before and after."""
 
-        @functools.wraps(clip)
-        def wrapped(parameters: Any, *args: Any, **kwargs: Any) -> Any:
-            watch = self.watch
-            if not watch.looking:
-                return clip(parameters, *args, **kwargs)
-            parameters = [parameters] if watch.engine.is_tensor(parameters) else list(parameters)
-            line, before = watch.line(), self._largest(parameters)
-            result = clip(parameters, *args, **kwargs)
-            watch.seen.clipped.append((line, before, self._largest(parameters)))
-            return result
+def _properties(watch: Watch, ops: Ops, kind: Any, replaced: _Replaced) -> None:
+    """`.data` and `.grad` of an engine whose mode does not show them: they are Python's properties."""
+    data, grad = vars(kind).get("data"), vars(kind).get("grad")
 
-        return wrapped
-
-    def _largest(self, parameters: list[Any]) -> float:
-        with self.watch.aside():
-            return max((self.watch.peak(p.grad) or 0.0 for p in parameters if p.grad is not None), default=0.0)
-        return 0.0
-
-    def parameter(self, make: Any) -> Any:
-        """`nn.Parameter(…)` in a line of the program, which no op shows."""
-
-        @functools.wraps(make)
-        def __new__(kind: type, *args: Any, **kwargs: Any) -> Any:
-            made = make(kind, *args, **kwargs)
-            watch = self.watch
-            if watch.looking and watch.places.source.owns(sys._getframe(1)) and watch.engine.is_tensor(made):
-                line = watch.line()
-                with watch.aside():
-                    leaf = watch.seen.leaves[self.ops.values.leaf(made, line)]
-                    leaf.by_hand = True
-                    given = args[0] if args else kwargs.get("data")
-                    if (
-                        given is not None
-                        and watch.engine.is_tensor(given)
-                        and given.requires_grad
-                        and not watch.is_leaf(given)
-                    ):
-                        leaf.made_of = self.ops.values.known(given)
-            return made
-
-        return __new__
-
-    def copying(self, copy: Any) -> Any:
-        """`copy.deepcopy` of a parameter, as of a whole model: which line copied it, and from which."""
-
-        @functools.wraps(copy)
-        def __deepcopy__(tensor: Any, memo: Any) -> Any:
-            made = copy(tensor, memo)
-            watch, values = self.watch, self.ops.values
-            if watch.looking and (original := values.known_leaf(tensor)) is not None and made is not tensor:
-                line = watch.line()
-                with watch.aside():
-                    leaf = watch.seen.leaves[values.leaf(made, line)]
-                    leaf.copied, leaf.copied_at = original.nr, watch.following()
-                    leaf.copied_in = line
-            return made
-
-        return __deepcopy__
-
-    def apply(self, shown: Any, applied: Any) -> Any:
-        """`Function.apply`, which the mode does not show: it counts as one op, whatever ran inside.
-
-        `applied` is the class's own descriptor: a classmethod, which PyTorch writes in Python up to 2.13 and in C since.
-        """
-
-        @functools.wraps(shown)
-        def wrapped(kind: Any, *args: Any, **kwargs: Any) -> Any:
-            watch, seen = self.watch, self.watch.seen
-            apply = applied.__get__(None, kind)
-            if not watch.looking:
-                return apply(*args, **kwargs)
-            lines, where = watch.places.stack(sys._getframe(1))
-            tensors = watch.tensors(args)
-            inputs, versions = self.ops.before(tensors, lines)
-            ops = len(seen.ops)
-            result = apply(*args, **kwargs)
-            with watch.aside():
-                del seen.ops[ops:]
-                for leaf in seen.leaves:
-                    while leaf.used_by and leaf.used_by[-1] >= ops:
-                        leaf.used_by.pop()
-                for value in seen.values:
-                    if value.op is not None and value.op >= ops:
-                        value.op = None
-                name = f"{kind.__name__}.apply"
-                self.ops.ran(name, lines, where, inputs, tensors, versions, result, args, kwargs)
-                if kind not in self._checked and watch.module.is_grad_enabled() and self._is_own(kind):
-                    self._checked.add(kind)
-                    found = check_function(watch.engine, kind, args, watch.places, next(iter(lines), None))
-                    if found is not None:
-                        seen.functions.append(found)
-            return result
-
-        return wrapped
-
-    def _is_own(self, kind: type) -> bool:
-        return kind.__module__.partition(".")[0] not in (self.watch.engine.name, "viz")
-
-    def read(self, read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def read(tensor: Any) -> Any:
         """`tensor.data`."""
+        if watch.looking and watch.places.source.owns(sys._getframe(1)):
+            return ops.called(_named_data, (tensor,), {})
+        return data.fget(tensor)  # type: ignore[union-attr]
 
-        def data(tensor: Any) -> Any:
-            if self.watch.looking and self.watch.places.source.owns(sys._getframe(1)):
-                return self.ops.called(_Named("data", read), (tensor,), {})
-            return read(tensor)
+    def _named_data(tensor: Any) -> Any:
+        return data.fget(tensor)  # type: ignore[union-attr]
 
-        return data
+    _named_data.__name__ = "data"
 
-    def grad(self, read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """`tensor.grad`."""
-
-        def grad(tensor: Any) -> Any:
-            if self.watch.looking and self.watch.places.source.owns(sys._getframe(1)):
-                self.ops.asked(tensor)
-            return read(tensor)
-
-        return grad
-
-    def write(self, write: Callable[[Any, Any], Any] | None) -> Any:
+    def write(tensor: Any, new: Any) -> None:
         """`tensor.data = …`."""
-        if write is None:
-            return None
+        if watch.looking and watch.engine.is_tensor(new):
+            ops.writes.set_data(lambda: data.fset(tensor, new), tensor, new)  # type: ignore[union-attr]
+        else:
+            data.fset(tensor, new)  # type: ignore[union-attr]
 
-        def data(tensor: Any, new: Any) -> None:
-            if self.watch.looking and self.watch.engine.is_tensor(new):
-                self.ops.writes.set_data(lambda: write(tensor, new), tensor, new)
-            else:
-                write(tensor, new)
+    def asked(tensor: Any) -> Any:
+        """`tensor.grad`."""
+        if watch.looking and watch.places.source.owns(sys._getframe(1)):
+            ops.asked(tensor)
+        return grad.fget(tensor)  # type: ignore[union-attr]
 
-        return data
-
-
-class _Named:
-    """A function under another name."""
-
-    def __init__(self, name: str, function: Callable[..., Any]) -> None:
-        self.__name__ = name
-        self._function = function
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._function(*args, **kwargs)
+    if isinstance(data, property):
+        replaced.put(kind, "data", lambda _: property(read, write, data.fdel))
+    if isinstance(grad, property):
+        replaced.put(kind, "grad", lambda _: property(asked, grad.fset, grad.fdel))
 
 
 def _below(kind: type) -> list[type]:

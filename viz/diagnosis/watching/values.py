@@ -150,7 +150,6 @@ class Values:
         )
         seen.ops.append(made)
         for leaf in {one for nr in inputs if (one := seen.values[nr].leaf) is not None}:
-            seen.leaves[leaf].used += 1
             if len(seen.leaves[leaf].used_by) < MOST_USES:
                 seen.leaves[leaf].used_by.append(made.nr)
         return made
@@ -236,6 +235,5 @@ class Values:
                 peak = self.watch.peak(gradient)
                 value = self.watch.seen.values[nr]
                 value.grad = peak
-                value.arrived = len(current.reached)
                 if peak is not None:
                     current.reached.append((nr, peak))

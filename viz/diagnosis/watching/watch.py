@@ -7,6 +7,8 @@ import sys
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,32 @@ FREE = 1.5  # seconds of processor time that watching may take beside as long as
 WINDOW = 4  # backward passes that are watched together, at least
 MOST_OPS = 60_000  # that are noted
 CERTAINLY = 20_000  # ops that are noted whatever they cost, and so those of a long first pass
+
+
+@dataclass
+class Call:
+    """A call of one of the engine's functions by the program."""
+
+    watch: Watch
+    frame: FrameType
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    result: Any = None
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """The program's lines that run, innermost first."""
+        return self.watch.places.stack(self.frame)[0]
+
+    @property
+    def line(self) -> int | None:
+        """The innermost of them."""
+        return next(iter(self.lines), None)
+
+    @property
+    def own(self) -> bool:
+        """Whether the program calls it in a line of its own, and not some library."""
+        return self.watch.places.source.owns(self.frame)
 
 
 class Enough(BaseException):
@@ -112,6 +140,17 @@ class Watch:
     def line(self) -> int | None:
         """The program's line that runs now."""
         return next(iter(self.places.stack(sys._getframe(1))[0]), None)
+
+    def asked_in_vain(self, tensor: Any, nr: int | None) -> None:
+        """Note that somebody wants the `.grad` of a tensor, if it can have none; `nr` is its value."""
+        with self.aside():
+            line = self.line()
+            if nr is None or line is None:
+                return
+            if not tensor.requires_grad and self.seen.passes:
+                self.seen.asked_unrequired[nr] = line
+            elif tensor.requires_grad and not self.is_leaf(tensor) and not tensor.retains_grad:
+                self.seen.asked_in_vain.append((nr, line))
 
     def sample(self, tensor: Any) -> np.ndarray:
         """A few of a tensor's numbers, spread over it, as a new array."""

@@ -12,6 +12,7 @@ from viz.diagnosis.observation import Leaf, Moment, Ran, Seen, Through, Write
 from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Watch
 
+FAR = 20  # views of views that are followed to a leaf
 LARGEST_ROWS = 100_000  # numbers of a matrix whose rows are compared
 UPDATES = {"sub", "add", "mul", "copy_", "addcdiv", "lerp", "__set__"}  # in place
 
@@ -35,18 +36,14 @@ class Writes:
         """Note that an op wrote value `nr` into the memory of a leaf, by name or through `.data`."""
         seen = self.watch.seen
         value: Seen | None = seen.values[nr]
-        through = False
-        steps = 0
-        while value is not None and value.leaf is None and steps < 20:
-            maker = seen.maker(value)
-            through = through or (maker is not None and maker.name in ("data", "detach"))
-            value = seen.values[value.base] if value.base is not None else None
-            steps += 1
+        for _ in range(FAR):
+            if value is not None and value.leaf is None:
+                value = seen.values[value.base] if value.base is not None else None
         if value is None or value.leaf is None:
             return
         gradients = self._of_gradients(op.inputs[1:])
         kind = "update" if op.name in UPDATES and gradients else "write"
-        write = Write(kind, op.name, op.line, len(seen.passes), self.watch.following(), through_data=through)
+        write = Write(kind, op.name, op.line, len(seen.passes), self.watch.following())
         if kind == "update":
             if any(isinstance(factor, (int, float)) and factor < 0 for factor in op.options.values()):
                 gradients = -gradients  # add_(w.grad, alpha=-lr)
@@ -66,7 +63,7 @@ class Writes:
                 maker = seen.maker(seen.values[known]) if known is not None else None
                 gradients = self._of_gradients(maker.inputs[1:]) if maker is not None else 0
                 kind = "update" if gradients else "write"
-                write = Write(kind, "data", line, len(seen.passes), self.watch.following(), through_data=True)
+                write = Write(kind, "data", line, len(seen.passes), self.watch.following())
                 if gradients and maker is not None:
                     write.ascent = maker.name == "add" and gradients > 0
                     self._stepped_by_hand(leaf.nr, write)
