@@ -22,7 +22,7 @@ from viz.experiments.compare import compare
 from viz.export import link
 from viz.interrupts import interruptible
 from viz.recording.reader import tensors_in
-from viz.recording.record import Recorder
+from viz.recording.record import STEPS, Recorder
 from viz.recording.recording import Recording
 from viz.recording.source import Source
 from viz.telling.explain import explain
@@ -32,7 +32,6 @@ from viz.widgets.player import Player
 # IPython 7, as in Colab, has none: there a `;` at the end of a cell does not silence a magic.
 _can_be_silenced = getattr(magic, "output_can_be_silenced", lambda function: function)
 
-STEPS = 2000  # of a cell that are recorded; nobody steps through more
 BOTH = "This cell uses both engines; the picture shows {shown}'s part. For the other: %%autograd --engine {other}"
 
 

@@ -420,6 +420,11 @@ x = T.tensor([.5, 1., 2.5, 30., 12.], dtype=T.float64, requires_grad=True); y = 
 x = T.tensor([.5, -.9, 0., .999, -.1], dtype=T.float64, requires_grad=True); y = T.erfinv(x); y.sum().backward(); out = y, x.grad
 out = T.erfinv(T.tensor([1., -1., 2.])), T.lgamma(T.tensor([0., -1., 3.])), T.digamma(T.tensor([0., 1.]))
 x = T.tensor([.5, -.9, 0., 3.], dtype=T.float64, requires_grad=True); y = T.sinc(x); y.sum().backward(); out = y, x.grad
+x = T.tensor([.5, 0., 3.], dtype=T.float64, requires_grad=True); g, = T.autograd.grad(T.sinc(x).sum(), x, create_graph=True); out = T.autograd.grad(g.sum(), x)
+x = T.zeros(2, dtype=T.float64, requires_grad=True); g, = T.autograd.grad(x.norm(), x, create_graph=True); out = g, T.autograd.grad(g.sum(), x)
+x = T.zeros(2, dtype=T.float64, requires_grad=True); g, = T.autograd.grad(x.norm(3), x, create_graph=True); out = g, T.autograd.grad(g.sum(), x)
+y = T.zeros(2, dtype=T.float64, requires_grad=True); g, = T.autograd.grad(T.atan2(y, T.tensor([0., 1.], dtype=T.float64)).sum(), y, create_graph=True); out = g, T.autograd.grad(g.sum(), y)
+x = T.tensor([.5, 0., 3., 1., -1.], dtype=T.float64, requires_grad=True); y = T.special.entr(x); g, = T.autograd.grad(y.sum(), x, create_graph=True); out = y, g, T.autograd.grad(g.sum(), x)
 x = T.tensor([.5, -.9, 0.], requires_grad=True); y = T.copysign(x, T.tensor([-1., 1., -1.])); y.sum().backward(); out = y, x.grad
 x = T.tensor([.5, float('nan'), 1.], requires_grad=True); y = T.fmax(x, T.tensor([1., 2., float('nan')])); y.sum().backward(); out = y, x.grad, T.fmin(T.tensor([1., 2.]), T.tensor([2., float('nan')]))
 out = T.logaddexp2(T.tensor([1., 2.]), T.tensor([3., -1.])), T.ldexp(T.tensor([1., 3.]), T.tensor([2, -1])), T.heaviside(T.tensor([-1., 0., 2.]), T.tensor([.5]))

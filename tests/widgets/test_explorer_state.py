@@ -428,3 +428,36 @@ def test_copy_link_is_answered_with_the_switches_or_says_why_there_is_none(monke
     explorer = Explorer(program)
     explorer.link_asked += 1
     assert "factor is made outside" in explorer.link["why"]
+
+
+LONG = """\
+import torch
+w = torch.tensor(1.0, requires_grad=True)
+for step in range(3000):
+    loss = (w - 3) ** 2
+    loss.backward()
+    with torch.no_grad():
+        w -= 0.01 * w.grad
+        w.grad = None
+print(step, w.item())"""
+
+
+def test_a_long_loop_runs_to_its_end_and_a_sentence_says_where_its_picture_ends():
+    explorer = viz.explore(LONG)
+    for side in explorer.result["sides"]:
+        assert "The picture ends at line" in side["cut"]
+        assert side["stdout"].startswith("2999 ")
+    assert explorer.result["verdict"]["agree"]
+    assert all(len(recording.events) < 2100 for recording in explorer._recordings.values())
+
+
+def test_a_way_out_is_tried_without_observation(monkeypatch):
+    limits = []
+    whole = Explorer._recorded
+    monkeypatch.setattr(
+        Explorer,
+        "_recorded",
+        lambda self, *given, **named: limits.append(named.get("limit")) or whole(self, *given, **named),
+    )
+    explorer = viz.explore("w = T.zeros(2, requires_grad=True)\nw[0] = w[0] + 1\nw.sum().backward()")
+    assert limits.count(0) and explorer.result["fixes"]

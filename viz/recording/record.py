@@ -30,12 +30,15 @@ from viz.recording.source import Source
 from viz.recording.teaching import TeachingRecorder
 from viz.recording.watch import Watch
 
+STEPS = 2000  # of a cell or an explored program that are recorded; nobody steps through more
+
 
 def record(
     program: str | Callable[..., Any],
     engine: str | Any = None,
     device: str = "cpu",
     inputs: dict[str, Any] | None = None,
+    limit: int | None = None,
 ) -> Recording:
     """Run `program` on an engine and record every op, every gradient and every accumulation, in true order.
 
@@ -47,6 +50,7 @@ def record(
         of your own is an object with the parts of a `TeachingEngine` (docs/engines.md).
         device: where tensors are made when the program does not say; `"cuda"` for PyTorch on a GPU.
         inputs: further names for the program (arrays become tensors); for a function, its keyword arguments.
+        limit: how many events to record; after that the program runs unobserved, and `recording.cut` is the line. None for all.
 
     An exception in the program is not raised here: the recording ends with it, `recording.error` has it, and each view
     of the recording shows it. If nothing was recorded, `recording.graph.note` says why.
@@ -70,7 +74,7 @@ def record(
     )
     if reason:
         raise ValueError(f"device={device!r}: {reason}")
-    return Recorder(chosen, Source(program), device).run(inputs or {})
+    return Recorder(chosen, Source(program), device, limit=limit).run(inputs or {})
 
 
 def record_backward(tensor: Any, names: dict[str, Any]) -> Recording:
@@ -236,7 +240,9 @@ class Recorder:
         if not graph.ops and not graph.note:
             graph.note = self._why_nothing()
         source = legible(self.source.text).splitlines()
-        return Recording(self.engine.name, self.device, source, graph, events, tensors, legible(stdout), about)
+        made = Recording(self.engine.name, self.device, source, graph, events, tensors, legible(stdout), about)
+        made.cut = self.cut
+        return made
 
     def _why_nothing(self) -> str:
         """Why a recording holds no op."""

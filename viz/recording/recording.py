@@ -65,6 +65,7 @@ class Recording:
     stdout: str = ""
     error: dict[str, Any] | None = None
     schema: int = SCHEMA
+    cut: int | None = None  # the line from which on nothing was recorded, since there were too many steps
 
     # Bound by `viz/show.py`, because playing, drawing and saving build on this class.
     play: ClassVar[Callable[..., Any]]

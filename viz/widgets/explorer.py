@@ -29,7 +29,7 @@ from viz.picture.fit import BELOW, BESIDE, FOLDED, Room, left_out
 from viz.picture.kept import Kept
 from viz.picture.network import has_modules
 from viz.recording import own
-from viz.recording.record import record
+from viz.recording.record import STEPS, record
 from viz.recording.recording import Recording
 from viz.recording.summary import keeping
 from viz.recording.teaching import check, name_of
@@ -467,18 +467,21 @@ class Explorer(Live):
             program, state = self._wanted(state, None)
             with interruptible(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return self._recorded(CORE, edit(program, Edits.of(state)).source, state)[0].error is None
+                return self._recorded(CORE, edit(program, Edits.of(state)).source, state, limit=0)[0].error is None
         except (ProgramError, ValueError, RuntimeError, KeyboardInterrupt):
             return False
 
-    def _recorded(self, engine: str, source: str, state: dict[str, Any]) -> tuple[Recording, list[str]]:
+    def _recorded(
+        self, engine: str, source: str, state: dict[str, Any], limit: int = STEPS
+    ) -> tuple[Recording, list[str]]:
         """A run of a listing on one engine, and the sources of random numbers that it used."""
         chosen, device = engines.load(engine), _device(engine, state)
         dtype = None if engine == CORE else state.get("default_dtype")
         given = {"input": _asks, **self._parsed.namespace}
         at_dtype = chosen.default_dtype(dtype) if dtype else contextlib.nullcontext()
         with at_dtype, chosen.on_one_thread(), chosen.seeded(SEED, device) as asked:
-            return record(source, self._own if engine == CORE and self._own else engine, device, inputs=given), asked()
+            used = self._own if engine == CORE and self._own else engine
+            return record(source, used, device, inputs=given, limit=limit), asked()
 
     def _side(
         self, engine: str, edited: Edited, state: dict[str, Any], drawn: list[str]
@@ -500,6 +503,10 @@ class Explorer(Live):
         _count_from_zero(recording)
         if recording.error is not None:
             recording.error["line"] = edited.line_of(recording.error["line"])
+        if recording.cut is not None:
+            side["cut"] = (
+                f"The picture ends at line {edited.line_of(recording.cut)}, after {STEPS:,} steps; the program ran on without it."
+            )
         drawn += [name for name in random if name not in drawn]
         told = dict.fromkeys(f"{one.category.__name__}: {one.message}" for one in warned)
         side["warnings"] = list(told)[:_WARNED]

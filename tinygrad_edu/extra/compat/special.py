@@ -42,9 +42,7 @@ def entr(input: Any) -> Any:
     >>> T.special.entr(T.tensor([0.0, 0.5, 0.9]))
     tensor([0.0000, 0.3466, 0.0948])
     """
-    where = functions["where"]
-    inside = where(input > 0, input, 1.0)
-    return where(input > 0, -inside * inside.log(), where(input == 0, 0.0, where(input < 0, -math.inf, input)))
+    return pointwise.Entr.apply(input)
 
 
 def xlog1py(input: Any, other: Any) -> Any:

@@ -64,7 +64,7 @@ class Atan2(FloatOp):
     def forward(self, other):
         return np.arctan2(self, other)
 
-    # d atan2(s, o) = (o·ds - s·do)/(s² + o²), and 0 at the origin
+    # d atan2(s, o) = (o·ds - s·do)/(s² + o²), and 0 at the origin; the second derivative there is nan, as in PyTorch
     def grad_self(grad, self, other):
         return grad * _over_square(other, self, other)
 
@@ -76,8 +76,7 @@ class Atan2(FloatOp):
 
 def _over_square(value, self, other):
     square = self * self + other * other
-    origin = square == 0
-    return where(origin, 0.0, value / where(origin, 1.0, square))
+    return where(square == 0, 0.0, value / square)
 
 
 class Sinh(FloatOp):

@@ -11,7 +11,7 @@ from ...ops.binding import public
 from ...ops.indexing.masking import where
 from ...ops.op import Op, elementwise
 from ...ops.pointwise.arithmetic import sign
-from ...ops.pointwise.exponential import exp
+from ...ops.pointwise.exponential import exp, log
 from ...ops.pointwise.trigonometric import cos
 from .error_function import erf_of
 
@@ -143,10 +143,24 @@ class Sinc(FloatOp):
     def forward(self):
         return np.sinc(self).astype(self.dtype)
 
-    # (cos πs - sinc s)/s, 0 at 0
+    # (cos πs - sinc s)/s, 0 at 0. The branch that is not taken divides by 0 there, so the second derivative is nan, as PyTorch's is
     def grad_self(grad, self):
-        safe = where(self == 0, 1.0, self)
-        return grad * where(self == 0, 0.0, (cos(safe * math.pi) - sinc(safe)) / safe)
+        return grad * where(self == 0, 0.0, (cos(self * math.pi) - sinc(self)) / self)
+
+    jvp = elementwise
+
+
+class Entr(FloatOp):
+    """-s·ln s, 0 at 0 and minus infinity below."""
+
+    def forward(self):
+        inside = np.where(self > 0, self, self.dtype.type(1))
+        rest = np.where(self < 0, -np.inf, np.where(self == 0, 0.0, self))
+        return np.where(self > 0, -self * np.log(inside), rest).astype(self.dtype)
+
+    # -1 - ln s
+    def grad_self(grad, self):
+        return grad * (-1 - log(self))
 
     jvp = elementwise
 

@@ -41,7 +41,7 @@ class VectorNorm(Op, name="LinalgVectorNormBackward0"):
         total = row_major(np.power(size, ord).sum(axis=axes, keepdims=keepdim))
         return np.power(total, 1 / ord).astype(self.dtype)
 
-    # d‖s‖ = sign(s)·(|s|/‖s‖)^(ord-1); at 0 the subgradient is 0
+    # d‖s‖ = sign(s)·(|s|/‖s‖)^(ord-1); at 0 the subgradient is 0; as in PyTorch, the second derivative of order 2 is nan there
     def grad_self(grad, self, result, ord, dim, keepdim):
         sizes = tuple(self.shape)
         return restore_dims(grad, dim, keepdim, sizes) * norm_slope(
@@ -62,8 +62,7 @@ def norm_slope(self, norm, ord, dim):
     if math.isinf(ord):
         return sign(self) * shares(abs(self), norm, dim)
     if ord == 2:
-        zero = norm == 0
-        return where(zero, 0.0, self / where(zero, 1.0, norm))
+        return where(norm == 0, 0.0, self / norm)
     if ord < 1:
         zero = self == 0
         return where(zero, 0.0, sign(self) * pow(where(zero, 1.0, abs(self)), ord - 1)) * pow(norm, 1 - ord)

@@ -7,7 +7,7 @@ import { Manager, RemoteModel, mount } from "./widgets.js";
 
 const WIDGETS = { "explored._linked.<locals>.Linked": "Explorer", "viz.widgets.mistake.MistakeView": "MistakeView" };
 const SLOW = 8000; // milliseconds without an answer after which the page says how to end a program
-const FOR_TORCH = /^\s*(import|from)\s+torch\b/m;
+const FOR_TORCH = /(^|[^.\w])torch\b/m; // also where its import was left out, as in many a question
 const HONEST = "torch is tinygrad_edu here, not PyTorch: the same names and rules, computed in this page with NumPy.";
 const OF_A_QUESTION = ["seq", "drag", "why", "text"];
 

@@ -34,7 +34,9 @@ def fetch(pack: str) -> None:
     if given is None:
         raise NotHere(pack)
     if given is False:
-        raise ModuleNotFoundError(f"No module named {pack!r} on this page: a program has no files and no network here.")
+        raise ModuleNotFoundError(
+            f"No module named {pack!r} on this page: a program has no files, no network and no terminal here."
+        )
     data = zlib.decompress(given.to_bytes(), _GZIP)
     head, _, _ = data.partition(b"\n")
     at = len(head) + 1

@@ -74,7 +74,7 @@ def press_every_switch(texts: Sequence[str]) -> None:
     from viz import engines
     from viz.experiments.edits import Edits, edit
     from viz.experiments.program import ProgramError
-    from viz.recording.record import record
+    from viz.recording.record import STEPS, record
     from viz.widgets import explorer
 
     for shown in list(_instances.values()):
@@ -88,7 +88,7 @@ def press_every_switch(texts: Sequence[str]) -> None:
                 warnings.simplefilter("ignore")
                 edited = edit(shown._parsed, Edits.of(state))
                 with engines.load(engines.TORCH).seeded(explorer.SEED):
-                    record(edited.source, engines.TORCH, inputs=given)
+                    record(edited.source, engines.TORCH, inputs=given, limit=STEPS)
 
 
 def _named(states: list[dict[str, Any]], program: dict[str, Any], text: str) -> list[dict[str, Any]]:
@@ -163,7 +163,7 @@ def insert(text: str) -> None:
 class Player:
     """Takes the place of a `Recorder`: looks up the run instead of running the program."""
 
-    def __init__(self, source: Any, device: str = "cpu", *options: Any) -> None:
+    def __init__(self, source: Any, device: str = "cpu", *options: Any, **more: Any) -> None:
         self.source = source
         self.device = device
 
