@@ -36,6 +36,7 @@ _STATES = "application/vnd.jupyter.widget-state+json"
 _MOST_AT_ONCE = 4  # lessons that run; each has a kernel with PyTorch in it
 _MOST_IN_PAGE = 20_000  # characters of a widget's state; a larger one is a file of its own
 _STILL = 'class="tgv-fallback"'  # the class of the still that `viz` shows before a widget
+_EXPLORER = "viz.widgets.explorer.Explorer"
 _LIST = ".tinygrad-edu-site"  # the list of a site's files
 
 # Run after a lesson. A page must already hold what a widget would request from Python later: each fix of a mistake, and the
@@ -131,6 +132,7 @@ def build(
         if progress:
             _tell(len(lessons), len(lessons), "pages and search")
         _sphinx(pages, made, static, Path(scratch) / "doctrees")
+        _without_wide_has(made / "_static")
         if live:
             live_pages.finish(made)
         _replace(out, made)
@@ -328,6 +330,8 @@ class _Live:
                     still = before["data"]["text/html"]
                     before["data"]["text/html"] = f'<div class="tgv-still">{still}</div>'
                 output["data"] = {"text/html": self._html(states, view["model_id"], has_still)}
+                if states[view["model_id"]]["state"]["_anywidget_id"] == _EXPLORER:
+                    cell["metadata"].setdefault("tags", []).append("has-explorer")
 
     def _html(self, states: dict[str, Any], id: str, has_still: bool) -> str:
         state = states[id]["state"]
@@ -353,6 +357,17 @@ class _Live:
 def _packed(data: Any) -> str:
     """Deflated JSON in base64, a thirtieth of its size where a widget has many pictures; `live.js` reads it."""
     return base64.b64encode(zlib.compress(json.dumps(data, ensure_ascii=False).encode(), 9)).decode()
+
+
+def _without_wide_has(static: Path) -> None:
+    """Write MyST-NB's `:has(> *:nth-child(2))` in another way, with the same meaning.
+
+    It asks about any element: a browser styled the whole page again for each that a picture got, which took most of a click.
+    """
+    for sheet in static.glob("mystnb*.css"):
+        text = sheet.read_text(encoding="utf-8")
+        asked = r"div\.cell:has\(> \*:nth-child\(2\)\) ([\w.]+):(first|last)-child"
+        sheet.write_text(re.sub(asked, r"div.cell > \1:\2-child:not(:only-child)", text), encoding="utf-8")
 
 
 @contextlib.contextmanager

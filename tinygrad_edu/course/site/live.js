@@ -194,6 +194,7 @@ async function makeLive() {
 }
 
 document.documentElement.classList.add("live-page");
+document.documentElement.classList.toggle("live-front", Boolean(document.querySelector(".tag_plays-by-itself")));
 followTheme();
 makeLive();
 Promise.all([...document.querySelectorAll(".tgv-live")].map(bringToLife)).then(() =>

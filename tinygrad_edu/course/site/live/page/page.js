@@ -185,6 +185,7 @@ function toolbar() {
   bar.setAttribute("role", "toolbar");
   bar.setAttribute("aria-label", "This page");
   (isFront ? cells[0].place : document.querySelector("article h1"))?.after(bar);
+  document.documentElement.classList.add("live-has-bar");
   python.onState = ({ text, busy, ready }) => {
     state.textContent = text;
     stop.disabled = !busy;
