@@ -182,7 +182,7 @@ def test_what_a_first_picture_needs_is_loaded_at_the_start_and_the_rest_with_its
 def test_without_node_nothing_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive.shutil, "which", lambda name: None)
     trees = {"library": {"csv.py": b""}, "numpy": {}, "ours": {}}
-    packs = archive.prepared({}, b"", trees, "", [])
+    packs = archive.prepared({}, b"", trees, "", [], "")
     assert packs.start == trees
     assert not packs.later
     assert not packs.is_compiled

@@ -178,7 +178,7 @@ function renderExplorer({ model, el }) {
     clearTimeout(slow);
     slow = setTimeout(() => {
       overdue = true;
-      account.textContent = RUNNING;
+      account.textContent = model.widget_manager?.kernel?.why?.() ?? RUNNING; // a page without Jupyter knows why
       errors.replaceChildren();
       ways.replaceChildren(command("stop", stop, { title: "Stop the program that runs" }));
     }, SLOW);

@@ -100,6 +100,25 @@ def test_a_link_round_trips_to_the_identical_stage(opened: Any, address: str, qu
     assert len(link) - len(address) < 2000
 
 
+def test_the_first_example_lives_before_python_has_started(browser: Any, address: str) -> None:
+    page = new_page(browser, service_workers="block")
+    held: list[Any] = []
+    page.route("**/numpy.pack", lambda route: held.append(route))  # Python cannot start without it
+    page.goto(address)
+    page.wait_for_selector(SHOWN, state="attached")
+    whole, account = stage(page), stage(page).locator(".tgv-account")
+    whole.get_by_role("button", name="One step back").first.click()
+    expect(whole.locator(".tgv-counter")).to_have_text("15 / 16")
+    whole.get_by_title("Run line 4 under no_grad").click()
+    expect(account).to_contain_text("Python is starting")
+    while not held:
+        page.wait_for_timeout(50)
+    held[0].continue_()
+    expect(account).to_contain_text("Line 4 now runs under no_grad")
+    assert '"no_grad":[4]' in json.dumps(unpacked(kept(page)), separators=(",", ":"))
+    page.context.close()
+
+
 def test_a_link_of_python_shows_its_switches_its_view_and_its_step(opened: Any, address: str) -> None:
     state = {"no_grad": [4], "requires_grad": {"b": False}}
     link = viz.link(PROGRAMS["What does backward() do?"], address, state=state, view="grad_fn", step=3)

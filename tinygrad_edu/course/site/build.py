@@ -401,6 +401,7 @@ def _sphinx(source: Path, out: Path, static: Path, doctrees: Path) -> None:
         "html_css_files": ["live.css"],
         "html_js_files": [("live.js", {"defer": "defer"})],
         "html_copy_source": False,
+        "html_use_index": False,  # the search finds the same names
         "html_show_copyright": False,
         "html_show_sphinx": False,
         "templates_path": [],

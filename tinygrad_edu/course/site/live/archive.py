@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,28 +37,14 @@ _PYODIDE = ("pyodide", "_pyodide", "_sysconfigdata__emscripten_wasm32-emscripten
 # NumPy imports this at its start; `later.py` delays it until a matrix is factored.
 _WAITS = ("numpy.linalg._umath_linalg",)
 _EMPTY = ("numpy/_core/_add_newdocs.py", "numpy/_core/_add_newdocs_scalars.py")  # docstrings of functions written in C
-# Of the standard library: what needs a desktop, a terminal, a mail server or a database, and has none here.
-_NEVER = [
-    "_pyrepl",
-    "curses",
-    "dbm",
-    "ensurepip",
-    "ftplib",
-    "idlelib",
-    "imaplib",
-    "lib2to3",
-    "mailbox",
-    "poplib",
-    "pydoc_data",
-    "smtplib",
-    "sqlite3",
-    "test",
-    "tkinter",
-    "turtledemo",
-    "venv",
-    "wsgiref",
-    "xmlrpc",
-]
+# Of the standard library: what needs a desktop, a terminal, a server, another process or a database, and has none here; what works on
+# programs and packages rather than in them; and what stands in for modules written in C.
+_NEVER = """
+_pydatetime _pyio _pyrepl bdb cProfile compileall configparser curses dbm doctest ensurepip ftplib idlelib imaplib lib2to3 mailbox
+modulefinder multiprocessing optparse pdb pickletools plistlib poplib profile pstats pydoc_data smtplib socketserver sqlite3 tarfile
+test tkinter tomllib trace turtledemo unittest venv wave wsgiref xmlrpc zipapp
+"""
+_FOR_HELP = ("_pyrepl/__init__.py", "_pyrepl/pager.py")
 _LEFT_OUT_OF_NUMPY = (
     "/tests/",
     "/f2py/",
@@ -92,6 +78,7 @@ class Packs:
     start: dict[str, Files]
     later: dict[str, Files] = field(default_factory=dict)
     is_compiled: bool = False
+    opened: bytes = b"null"  # JSON: what explore.html shows of its first program, before its Python has started
 
     def index(self) -> bytes:
         """Where each delayed module is found: JSON, the pack by the module's name."""
@@ -103,7 +90,9 @@ def library(given: bytes) -> Files:
     """The part of `python_stdlib.zip` that is useful in a page."""
     with zipfile.ZipFile(io.BytesIO(given)) as archive:
         names = [name for name in archive.namelist() if not name.endswith("/")]
-        return {name: archive.read(name) for name in names if name.partition("/")[0].removesuffix(".py") not in _NEVER}
+        never = _NEVER.split()
+        taken = [name for name in names if name.partition("/")[0].removesuffix(".py") not in never]
+        return {name: archive.read(name) for name in [*taken, *_FOR_HELP] if name in names}
 
 
 def numpy(wheel: bytes) -> Files:
@@ -139,7 +128,7 @@ def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def prepared(
-    pyodide: Files, graphviz: bytes, trees: dict[str, Files], first: str, presses: list[dict[str, Any]]
+    pyodide: Files, graphviz: bytes, trees: dict[str, Files], first: str, presses: list[dict[str, Any]], opening: str
 ) -> Packs:
     """The trees compiled by Pyodide's own Python, and split into what a page needs for its first picture and the rest.
 
@@ -149,6 +138,7 @@ def prepared(
         trees: `library`, `numpy` and `ours`.
         first: the cell that draws the first picture, by a widget.
         presses: the first changes a reader may make in that widget, as the page would send them.
+        opening: the program that explore.html shows first.
 
     Raises:
         PartError: Node.js is installed but the work failed.
@@ -161,7 +151,8 @@ def prepared(
         _write(folder, {**pyodide, "viz.mjs": graphviz})
         for tree, files in trees.items():
             _write(folder / tree, files)
-        (folder / "jobs.json").write_text(json.dumps({"trees": _TREES, "first": first, "presses": presses}))
+        jobs = {"trees": _TREES, "first": first, "presses": presses, "opening": opening}
+        (folder / "jobs.json").write_text(json.dumps(jobs))
         done = subprocess.run(
             [node, str(HERE / "prepare.mjs"), scratch],
             capture_output=True,
@@ -172,6 +163,7 @@ def prepared(
         if done.returncode:
             raise PartError(f"Node.js could not prepare the site's Python: {done.stderr.strip()[-2000:]}")
         used = json.loads((folder / "used.json").read_text())
+        opened = (folder / "opened.json").read_bytes()
         for tree, files in trees.items():
             trees[tree] = {
                 name: data for name, data in files.items() if not name.endswith(".py") or name.startswith(_WITH_SOURCE)
@@ -179,7 +171,7 @@ def prepared(
                 path.relative_to(folder / tree).as_posix(): path.read_bytes()
                 for path in folder.joinpath(tree).rglob("*.pyc")
             }
-    return parted(trees, set(used["modules"]) - set(_WAITS), used["opened"])
+    return replace(parted(trees, set(used["modules"]) - set(_WAITS), used["opened"]), opened=opened)
 
 
 def _write(folder: Path, files: Files) -> None:

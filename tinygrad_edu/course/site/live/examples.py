@@ -229,6 +229,10 @@ y.backward()
 }
 
 
+# What the page shows where a link names no program.
+FIRST = next(iter(GROUPS["First steps"].values())).strip("\n")
+
+
 def programs() -> list[tuple[str, str]]:
     """Each question and its program."""
     return [(question, text.strip("\n")) for group in GROUPS.values() for question, text in group.items()]

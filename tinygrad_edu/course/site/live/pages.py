@@ -26,9 +26,7 @@ _PIECES = ("network.js", "cause.js")  # what an output draws by a script in Jupy
 _WIDGETS = {"Explorer": "explorer.js", "MistakeView": "mistake.js"}
 # Packs of the standard library that serve no program of a link, which has no files, no network and no other process.
 _NOT_FOR_A_LINK = """
-_pyrepl asyncio bdb concurrent configparser ctypes curses dbm doctest email encodings ftplib http imaplib ipaddress logging mailbox
-mimetypes modulefinder multiprocessing optparse pdb pickletools plistlib poplib profile pstats pydoc pydoc_data smtplib socketserver
-sqlite3 ssl tarfile tomllib trace tzdata unittest urllib webbrowser wsgiref xml xmlrpc zipapp zoneinfo
+asyncio concurrent ctypes email encodings http ipaddress logging mimetypes pydoc ssl tzdata urllib webbrowser xml zoneinfo
 """
 
 # Runs before and after a lesson, to store PyTorch's answers, including those to each switch of its explorers.
@@ -133,7 +131,7 @@ def write_files(folder: Path, first: str, given: Given) -> str:
         "numpy": archive.numpy(given.numpy),
         "ours": archive.ours(),
     }
-    packs = archive.prepared(python, graphviz, trees, first, _PRESSES)
+    packs = archive.prepared(python, graphviz, trees, first, _PRESSES, examples.FIRST)
     files = {"pyodide.mjs": python["pyodide.mjs"]}
     # Packed, so that a host that packs nothing sends a third; `.gz` would make some hosts unpack it on the way.
     large = {name: python[name] for name in ("pyodide.asm.mjs", "pyodide.asm.wasm")} | {"viz.js": graphviz}
@@ -169,6 +167,7 @@ def _explore(packs: archive.Packs) -> archive.Files:
     rest = [f"later/{name}.pack" for name in packs.later if name.partition(".")[0] not in _NOT_FOR_A_LINK.split()]
     data = {"widgets.json": widgets, "examples.json": examples.as_data(), "rest.json": {"names": rest}}
     files = {path.name: path.read_bytes() for path in (HERE / "explore").iterdir() if path.suffix in (".js", ".css")}
+    files["opened.pack"] = gzip.compress(packs.opened, 9, mtime=0)
     return files | {name: json.dumps(content).encode() for name, content in data.items()}
 
 

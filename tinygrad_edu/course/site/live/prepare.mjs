@@ -1,6 +1,7 @@
 // Works with the Python that will run in the page, here in Node: `node prepare.mjs FOLDER`. The folder holds Pyodide, viz.mjs
-// and jobs.json: {trees: {folder: optimisation level}, first: a cell, presses: changes}. The modules of each tree are compiled in
-// place, and used.json tells what the cell needs up to its first pictures: the modules imported and the files opened.
+// and jobs.json: {trees: {folder: optimisation level}, first: a cell, presses: changes, opening: a program}. The modules of each
+// tree are compiled in place; used.json tells what the cell needs up to its first pictures, the modules imported and the files
+// opened; and opened.json has the state of the explorer of explore.html over that program.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -13,7 +14,7 @@ process.on("uncaughtException", (error) => {
 
 const folder = process.argv[2];
 const { loadPyodide } = await import(pathToFileURL(join(folder, "pyodide.mjs")));
-const { trees, first, presses } = JSON.parse(readFileSync(join(folder, "jobs.json"), "utf8"));
+const { trees, first, presses, opening } = JSON.parse(readFileSync(join(folder, "jobs.json"), "utf8"));
 
 // Without the column of each instruction, which a traceback underlines: that is a third of what a page loads of them.
 const compiler = await loadPyodide({ indexURL: `${folder}/`, env: { PYTHONNODEBUGRANGES: "1" } });
@@ -36,8 +37,12 @@ for (const [tree, level] of Object.entries(trees)) compileTree(tree, level);
 const reader = await loadPyodide({ indexURL: `${folder}/` });
 const viz = await (await import(pathToFileURL(join(folder, "viz.mjs")))).instance();
 const failed = [];
+const states = new Map(); // of each widget, by its id
+let explored = "";
 const send = (text) => {
   const message = JSON.parse(text);
+  if (message.type === "open" || message.type === "change") states.set(message.model, { ...states.get(message.model), ...message.state });
+  if (message.type === "explored") explored = message.model;
   if (message.type === "error") failed.push(message.text);
 };
 reader.registerJsModule("graphviz_in_javascript", { render: (source, format, engine) => viz.render(source, { format, engine }).output });
@@ -65,4 +70,7 @@ if (failed.length) {
 }
 const used = reader.runPython(`import json; json.dumps({"modules": sorted(sys.modules), "opened": sorted(set(opened))})`);
 writeFileSync(join(folder, "used.json"), used);
+worker.explore(JSON.stringify({ program: opening }));
+await drawn();
+writeFileSync(join(folder, "opened.json"), JSON.stringify({ program: opening, state: states.get(explored) }));
 process.exit(0);

@@ -8,6 +8,8 @@ import { Manager, RemoteModel, mount } from "./widgets.js";
 const WIDGETS = { "explored._linked.<locals>.Linked": "Explorer", "viz.widgets.mistake.MistakeView": "MistakeView" };
 const SLOW = 8000; // milliseconds without an answer after which the page says how to end a program
 const FOR_TORCH = /(^|[^.\w])torch\b/m; // also where its import was left out, as in many a question
+const STARTS = "Python is starting. What you change is kept, and answered in a moment.";
+const LONG = "Running … If it never ends, press stop.";
 const HONEST = "torch is tinygrad_edu here, not PyTorch: the same names and rules, computed in this page with NumPy.";
 const OF_A_QUESTION = ["seq", "drag", "why", "text"];
 
@@ -22,13 +24,14 @@ export class Frame {
    * @param {MessagePort} port to the page outside
    * @param {Record<string, {module: string, style: string}>} code of the widgets
    * @param {string} worker its text
+   * @param {Record<string, unknown> | null} opened what the explorer showed of the first program when the site was built
    */
-  constructor(port, code, worker) {
-    Object.assign(this, { port, code, ready: false, all: false, waits: [] });
+  constructor(port, code, worker, opened) {
+    Object.assign(this, { port, code, opening: opened, ready: false, all: false, waits: [] });
     this.worker_text = worker;
     this.files = new Map(); // by name, for each worker that is started
     this.models = new Map();
-    this.manager = new Manager(this.models, () => this.stop());
+    this.manager = new Manager(this.models, () => this.stop(), () => (this.held ? STARTS : LONG));
     this.shown = null; // what the explorer shows, as the link has it
     this.status = element("p", { className: "status" });
     this.status.setAttribute("role", "status");
@@ -71,6 +74,7 @@ export class Frame {
     this.worker.terminate();
     this.models.clear();
     this.busy = false;
+    this.held = null;
     clearTimeout(this.slow);
     this.#start();
     const text = this.asked?.program ?? this.shown?.program ?? this.area.value;
@@ -87,6 +91,16 @@ export class Frame {
     if (this.stage.hidden) this.#write(shown);
     this.#send({ type: "explore", about: this.asked });
     this.#say(this.ready ? "Running …" : "Python is starting …");
+    this.held = null;
+    if (this.opening) this.#replay(this.opening);
+    this.opening = null;
+  }
+
+  /** Show what was recorded. Its steps and views work; what needs Python is held until Python has opened the same program. */
+  #replay(state) {
+    this.held = {};
+    this.replayed = this.#explorer("recorded", state, ({ state: changed }) => Object.assign(this.held, changed));
+    this.#stand(this.replayed);
   }
 
   #send(message) {
@@ -125,7 +139,7 @@ export class Frame {
       this.port.postMessage({ type: "ready" });
     } else if (type === "waits") this.#send({ type: "explore", about: this.asked, needsAll: true });
     else if (type === "open") this.#model(message);
-    else if (type === "change" && this.models.has(model)) this.models.get(model).receive(message.state);
+    else if (type === "change" && this.models.has(model)) this.#change(this.models.get(model), message.state);
     else if (type === "close") this.models.delete(model);
     else if (type === "explored") this.#explored(model);
     else if (type === "refused") this.#refused(message);
@@ -133,30 +147,51 @@ export class Frame {
     else if (type === "died") this.#say(`Python ended: ${message.text}`);
   }
 
-  #model(message) {
-    const name = WIDGETS[String(message.code).split(" ")[0]];
+  #model({ code, model, state }) {
+    const name = WIDGETS[String(code).split(" ")[0]];
     if (!name) return;
+    const send = (sent) => this.worker.postMessage({ ...sent, needsAll: true });
+    if (name === "Explorer" && this.held) {
+      Object.assign(this.replayed, { id: model, live: send }); // its results follow as changes
+      this.models.set(model, this.replayed);
+    } else this.models.set(model, this.#explorer(model, state, send, name));
+  }
+
+  #explorer(model, state, send, name = "Explorer") {
     const { module, style } = this.code[name];
     const isNew = !(this.loaded ??= new Set()).has(name);
     this.loaded.add(name);
-    const own = { ...message, code: name, module: isNew ? module : undefined, style: isNew ? style : undefined };
-    const made = new RemoteModel(own, (sent) => this.worker.postMessage({ ...sent, needsAll: true }), this.manager);
-    this.models.set(message.model, made);
+    return new RemoteModel({ model, state, code: name, module: isNew ? module : undefined, style: isNew ? style : undefined }, send, this.manager);
+  }
+
+  /** What Python says of a widget; what the reader has changed meanwhile in a recorded one is still to be told to Python. */
+  #change(model, state) {
+    const held = model === this.replayed && this.held;
+    model.receive(held ? Object.fromEntries(Object.entries(state).filter(([name]) => !(name in held))) : state);
   }
 
   async #explored(id) {
     const model = this.models.get(id);
     if (!model) return;
     this.#done();
+    this.#say(FOR_TORCH.test(this.opened.program) ? HONEST : "");
+    this.asked = null;
+    if (model !== this.replayed || !this.held) return this.#stand(model);
+    const { held: state } = this;
+    this.held = null;
+    model.send = model.live;
+    if (Object.keys(state).length) model.send({ type: "set", model: id, state });
+  }
+
+  /** Put an explorer on the stage. */
+  async #stand(model) {
+    const { program } = this.opened;
     this.explorer = model;
     const place = element("div");
     await mount(place, model, await model.loaded);
     this.stage.replaceChildren(place);
     this.stage.hidden = false;
     this.editor.hidden = true;
-    this.#say(FOR_TORCH.test(this.opened.program) ? HONEST : "");
-    const { program } = this.opened;
-    this.asked = null;
     for (const name of ["result", "step", "view", "split"]) model.on(`change:${name}`, () => this.#changed(program));
     this.#changed(program);
     this.port.postMessage({ type: "shown" });
@@ -284,7 +319,7 @@ function withLook(svg) {
   return new XMLSerializer().serializeToString(copy);
 }
 
-export function begin(port, { widgets, worker }) {
+export function begin(port, { widgets, worker, opened }) {
   onlyPictures();
-  return new Frame(port, widgets, worker);
+  return new Frame(port, widgets, worker, opened);
 }

@@ -10,7 +10,7 @@ const LIVE = new URL("../", HERE);
 const SITE = new URL("../../../", HERE);
 const FRAME = ["plain.js", "widgets.js", "frame.js"]; // in an order in which each follows its imports
 const AT_FIRST = ["pyodide.mjs", "pyodide.asm.mjs.pack", "pyodide.asm.wasm.pack", "pyodide-lock.json", "library.pack", "numpy.pack", "ours.pack", "viz.js.pack"];
-const OWN = ["shell.js", "shell.css", "fragment.js", "frame.js", "frame.css", "widgets.json", "examples.json", "rest.json", "gifenc.js"];
+const OWN = ["shell.js", "shell.css", "fragment.js", "frame.js", "frame.css", "widgets.json", "examples.json", "opened.pack", "rest.json", "gifenc.js"];
 const PAUSE = 150; // milliseconds of rest before the address is written: browsers limit how often
 const STANDS = 1200; // milliseconds that a step of a GIF stands
 const COLOURS = 64;
@@ -59,22 +59,31 @@ let shown = null; // what the frame shows: {program, state, view, step, split}
 let listing = ""; // the program with its switches, as text
 const asked = new Set(); // pictures that the reader has asked for
 
-async function start(first) {
-  const [style, worker, widgets, ...modules] = await Promise.all([
-    text("frame.css"), text("worker.js", LIVE), text("widgets.json"), ...FRAME.map((name) => text(name, name === "frame.js" ? HERE : LIVE))]);
+/** What the explorer showed of the first example when the site was built; null for any other program. */
+async function recorded(first, example) {
+  if (first.program !== example || Object.keys(first).length > 1) return null;
+  const { body } = await file(new URL("opened.pack", HERE));
+  const opened = await new Response(body.pipeThrough(new DecompressionStream("gzip"))).json();
+  return opened?.program === example ? opened.state : null;
+}
+
+async function start(first, example) {
+  const [style, worker, widgets, opened, ...modules] = await Promise.all([text("frame.css"), text("worker.js", LIVE), text("widgets.json"),
+    recorded(first, example).catch(() => null), ...FRAME.map((name) => text(name, name === "frame.js" ? HERE : LIVE))]);
+  const coming = AT_FIRST.map(fetched); // while the frame loads
   const frame = frameOf(style);
   const channel = new MessageChannel();
   const there = new Promise((resolve) => { frame.onload = resolve; });
   document.querySelector("main").replaceChildren(frame);
   await there;
-  frame.contentWindow.postMessage({ modules: FRAME.map((name, index) => [name, modules[index]]), widgets: JSON.parse(widgets), worker }, "*", [channel.port2]);
+  frame.contentWindow.postMessage({ modules: FRAME.map((name, index) => [name, modules[index]]), widgets: JSON.parse(widgets), worker, opened }, "*", [channel.port2]);
   port = channel.port1;
   port.onmessage = ({ data }) => hear(data);
   port.postMessage({ type: "show", shown: first });
   port.postMessage({ type: "open", shown: first });
-  await Promise.all(AT_FIRST.map(give));
+  await Promise.all(coming.map(give));
   const { names } = JSON.parse(await text("rest.json"));
-  await Promise.all(names.map(give));
+  await Promise.all(names.map(fetched).map(give));
   port.postMessage({ type: "file", name: "all", content: null });
   if (!isEmbedded) keep(SITE, pathsOf([...AT_FIRST, ...names, "worker.js", "widgets.js", "plain.js", "keep.js"]));
 }
@@ -82,8 +91,10 @@ async function start(first) {
 /** Paths of this page's files, seen from the site. */
 const pathsOf = (names) => ["explore.html", ...OWN.map((name) => `_static/live/explore/${name}`), ...names.map((name) => `_static/live/${name}`)];
 
-async function give(name) {
-  const content = await (await file(new URL(name, LIVE))).arrayBuffer();
+const fetched = async (name) => ({ name, content: await (await file(new URL(name, LIVE))).arrayBuffer() });
+
+async function give(coming) {
+  const { name, content } = await coming;
   port.postMessage({ type: "file", name, content }, [content]);
 }
 
@@ -283,7 +294,7 @@ try {
   const [examples, first] = await Promise.all([toolbar(), given()]);
   const program = first ?? { program: examples[0] };
   await inView();
-  await start(program);
+  await start(program, examples[0]);
 } catch (error) {
   say(`This page cannot start: ${error.message}`);
 }

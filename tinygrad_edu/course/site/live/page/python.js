@@ -6,7 +6,7 @@ export class Python {
     this.url = worker;
     this.tape = tape;
     this.models = new Map();
-    this.manager = new Manager(this.models, () => this.stop());
+    this.manager = new Manager(this.models, () => this.stop(), () => "Running … If it never ends, press stop.");
     this.runs = new Map(); // by cell: {output, finish}
     this.ready = false;
     this.lost = false; // true if the results of earlier runs are gone

@@ -70,9 +70,9 @@ export async function mount(place, model, { default: widget }) {
 
 /** What a widget asks Jupyter's manager for: another widget, and to interrupt Python. */
 export class Manager {
-  constructor(models, interrupt) {
+  constructor(models, interrupt, why) {
     this.models = models;
-    this.kernel = { interrupt };
+    this.kernel = { interrupt, why };
   }
 
   async get_model(id) {

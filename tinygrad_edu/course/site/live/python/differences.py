@@ -36,12 +36,36 @@ def _graphviz() -> None:
 
 def _clock(probe: Any) -> None:
     """Let a check end an endless loop at its next jump: a page has neither signals nor threads."""
-    probe._clock_of_this_thread = lambda: time.monotonic  # the worker does nothing else in the meantime
-    probe.time_limit = _time_limit(probe.TimeUp)
+    used = Used()
+    probe._clock_of_this_thread = lambda: used.seconds
+    probe.time_limit = _time_limit(probe.TimeUp, used)
     probe.backstop = contextlib.nullcontext  # no signal ends an answer here, so none can be blocked
 
 
-def _time_limit(time_up: type[BaseException]) -> Callable[[Any], contextlib.AbstractContextManager[None]]:
+class Used:
+    """The processor time of an answer, which a page cannot ask for: the time between its steps.
+
+    Between two steps that are further apart than `GAP`, the machine did something else: on a busy one, a correct answer was taken
+    for an endless loop.
+    """
+
+    GAP = 0.01  # seconds
+
+    def __init__(self) -> None:
+        self._used, self._last = 0.0, time.monotonic()
+
+    def tick(self) -> None:
+        """A step was made."""
+        now = time.monotonic()
+        self._used += min(now - self._last, self.GAP)
+        self._last = now
+
+    def seconds(self) -> float:
+        """Up to the last step."""
+        return self._used
+
+
+def _time_limit(time_up: type[BaseException], used: Used) -> Callable[[Any], contextlib.AbstractContextManager[None]]:
     monitoring: Any = sys.monitoring  # type: ignore[attr-defined]  # since Python 3.12; the browser's is newer
     events = monitoring.events.JUMP | monitoring.events.PY_START | monitoring.events.BRANCH_LEFT
 
@@ -55,6 +79,7 @@ def _time_limit(time_up: type[BaseException]) -> Callable[[Any], contextlib.Abst
 
         def look(code: Any, *where: int) -> None:
             # The way out of the check must not be interrupted: this file, and the context managers that lead to it.
+            used.tick()
             own = code.co_filename.endswith(("differences.py", "probe.py", "contextlib.py"))
             if not own and budget.left <= 0:
                 raise time_up
