@@ -8,7 +8,7 @@ from ...array.tensor import Tensor
 from ...ops.binding import public
 from ...ops.indexing.masking import where
 from ...ops.op import elementwise
-from ...ops.operands import need_tensor
+from ...ops.operands import need_tensor, refuse_kinds
 from ...ops.pointwise.exponential import FloatOp
 from ...ops.pointwise.powers import rsqrt
 
@@ -256,7 +256,12 @@ class Hypot(FloatOp):
     jvp = elementwise
 
 
-@public(inplace=lambda self, other: Hypot.apply_(self, need_tensor("hypot_", other)))
+def _need_floats(input, other):
+    refuse_kinds((input._data, other._data), "hypot_cpu", "biu")
+    return other
+
+
+@public(inplace=lambda self, other: Hypot.apply_(self, _need_floats(self, need_tensor("hypot_", other))))
 def hypot(input, other) -> Tensor:
     """√(input² + other²), without overflow.
 
@@ -264,8 +269,4 @@ def hypot(input, other) -> Tensor:
     >>> T.hypot(T.tensor([3.0]), T.tensor([4.0]))
     tensor([5.])
     """
-    if need_tensor("hypot", other)._data.dtype.kind not in "fV" and input._data.dtype.kind not in "fV":
-        raise NotImplementedError(
-            f"\"hypot_cpu\" not implemented for '{input.dtype.legacy_name}'. Convert first: t.float()."
-        )
-    return Hypot.apply(input, other)
+    return Hypot.apply(input, _need_floats(input, need_tensor("hypot", other)))

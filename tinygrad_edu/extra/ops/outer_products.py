@@ -47,7 +47,9 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1) -> Tensor:
     >>> T.addbmm(T.zeros(1, 1), T.ones(2, 1, 3), T.ones(2, 3, 1))
     tensor([[6.]])
     """
-    return input * beta + sum(bmm(batch1, batch2), 0) * alpha
+    products = bmm(batch1, batch2)
+    check_expandable(input._data, products.shape[1:])
+    return input * beta + sum(products, 0, dtype=batch1.dtype) * alpha
 
 
 @public(method=False)

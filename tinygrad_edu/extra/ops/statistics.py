@@ -27,6 +27,7 @@ from ...ops.pointwise.rounding import ceil, floor, round
 from ...ops.reductions.reduce import (
     _Counted,
     as_dims,
+    dtype_setting,
     mean,
     normalized_dims,
     numel_along,
@@ -316,6 +317,7 @@ def nansum(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Ten
     >>> T.nansum(T.tensor([1.0, T.nan, 3.0]))
     tensor(4.)
     """
+    dtype_setting(dtype, input)
     if dtype is not None:
         input = input.to(dtype)
     return Nansum.apply(input, dim=None if dim is None else as_dims(dim), keepdim=keepdim)

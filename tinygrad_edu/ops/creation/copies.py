@@ -12,7 +12,7 @@ from ...overrides import overridable
 from ..binding import public
 from ..op import Op, linear
 from ..operands import check_fits, check_writable
-from .factories import as_number, zeros_like
+from .factories import as_number, fitted, zeros_like
 
 
 class Clone(Op):
@@ -191,7 +191,7 @@ def fill_(self, value):
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
             )
         return FillTensor.apply_(self, value)
-    return Fill.apply_(self, value=as_number(value, self._data))
+    return Fill.apply_(self, value=fitted(as_number(value, self._data), self._data.dtype))
 
 
 def fill_diagonal_(self, fill_value, wrap=False):

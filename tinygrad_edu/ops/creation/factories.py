@@ -115,7 +115,8 @@ def write_out(result: Any, out: Any, name: str, operands: Sequence[Any] = ()) ->
             "requires grad. Assign the result to a name instead."
         )
     refuse_cast(result, out.dtype)
-    refuse_shared_memory(out, operands[0] if operands and isinstance(operands[0], list | tuple) else operands)
+    is_list = bool(operands) and isinstance(operands[0], list | tuple)
+    refuse_shared_memory(out, operands[0] if is_list else operands, apart=is_list)
     if out.shape != result.shape:
         if any(np.may_share_memory(out._data, x._data) for x in operands if isinstance(x, Tensor)):
             raise RuntimeError(
@@ -482,7 +483,7 @@ def fitted(value: Any, kind: np.dtype) -> np.ndarray:
             raise _overflow({"float16": "c10::Half", "bfloat16": "c10::BFloat16"}.get(kind.name, "float"), kind)
         return np.asarray(value, kind)
     if kind.kind in "iu":
-        low, high = _range(kind)
+        low, high = _range(kind) if isinstance(value, int) else (np.iinfo(kind).min, np.iinfo(kind).max)
         if not low <= value <= high:
             raise _overflow("int" if kind.name == "int32" else f"{kind.name}_t", kind)
         value = int(value)
