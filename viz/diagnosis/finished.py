@@ -1,11 +1,12 @@
-"""Reads the finished graph of a loss: which parameters it reaches, and where it ends in zeros or nan."""
+"""Reads the finished graph of a loss: which parameters it reaches, and whether their gradients are finite."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
-from viz.diagnosis.finding import Finding, listed, number
+from viz.diagnosis.finding import Finding, listed
 from viz.diagnosis.observation import Observation
 from viz.diagnosis.places import Places
 from viz.diagnosis.ranking import rank
@@ -18,6 +19,7 @@ NO_GRAPH = (
     "program that makes it: viz.diagnose(program) watches it from its first line and can name the line that cut the "
     "graph"
 )
+RUN_IT = "Give the program itself, viz.diagnose(program): it names the op and its line."
 
 
 def diagnose_loss(engine: Engine, loss: Any, model: Any, optimizer: Any) -> Report:
@@ -40,83 +42,50 @@ def diagnose_loss(engine: Engine, loss: Any, model: Any, optimizer: Any) -> Repo
     )
 
 
-def _leaves(engine: Engine, loss: Any) -> dict[int, Any]:
-    found: dict[int, Any] = {}
-    met, stack = set(), [engine.node(loss)]
-    held = []  # keeps the nodes alive, so that no number is used twice
+def _leaves(engine: Engine, loss: Any) -> set[int]:
+    found, met, stack = set(), {}, [engine.node(loss)]  # it keeps the nodes alive, so that no number is used twice
     while stack:
         node = stack.pop()
         if node is None or id(node) in met:
             continue
-        met.add(id(node))
-        held.append(node)
+        met[id(node)] = node
         if node.name() == ACCUMULATE:
-            found[id(node.variable)] = node.variable
+            found.add(id(node.variable))
         stack += [behind for behind, _ in node.next_functions]
     return found
 
 
-def _read(engine: Engine, loss: Any, model: Any, optimizer: Any, reached: dict[int, Any]) -> Any:
+def _read(engine: Engine, loss: Any, model: Any, optimizer: Any, reached: set[int]) -> Iterator[Finding]:
     named: list[tuple[str, Any]] = list(model.named_parameters()) if model is not None else []
     known = {id(tensor) for _, tensor in named}
-    if optimizer is not None:
-        rest = [p for group in optimizer.param_groups for p in group["params"] if id(p) not in known]
-        named += [(f"parameter {place} of the optimizer", tensor) for place, tensor in enumerate(rest)]
+    held = [p for group in optimizer.param_groups for p in group["params"]] if optimizer is not None else []
+    rest = [p for p in held if id(p) not in known]
+    named += [(f"parameter {place} of the optimizer", tensor) for place, tensor in enumerate(rest)]
+    holds = {id(p) for p in held} if held else known
+
+    def one(kind: str, group: int, words: str, fix: str, hit: list[str], certain: bool = False) -> Iterator[Finding]:
+        if hit:
+            share = len(hit) / len(named)
+            yield Finding(kind, None, certain, words.format(listed(hit)), fix, hit, group=group, share=share)
+
     value = float(loss.detach().sum().item())
     if not math.isfinite(value):
-        yield Finding(
-            "not-finite", None, True, f"The loss is {value}.",
-            "Give the program itself: the report then names the first op that caused this, with "
-            "its line.", group=3, share=1.0,
-        )  # fmt: skip
+        yield Finding("not-finite", None, True, f"The loss is {value}.", RUN_IT, group=3, share=1.0)
     missing = [name for name, tensor in named if tensor.requires_grad and id(tensor) not in reached]
-    if missing:
-        yield Finding(
-            "cut", None, _no_path(engine, loss, [tensor for name, tensor in named if name in missing]),
-            f"No path of the graph leads from the loss to {listed(missing)}: backward() will leave "
-            f"{'its' if len(missing) == 1 else 'their'} .grad unchanged, which is None at first.",
-            "Give the program that makes the loss, viz.diagnose(program): it names the line that cut the path.",
-            missing, group=1, share=len(missing) / len(named),
-        )  # fmt: skip
+    unreached = [tensor for name, tensor in named if name in missing]
+    words = "No path of the graph leads from the loss to {}: backward() leaves .grad there as it is, None at first."
+    fix = "Give the program that makes the loss, viz.diagnose(program): it names the line that cut the path."
+    yield from one("cut", 1, words, fix, missing, bool(missing) and _no_path(engine, loss, unreached))
     frozen = [name for name, tensor in named if not tensor.requires_grad]
-    if frozen:
-        yield Finding(
-            "requires-grad-off", None, False, f"requires_grad is off for {listed(frozen)}.",
-            "Switch it on for everything that should learn: "
-            "p.requires_grad_(True).", frozen, group=1, share=len(frozen) / len(named),
-        )  # fmt: skip
-    for kind, group, fits, text in (
-        ("not-finite", 3, lambda peak: not math.isfinite(peak), "is not finite"),
-        ("zero", 2, lambda peak: peak == 0, "is all zeros"),
-    ):
-        hit = [name for name, tensor in named if tensor.grad is not None and fits(_peak(engine, tensor.grad))]
-        if hit:
-            yield Finding(
-                kind, None, False, f".grad {text} for {listed(hit)}.",
-                "Give the program itself, viz.diagnose(program): it names the op and its line.", hit, group=group,
-                share=len(hit) / len(named),
-            )  # fmt: skip
-    if optimizer is not None and model is not None:
-        held = {id(p) for group in optimizer.param_groups for p in group["params"]}
-        lost = [
-            name for name, tensor in named if tensor.requires_grad and id(tensor) in reached and id(tensor) not in held
-        ]
-        if lost:
-            yield Finding(
-                "not-in-optimizer", None, False, f"The loss reaches {listed(lost)}, but the optimizer does not hold it.",
-                "Make the optimizer from model.parameters(), after the model is complete.", lost, group=5,
-                share=len(lost) / len(named),
-            )  # fmt: skip
-    sizes = [(name, _peak(engine, tensor.grad)) for name, tensor in named if tensor.grad is not None]
-    small = [size for _, size in sizes if 0 < size < math.inf]
-    if len(small) > 3 and max(small) / min(small) > 1e6:
-        low = min(sizes, key=lambda each: each[1] or math.inf)
-        high = max(sizes, key=lambda each: each[1])
-        yield Finding(
-            "vanishing", None, False,
-            f"The gradient of {low[0]} is at most {number(low[1])}, and that of {high[0]} is {number(high[1])}.",
-            "Give the program itself, viz.diagnose(program): it names the line where it falls.", [low[0]], group=4,
-        )  # fmt: skip
+    fix = "Switch it on for everything that should learn: p.requires_grad_(True)."
+    yield from one("requires-grad-off", 1, "requires_grad is off for {}.", fix, frozen)
+    peaks = {name: float(abs(engine.array(t.grad)).max()) for name, t in named if t.grad is not None and t.numel()}
+    bad = [name for name, peak in peaks.items() if not math.isfinite(peak)]
+    yield from one("not-finite", 3, ".grad is not finite for {}.", RUN_IT, bad)
+    yield from one("zero", 2, ".grad is all zeros for {}.", RUN_IT, [name for name, peak in peaks.items() if not peak])
+    lost = [name for name, t in named if t.requires_grad and id(t) in reached and id(t) not in holds]
+    fix = "Make the optimizer from model.parameters(), after the model is complete."
+    yield from one("not-in-optimizer", 5, "The loss reaches {}, but the optimizer does not hold it.", fix, lost)
 
 
 def _no_path(engine: Engine, loss: Any, tensors: list[Any]) -> bool:
@@ -128,8 +97,3 @@ def _no_path(engine: Engine, loss: Any, tensors: list[Any]) -> bool:
     except RuntimeError:  # the graph was freed
         return False
     return all(one is None for one in found)
-
-
-def _peak(engine: Engine, tensor: Any) -> float:
-    numbers = engine.array(tensor)
-    return float(abs(numbers).max()) if numbers.size else 0.0

@@ -195,6 +195,7 @@ class Part:
     stack: tuple[int, ...] = ()
     repeated: int = 1  # under how many names one module holds it
     names: list[str] = field(default_factory=list)  # these names, where there are several
+    inside: int | None = None  # the module in whose forward it was made
 
 
 @dataclass

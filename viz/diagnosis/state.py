@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -128,36 +129,31 @@ def _write(engine: Engine, tensor: Any, numbers: Any) -> None:
 def _keep_module(engine: Engine, root: Any) -> Callable[[], None]:
     restore: list[Callable[[], None]] = []
     for module in root.modules():
-        restore += [
-            _keep_tensor(engine, tensor)
-            for tensor in (*module.parameters(recurse=False), *module.buffers(recurse=False))
-        ]
-        training = module.training
-        tables = {
-            name: table.copy()
-            for name, table in vars(module).items()
-            if isinstance(table, dict) and (name.endswith("hooks") or name in ("_parameters", "_buffers", "_modules"))
-        }
-
-        def put_back(module: Any = module, training: bool = training, tables: dict[str, Any] = tables) -> None:
-            module.training = training
-            for name, table in tables.items():
-                now = vars(module)[name]
-                if (
-                    now != table
-                    if name.endswith("hooks")
-                    else {k: id(v) for k, v in now.items()} != {k: id(v) for k, v in table.items()}
-                ):
-                    now.clear()
-                    now.update(table)
-
-        restore.append(put_back)
+        own = (*module.parameters(recurse=False), *module.buffers(recurse=False))
+        restore += [_keep_tensor(engine, tensor) for tensor in own]
+        restore.append(functools.partial(_put_back_tables, module, module.training, _tables(module)))
 
     def all_back() -> None:
         for each in reversed(restore):
             each()
 
     return all_back
+
+
+def _tables(module: Any) -> dict[str, dict[Any, Any]]:
+    """The hooks of a module, and what is registered in it."""
+    names = ("_parameters", "_buffers", "_modules")
+    tables = {name: one for name, one in vars(module).items() if name.endswith("hooks") or name in names}
+    return {name: one.copy() for name, one in tables.items() if isinstance(one, dict)}
+
+
+def _put_back_tables(module: Any, training: bool, tables: dict[str, dict[Any, Any]]) -> None:
+    module.training = training
+    for name, table in tables.items():
+        now = vars(module)[name]
+        if [(key, id(one)) for key, one in now.items()] != [(key, id(one)) for key, one in table.items()]:
+            now.clear()
+            now.update(table)
 
 
 def _keep_optimizer(engine: Engine, optimizer: Any) -> Callable[[], None]:

@@ -109,7 +109,7 @@ class Modules:
                 return call(module, *args, **kwargs)
             nr = self.part(module)
             part = self.watch.seen.parts[nr]
-            if not part.called and not self.watch.running:
+            if not part.called and (not self.watch.running or part.inside is not None):
                 self.know(module, part.path if part.path != part.kind else "")
             part.called += 1
             part.training = bool(module.training)
@@ -126,7 +126,8 @@ class Modules:
         module, lines = call.args[0], call.lines
         # A class of the program begins with super().__init__() in a line of its own: what makes it is further out.
         inside = 1 if not self._is_library(module) and len(lines) > 1 else 0
-        self.part(module, lines[inside] if lines else None, lines)
+        part = self.watch.seen.parts[self.part(module, lines[inside] if lines else None, lines)]
+        part.inside = self.watch.running[-1] if self.watch.running else None
 
     def switched(self, call: Call) -> None:
         """`train()` and `eval()`."""
