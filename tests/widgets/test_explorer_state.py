@@ -461,3 +461,9 @@ def test_a_way_out_is_tried_without_observation(monkeypatch):
     )
     explorer = viz.explore("w = T.zeros(2, requires_grad=True)\nw[0] = w[0] + 1\nw.sum().backward()")
     assert limits.count(0) and explorer.result["fixes"]
+
+
+def test_the_end_of_a_long_print_begins_with_a_whole_line():
+    explorer = viz.explore("w = T.tensor(1.0)\nfor step in range(2000):\n    print('step', step)")
+    printed = explorer.result["sides"][0]["stdout"].splitlines()
+    assert printed[0] == "…" and printed[1].startswith("step ") and printed[-1] == "step 1999"

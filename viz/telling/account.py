@@ -94,9 +94,17 @@ def pictured(
     return {name: made[name] for name in ("views", "details", "steps")}
 
 
+def _end_of(printed: str) -> str:
+    """The end of what a program printed, in whole lines where it has several."""
+    if len(printed) <= PRINTED:
+        return printed
+    kept = printed[-PRINTED:]
+    return "…\n" + (kept.partition("\n")[2] or kept)
+
+
 def said(recording: Recording) -> dict[str, Any]:
     """What a side says without a picture: why there is none, the error with our sentence, the output."""
-    side: dict[str, Any] = {"stdout": recording.stdout[-PRINTED:]}
+    side: dict[str, Any] = {"stdout": _end_of(recording.stdout)}
     if not recording.graph.values:
         side["missing"] = NOTHING if recording.error is None else NOT_YET
     if recording.error is not None:
