@@ -26,7 +26,11 @@ ADDITIVE = SUMS | DIFFERENCES
 AVERAGES = {"sum", "mean"}
 ADDS = ADDITIVE | NEGATIONS | AVERAGES
 SCORES = {"matmul", "bmm", "einsum"}  # products of two that are computed, as in attention
-MULTIPLIES = FACTORS | SCORES | {"mm", "mv", "dot", "linear"}
+MULTIPLIES = (
+    FACTORS
+    | SCORES
+    | {"mm", "mv", "dot", "linear", "conv1d", "conv2d", "conv3d", "layer_norm", "group_norm", "batch_norm"}
+)
 LAYERS = SCORES | {
     "linear", "addmm", "mm", "conv1d", "conv2d", "conv3d", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell",
 }  # fmt: skip

@@ -123,7 +123,8 @@ def _forward(seen: Observation) -> Iterator[Match]:
     op = seen.maker(value)
     path = _way(seen, each, value)
     learnt = value.leaf is not None and value.requires_grad and steps
-    if not learnt and (op is None or not op.inputs):
+    written = op is not None and op.name in WRITTEN and not value.requires_grad
+    if not learnt and (op is None or not op.inputs or written):
         yield Match(value.line, [each], names=names, path=path, cut=value.nr, back=each.line)
     elif learnt or (steps and _exploded(seen, each)):
         held = next((one for one in seen.optimizers if one.rate is not None), None)
@@ -160,6 +161,7 @@ def _backward(seen: Observation) -> Iterator[Match]:
     yield _explained(seen, op, value, [HIDDEN] if hides else BACKWARD, end, match)
 
 
+WRITTEN = {"__setitem__", "fill", "fill_", "index_fill", "masked_fill"}  # what puts numbers into data
 THROWN = "The loss went {walk} before it stopped being finite: each step throws {names} further than the last.{rate}"
 RULES = [
     Rule("not-finite-input", _forward,

@@ -34,7 +34,7 @@ def _last(seen: Observation) -> dict[int | None, Through]:
     """The last pass of each line, of those that steps used."""
     return (
         {each.line: each for each in seen.passes if each.kind == "backward" and each.done and each.roots}
-        if seen.steps
+        if seen.steps or any(moment.kind == "update" for moment in seen.moments)
         else {}
     )
 

@@ -196,7 +196,7 @@ def _second(seen: Observation) -> Iterator[Match]:
     if attached is not None:
         yield _left_attached(seen, *attached, shared)
         return
-    together = first.line != failed.line or _over_losses(seen, failed, seen.values[top])
+    together = first.line != failed.line
     if together and not any(
         m.kind in ("step", "update") and first.order < m.order < failed.order for m in seen.moments
     ):
@@ -220,16 +220,6 @@ def _second(seen: Observation) -> Iterator[Match]:
         cut=nr,
         back=failed.line,
     )
-
-
-def _over_losses(seen: Observation, failed: Through, trunk: Seen) -> bool:
-    """Whether the innermost loop around a backward() goes over losses of one step: what they share is made outside of it, in the outer loop."""
-    maker, loops = seen.maker(trunk), seen.places.loops(failed.line)
-    if maker is None or len(loops) < 2 or not len(maker.stack) >= len(failed.stack) > 0:
-        return False
-    line = maker.stack[-len(failed.stack)]
-    (first, last), (begin, end) = loops[:2]
-    return begin <= line <= end and not first <= line <= last
 
 
 def _attached(seen: Observation, first: Through, failed: Through, shared: set[int]) -> tuple[Through, Through] | None:

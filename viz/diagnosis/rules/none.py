@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from viz.diagnosis.families import ADDITIVE, COPIES, FACTORS, INDEXED, LAYERS, SCALES
+from viz.diagnosis.families import ADDITIVE, COPIES, FACTORS, LAYERS, SCALES
 from viz.diagnosis.finding import listed
 from viz.diagnosis.observation import Exit, Leaf, Observation, Part, Ran, Seen, Through
 from viz.diagnosis.rules.rule import Match, Place, Rule, placed
@@ -20,6 +20,7 @@ MEANT = {"no-grad", "inference-mode", "detach"}  # as on the way to a target tha
 MOST_WAYS = 4  # that are looked at
 MOST_EXITS = 64  # of one line before a value was made, whose numbers may be in it
 DRAWS = {"normal", "bernoulli", "multinomial", "rand_like", "poisson"}  # what is drawn is no number of the loss
+AGAIN = 2  # steps that find nothing, from which on a freeze is no turn of two trainings
 TRIVIAL = {0.0, 1.0, -1.0, 2.0, 0.5}
 
 
@@ -71,65 +72,7 @@ def _linked(seen: Observation) -> dict[int, list[int]]:
                 if leaving.number in op.options.values() and (not plain or op.line == leaving.line):
                     for nr in op.outputs:
                         found.setdefault(nr, []).append(leaving.value)
-    for nr, source_nr in _computed_numbers(seen):
-        found.setdefault(nr, []).append(source_nr)
-    for nr, written in _learnt_through_data(seen):
-        found.setdefault(nr, []).append(written)
     return found
-
-
-def _learnt_through_data(seen: Observation) -> Iterator[tuple[int, int]]:
-    """The values of leaves that are used after a write through `.data` of what was learnt, each with what was written."""
-    for op in seen.ops:
-        if op.in_place and op.outputs and any(seen.values[nr].requires_grad for nr in op.inputs[1:]):
-            leaf = _written_through_data(seen, op)
-            for nr in leaf.values if leaf is not None else ():
-                if any(user.nr > op.nr for user in seen.users(nr)):
-                    yield nr, op.outputs[-1]
-
-
-def _computed_numbers(seen: Observation) -> Iterator[tuple[int, int]]:
-    """Maps a result to a value that left the engine, if the op received a number that Python computed from that value."""
-    exits = [
-        e
-        for e in seen.exits
-        if (e.number is not None or e.name == "tolist") and _had_history(seen, seen.values[e.value])
-    ]
-    numbers = {leaving.number for leaving in exits}
-    known: dict[tuple[int | None, int | None], bool] = {}
-    for op in seen.ops if exits else []:
-        given = [one for one in op.options.values() if isinstance(one, float) and one not in numbers | TRIVIAL]
-        if not op.library and op.name in SCALES | ADDITIVE:  # its own text gives it a plain number, by a name
-            given += [one for one in op.options.values() if isinstance(one, float) and one in TRIVIAL]
-        if op.line is None or not op.outputs or all(repr(one) in seen.places.code(op.line) for one in given):
-            continue
-        for leaving in reversed(exits[: bisect.bisect_right(exits, op.nr, key=lambda e: e.op)]):
-            pair = leaving.line, op.line
-            if pair not in known:
-                known[pair] = seen.places.flows(*pair)
-            if known[pair]:  # the last one that can have reached it, and earlier ones of its line
-                last = [e for e in exits if e.line == leaving.line and leaving.op - 200 < e.op <= op.nr]
-                yield from ((nr, e.value) for nr in op.outputs for e in last)
-                break
-
-
-def _had_history(seen: Observation, value: Seen) -> bool:
-    """Whether a value requires grad, or did until a detach() right before."""
-    maker = seen.maker(value)
-    parted = maker is not None and maker.name in ("detach", "data")
-    return value.requires_grad or (parted and any(seen.values[nr].requires_grad for nr in maker.inputs))  # type: ignore[union-attr]
-
-
-def _written_through_data(seen: Observation, op: Ran) -> Leaf | None:
-    """The leaf whose memory an op writes to through `.data` or `detach()`."""
-    value = seen.values[op.inputs[0]]
-    for _ in range(8):
-        if value.leaf is not None:
-            return seen.leaves[value.leaf] if value.nr != op.inputs[0] else None
-        if value.base is None:
-            return None
-        value = seen.values[value.base]
-    return None
 
 
 def _without_gradient(seen: Observation) -> Iterator[Match]:
@@ -435,26 +378,7 @@ def _cut_match(seen: Observation, cut: Cut, leaves: list[Leaf], trained: int, fa
 
 def _fix(seen: Observation, cut: Cut) -> str:
     """What to change, where the usual words for a kind do not fit how its numbers are used."""
-    if cut.kind == "integer-op" and _picks(seen, cut.value):
-        return (
-            "An index has no slope. Mix the entries by weights that have one: a softmax over all places, or the distances to the two nearest, as "
-            "interpolation does (grid_sample)."
-        )
     return FIXES[cut.kind]
-
-
-def _picks(seen: Observation, nr: int) -> bool:
-    """Whether whole numbers, or what is computed from them, are used as an index."""
-    carried = {nr}
-    for op in seen.ops[(seen.values[nr].op or 0) + 1 :]:
-        if not carried & set(op.inputs[:2]):
-            continue
-        if op.name in INDEXED and op.inputs and op.inputs[0] not in carried:
-            return True
-        if op.name == "embedding":
-            return True
-        carried |= {one for one in op.outputs if not seen.values[one].floating}
-    return False
 
 
 def _on_purpose(seen: Observation, cut: Cut, leaves: list[Leaf]) -> bool:
@@ -547,10 +471,10 @@ def _unused(seen: Observation, unused: list[Leaf], trained: int) -> Iterator[Mat
     for holder, leaves in groups.items():
         names = seen.called(leaf.nr for leaf in leaves)
         part = seen.parts[holder] if holder is not None else None
-        if part is not None and not any(leaf.held for leaf in leaves) and not _was_called(seen, part):
+        if part is not None and not any(leaf.held for leaf in leaves):
             continue  # a model of an earlier cell, or one that others are copied from
         path = (part.path if part else names[0]).split(".")
-        attribute = next((one for one in reversed(path) if one and seen.places.where_read(one)), "")
+        attribute = next((one for one in reversed(path) if one and not one.isdigit()), "")
         asleep = [line for line in seen.places.where_read(attribute) if line not in ran and attribute]
         asleep = [line for line in asleep if "parameters" not in seen.places.code(line)]
         condition = next((found for line in asleep if (found := seen.places.condition(line))), None)
@@ -564,19 +488,6 @@ def _unused(seen: Observation, unused: list[Leaf], trained: int) -> Iterator[Mat
             given={"kind": "unused", "words": "{names} {was} in no op of this run: " + how + ". So no gradient came.", "certain": False,
                    "fix": "Use it in forward, or leave it out of the model.", "share": len(leaves) / max(1, trained)},
         )  # fmt: skip
-
-
-def _was_called(seen: Observation, part: Part) -> bool:
-    """True if a module, or one that contains it, was called in this run."""
-    around, found = [part], {part.nr}
-    while around:
-        one = around.pop()
-        if one.called:
-            return True
-        fresh = set(one.parents) - found
-        found |= fresh
-        around += [seen.parts[nr] for nr in fresh]
-    return False
 
 
 def _rebound_or_non_leaf(seen: Observation) -> Iterator[Match]:
@@ -629,6 +540,43 @@ def _rebinding(seen: Observation) -> list[int]:
     return found
 
 
+def _frozen(seen: Observation) -> Iterator[Match]:
+    """A weight that is frozen where that makes no sense: its optimizer goes on stepping, or it is 0 everywhere and stays so."""
+    for leaf in (one for one in seen.leaves if one.frozen_at is not None and not one.requires_grad and one.used_by):
+        last = seen.passes[leaf.gradients[-1][0] - 1].order if leaf.gradients else math.inf
+        later = sum(
+            moment.kind == "step" and moment.who in leaf.held and moment.order > last for moment in seen.moments
+        )
+        value = seen.values[leaf.values[-1]]
+        if later >= AGAIN:
+            yield Match(
+                leaf.frozen_at,
+                names=seen.called([leaf.nr]),
+                why=f"{later} more steps of its optimizer found no gradient",
+            )
+        elif not leaf.gradients and leaf.by_hand and value.peak == 0 and len(leaf.shape) > 1:
+            yield Match(
+                leaf.frozen_at, names=seen.called([leaf.nr]), why="it is 0 everywhere and stays so, so it adds nothing"
+            )
+
+
+def _drawn_away(seen: Observation) -> Iterator[Match]:
+    """What a layer is given was drawn from what its own optimizer trains, and a draw that nobody records has no slope."""
+    last = {each.line: each for each in seen.passes if each.kind == "backward" and each.done and each.roots}
+    for each in last.values():
+        held = {leaf.nr for leaf in seen.trained() if seen.stepped_by(each) in leaf.held}
+        behind = seen.recorded(each)
+        for nr in seen.behind(each):
+            op, value = seen.maker(seen.values[nr]), seen.values[nr]
+            if op is None or op.name not in DRAWS or op.recorded or not value.floating:
+                continue
+            given = [one for one in op.inputs if seen.values[one].requires_grad]
+            from_it = {seen.values[one].leaf for one in seen.above(given, past_leaves=True)}
+            taken = [user for user in seen.users(nr) if user.name in LAYERS and behind & set(user.outputs)]
+            if held & from_it and taken:
+                yield Match(op, [taken[0]], layer=taken[0], cut=nr)
+
+
 def _asked_unrequired(seen: Observation) -> Iterator[Match]:
     """The program read `.grad` of a tensor that the loss depends on but that requires no gradient."""
     above = seen.above([root for each in seen.passes if each.done for root in each.roots])
@@ -679,6 +627,11 @@ RULES = [
         "{at}, makes {what} without requires_grad. The loss depends on it, but no gradient is computed for it: its .grad, read in line {read}, is "
         "None.",
         "If it should learn, make it with requires_grad=True, and in a module as a Parameter: `self.w = T.nn.Parameter(…)`.", share=0.5),
+    Rule("requires-grad-off", _frozen, "{at}, switches requires_grad off for {names}, and {why}.",
+        "Switch it on again where this part is to learn, or freeze by a test that leaves it out: print the names that stay trainable.", share=0.5),
+    Rule("no-grad", _drawn_away, "{at}: `{op}` draws numbers without recording anything, and {layer} goes on from them: nothing in front of it learns from that.",
+        "Draw so that a slope is left: `rsample()`, or `mean + std * T.randn_like(std)`.", share=0.5,
+        change=lambda code, match: code.replace(".sample()", ".rsample()")),
     Rule("cut", _constant_terms,
         "{at}, computes gradients without create_graph=True, so they have no history. What {added} adds to the loss was computed from them: it is "
         "a constant, and no weight learns from it.",

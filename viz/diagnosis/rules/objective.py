@@ -148,7 +148,7 @@ def _sign(seen: Observation) -> Iterator[Match]:
         return
     last = passes[-1]
     terms = list(_terms(seen, last.roots[0], 1, None))
-    turned = _wholly_turned(seen, last, terms) or _turned(seen, last, terms)
+    turned = _turned(seen, last, terms)
     runs = max(losses[1:]) < 0 and losses[-1] < -RUNS_AWAY * max(1.0, abs(losses[0])) and len(losses) >= 4
     runs = runs and all(b < a for a, b in itertools.pairwise(losses))
     if turned is not None or runs:
@@ -161,7 +161,7 @@ def _terms(seen: Observation, nr: int, sign: int | None, line: int | None, far: 
     op = seen.maker(seen.values[nr])
     if op is None or far > 16:
         return
-    if op.name in LOGS or _is_error(seen, op) or _normalised(seen, op):
+    if op.name in LOGS or _of_probabilities(seen, op) or _is_error(seen, op) or _normalised(seen, op):
         yield Term(op, sign, line)
         return
     ahead = [one for one in op.inputs if seen.values[one].requires_grad]
@@ -188,6 +188,11 @@ def _terms(seen: Observation, nr: int, sign: int | None, line: int | None, far: 
 
 def _times(sign: int | None, factor: int | None) -> int | None:
     return None if sign is None or factor is None else sign * factor
+
+
+def _of_probabilities(seen: Observation, op: Ran) -> bool:
+    given = seen.values[op.inputs[0]] if op.name == "log" and op.inputs else None
+    return given is not None and (given.low or -1.0) >= 0 and (given.peak or 2.0) <= 1 + 1e-6
 
 
 def _is_error(seen: Observation, op: Ran) -> bool:
@@ -219,30 +224,8 @@ def _turned(seen: Observation, each: Through, terms: list[Term]) -> int | None:
             if (not errors or term.sign is None) and all(_plus(seen, each, one) for one in (term, *alike[:SOME])):
                 apart = _apart(seen, each, term)
                 return apart or (_asked_for(seen, each) if alone else term.line or term.op.line)
-        elif term.sign == -1 and (alone or (len(seen.optimizers) == 1 and _grows(seen, term.op))):
+        elif term.sign == -1 and alone:
             return term.line
-    return None
-
-
-def _wholly_turned(seen: Observation, each: Through, terms: list[Term]) -> int | None:
-    """The line that gives a loss of several parts its sign, where all are turned: a bound such as `log_px - kl`, made small."""
-    nr = each.roots[0]
-    for _ in range(16):
-        op = seen.maker(seen.values[nr])
-        learnt = [one for one in op.inputs if seen.values[one].requires_grad] if op is not None else []
-        if op is None or not learnt:
-            return None
-        if len(learnt) == 1:
-            if op.name not in KEEPS_SIGN and (op.name not in FACTORS or _sign_of_factor(seen, op, learnt[0]) != 1):
-                return None
-            nr = learnt[0]
-            continue
-        if op.name != "sub" or (seen.values[learnt[1]].low or -1.0) < 0:
-            return None
-        inner = seen.above(learnt[:1])
-        good = [one for one in terms if set(one.op.outputs) & inner]
-        turned = (one.sign == (-1 if _is_error(seen, one.op) else 1) for one in good)
-        return _asked_for(seen, each) if good and all(turned) else None
     return None
 
 
@@ -289,17 +272,6 @@ def _is_minus(seen: Observation, nr: int) -> bool:
     return maker is not None and (maker.name in NEGATIONS or (maker.name in FACTORS and _numbers(maker) == [-1]))
 
 
-def _grows(seen: Observation, op: Ran) -> bool:
-    """True if an op's result grew from its first run to its last."""
-    sizes = [
-        seen.values[one.outputs[0]].peak
-        for one in seen.ops
-        if one.line == op.line and one.name == op.name and one.outputs
-    ]
-    known = [size for size in sizes if size is not None and math.isfinite(size)]
-    return len(known) > 2 and known[-1] > 1.02 * known[0]
-
-
 def _sign_of_factor(seen: Observation, op: Ran, main: int) -> int | None:
     others = [seen.values[one] for one in op.inputs if one != main]
     if others:
@@ -327,21 +299,7 @@ def _asked_for(seen: Observation, each: Through) -> int | None:
     op = seen.maker(seen.values[each.roots[0]])
     if op is None:
         return each.line
-    if op.line is not None and _only_compares(seen, each, op.line):
-        return op.line
     return op.stack[-len(each.stack)] if 0 < len(each.stack) <= len(op.stack) else op.line
-
-
-def _only_compares(seen: Observation, each: Through, line: int) -> bool:
-    """Whether a line stands in a function that makes a loss of answers: nothing that learns is used in it."""
-    span = seen.places.function_around(line)
-    makers = (seen.maker(seen.values[nr]) for nr in seen.behind(each))
-    within = [
-        op for op in makers if op is not None and span is not None and any(span[0] <= at <= span[1] for at in op.stack)
-    ]
-    return bool(within) and all(
-        seen.values[nr].leaf is None or not seen.values[nr].requires_grad for op in within for nr in op.inputs
-    )
 
 
 def _compared_sides(seen: Observation) -> Iterator[tuple[Ran, int, int]]:
@@ -352,29 +310,12 @@ def _compared_sides(seen: Observation) -> Iterator[tuple[Ran, int, int]]:
         a, b = op.inputs[:2]
         if op.name in TARGETED:
             yield op, a, b
-        elif op.name in FACTORS and (sides := _soft_labels(seen, a, b)) is not None:
-            yield op, *sides
         elif (
             op.name in DIFFERENCES
             and seen.values[a].requires_grad != seen.values[b].requires_grad
             and compared(seen, op.outputs[0])
         ):
             yield (op, a, b) if seen.values[a].requires_grad else (op, b, a)
-
-
-def _soft_labels(seen: Observation, a: int, b: int) -> tuple[int, int] | None:
-    """Of a product the logarithms of the answers, and the shares of the classes that they are weighted with."""
-    for answers, labels in ((a, b), (b, a)):
-        maker = seen.maker(seen.values[answers])
-        given = seen.values[labels]
-        if (
-            maker is not None
-            and maker.name in LOGS
-            and not given.requires_grad
-            and given.shape == seen.values[answers].shape
-        ):
-            return answers, labels
-    return None
 
 
 def _pairs(seen: Observation) -> Iterator[Match]:

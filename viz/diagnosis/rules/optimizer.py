@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from viz.diagnosis.families import ADDITIVE, FACTORS
+from viz.diagnosis.families import ADDITIVE
 from viz.diagnosis.finding import number
 from viz.diagnosis.observation import Held, Leaf, Moment, Observation, Part, Through, Write
 from viz.diagnosis.rules.rule import Match, Rule
@@ -24,7 +24,6 @@ GONE = 10.0  # all later losses are this many times the first
 THROWN = 0.5  # a step, relative to the size of the weights, that throws them around
 CAREFUL = 0.02  # likewise: steps that move no weight by more are not what makes a loss grow
 LEAP = 2.0  # likewise, if the loss came down again
-NOTHING = 1e-4  # the share of a gradient that is left if a line removes nearly all of it
 FALLS = 0.7  # of a part of the loss: below it that part has learnt
 
 
@@ -43,8 +42,8 @@ def _lost(seen: Observation) -> list[Leaf]:
     ]
 
 
-def _stale(seen: Observation) -> tuple[list[Leaf], list[Leaf]]:
-    """What took the place of what an optimizer still holds, and what it holds."""
+def _stale(seen: Observation) -> list[Leaf]:
+    """What took the place of what an optimizer still holds."""
     idle = [
         leaf
         for leaf in seen.leaves
@@ -55,20 +54,18 @@ def _stale(seen: Observation) -> tuple[list[Leaf], list[Leaf]]:
     ]
     fresh = _fresh(seen)
     stale = [leaf for leaf in _lost(seen) if _replaced(seen, leaf, idle)]
-    return [leaf for leaf in stale if leaf not in fresh or len(fresh) < AGAIN], idle
+    return [leaf for leaf in stale if leaf not in fresh or len(fresh) < AGAIN]
 
 
 def _replaced_later(seen: Observation) -> Iterator[Match]:
     """New parameters in place of those that the optimizer was given."""
-    stale, idle = _stale(seen)
+    stale = _stale(seen)
     if not stale:
         return
     leaf, part = stale[0], seen.parts[stale[0].holder] if stale[0].holder is not None else None
     whole = _outermost(seen, part) if part is not None else None
     line = leaf.line if whole is None or (whole.library and leaf.by_hand) else whole.line
     line = seen.places.where_given(leaf.name) or line
-    if part is not None:
-        line = _made_again(seen, part, idle) or line
     yield Match(
         seen.places.where_put(line) or line,
         [seen.optimizers[0]],
@@ -79,7 +76,8 @@ def _replaced_later(seen: Observation) -> Iterator[Match]:
 
 def _fresh(seen: Observation) -> list[Leaf]:
     """Parameters that belong to no module, or to one that a forward pass made, and each got one gradient."""
-    passing = {part.nr for part in seen.parts if part.inside is not None} | {None}
+    made = Counter(part.line for part in seen.parts)
+    passing = {part.nr for part in seen.parts if part.called == 1 and made[part.line] >= AGAIN} | {None}
     return [one for one in _lost(seen) if one.holder in passing and len(one.gradients) == 1 and one.line is not None]
 
 
@@ -92,7 +90,7 @@ def _each_pass(seen: Observation) -> Iterator[Match]:
 
 
 def _after_replacement(seen: Observation, match: Match) -> bool:
-    return bool(_stale(seen)[0])
+    return bool(_stale(seen))
 
 
 def _not_held(seen: Observation) -> Iterator[Match]:
@@ -102,11 +100,16 @@ def _not_held(seen: Observation) -> Iterator[Match]:
     if not lost:
         return
     names = seen.called(leaf.nr for leaf in lost)
+    if all(one.parameter and one.holder is None and one.by_hand and "[" in one.name for one in lost):
+        words = "{at}, keeps Parameters in a plain list or dict, which parameters() does not look into. {names} got gradients and never changed: no optimizer holds them."
+        fix = "Keep them in an nn.ParameterList, or give each a name of its own."
+        yield Match(lost[0].line, names=names, given={"kind": "unregistered", "words": words, "fix": fix})
+        return
     untouched = [leaf for leaf in lost if not leaf.writes or all(write.kind == "init" for write in leaf.writes)]
     optimizer = seen.optimizers[_nearest(seen, lost)]
     held = {nr for one in seen.optimizers for nr in one.leaves}
     yield Match(
-        optimizer, names=names, count=len(lost[0].gradients), kind=optimizer.kind, rest=_by_all(seen, optimizer),
+        optimizer, names=names, count=len(lost[0].gradients), kind=optimizer.kind,
         how=_handed(seen, names, optimizer) + ("" if lost[0].parameter else " A module registers only Parameters: `self.w = T.nn.Parameter(…)`."),
         given={"share": len(untouched) / max(1, len(untouched) + len(held))},
     )  # fmt: skip
@@ -160,8 +163,6 @@ def _replaced(seen: Observation, leaf: Leaf, idle: list[Leaf]) -> bool:
     part = seen.parts[leaf.holder] if leaf.holder is not None else None
     if part is None or not part.line or not part.registered or not any(held.line for held in seen.optimizers):
         return False
-    if _succeeds(seen, leaf):
-        return True
     return any(
         (old.shape == leaf.shape or (leaf.name and f".{old.name}".endswith(f".{leaf.name}")))
         and _later(seen, leaf, old)
@@ -178,30 +179,6 @@ def _later(seen: Observation, leaf: Leaf, old: Leaf) -> bool:
         for held in (seen.optimizers[nr] for nr in old.held)
         if held.nr in stepped
     )
-
-
-def _made_again(seen: Observation, part: Part, idle: list[Leaf]) -> int | None:
-    """Where the line that made a module had made the one before it too, as in `build()`: the line that called it once more."""
-    for old in (seen.parts[leaf.holder] for leaf in idle if leaf.holder is not None):
-        if old.line == part.line and old.stack and part.stack and old.stack != part.stack:
-            return next((line for line in part.stack if line not in old.stack), None)
-    return None
-
-
-def _succeeds(seen: Observation, leaf: Leaf) -> bool:
-    """Whether an optimizer holds another leaf of this name, which had learnt and which no op took once this one was there."""
-    for older in seen.leaves:
-        if not (older.held and older.name and leaf.name and older.used_by and leaf.used_by) or older.nr == leaf.nr:
-            continue
-        short, long = (f".{one.name}" for one in sorted((older, leaf), key=lambda one: len(one.name)))
-        learnt = older.gradients and seen.passes[older.gradients[0][0] - 1].ops <= leaf.used_by[0]
-        if (
-            (short == long or (learnt and long.endswith(short)))
-            and older.used_by[-1] < leaf.used_by[0]
-            and _later(seen, leaf, older)
-        ):
-            return True
-    return False
 
 
 def _nearest(seen: Observation, lost: list[Leaf]) -> int:
@@ -221,11 +198,6 @@ def _nearest(seen: Observation, lost: list[Leaf]) -> int:
     if len(seen.optimizers) > 1 and turns and len(set(turns.values())) == len(turns):
         return turns.most_common(1)[0][0]
     return seen.optimizers[0].nr
-
-
-def _by_all(seen: Observation, optimizer: Held) -> str:
-    twice = (one for one in seen.optimizers if one.nr != optimizer.nr and set(one.leaves) == set(optimizer.leaves))
-    return next((f" The {one.kind} of line {one.line} holds the same ones." for one in twice), "")
 
 
 def _losses(seen: Observation) -> list[Through]:
@@ -257,19 +229,7 @@ def _too_small(seen: Observation) -> Iterator[Match]:
             "kind": held.kind,
             "moved": max(moved),
         }
-        if (shrunk := _shrunk(seen)) is not None:
-            words = {
-                "words": "{at}, "
-                + shrunk[1]
-                + " {count} steps of the {kind} moved the weights by at most {moved} of their size."
-            }
-            yield Match(
-                shrunk[0],
-                [held],
-                given=words | {"fix": "Choose a bound, or a factor, of about 1: `max_norm=1.0`."},
-                **told,
-            )
-        elif (
+        if (
             losses and abs(losses[0]) > LEARNT and (still or (rates and rates[-1] <= rates[0]))
         ):  # a warm-up begins small
             asleep = bool(seen.schedules) and not any(rates)  # a rate of 0 that a scheduler set
@@ -318,34 +278,6 @@ def _arrived(seen: Observation, held: Held) -> bool:
         for _, peak in seen.leaves[nr].gradients
     ]
     return bool(moves) and not any(moves)
-
-
-def _shrunk(seen: Observation) -> tuple[int | None, str] | None:
-    """The line that makes the gradients nearly vanish: it clips them, or scales the loss."""
-    shrunk = []
-    for op in seen.ops:
-        before = [peak for nr in op.inputs if seen.values[nr].of_grad is not None and (peak := seen.values[nr].peak)]
-        if op.in_place and before and op.name != "zero_":
-            shrunk.append((op.line, max(before), max((seen.values[nr].peak or 0.0 for nr in op.outputs), default=0.0)))
-    for line, large, small in shrunk:
-        if 0 < small < NOTHING * large:
-            return (
-                line,
-                f"shrinks the gradients from {number(large)} to {number(small)}.",
-            )
-    arrived = {nr: peak for each in seen.passes for nr, peak in each.reached}
-    for root in {nr for each in seen.passes for nr in each.roots}:
-        value = seen.values[root]
-        for _ in range(8):  # the factors that a loss ends in
-            last = seen.maker(value)
-            ahead = [nr for nr in last.inputs if nr in arrived] if last is not None else []
-            if last is None or len(ahead) != 1:
-                break
-            if last.name in FACTORS and 0 < arrived[ahead[0]] < NOTHING * arrived.get(value.nr, 0.0):
-                share = number(arrived[ahead[0]] / arrived[value.nr])
-                return last.line, f"scales the loss, and so each gradient, by {share}."
-            value = seen.values[ahead[0]]
-    return None
 
 
 def _made_anew(seen: Observation) -> Iterator[Match]:
@@ -424,7 +356,7 @@ RULES = [
         "with it.",
         "Make it once, in __init__, and use it in forward: `self.w = T.nn.Parameter(…)`.", (_after_replacement,)),
     Rule("not-in-optimizer", _not_held,
-        "{names} got gradients in {count} backward passes but never changed: no optimizer holds {them}. {at}, the {kind}, holds others.{rest}",
+        "{names} got gradients in {count} backward passes but never changed: no optimizer holds {them}. {at}, the {kind}, holds others.",
         "{how} If it is frozen on purpose, say so: `p.requires_grad_(False)`.", (_after_replacement,)),
     Rule("rate-too-small", _too_small,
         "{count} steps of the {kind} moved the weights by at most {moved} of their size, and the loss from {first} to {last}. Its learning rate is "

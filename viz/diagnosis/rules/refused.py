@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 
@@ -13,7 +12,6 @@ NOT_SCALAR = "grad can be implicitly created only for scalar outputs"
 COUNT = re.compile(r"function (\w+?)Backward returned an incorrect number of gradients \(expected (\d+), got (\d+)\)")
 OWN_VIEW = re.compile(r"Output \d+ of (\w+) is a view and is being modified in-?place.*custom Function", re.DOTALL)
 NO_SLOPE = re.compile(r"derivative for (?:aten::)?(\w+) is not implemented")
-NOT_STATIC = "non-static forward method"
 NOTHING = "'NoneType' object"
 
 
@@ -47,7 +45,7 @@ def _several(seen: Observation) -> Iterator[Match]:
 
 
 def _miscounted(seen: Observation) -> Iterator[Match]:
-    """A backward that returns more gradients than forward has inputs, or fewer; and a Function whose methods are not static."""
+    """A backward that returns more gradients than forward has inputs, or fewer."""
     error = _error(seen)
     if error is None:
         return
@@ -55,10 +53,6 @@ def _miscounted(seen: Observation) -> Iterator[Match]:
     if (found := COUNT.search(message)) is not None:
         place = seen.places.where_returns(found[1], "backward") or line
         yield Match(place, [line], names=[found[1]], inputs=int(found[2]), gradients=int(found[3]))
-    elif NOT_STATIC in message and (method := _not_static(seen)) is not None:
-        words = "{at}, is a method of an instance. A Function has static methods that are given a context, `ctx`."
-        fix = "Write `@staticmethod` above forward and backward, call the first argument ctx, and call `F.apply(x)` instead of `F()(x)`."
-        yield Match(method, [line], given={"words": words, "fix": fix})
 
 
 def _own_view(seen: Observation) -> Iterator[Match]:
@@ -108,18 +102,6 @@ def _without_slope(seen: Observation, name: str) -> Ran | None:
     for op in reversed(seen.ops):
         if op.recorded and op.outputs and op.name.strip("_").replace("_", "") in (plain, plain.removesuffix("ide")):
             return op
-    return None
-
-
-def _not_static(seen: Observation) -> int | None:
-    """The forward of a Function that is no static method."""
-    for node in seen.places.nodes:
-        if isinstance(node, ast.ClassDef) and any(
-            ast.unparse(base).rpartition(".")[2] == "Function" for base in node.bases
-        ):
-            for part in node.body:
-                if isinstance(part, ast.FunctionDef) and part.name == "forward" and not part.decorator_list:
-                    return part.lineno
     return None
 
 

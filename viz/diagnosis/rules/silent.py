@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from viz.diagnosis.families import ERRORS, KEEPS_NOTHING, KEEPS_RESULT
 from viz.diagnosis.functions import FAR
-from viz.diagnosis.observation import Held, Leaf, Observation, Seen, Through
+from viz.diagnosis.observation import Held, Leaf, Observation, Seen
 from viz.diagnosis.rules.rule import Match, Rule
 
 
@@ -208,7 +208,7 @@ def _unseeded(seen: Observation) -> Iterator[Match]:
             continue  # the second learns from what the first answers
         if any(moment.kind == "seed" and moment.order > began[0].order for moment in seen.moments):
             continue
-        maker = _drawn(seen, first, second, began[1]) or seen.leaves[first.leaves[0]].line or line
+        maker = seen.leaves[first.leaves[0]].line or line
         what = "an optimizer" if first.line == line else "a model"
         yield Match(maker, [line], count=len(found), line=line, what=what, first=began[0].loss, second=began[1].loss)
         return
@@ -251,23 +251,6 @@ def _runs(seen: Observation) -> Iterator[tuple[int, list[Held]]]:
                 by_model.setdefault(model, []).append(held)
     yield from by_line.items()
     yield from ((line, found) for line, found in by_model.items() if len({held.line for held in found}) > 1)
-
-
-def _drawn(seen: Observation, first: Held, second: Held, begun: Through) -> int | None:
-    """Where two runs begin with the same weights: the line that drew the data, or their order, for the second."""
-    begins = [_first_taken(seen, held, of_leaf=True) for held in (first, second)]
-    if not begins[0] or begins[0] != begins[1]:
-        return None
-    loaders = [one for one in seen.places.where_made("DataLoader") if "shuffle=True" in seen.places.code(one)]
-    if loaders:
-        return loaders[-1]
-    drawn = [
-        op
-        for op in seen.ops[: begun.ops]
-        if op.name in ("randperm", "randn", "rand", "randint", "randn_like", "rand_like")
-    ]
-    orders = [op for op in drawn if op.name == "randperm"]
-    return (orders or drawn)[-1].line if drawn else None
 
 
 def _same_data(seen: Observation, *runs: Held) -> bool:

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from viz.diagnosis.families import ADDITIVE, NORMALIZES, PRODUCTS, SQUASHES
+from viz.diagnosis.families import NORMALIZES, SQUASHES
 from viz.diagnosis.finding import number
 from viz.diagnosis.layers import layers
 from viz.diagnosis.observation import Leaf, Observation, Ran, Through
@@ -61,9 +61,6 @@ def _sizes(seen: Observation) -> Iterator[Match]:
         and each.got
         and all(math.isfinite(peak) for peak in each.got.values())
     ]
-    outgrown = _outgrown(seen)
-    if outgrown is not None:
-        yield outgrown
     if not whole:
         return
     last = whole[-1]
@@ -77,8 +74,7 @@ def _sizes(seen: Observation) -> Iterator[Match]:
         seen.origin(leaf) for leaf in seen.leaves if leaf.holder is None or leaf.by_hand
     }  # the size of a weight
     for match in found:
-        exploding = match.given["kind"] == "exploding"
-        if not (outgrown is not None if exploding else _even(seen) and match.line not in by_hand):
+        if match.given["kind"] == "exploding" or not _even(seen) or match.line in by_hand:
             yield match
 
 
@@ -93,44 +89,6 @@ def _grew(first: Through, last: Through) -> bool:
     return first.loss is not None and last.loss is not None and abs(last.loss) > 2 * abs(first.loss)
 
 
-def _outgrown(seen: Observation) -> Match | None:
-    """Numbers that grow from repetition to repetition in the first forward pass: until they are infinite, or by weights chosen by hand."""
-    each = next((one for one in seen.passes if one.roots), None)
-    if each is None or each.step:
-        return None
-    by_line: dict[tuple[int, str], list[Ran]] = defaultdict(list)
-    for nr in sorted(seen.behind(each)):
-        op = seen.maker(seen.values[nr])
-        if op is not None and op.line is not None and seen.values[nr].peak and seen.values[nr].finite:
-            by_line[op.line, op.name].append(op)
-    best: tuple[float, list[Ran], list[float]] = (math.log(BY_HAND), [], [])
-    for ops in by_line.values():
-        peaks = [seen.values[op.outputs[0]].peak or 1.0 for op in ops]
-        growth = math.log(peaks[-1] / peaks[0])
-        if len(peaks) >= DEEP and _steady(peaks) and growth > best[0]:
-            best = growth, ops, peaks
-    growth, ops, peaks = best
-    if not ops:
-        return None
-    worst = ops[0].line
-    fall = Fall([growth / len(ops)] * len(ops), [op.name for op in ops], ops)
-    finite = all(seen.values[nr].finite for nr in each.roots)
-    stepped = _stepped(seen, seen.behind(each))
-    if (finite and (stepped is not None or not _chosen_by_hand(seen, ops))) or (
-        not finite and growth < math.log(EXPLODES)
-    ):
-        return None
-    line = stepped[0] if stepped is not None else _to_change(seen, fall, down=False) or worst
-    words = "{worst}, runs {count} times, and its result grows from run to run: from {first} to {last}{more}." + _by(
-        line, worst
-    )
-    return Match(
-        line, [worst], worst=Place(worst), count=len(ops), first=peaks[0], last=peaks[-1],
-        more="" if finite else ", before it is no finite number any more",
-        given={"kind": "exploding", "words": words, "fix": _smaller(stepped), "share": 0.6 if finite else 0.9},
-    )  # fmt: skip
-
-
 def _larger(seen: Observation, fall: Fall, line: int | None) -> str:
     """What helps against shrinking: another activation if one saturates, larger weights if they are small."""
     way = "weights of the size 1/sqrt(n) (nn.init.xavier_uniform_)"
@@ -142,38 +100,10 @@ def _larger(seen: Observation, fall: Fall, line: int | None) -> str:
     return f"Use {way}, a residual x + f(x), or normalization between the layers; in a recurrence an LSTM or GRU."
 
 
-def _smaller(stepped: tuple[int, float | None] | None) -> str:
-    """What helps against growth: smaller steps if each repetition adds a step, otherwise smaller weights."""
-    if stepped is not None:
-        size = f", here {stepped[1]:g}," if stepped[1] is not None else ""
-        return (
-            f"Take shorter steps: make the number that multiplies what is added{size} several times smaller, with as many more steps, "
-            "or use a stable method, such as an implicit one."
-        )
-    return (
-        "Make the weights smaller (nn.init.kaiming_uniform_), normalize between the layers, or clip: "
-        "`T.nn.utils.clip_grad_norm_(model.parameters(), 1.0)` between backward() and step()."
-    )
-
-
-def _stepped(seen: Observation, among: set[int]) -> tuple[int, float | None] | None:
-    """The line that adds a step, a number times something, to a state again and again, and that number."""
-    found: Counter[tuple[int, float | None]] = Counter()
-    for nr in among:
-        op = seen.maker(seen.values[nr])
-        if op is None or op.name not in ADDITIVE or op.line is None or len(op.inputs) != 2:
-            continue
-        for state, added in (op.inputs, op.inputs[::-1]):
-            times = seen.maker(seen.values[added])
-            before = seen.maker(seen.values[state])
-            if times is None or times.name not in PRODUCTS or before is None or before.line != op.line:
-                continue
-            numbers = [one for one in times.options.values() if isinstance(one, (int, float))]
-            scalar = any(not seen.values[one].requires_grad and not seen.values[one].shape for one in times.inputs)
-            if before.name == op.name and (numbers or scalar):
-                found[op.line, float(numbers[0]) if numbers else None] += 1
-    most = found.most_common(1)
-    return most[0][0] if most and most[0][1] >= DEEP - 1 else None
+SMALLER = (
+    "Make the weights smaller (nn.init.kaiming_uniform_), normalize between the layers, or clip: "
+    "`T.nn.utils.clip_grad_norm_(model.parameters(), 1.0)` between backward() and step()."
+)
 
 
 def _of_pass(seen: Observation, each: Through, least: float = EXPLODES) -> Iterator[Match]:
@@ -217,7 +147,6 @@ def _of_pass(seen: Observation, each: Through, least: float = EXPLODES) -> Itera
     ):
         yield _finding(
             seen, "exploding", lines, big, positive[largest], start, 0, grown[0], grown[-1],
-            _stepped(seen, seen.behind(each)),
         )  # fmt: skip
     elif within is not None and late / early > least:
         yield _of_states(seen, "exploding", within, early, late)
@@ -320,8 +249,6 @@ def _to_change(seen: Observation, fall: Fall, down: bool) -> int | None:
         ]:
             weighing += factor
             weights += own
-    if down and (shut := _held_shut(seen, fall)) is not None:
-        return shut
     given = Counter(line for nr in weights if (line := sized(seen, seen.leaves[nr])) is not None)
     if given and (not down or weighing < squashing or weighing < len(weights) * math.log(TINY)):
         return given.most_common(1)[0][0]
@@ -336,31 +263,6 @@ def _to_change(seen: Observation, fall: Fall, down: bool) -> int | None:
 def _initialized(leaf: Leaf) -> int | None:
     """The line of the initializer of a weight. One that is usually sound is not with a gain: a recurrence makes it a power."""
     return next((write.line for write in reversed(leaf.writes) if write.kind == "init" and write.line), None)
-
-
-def _held_shut(seen: Observation, fall: Fall) -> int | None:
-    """Where the states go through a gate that is nearly shut: the line that wrote a number of its own into what opens it."""
-    here = {op.line for op in fall.ops}
-    products = [op for op in seen.ops if op.line in here and op.name in PRODUCTS and op.recorded]
-    for op in products[-FEW:]:
-        for nr in op.inputs:
-            maker = seen.maker(seen.values[nr])
-            if maker is not None and maker.name in SQUASHES and (seen.values[nr].peak or 1.0) < SHUT:
-                line = _wrote_by_hand(seen, nr, op.nr - FEW)
-                if line is not None:
-                    return line
-    return None
-
-
-def _wrote_by_hand(seen: Observation, nr: int, since: int) -> int | None:
-    """The line that wrote a constant into a leaf that a value was computed from, by ops that ran after `since`."""
-    for one in seen.above([nr], lambda value: value.leaf is not None or (value.op or 0) > since):
-        leaf = seen.values[one].leaf
-        for write in reversed(seen.leaves[leaf].writes if leaf is not None else []):
-            constant = write.kind == "write" or (write.kind == "init" and write.name.startswith("constant"))
-            if constant and write.line and write.after == 0:
-                return write.line
-    return None
 
 
 def _chosen_by_hand(seen: Observation, ops: list[Ran]) -> bool:
@@ -394,20 +296,19 @@ def _finding(
     zeros: int,
     begins: float,
     ends: float,
-    stepped: tuple[int, float | None] | None = None,
 ) -> Match:
     worst = (min if kind == "vanishing" else max)(_deep(lines, kind), key=lambda line: lines[line].total)
     fall = lines[worst]
     repeats = fall.repeats
     factor = math.exp(fall.total / repeats)
     writer = next((w.line for w in reversed(leaf.writes) if w.kind in ("init", "write") and w.line), None)
-    line = stepped[0] if stepped is not None else _to_change(seen, fall, kind == "vanishing") or worst
+    line = _to_change(seen, fall, kind == "vanishing") or worst
     words = "{worst}, runs {count} times on the way from the loss to {names}, and the gradient {verb} each time: from {begins} to {ends}. {names} {get} {size}"
     words += (", where another gets {other}." if kind == "vanishing" else ".") + _by(line, worst)
     return Match(
         line, [worst, writer, leaf.line], names=seen.called([leaf.nr]), where=fall.where, worst=Place(worst), count=repeats, begins=begins,
         ends=ends, size=size, other=other, verb=f"shrinks to {number(factor)} of itself" if kind == "vanishing" else f"grows {number(factor)} times",
-        given={"kind": kind, "words": words, "fix": _larger(seen, fall, line) if kind == "vanishing" else _smaller(stepped)},
+        given={"kind": kind, "words": words, "fix": _larger(seen, fall, line) if kind == "vanishing" else SMALLER},
     )  # fmt: skip
 
 

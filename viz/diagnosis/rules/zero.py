@@ -27,7 +27,7 @@ from viz.diagnosis.families import (
     source,
 )
 from viz.diagnosis.finding import listed, number
-from viz.diagnosis.observation import Leaf, Moment, Observation, Ran, Seen, Through
+from viz.diagnosis.observation import Leaf, Observation, Ran, Seen, Through
 from viz.diagnosis.rules.rule import Match, Rule
 from viz.diagnosis.rules.weights import outweighs
 
@@ -38,8 +38,6 @@ MOST_ROWS = 0.8  # of the rows of a softmax, likewise
 MANY_UNITS = 0.4  # likewise, before any step, where the program itself made the weights so large
 MANY_ROWS = 0.5  # likewise, before any step, of a softmax over products as in attention
 FAR_APART = 50.0  # such products, in size, where the products of normal numbers would be below 5
-THROWN = 0.5  # a step, relative to the size of the weights, that can kill a unit
-FALLEN = 0.05  # of the first loss: below this a model has learnt
 HARDLY = 0.02  # of a gradient: the most that a nearly saturated op lets pass
 COSINE = 1.01  # the largest cosine, with room for rounding
 SATURATING = 4.0  # an input from which on a sigmoid, tanh or softmax can pass nothing at all
@@ -51,14 +49,11 @@ def _blocked(seen: Observation) -> Iterator[Match]:
     trained = {leaf.nr: leaf for leaf in seen.trained()} if passes else {}
     causes: dict[tuple[str, int | None], tuple[Match, list[Leaf]]] = {}
     for leaf in trained.values():
-        step = _died(seen, leaf)
-        if not leaf.gradients or (step is None and any(peak != 0 for _, peak in leaf.gradients)):
+        if not leaf.gradients or any(peak != 0 for _, peak in leaf.gradients):
             continue
         found = _cause(seen, seen.passes[leaf.gradients[-1][0] - 1], leaf)
-        if found is None or (step is not None and found.given["kind"] not in ("dead-relu", "saturated")):
+        if found is None:
             continue
-        if step is not None:
-            _killed(seen, found, step)
         causes.setdefault((found.given["kind"], found.line), (found, []))[1].append(leaf)
     for match, leaves in causes.values():
         kind = match.given["kind"]
@@ -66,10 +61,6 @@ def _blocked(seen: Observation) -> Iterator[Match]:
         match.given["share"] = len(leaves) / max(1, len(trained))
         everything = len(leaves) == len([leaf for leaf in trained.values() if leaf.gradients])
         times = min(len(leaf.gradients) for leaf in leaves)
-        if any(peak for leaf in leaves for _, peak in leaf.gradients):
-            match.told["text"] += f" Since then the gradient of {listed(match.names)} was exactly 0."
-            yield match
-            continue
         match.told["text"] += (
             f" In {'all' if times > 1 else 'the'} {times} backward pass{'es' if times > 1 else ''} the gradient of {listed(match.names)} was exactly 0."
         )
@@ -85,33 +76,6 @@ def _blocked(seen: Observation) -> Iterator[Match]:
                 "Look at what the margin compares, and at the masks in it. If they are right, choose harder pairs or a larger margin."
             )
         yield match
-
-
-def _died(seen: Observation, leaf: Leaf) -> Moment | None:
-    """The step that threw the weights so far that no gradient came to a leaf any more; None where it was not like that."""
-    peaks = [peak for _, peak in leaf.gradients]
-    alive = max((place for place, peak in enumerate(peaks) if peak > 0), default=-1)
-    losses = [each.loss for each in seen.passes if each.loss is not None and each.kind == "backward"]
-    if alive < 0 or len(peaks) - alive < 3 or not all(peak == 0 for peak in peaks[alive + 1 :]):
-        return None
-    if len(losses) < 2 or not FALLEN * abs(losses[0]) <= abs(losses[-1]) <= abs(losses[0]) / FALLEN:
-        return None  # it has learnt what there was; or the loss itself tells that the steps are too large
-    first = leaf.gradients[alive + 1][0]
-    steps = [m for m in seen.moments if m.kind == "step" and m.passes < first and m.who in leaf.held]
-    return steps[-1] if steps and (steps[-1].moved or 0.0) > THROWN else None
-
-
-def _killed(seen: Observation, match: Match, step: Moment) -> None:
-    """Say of a match that a step made it so: what to change is the rate."""
-    held = seen.optimizers[step.who]
-    if held.line is None:
-        return
-    match.told["text"] += (
-        f" It let gradients pass until a step of the {held.kind} of line {held.line}, `{seen.places.code(held.line)}`, moved the weights by "
-        f"{number(step.moved or 0.0)} of their size, at a rate of {held.rate or 0.0:g}."
-    )
-    match.told["cure"] = "Make the learning rate ten times smaller or more, so that no step throws the weights."
-    match.lines, match.line, match.given["certain"] = [match.line, *match.lines], held.line, False
 
 
 def _cause(seen: Observation, each: Through, leaf: Leaf) -> Match | None:
@@ -173,7 +137,7 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
         kind = "dead-relu"
         text = f"{code} `{op.name}` gives 0 for every input it saw, and its slope is 0 there."
         fix = "Start with a bias of 0 and a smaller learning rate, or use leaky_relu."
-        writer = outweighs(seen, given) or _writer(seen, given)
+        writer = outweighs(seen, given)
         if writer:
             line, lines = writer, [writer, *lines]
             text += f" Its input comes from what line {writer}, `{seen.places.code(writer)}`, wrote."
@@ -251,20 +215,12 @@ def _one_class(op: Ran, out: Seen) -> bool:
     return isinstance(dim, int) and bool(out.shape) and -len(out.shape) <= dim < len(out.shape) and out.shape[dim] == 1
 
 
-def _writer(seen: Observation, value: Seen) -> int | None:
-    """The line of the program that last set a parameter which the value was computed from, other than by learning."""
-    for nr in sorted(seen.above([value.nr])):
-        leaf = seen.values[nr].leaf
-        if leaf is not None:
-            writes = [write for write in seen.leaves[leaf].writes if write.kind in ("init", "write") and write.line]
-            if writes:
-                return writes[-1].line
-    return None
-
-
 def _zero_factor(seen: Observation, op: Ran, given: Seen) -> tuple[str, int | None, Leaf | None] | None:
     """What a product is multiplied by, the line that made it, and the weight that it is, if it is one that learns."""
-    for nr in op.inputs:
+    scaling = [nr for nr in op.inputs if seen.values[nr].leaf is not None][
+        :1
+    ]  # of a norm: not its averages, nor its bias
+    for nr in scaling if "norm" in op.name else op.inputs:
         other = seen.values[nr]
         if other.nr != given.nr and other.peak == 0:
             first = _first_zero(seen, other)
@@ -274,7 +230,11 @@ def _zero_factor(seen: Observation, op: Ran, given: Seen) -> tuple[str, int | No
                 leaf = seen.leaves[first.leaf]
                 written = [write.line for write in leaf.writes if write.kind in ("init", "write") and write.line]
                 learns = leaf if leaf.requires_grad and leaf.held + leaf.gradients else None
-                return leaf.name or first.name or "a weight", next(iter(written), seen.origin(leaf)), learns
+                if learns is not None and any(peak > 0 for _, peak in leaf.gradients):
+                    return (
+                        None  # it is 0 at the start alone, as in an adapter: steps that move nothing are another cause
+                    )
+                return leaf.name or first.name or "a weight", [seen.origin(leaf), *written][-1], learns
             return other.name or f"the tensor of line {other.line}", first.line, None
     if any(item == 0 and not isinstance(item, bool) for item in op.options.values()):
         return "the number 0", None, None
@@ -430,7 +390,7 @@ def _equal_units(seen: Observation) -> Iterator[Match]:
         if rows is None:
             continue
         same, count = (leaf.equal_rows, leaf.shape[0]) if rows else (leaf.equal_columns, leaf.shape[1])
-        moved = any(peak > 0 for _, peak in leaf.gradients)
+        moved = any(peak > 0 for _, peak in leaf.gradients) and (leaf.size != leaf.began or not leaf.held)
         if len(same) < 2 or not all(same) or not moved or count < 2:
             continue
         wrote = (write.line for write in leaf.writes if write.kind in ("init", "write") and write.line)
