@@ -2,10 +2,12 @@
 
     python benchmarks/site.py [FOLDER]
 
-FOLDER is a site that `tinygrad-edu site --live` wrote; without one it is built first. "First picture" is from the start of
-the navigation until the picture that answers to a switch of the front page is on the screen, by Python in that page; the
-switch is pressed as soon as it is there. Cold is a browser that has never seen the site. A click is timed afterwards, from
-the click to the frame after its picture. Files come from this machine: the time that a network takes comes on top.
+FOLDER is a site that `tinygrad-edu site --live` wrote; without one it is built first, and the time of that is told. All times
+are from the start of the navigation. "Live" is a picture whose steps work: the front page and explore.html show a recorded one
+first. "By Python" is the picture that Python computes in the page: on the front page it answers to a switch, which is pressed as
+soon as it is there; in explore.html it shows the program of a link. Cold is a browser that has never seen the site. A click is
+timed afterwards, from the click to the frame after its picture. Files come from this machine: the time that a network takes
+comes on top.
 """
 
 from __future__ import annotations
@@ -20,17 +22,19 @@ import statistics
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path[0] = str(Path(__file__).parents[1] / "tests")  # in place of this folder, whose viz.py is not the package
 
 from support.harness import new_page, start_browser
 
 from tinygrad_edu.course.site import build
+from viz.export.link import link
 
 LESSON = "01_slopes_and_local_derivatives/01_slopes_and_local_derivatives.html"
 ROUNDS = 20
@@ -60,6 +64,12 @@ CLICKS = """async rounds => {
     }
     return took;
 }"""
+LIVE = "() => new Promise(resolve => { const look = () => document.documentElement.hasAttribute('data-tgv-ready') ? resolve(performance.now()) : setTimeout(look, 10); look(); })"
+SHOWN = LIVE.replace("data-tgv-ready", "data-shown")
+READ = LIVE.replace(
+    "document.documentElement.hasAttribute('data-tgv-ready')", "document.querySelector('main > iframe')"
+)
+LINKED = "x = T.tensor(3.0, requires_grad=True)\ny = x * x * 2 + x\ny.backward()"
 LOADED = "() => performance.getEntriesByType('navigation')[0].loadEventEnd"
 
 
@@ -106,10 +116,11 @@ def measure(folder: Path) -> dict[str, float]:
         page.on("request", lambda request: asked.add(request.url))
         for name in ("cold", "warm"):
             page.goto(address)
-            found[f"front page read, {name}"] = page.evaluate(LOADED)
-            found[f"first picture, {name}"] = page.evaluate(FIRST_PICTURE)
+            found[f"front page: read, {name}"] = page.evaluate(LOADED)
+            found[f"front page: live picture, {name}"] = page.evaluate(LIVE)
+            found[f"front page: picture by Python, {name}"] = page.evaluate(FIRST_PICTURE)
             if name == "cold":
-                found["loaded up to the first picture, MB"] = gzipped(folder, asked)
+                found["front page: loaded up to that picture, MB"] = gzipped(folder, asked)
         found["click to picture"] = statistics.median(page.evaluate(CLICKS, ROUNDS))
         found["memory of the front page, MB"] = memory(browser)
         page.context.close()
@@ -129,6 +140,30 @@ def measure(folder: Path) -> dict[str, float]:
     return found
 
 
+def explored(folder: Path) -> dict[str, float]:
+    """What a reader of explore.html waits for, cold: with its first example, and with the program of a link."""
+    found: dict[str, float] = {}
+    for name, address in (("live picture", "explore.html"), ("a link's picture by Python", link(LINKED))):
+        with served(folder) as home, start_browser() as browser:
+            page = new_page(browser, viewport={"width": 1366, "height": 768})
+            asked: set[str] = set()
+            page.on("request", lambda request, asked=asked: asked.add(request.url))
+            page.goto(home + address)
+            found["explore.html: read"] = page.evaluate(READ)
+            found[f"explore.html: {name}"] = page.evaluate(SHOWN)
+            first = {one for one in asked if "/later/" not in one}  # these come afterwards
+            found["explore.html: loaded up to a picture by Python, MB"] = gzipped(folder, first)
+            page.context.close()
+    return found
+
+
+def written(folder: Path) -> dict[str, float]:
+    """What the site takes on a disk."""
+    sizes = {path: path.stat().st_size / 1e6 for path in folder.rglob("*") if path.is_file()}
+    largest = max(size for path, size in sizes.items() if path.suffix == ".html")
+    return {"size of the site, MB": sum(sizes.values()), "its largest page, MB": largest}
+
+
 def given(arguments: list[str]) -> Path | None:
     """The folder that is named; a live site lies there, or nothing is measured."""
     if not arguments:
@@ -143,8 +178,10 @@ def main() -> None:
     """Print every number, a line for each, and all of them as JSON."""
     before = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as scratch:
+        start = time.perf_counter()
         folder = given(sys.argv[1:]) or build(Path(scratch) / "site", live=True).parent
-        found = measure(folder)
+        took = {} if sys.argv[1:] else {"built, s": time.perf_counter() - start}
+        found = {**took, **written(folder), **measure(folder), **explored(folder)}
     print(f"{os.cpu_count()} cores, load {before:.1f} before and {os.getloadavg()[0]:.1f} after")
     for name, value in found.items():
         print(f"{name:55} {value:8.1f}")
