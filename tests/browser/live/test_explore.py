@@ -231,6 +231,25 @@ def test_a_link_cannot_take_the_progress_of_the_course(browser: Any, address: st
     page.context.close()
 
 
+def test_a_program_that_is_opened_in_the_course_cannot_take_its_progress(browser: Any, address: str) -> None:
+    home = address.removesuffix("explore.html")
+    page = new_page(browser, service_workers="block")
+    page.goto(viz.link(THIEF.replace("ADDRESS", home), address))
+    page.wait_for_selector(SHOWN, state="attached")
+    kept(page)
+    page.evaluate("kept => localStorage.setItem('tinygrad-edu:progress', kept)", HIS_PROGRESS)
+    page.get_by_role("link", name="Open in the course").click()
+    expect(page.get_by_text("This program came by a link.")).to_be_visible()
+    whole = page.frame_locator("iframe.live-linked").frame_locator("main > iframe")
+    got = json.loads(whole.locator(".tgv-stdout").first.inner_text())
+    assert len(got) == 13
+    assert {name: what for name, what in got.items() if what not in ("refused", "undefined")} == {}
+    assert page.evaluate("localStorage.getItem('tinygrad-edu:progress')") == HIS_PROGRESS
+    assert [one.evaluate("typeof stolen") for one in page.frames] == ["undefined"] * 3
+    assert page.locator("html[data-python-ready]").count() == 0  # the page's own Python has not begun
+    page.context.close()
+
+
 # What would be tried by somebody who got out of the worker and into the frame.
 IN_THE_FRAME = """async () => {
     const got = {};

@@ -122,6 +122,7 @@ function take({ shown: given, listing: code }) {
   clearTimeout(take.later);
   take.later = setTimeout(async () => {
     history.replaceState(null, "", await written(shown));
+    document.querySelector(".tools .course").hash = location.hash;
   }, PAUSE);
 }
 
@@ -253,7 +254,7 @@ async function toolbar() {
     else if (shown && take.value) askFor(take.value);
     take.value = "";
   };
-  const course = element("a", { href: new URL("index.html", SITE).href, textContent: "The course", target: isEmbedded ? "_blank" : "_self", rel: "noopener" });
+  const course = element("a", { href: new URL("index.html", SITE).href, className: "course", textContent: "Open in the course", target: isEmbedded ? "_blank" : "_self", rel: "noopener" });
   const own = isEmbedded
     ? [element("a", { textContent: "Open", target: "_blank", rel: "noopener", href: location.href, title: "In a page of its own",
       onclick: (event) => { event.currentTarget.href = location.href; } })]

@@ -11,7 +11,8 @@ const notebook = document.querySelector("article a.download[href$='.ipynb']")?.h
 const python = new Python(new URL("worker.js", HERE), about.tape && new URL(`tapes/${about.tape}.pack`, HERE));
 const AFTERWARDS = 5000; // milliseconds: the first picture comes before what is kept for later
 const savesData = navigator.connection?.saveData; // then Python waits until a cell is run
-if (about.cells.length && !savesData) python.start(); // while the editor loads
+const linked = /^#\d+\.[\w-]+$/.test(location.hash) ? location.hash : ""; // a program that came by a link
+if (about.cells.length && !savesData && !linked) python.start(); // while the editor loads
 const hasCode = ({ id }) => document.querySelector(`.tag_cell-${CSS.escape(id)} > .cell_input`);
 const { Editor } = about.cells.some(hasCode) ? await import("./editor.js") : {};
 
@@ -241,13 +242,21 @@ function warnOfTabs(others) {
   document.querySelector(".live-page-bar").after(warning);
 }
 
+/** Show the program of a link: as explore.html does, in a frame without an origin, and never by this page's Python. */
+function showLinked() {
+  const says = element("p", { textContent: "This program came by a link. It runs in a frame of its own, where it reaches neither your saved work nor this page." });
+  const frame = element("iframe", { className: "live-linked", title: "A program that came by a link", src: new URL(`../../explore.html${linked}`, HERE).href });
+  cells[0].place.before(says, frame);
+}
+
 if (cells.length) {
   toolbar();
   if (!isFront) store.watchTabs(about.page, warnOfTabs);
   const place = element("span", { id: "live-progress" });
   place.dataset.page = about.page;
   document.querySelector(".live-page-bar").append(place);
-  if (isFront && !savesData) cells[0].prepare();
+  if (isFront && linked) showLinked();
+  else if (isFront && !savesData) cells[0].prepare();
 }
 showProgress();
 document.documentElement.setAttribute("data-live", "");
