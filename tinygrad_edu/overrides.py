@@ -8,7 +8,6 @@ from typing import Any
 
 from .array.absent import refuse_tensors_of_pytorch
 from .array.companions import GO_ON, asked, companions
-from .array.promotion import refuse_misfit
 from .array.tensor import Tensor
 from .modes import thread
 
@@ -82,6 +81,19 @@ def _is_ordinary(value: Any) -> bool:
     return value is None or type(value) in (int, float, bool, str)
 
 
+def explained_or_raised(
+    error: Exception, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Raise the error of a public function in PyTorch's words; or its result, if it was only to read numbers out of tensors."""
+    from .seam.misfits import explained  # only when a program is about to stop
+
+    refuse_tensors_of_pytorch((*args, *kwargs.values()))
+    result = explained(error, name, function, args, kwargs)
+    if result is NotImplemented:
+        raise error
+    return result
+
+
 def overridable(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
     """Make a function visible to function modes."""
 
@@ -92,9 +104,7 @@ def overridable(function: Callable[..., Any], name: str | None = None) -> Callab
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            refuse_tensors_of_pytorch((*args, *kwargs.values()))
-            refuse_misfit(error, (*args, *kwargs.values()))
-            raise
+            return explained_or_raised(error, call.__name__, function, args, kwargs)
 
     if name is not None:
         call.__name__ = call.__qualname__ = name

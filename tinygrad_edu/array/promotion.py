@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from . import dtypes
 
-__all__ = ["ones", "promoted", "refuse_misfit", "refuse_mismatch", "sum_over", "sum_to_shape"]
+__all__ = ["ones", "promoted", "refuse_mismatch", "sum_over", "sum_to_shape"]
 
 
 def promoted(arrays: list[Any], makes_float: bool) -> list[Any]:
@@ -69,64 +69,6 @@ def refuse_mismatch(shapes: Sequence[tuple[int, ...]]) -> None:
                     f"{max(len(a), len(b)) - back}. Two shapes broadcast if, from the last dimension on, sizes are equal "
                     f"or one of them is 1; these are {list(a)} and {list(b)}."
                 )
-
-
-def refuse_misfit(error: Exception, operands: Iterable[Any]) -> None:
-    """Raise in PyTorch's words what NumPy says of shapes and types that do not fit; any other error is left to the caller."""
-    said = str(error)
-    kind = next((kind for words, kind in _NUMPYS_WORDS.items() if said.startswith(words)), None)
-    if kind is None or not isinstance(error, _NUMPYS_ERRORS) or not _comes_from_here(error):
-        return
-    arrays = [x._data for x in operands if hasattr(x, "_data")]
-    shapes = ", ".join(str(list(a.shape)) for a in arrays)
-    if kind == "sizes":
-        refuse_mismatch([a.shape for a in arrays])
-        raise RuntimeError(f"The sizes of the tensors do not fit together: they have the shapes {shapes}.") from error
-    if kind == "dimensions":
-        raise IndexError(f"Dimension out of range: the shapes {shapes} have too few dimensions for this.") from error
-    if kind == "empty":
-        raise NotImplementedError(
-            f"this is not built for tensors without elements; the shapes are {shapes}. Leave such a tensor out."
-        ) from error
-    if kind == "values":
-        raise RuntimeError(f"value cannot be converted to this type without overflow: {said}.") from error
-    names = ", ".join(dtypes.from_numpy_dtype(a.dtype).name for a in arrays)
-    raise RuntimeError(f"not implemented for these types: {names}. Convert booleans first: t.long().") from error
-
-
-def _comes_from_here(error: Exception) -> bool:
-    """False for the error of a user's function or hook."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    raised_in = "" if trace is None else trace.tb_frame.f_globals.get("__name__", "")
-    return raised_in.partition(".")[0] in (__name__.partition(".")[0], "numpy")
-
-
-_NUMPYS_ERRORS = (ValueError, IndexError, TypeError, ZeroDivisionError, OverflowError)
-
-# How NumPy, or Python, says what does not fit.
-_NUMPYS_WORDS = {
-    "operands could not be broadcast": "sizes",
-    "shape mismatch: ": "sizes",
-    "matmul: ": "sizes",
-    "could not broadcast input": "sizes",
-    "cannot reshape array": "sizes",
-    "axes don't match": "dimensions",
-    "axis ": "dimensions",
-    "tuple index out of range": "dimensions",
-    "not enough values to unpack": "dimensions",
-    "too many values to unpack": "dimensions",
-    "Python integer ": "values",
-    "too many indices for array": "dimensions",
-    "division by zero": "empty",
-    "integer division or modulo by zero": "empty",
-    "float division by zero": "empty",
-    "zero-size array to reduction": "empty",
-    "numpy boolean": "types",
-    "The numpy boolean": "types",
-    "ufunc '": "types",
-}
 
 
 def sum_to_shape(array: Any, shape: tuple[int, ...]) -> Any:

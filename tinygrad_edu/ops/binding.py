@@ -11,11 +11,10 @@ import numpy as np
 
 from ..array import absent, dtypes
 from ..array.companions import GO_ON, companions
-from ..array.promotion import refuse_misfit
 from ..array.tensor import Tensor, wrap
 from ..array.tensor import bind as bind_to_tensor
 from ..modes import thread
-from ..overrides import overridable, seen
+from ..overrides import explained_or_raised, overridable, seen
 from ..seam.later import bring
 from . import number_first as older
 from .creation.factories import write_out
@@ -204,9 +203,7 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
         except Exception as error:
             if not kwargs and (again := older.newer(name, args)) is not None:
                 return function(*again[0], **again[1])
-            absent.refuse_tensors_of_pytorch((*args, *kwargs.values()))
-            refuse_misfit(error, (*args, *kwargs.values()))
-            raise
+            return explained_or_raised(error, name, function, args, kwargs)
 
     def without_tensor_first(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         misplaced = args and isinstance(args[0], int | float) and not number_first

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...array.tensor import Tensor
 from ...ops import functions
+from ...overrides import overridable
 from ..ops import special as pointwise
 
 _OTHER_NAMES = {"expit": "sigmoid", "gammaln": "lgamma", "psi": "digamma", "multigammaln": "mvlgamma"}
@@ -45,6 +46,7 @@ def entr(input: Any) -> Any:
     return pointwise.Entr.apply(input)
 
 
+@overridable
 def xlog1py(input: Any, other: Any) -> Any:
     """input·ln(1 + other), 0 where `input` is.
 
@@ -59,6 +61,7 @@ def xlog1py(input: Any, other: Any) -> Any:
     return where(nothing, 0.0, input * log1p(where(nothing, 0.0, other)))
 
 
+@overridable
 def ndtr(input: Any) -> Any:
     """How likely a standard normal number is below `input`.
 
@@ -69,6 +72,7 @@ def ndtr(input: Any) -> Any:
     return functions["erfc"](-input * math.sqrt(0.5)) * 0.5
 
 
+@overridable
 def log_ndtr(input: Any) -> Any:
     """ln `ndtr(input)`, exact also where that is 0 to the last digit.
 
@@ -92,7 +96,7 @@ def log_ndtr(input: Any) -> Any:
 
 def __getattr__(name: str) -> Any:
     if name in ("i0e", "i1", "i1e"):
-        return getattr(pointwise, name)
+        return overridable(getattr(pointwise, name))
     known = _OTHER_NAMES.get(name, name if name in _SAME else "")
     if known in functions:
         return functions[known]

@@ -16,6 +16,7 @@ from ...ops.op import Op, linear
 from ...ops.shapes.joining import cat, stack
 from ...ops.shapes.permute import Permute, flip, transpose
 from ...ops.shapes.shape import as_sizes, axis_of, expand, reshape, unsqueeze, view
+from ...overrides import overridable
 from .repetition import Repeat
 from .scatter import index_select
 
@@ -175,7 +176,7 @@ def _indices(name, found):
     >>> T.{name}(2, 2).tolist()
     [{rows}]
     """
-    functions[name] = function
+    functions[name] = overridable(function)
 
 
 _indices("tril_indices", np.tril_indices)
@@ -194,7 +195,7 @@ def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_
     return out.requires_grad_() if requires_grad else out
 
 
-functions["logspace"] = logspace
+functions["logspace"] = overridable(logspace)
 
 
 class Rot90(Op):
