@@ -49,7 +49,6 @@ RESHAPES = {
 CASTS = {"float", "to", "type", "double", "type_as"}
 TURNS = RESHAPES | {"to", "float", "clone"}  # same numbers, in another shape or type
 JOINS = {"cat", "pad", "stack", "hstack", "vstack"}
-INDEXED = {"__getitem__", "gather", "index_select", "take", "take_along_dim"}
 COPIES = {"tensor", "as_tensor", "asarray", "scalar_tensor", "Tensor", "FloatTensor", "new_tensor", "full", "array"}
 CHOSEN = {"__getitem__", "stack", "cat", "narrow", "select"}  # numbers of others, at places that the call names
 MONOTONE = {"relu", "leaky_relu", "softplus", "logsigmoid", "sigmoid", "tanh", "log", "exp"}

@@ -207,8 +207,6 @@ class Ops:
                 )  # a number, or an array of one
                 number = float(np.asarray(result).item()) if single and name != "__bool__" else None
                 self.watch.seen.exits.append(Exit(name, nr, line, lines, len(self.watch.seen.ops), number))
-                if name in ("numpy", "__array__"):
-                    self.values.lends(tensor, nr)
 
     def _set(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         name = getattr(getattr(func, "__self__", None), "__name__", "")
