@@ -145,3 +145,41 @@ for _ in range(2):
 def test_a_tensor_that_nobody_wants_a_gradient_of_is_no_certain_cause(engine):
     program = "x = T.ones(4, 3)\nloss = (x * 2).sum()\nloss.backward()"
     assert not any(one.certain for one in viz.diagnose(program, engine=engine).findings)
+
+
+def test_of_two_causes_the_one_whose_change_takes_the_other_away_comes_first(engine):
+    program = """
+T.manual_seed(0)
+net, other = T.nn.Linear(3, 1), T.nn.Linear(3, 1)
+opt = T.optim.SGD(net.parameters(), lr=0.01)
+other_opt = T.optim.SGD(net.parameters(), lr=0.01)
+x = T.randn(8, 3)
+for _ in range(3):
+    opt.zero_grad()
+    net(x).pow(2).mean().backward()
+    opt.step()
+    other.zero_grad()
+    (net(x) + other(x) - 1).pow(2).mean().backward()
+    other_opt.step()
+"""
+    kinds = [(one.kind, one.line) for one in viz.diagnose(program, engine=engine).findings]
+    assert kinds == [("not-in-optimizer", 4), ("no-zero-grad", 11)], kinds
+
+
+def test_a_draw_between_two_parts_that_learn_is_named():
+    program = """
+import torch
+torch.manual_seed(0)
+encoder, decoder = torch.nn.Linear(4, 4), torch.nn.Linear(2, 4)
+opt = torch.optim.SGD([*encoder.parameters(), *decoder.parameters()], lr=0.1)
+x = torch.randn(8, 4)
+for _ in range(3):
+    mu, log_std = encoder(x).chunk(2, dim=1)
+    z = torch.distributions.Normal(mu, log_std.exp()).sample()
+    loss = (decoder(z) - x).pow(2).mean() + mu.pow(2).mean() + log_std.pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+    first = viz.diagnose(program, engine="torch").findings[0]
+    assert (first.kind, first.line, first.change[1][-10:]) == ("no-grad", 8, ".rsample()")

@@ -149,7 +149,12 @@ def _backward(seen: Observation) -> Iterator[Match]:
     each, _, bad = found
     names, (op, value) = seen.called(bad), _first_bad(seen, each, bad)
     if op is None or value is None:
-        yield Match(each, names=names)
+        given = {
+            "kind": "not-finite",
+            "words": "The gradient of {names} is not finite after {at}.",
+            "fix": "Look at the ops between it and the loss.",
+        }
+        yield Match(each, names=names, given=given)
         return
     hidden = _hidden(seen, op, value)
     hides = hidden is not None and (value.grad == 0 or not value.finite or hidden[1])
@@ -162,13 +167,19 @@ def _backward(seen: Observation) -> Iterator[Match]:
 
 
 WRITTEN = {"__setitem__", "fill", "fill_", "index_fill", "masked_fill"}  # what puts numbers into data
+
+
+def _broken(seen: Observation) -> Iterator[Match]:
+    """The first number that is not finite: of a forward pass, or of a gradient alone."""
+    yield from _forward(seen)
+    yield from _backward(seen)
+
+
 THROWN = "The loss went {walk} before it stopped being finite: each step throws {names} further than the last.{rate}"
 RULES = [
-    Rule("not-finite-input", _forward,
+    Rule("not-finite-input", _broken,
         "{name}, made in {at}, contains numbers that are not finite before anything is computed with it. They reach the loss of line {back}.",
         "Look for missing numbers in the data. Fill them with `x = T.nan_to_num(x)`, or drop the rows.", certain=True, share=1.0),
-    Rule("not-finite", _backward, "The gradient of {names} is not finite after {at}.", "Look at the ops between it and the loss.", certain=True,
-        share=1.0),
 ]  # fmt: skip
 
 

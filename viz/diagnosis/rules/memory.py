@@ -11,7 +11,6 @@ from viz.diagnosis.rules.rule import Match, Rule
 from viz.diagnosis.rules.zero import layer_line
 
 SECOND = "backward through the graph a second time"
-LEAF_WRITTEN = "used in an in-place operation"
 STEADY = 3  # looks in which a variable kept as much as before
 WRITTEN = "modified by an inplace operation"
 STATE_WORDS = (
@@ -150,7 +149,21 @@ def _kept(seen: Observation) -> Iterator[Match]:
             value.name.startswith(f"{found[1]}[") for value in seen.values
         )  # a dict or list of tensors
         change = (code, code.replace(found[0], f"append({found[1]}.detach())")) if found and not parts else None
-        yield Match(kept.line, names=[kept.name], count=count, given={"certain": 2 * count >= passes, "change": change})
+        words = (
+            "{name} holds {count} tensors of several steps, each with the graph behind it: no step's graph is freed."
+        )
+        yield Match(
+            kept.line,
+            names=[kept.name],
+            count=count,
+            given={"certain": 2 * count >= passes, "change": change, "words": words},
+        )
+
+
+def _graphs(seen: Observation) -> Iterator[Match]:
+    """A chain of graphs, or a variable that keeps one of each step."""
+    yield from _growing(seen)
+    yield from _kept(seen)
 
 
 def _retained(seen: Observation) -> Iterator[Match]:
@@ -179,17 +192,15 @@ def _shared(seen: Observation) -> tuple[Through, list[Through], set[int]] | None
     return failed, before, {one.nr for one in values if one.requires_grad and one.leaf is None and one.op is not None}
 
 
-def _twice(seen: Observation) -> Iterator[Match]:
-    """backward() of one loss, twice."""
-    failed, before, shared = _shared(seen) or (None, [], set())
-    if failed is not None and (again := [nr for nr in failed.roots if nr in shared]):
-        yield Match(failed, [next(each for each in before if again[0] in seen.behind(each))], first=before[-1].line)
-
-
 def _second(seen: Observation) -> Iterator[Match]:
     """Two passes over a part that was computed once."""
     failed, before, shared = _shared(seen) or (None, [], set())
-    if failed is None or not shared or shared & set(failed.roots):
+    if failed is None or not shared:
+        return
+    if again := [nr for nr in failed.roots if nr in shared]:
+        yield Match(
+            failed, [next(each for each in before if again[0] in seen.behind(each))], first=before[-1].line, given=TWICE
+        )
         return
     mine, first, top = seen.recorded(failed), before[-1], max(shared)
     attached = _attached(seen, first, failed, shared)
@@ -268,12 +279,6 @@ def _left_attached(seen: Observation, own: Through, other: Through, shared: set[
     )
 
 
-def _leaf_written(seen: Observation) -> Iterator[Match]:
-    """A write into a leaf, which the engine refuses."""
-    if seen.error is not None and LEAF_WRITTEN in seen.error["message"] and seen.error["line"]:
-        yield Match(seen.error["line"])
-
-
 def _written(seen: Observation) -> Iterator[Match]:
     """backward() met a saved tensor that was written to: the write."""
     failed = next((each for each in seen.passes if WRITTEN in each.raised), None)
@@ -349,23 +354,19 @@ def _cut(name: str) -> str:
     return f"{whole} = tuple(state.detach() for state in {whole})" if part else f"{name} = {name}.detach()"
 
 
+TWICE = {
+    "words": "{at}, goes back through the graph that line {first} already went through: the first pass freed what the nodes had saved.",
+    "fix": "Compute the loss again before the second backward(). Use retain_graph=True in the first only if both passes need the same numbers.",
+}
 RULES = [
-    Rule("graph-grows", _growing,
+    Rule("graph-grows", _graphs,
         "{at}, adds to {called} with its history: the graphs of all steps are connected, and none is freed ({times} so far).",
         "Keep the number alone: `.item()`, or `.detach()`.", certain=True, share=0.7, change=_with_item),
-    Rule("graph-grows", _kept, "{name} holds {count} tensors of several steps, each with the graph behind it: no step's graph is freed.",
-        "Keep the number alone: `.item()`, or `.detach()`.", share=0.7),
     Rule("retain-graph", _retained, "{at}, keeps the graph and all that is saved in it; no later pass went through it ({count}).",
         "Remove retain_graph.", certain=True, share=0.5, change=_unretained),
-    Rule("second-backward", _twice,
-        "{at}, goes back through the graph that line {first} already went through: the first pass freed what the nodes had saved.",
-        "Compute the loss again before the second backward(). Use retain_graph=True in the first only if both passes need the same numbers.",
-        certain=True, explains=True),
     Rule("second-backward", _second,
         "{at}, ran once, but two backward passes went through it: the one in line {back} found its saved tensors freed.",
         "Compute it again in each step, or detach() it if it should not learn.", certain=True, explains=True),
-    Rule("in-place", _leaf_written, "{at}, writes into a leaf that requires grad, and autograd records: the value before would be lost.",
-        "Write under no_grad, as an optimizer does: `with T.no_grad(): …`; or into a clone() of it.", certain=True, explains=True),
     Rule("in-place", _written,
         "{at}, writes over {what} (`{how}`), which an earlier op had saved for backward(): line {back} refused to compute with the wrong numbers.",
         "Make a new value instead: `x = x + 1` for `x += 1`. Or write after backward().", certain=True, explains=True, change=_out_of_place),

@@ -574,7 +574,31 @@ def _drawn_away(seen: Observation) -> Iterator[Match]:
             from_it = {seen.values[one].leaf for one in seen.above(given, past_leaves=True)}
             taken = [user for user in seen.users(nr) if user.name in LAYERS and behind & set(user.outputs)]
             if held & from_it and taken:
-                yield Match(op, [taken[0]], layer=taken[0], cut=nr)
+                code = seen.places.code(op.line)
+                change = (code, code.replace(".sample()", ".rsample()")) if ".sample()" in code else None
+                yield Match(op, [taken[0]], layer=taken[0], cut=nr, given=DRAWN | {"change": change})
+
+
+def _off(seen: Observation) -> Iterator[Match]:
+    """requires_grad is off for what the program treats as learning."""
+    yield from _asked_unrequired(seen)
+    yield from _frozen(seen)
+
+
+def _lost_in_part(seen: Observation) -> Iterator[Match]:
+    """A leaf gets gradients, but not from all that it took part in."""
+    yield from _constant_terms(seen)
+    yield from _drawn_away(seen)
+
+
+FROZEN = {
+    "words": "{at}, switches requires_grad off for {names}, and {why}.",
+    "fix": "Switch it on again where this part is to learn, or freeze by a test that leaves it out: print the names that stay trainable.",
+}
+DRAWN = {
+    "kind": "no-grad", "certain": False, "share": 0.5, "fix": "Draw so that a slope is left: `rsample()`, or `mean + std * T.randn_like(std)`.",
+    "words": "{at}: `{op}` draws numbers without recording anything, and {layer} goes on from them: nothing in front of it learns from that.",
+}  # fmt: skip
 
 
 def _asked_unrequired(seen: Observation) -> Iterator[Match]:
@@ -623,16 +647,11 @@ RULES = [
         "never change.",
         "Keep them in nn.ModuleList: `self.{attribute} = T.nn.ModuleList([…])`.", certain=True, share=1.0),
     Rule("cut", _without_gradient),
-    Rule("requires-grad-off", _asked_unrequired,
+    Rule("requires-grad-off", _off,
         "{at}, makes {what} without requires_grad. The loss depends on it, but no gradient is computed for it: its .grad, read in line {read}, is "
         "None.",
         "If it should learn, make it with requires_grad=True, and in a module as a Parameter: `self.w = T.nn.Parameter(…)`.", share=0.5),
-    Rule("requires-grad-off", _frozen, "{at}, switches requires_grad off for {names}, and {why}.",
-        "Switch it on again where this part is to learn, or freeze by a test that leaves it out: print the names that stay trainable.", share=0.5),
-    Rule("no-grad", _drawn_away, "{at}: `{op}` draws numbers without recording anything, and {layer} goes on from them: nothing in front of it learns from that.",
-        "Draw so that a slope is left: `rsample()`, or `mean + std * T.randn_like(std)`.", share=0.5,
-        change=lambda code, match: code.replace(".sample()", ".rsample()")),
-    Rule("cut", _constant_terms,
+    Rule("cut", _lost_in_part,
         "{at}, computes gradients without create_graph=True, so they have no history. What {added} adds to the loss was computed from them: it is "
         "a constant, and no weight learns from it.",
         "Ask for a graph of the gradient itself: `create_graph=True`.", certain=True, share=0.6),

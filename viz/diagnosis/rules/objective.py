@@ -32,7 +32,6 @@ from viz.diagnosis.rules.comparing import compared
 from viz.diagnosis.rules.rule import Match, Rule
 
 SIDES = ["inputs", "labels"]
-OUTSIDE = "should be between 0 and 1"
 SOME = 16  # likelihoods of one line that are looked at
 NEAR = 64  # ops before and after one, among which other runs of its line are looked for
 RUNS_AWAY = 10.0  # how many times a loss below zero grows
@@ -68,14 +67,6 @@ def _scores(seen: Observation) -> Iterator[Match]:
         )  # fmt: skip
 
 
-def _refused(seen: Observation) -> Iterator[Match]:
-    """A binary cross-entropy of numbers outside 0 to 1, which the engine refuses."""
-    if seen.error is not None and OUTSIDE in seen.error["message"] and seen.error["line"]:
-        target = "target" in seen.error["message"]
-        fix = {"fix": "Give labels of 0 and 1; for more classes use cross_entropy."} if target else {}
-        yield Match(seen.error["line"], which="target" if target else "input", given=fix)
-
-
 def _outside(seen: Observation) -> Iterator[Match]:
     """Labels outside 0 to 1 in a binary cross-entropy that does not look at them."""
     for op in seen.ops:
@@ -91,6 +82,7 @@ def _outside(seen: Observation) -> Iterator[Match]:
                 [target],
                 names=[target.name],
                 span=f"{low} to {top}" if _reaches_above(target) else f"down to {low}",
+                given=OUTSIDE,
             )
 
 
@@ -119,7 +111,33 @@ def _classes(seen: Observation) -> Iterator[Match]:
             compared(seen, op.outputs[0]) and "randint" in {one.name for one in _makers(seen, value.nr)}
         ):
             continue
-        yield Match(op, [value], names=[value.name or "the target"], low=value.low, top=value.peak or 0.0, path=[])
+        yield Match(
+            op,
+            [value],
+            names=[value.name or "the target"],
+            low=value.low,
+            top=value.peak or 0.0,
+            path=[],
+            given=CLASSES,
+        )
+
+
+OUTSIDE = {
+    "words": "{at}: the labels of `{op}` go from {span}. Outside 0 to 1 the loss has no lowest value: it falls forever, and the outputs grow without bound.",
+    "fix": "Give labels of 0 and 1, `(y > 0).float()`; for more classes use cross_entropy.",
+}
+CLASSES = {
+    "words": "{at}: `{op}` treats {name}, integers from {low} to {top} converted to floats, as amounts. If they are classes, this means that class 2 lies "
+        "between 1 and 3.",
+    "fix": "For classes, output one score for each, and use cross_entropy(scores, labels) with the labels unchanged.", "certain": False, "share": 0.7,
+}  # fmt: skip
+
+
+def _not_its_input(seen: Observation) -> Iterator[Match]:
+    """A loss that is given what it does not take: scores for logarithms, labels outside 0 to 1, classes as amounts."""
+    yield from _scores(seen)
+    yield from _outside(seen)
+    yield from _classes(seen)
 
 
 def _makers(seen: Observation, nr: int) -> list[Ran]:
@@ -378,20 +396,10 @@ def _orders(seen: Observation, nr: int, shuffles: set[int], mixed: bool = False)
 
 
 RULES = [
-    Rule("wrong-loss", _scores,
+    Rule("wrong-loss", _not_its_input,
         "{at}: `{op}` takes logarithms of probabilities, which are never above 0. What {made} is not a logarithm: its size reaches {size}, and "
         "the loss can fall forever without a better answer.",
         "Take log_softmax(scores, dim=1) first, or use cross_entropy (nn.CrossEntropyLoss) on the scores.", certain=True),
-    Rule("wrong-loss", _refused, "{at}: binary cross-entropy takes probabilities, but its {which} is outside 0 to 1.",
-        "Use binary_cross_entropy_with_logits (nn.BCEWithLogitsLoss) on the scores, or put a sigmoid before it.", certain=True, explains=True),
-    Rule("wrong-loss", _outside,
-        "{at}: the labels of `{op}` go from {span}. Outside 0 to 1 the loss has no lowest value: it falls forever, and the outputs grow without "
-        "bound.",
-        "Give labels of 0 and 1, `(y > 0).float()`; for more classes use cross_entropy.", certain=True),
-    Rule("wrong-loss", _classes,
-        "{at}: `{op}` treats {name}, integers from {low} to {top} converted to floats, as amounts. If they are classes, this means that class 2 "
-        "lies between 1 and 3.",
-        "For classes, output one score for each, and use cross_entropy(scores, labels) with the labels unchanged.", share=0.7),
     Rule("reversed", _sign,
         "{at}, gets smaller in training, although it has no lower bound: {first} → {last} in {count} passes. Training shrinks what should grow.",
         "Minimise what should be small: an error as it is, and a likelihood or a reward with a minus sign."),

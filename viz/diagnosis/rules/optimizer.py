@@ -71,6 +71,7 @@ def _replaced_later(seen: Observation) -> Iterator[Match]:
         [seen.optimizers[0]],
         names=seen.called(one.nr for one in stale),
         made=seen.optimizers[0].line,
+        given=STALE,
     )
 
 
@@ -86,11 +87,27 @@ def _each_pass(seen: Observation) -> Iterator[Match]:
     fresh = _fresh(seen)
     lines = {seen.origin(leaf) for leaf in fresh}
     if len(fresh) > 1 and len(lines) == 1:
-        yield Match(lines.pop(), count=len(fresh))
+        yield Match(lines.pop(), count=len(fresh), given=EACH_PASS)
 
 
-def _after_replacement(seen: Observation, match: Match) -> bool:
-    return bool(_stale(seen))
+STALE = {
+    "kind": "stale-optimizer", "certain": True, "share": 1.0, "fix": "Make the optimizer after that, or make it anew there.",
+    "words": "{at}, creates new parameters after the optimizer was made in line {made}. The optimizer still holds the old ones, which no op uses any more. "
+        "{names} {get} gradients but never change.",
+}  # fmt: skip
+EACH_PASS = {
+    "kind": "made-anew", "fix": "Make it once, in __init__, and use it in forward: `self.w = T.nn.Parameter(…)`.",
+    "words": "{at}, made a new parameter for each of {count} passes: none of them is held by an optimizer, and what a gradient says of one is lost with it.",
+}  # fmt: skip
+
+
+def _nobody_steps(seen: Observation) -> Iterator[Match]:
+    """What gets gradients and is held by no optimizer: replaced, made anew for each pass, or left out."""
+    if stale := list(_replaced_later(seen)):
+        yield from stale
+        return
+    yield from _each_pass(seen)
+    yield from _not_held(seen)
 
 
 def _not_held(seen: Observation) -> Iterator[Match]:
@@ -347,17 +364,9 @@ def _ascends(seen: Observation, match: Match) -> bool:
 
 
 RULES = [
-    Rule("stale-optimizer", _replaced_later,
-        "{at}, creates new parameters after the optimizer was made in line {made}. The optimizer still holds the old ones, which no op uses any "
-        "more. {names} {get} gradients but never change.",
-        "Make the optimizer after that, or make it anew there.", certain=True, share=1.0),
-    Rule("made-anew", _each_pass,
-        "{at}, made a new parameter for each of {count} passes: none of them is held by an optimizer, and what a gradient says of one is lost "
-        "with it.",
-        "Make it once, in __init__, and use it in forward: `self.w = T.nn.Parameter(…)`.", (_after_replacement,)),
-    Rule("not-in-optimizer", _not_held,
+    Rule("not-in-optimizer", _nobody_steps,
         "{names} got gradients in {count} backward passes but never changed: no optimizer holds {them}. {at}, the {kind}, holds others.",
-        "{how} If it is frozen on purpose, say so: `p.requires_grad_(False)`.", (_after_replacement,)),
+        "{how} If it is frozen on purpose, say so: `p.requires_grad_(False)`."),
     Rule("rate-too-small", _too_small,
         "{count} steps of the {kind} moved the weights by at most {moved} of their size, and the loss from {first} to {last}. Its learning rate is "
         "{rate}.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from viz.diagnosis.observation import Moment, Observation
 from viz.diagnosis.rules.rule import Match, Rule
@@ -21,31 +22,36 @@ def _with_call(code: str, match: Match) -> str:
     return f"{code}()" if re.search(r"\.(step|backward|zero_grad)$", code) else code
 
 
-def _steps_alone(seen: Observation) -> Iterator[Match]:
+def _alone(seen: Observation) -> Iterator[Match]:
+    """Steps without any backward pass, or backward passes without any step."""
     steps = [moment for moment in seen.moments if moment.kind == "step"]
-    line, how = _called(seen, "backward")
-    if not seen.passes and len(steps) > 1 and all(step.empty for step in steps):
-        yield Match(line or steps[0].line, [steps[0]], count=len(steps), step=steps[0], how=how)
-
-
-def _shows_a_schedule(seen: Observation, match: Match) -> bool:
-    """Whether nothing was computed that could learn: it shows a schedule of rates."""
-    return bool(seen.schedules) and not any(op.recorded for op in seen.ops)
-
-
-def _passes_alone(seen: Observation) -> Iterator[Match]:
     passes = [each for each in seen.passes if each.done and each.kind == "backward"]
-    stepped = any(moment.kind == "step" for moment in seen.moments)
-    if seen.optimizers and not stepped and len(passes) > 2 and seen.error is None and seen.optimizers[0].made_here:
-        held = seen.optimizers[0]
-        line, how = _called(seen, "step")
-        yield Match(
-            line or passes[-1].line, [passes[-1], held], count=len(passes), held=held.kind, made=held.line, how=how
-        )
-
-
-def _by_hand(seen: Observation, match: Match) -> bool:
-    return any(write.kind == "update" for leaf in seen.leaves for write in leaf.writes)
+    learnt = not seen.schedules or any(op.recorded for op in seen.ops)  # else it shows a schedule of rates
+    if not seen.passes and len(steps) > 1 and all(step.empty for step in steps) and learnt:
+        line, how = _called(seen, "backward")
+        yield Match(line or steps[0].line, [steps[0]], count=len(steps), step=steps[0], how=how)
+    by_hand = any(write.kind == "update" for leaf in seen.leaves for write in leaf.writes)
+    if (
+        steps
+        or by_hand
+        or not seen.optimizers
+        or len(passes) < 3
+        or seen.error is not None
+        or not seen.optimizers[0].made_here
+    ):
+        return
+    held, (line, how) = seen.optimizers[0], _called(seen, "step")
+    words = "{count} backward passes ran, and the {held} of line {made} never took a step.{how}"
+    given = {"kind": "never-steps", "words": words, "fix": "Call optimizer.step() after backward().", "certain": False}
+    yield Match(
+        line or passes[-1].line,
+        [passes[-1], held],
+        count=len(passes),
+        held=held.kind,
+        made=held.line,
+        how=how,
+        given=given,
+    )
 
 
 def _adding(seen: Observation) -> Iterator[Match]:
@@ -94,19 +100,21 @@ def _too_early(steps: list[Moment], seen: Observation, zero: Moment | None, last
     return steps[0].order < first or zero is None or last < (steps[-2].order if len(steps) > 1 else 0)
 
 
-def _before_backward(seen: Observation) -> Iterator[Match]:
+def _found_nothing(seen: Observation) -> Iterator[Match]:
+    """Steps that found no gradient, for they came too early or the gradients were set back."""
     for steps, leaves, zero, last in _empty_steps(seen):
+        told: dict[str, Any] = {"names": seen.called(sorted(leaves)), "count": len(steps)}
         if _too_early(steps, seen, zero, last):
-            yield Match(steps[-1], names=seen.called(sorted(leaves)), count=len(steps))
-
-
-def _reset_before(seen: Observation) -> Iterator[Match]:
-    for steps, leaves, zero, last in _empty_steps(seen):
-        if zero is not None and zero.order > last and not _too_early(steps, seen, zero, last):
-            line = _own_call(seen, zero)
-            yield Match(
-                line, [zero, steps[-1]], names=seen.called(sorted(leaves)), count=len(steps), step=steps[-1].line
-            )
+            words = "{at}, steps before the backward() of the same iteration: none of {count} steps found a gradient."
+            given = {
+                "kind": "step-before-backward",
+                "words": words,
+                "fix": "Call zero_grad(), backward() and step() in this order.",
+            }
+            yield Match(steps[-1], given=given, **told)
+        elif zero is not None and zero.order > last:
+            yield Match(_own_call(seen, zero), [zero, steps[-1]], step=steps[-1].line, **told)
+    yield from _thrown_away(seen)
 
 
 def _own_call(seen: Observation, zero: Moment) -> int | None:
@@ -128,26 +136,20 @@ def _thrown_away(seen: Observation) -> Iterator[Match]:
         again = sum(m.kind == "zero" and m.line == zero.line and bool(m.thrown) for m in seen.moments)
         steps = sum(m.kind == "step" for m in seen.moments)
         if 2 * len(thrown) >= len(passes) or (again > 1 and len(passes) > SEVERAL * steps):
-            yield Match(zero, [line], count=len(passes), back=line, thrown=len(thrown))
+            words = "{at}, resets gradients that no step has used: of {count} passes of line {back}, the gradients of {thrown} were thrown away."
+            fix = "If gradients should add up over several batches, reset them only after the step, and take a last step for what is left of them."
+            given = {"words": words, "fix": fix, "certain": False, "share": 0.9}
+            yield Match(zero, [line], count=len(passes), back=line, thrown=len(thrown), given=given)
 
 
 RULES = [
     Rule("no-zero-grad", _adding,
         "{adding} adds to gradients that a step had already used: nothing reset them. The step in line {step} then used the sum, {times} times.{how}",
         "Reset the gradients in each step, before backward(): `{zero}`.", certain=True, change=_with_call),
-    Rule("step-before-backward", _before_backward,
-        "{at}, steps before the backward() of the same iteration: none of {count} steps found a gradient.",
-        "Call zero_grad(), backward() and step() in this order.", certain=True, share=1.0),
-    Rule("zero-before-step", _reset_before,
+    Rule("zero-before-step", _found_nothing,
         "{at}, resets the gradients between backward() and step(): none of {count} steps in line {step} found one.",
         "Zero the gradients before backward(), or after step().", certain=True, share=1.0),
-    Rule("zero-before-step", _thrown_away,
-        "{at}, resets gradients that no step has used: of {count} passes of line {back}, the gradients of {thrown} were thrown away.",
-        "If gradients should add up over several batches, reset them only after the step, and take a last step for what is left of them."),
-    Rule("never-backward", _steps_alone,
+    Rule("never-backward", _alone,
         "{count} steps were taken, in {step}, but no backward pass ran: no step found a gradient.{how}",
-        "Call backward() before each step: `loss.backward()`.", (_shows_a_schedule,), certain=True, share=1.0, change=_with_call),
-    Rule("never-steps", _passes_alone,
-        "{count} backward passes ran, and the {held} of line {made} never took a step.{how}",
-        "Call optimizer.step() after backward().", (_by_hand,), share=1.0, change=_with_call),
+        "Call backward() before each step: `loss.backward()`.", certain=True, share=1.0, change=_with_call),
 ]  # fmt: skip

@@ -91,7 +91,9 @@ def _uphill(seen: Observation) -> Iterator[Match]:
     ):
         return
     names = seen.called(dict.fromkeys(leaf.nr for leaf, _ in writes))
-    yield Match(writes[0][1], names=names, first=losses[0], last=losses[-1], count=len(losses))
+    words = "{at}, adds the gradient to {names}, which goes uphill: {first} → {last} in {count} passes."
+    given = {"words": words, "fix": "Subtract it to make the loss smaller."}
+    yield Match(writes[0][1], names=names, first=losses[0], last=losses[-1], count=len(losses), given=given)
 
 
 def _climbs_on_purpose(seen: Observation, leaves: list[Leaf]) -> bool:
@@ -131,6 +133,12 @@ def _steps_uphill(seen: Observation) -> Iterator[Match]:
         return
 
 
+def _all_uphill(seen: Observation) -> Iterator[Match]:
+    """Steps along the gradient, by hand or by an optimizer."""
+    yield from _uphill(seen)
+    yield from _steps_uphill(seen)
+
+
 def _used_twice(seen: Observation) -> Iterator[Match]:
     """A layer that two lines of one forward pass use, beside one of the same shape that none does."""
     shapes = {part.nr: [seen.leaves[nr].shape for nr in seen.weights(part)] for part in seen.parts}
@@ -155,9 +163,19 @@ def _used_twice(seen: Observation) -> Iterator[Match]:
                 both=both,
                 twin=twin.path,
                 short=short,
-                given={"change": change},
+                given={
+                    "change": change,
+                    "fix": "Use {short} in one of the two, if that was intended.",
+                    "words": "Lines {both} both use {twin}, and nothing uses {names}, which has the same shape.",
+                },
             )
             break
+
+
+def _shared_by_mistake(seen: Observation) -> Iterator[Match]:
+    """One layer where two were meant: by two lines, or by a list that repeats it."""
+    yield from _used_twice(seen)
+    yield from _repeated(seen)
 
 
 def _repeated(seen: Observation) -> Iterator[Match]:
@@ -282,14 +300,10 @@ RULES = [
         certain=True),
     Rule("wrong-backward", _checked, "The backward of {names} {what} what its own forward does: {text}.{more}",
         "Check it against measured slopes while you write it: `T.autograd.gradcheck(F.apply, inputs)` in float64."),
-    Rule("reversed", _uphill, "{at}, adds the gradient to {names}, which goes uphill: {first} → {last} in {count} passes.",
-        "Subtract it to make the loss smaller.", change=lambda code, match: code.replace("+=", "-=")),
-    Rule("reversed", _steps_uphill,
+    Rule("reversed", _all_uphill,
         "Each of {count} steps went along the gradient from backward() instead of against it, and the loss rises: {first} → {last}. {at}, {how}.",
-        "Leave the sign of the gradient to the optimizer, which subtracts it."),
-    Rule("used-twice", _used_twice, "Lines {both} both use {twin}, and nothing uses {names}, which has the same shape.",
-        "Use {short} in one of the two, if that was intended.", share=0.6),
-    Rule("used-twice", _repeated, share=0.6),
+        "Leave the sign of the gradient to the optimizer, which subtracts it.", change=lambda code, match: code.replace("+=", "-=")),
+    Rule("used-twice", _shared_by_mistake, share=0.6),
     Rule("unseeded", _unseeded,
         "The same training ran {count} times (line {line} made {what} each time). {at}, drew other random numbers each time: the first loss is {first} in one "
         "run and {second} in another. Part of what differs between them is chance.",
