@@ -25,7 +25,7 @@ MORE = (
     "T.addbmm(x[:1].reshape(1,1),x.reshape(2,1,3),x.reshape(2,3,1))", "x.fill_(-1.5)", "x.scatter(0,T.tensor([0]),-2)", "F.gelu(x)", "F.elu(x)",
 )  # fmt: skip
 # As in PyTorch but for the type of the error: who asks first.
-OTHER_ERROR = ("bitwise_left_shift_", "bitwise_and_", "bitwise_not()")
+OTHER_ERROR = ("bitwise_left_shift_", "bitwise_and_", "bitwise_not()", "gcd_", "lcm_")
 
 
 def programs() -> list[str]:
@@ -40,7 +40,11 @@ def programs() -> list[str]:
             "T.ones((),dtype=T.float64)",
         ]
         found += [f"T.{name}(x,{y})" for y in operands] + [f"T.{name}(2,x)"]
-        found += [f"x.{name}_({y})" for y in operands[:4] if hasattr(torch.Tensor, f"{name}_")]
+        found += [
+            f"x.{name}_({y})"
+            for y in (*operands[:4], "x.to(T.float64)", "x.to(T.bool)")
+            if hasattr(torch.Tensor, f"{name}_")
+        ]
     for entry in ONE.split():
         name, _, given = entry.partition(":")
         found += [f"x.{name}({given})"] + [f"x.{name}_()"] * (not given and hasattr(torch.Tensor, f"{name}_"))

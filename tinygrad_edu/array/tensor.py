@@ -429,6 +429,10 @@ class _Array(Tensor):
         return complex(self.item())
 
     def _real_item(self, kind: str) -> Any:
+        if self._data.size != 1:
+            raise ValueError(
+                "only one element tensors can be converted to Python scalars. Reduce it first, as in t.sum()."
+            )
         value = self.item()
         if isinstance(value, complex):
             if value.imag:

@@ -189,7 +189,7 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
             if out is not None and name in ("sum", "prod", "cumsum", "cumprod", "nansum"):
                 kwargs = {"dtype": out.dtype, **kwargs}
             result = call(*args, **kwargs)
-            return result if out is None else write_out(result, out, name, args)
+            return result if out is None else write_out(result, out, function.__name__.lstrip("_"), args)
         try:
             if args and isinstance(args[0], Tensor):
                 if kwargs:

@@ -376,11 +376,11 @@ def meshgrid(*tensors, indexing=None):
     swap = indexing == "xy" and len(tensors) > 1
     if swap:
         tensors = (tensors[1], tensors[0], *tensors[2:])
+    if any(t.dtype is not tensors[0].dtype for t in tensors):
+        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     for t in tensors:
         if t.ndim > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t.detach()}")
-        if t.dtype is not tensors[0].dtype:
-            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     sizes = tuple(t.numel() for t in tensors)
     grids = [
         expand(reshape(t, tuple(sizes[i] if j == i else 1 for j in range(len(sizes)))), sizes)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...array import dtypes
-from ...array.tensor import Tensor
+from ...array.tensor import Tensor, bind
 from ...ops.binding import operator, public
 from ...ops.op import Op
 from ...ops.operands import need_tensor
@@ -144,7 +144,7 @@ def __rrshift__(self, other) -> Any:
     return bitwise_right_shift(other, self)
 
 
-@public(inplace=BitwiseNot, operators=("__invert__",))
+@public(inplace=BitwiseNot)
 def bitwise_not(input) -> Tensor:
     """~input: inverts the bits of integers, and the value of booleans.
 
@@ -152,9 +152,16 @@ def bitwise_not(input) -> Tensor:
     >>> T.bitwise_not(T.tensor([0, 5]))
     tensor([-1, -6])
     """
-    if input.dtype.is_floating_point:
-        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     return BitwiseNot.apply(input)
+
+
+def __invert__(self) -> Any:
+    if self.dtype.is_floating_point:
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return bitwise_not(self)
+
+
+bind("__invert__", __invert__)
 
 
 @public()

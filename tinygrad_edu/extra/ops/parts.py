@@ -95,14 +95,14 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1) -> Tensor:
     >>> T.slice_scatter(T.zeros(4), T.ones(2), start=1, end=3)
     tensor([0., 1., 1., 0.])
     """
+    need_tensor("slice_scatter", src, "src")
     out = input.clone()
     axis = axis_of(dim, input.ndim)
-    return _with_part("slice_scatter", out, out[(slice(None),) * axis + (slice(start, end, step),)], src)
+    return _with_part(out, out[(slice(None),) * axis + (slice(start, end, step),)], src)
 
 
-def _with_part(name, out, part, src):
+def _with_part(out, part, src):
     """`out`, in which `src` replaces `part`, a view of it."""
-    need_tensor(name, src, "src")
     if part.shape != src.shape:
         raise RuntimeError(
             f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
@@ -121,8 +121,9 @@ def select_scatter(input, src, dim, index) -> Tensor:
     tensor([[0., 0.],
             [1., 1.]])
     """
+    need_tensor("select_scatter", src, "src")
     out = input.clone()
-    return _with_part("select_scatter", out, select(out, dim, index), src)
+    return _with_part(out, select(out, dim, index), src)
 
 
 @public()
@@ -134,8 +135,9 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1) -> Tensor:
     tensor([[1., 0.],
             [0., 2.]])
     """
+    need_tensor("diagonal_scatter", src, "src")
     out = input.clone()
-    return _with_part("diagonal_scatter", out, diagonal(out, offset, dim1, dim2), src)
+    return _with_part(out, diagonal(out, offset, dim1, dim2), src)
 
 
 @public()

@@ -212,10 +212,8 @@ def _arguments(name, input, kernel_size, stride, padding, dilation, ceil_mode):
     """The settings of an op that pools windows; a stride that is not given is the window's size, and () for the op."""
     dims = int(name[-2])
     if input.ndim not in (dims + 1, dims + 2):
-        wanted = f"Expected {dims + 1}D or {dims + 2}D"
-        if dims == 2:
-            raise RuntimeError(f"{name}: {wanted} input (batch of images), but got {list(input.shape)}")
-        raise RuntimeError(f"{name}: {wanted} (batch mode) tensor for input, but got: {list(input.shape)}")
+        wanted = f"{dims + 1}D or {dims + 2}D (batch mode) tensor"
+        raise RuntimeError(f"non-empty {wanted} expected for input, and {name} got {list(input.shape)}")
     if 0 in input.shape[input.ndim - dims - 1 :]:
         if dims == 2:
             raise RuntimeError(

@@ -137,7 +137,7 @@ def write_out(result: Any, out: Any, name: str, operands: Sequence[Any] = ()) ->
 
 _ONLY_RETURNED = ("argwhere", "cdist", "cov", "einsum", "isclose", "isfinite", "isinf", "isnan", "isreal", "positive", "prelu", "relu", "selu")  # fmt: skip
 _OF_BOOLEANS = ("isin", "isneginf", "isposinf", "signbit")
-_OF_ONE_TYPE = ("abs", "absolute", "bitwise_not", "ceil", "fix", "floor", "frac", "neg", "negative", "round", "sgn", "sign", "trunc")  # fmt: skip
+_OF_ONE_TYPE = ("abs", "bitwise_not", "ceil", "floor", "frac", "neg", "round", "sgn", "sign", "trunc")  # fmt: skip
 _PRODUCTS = ("bmm", "matmul", "mm", "mv")
 
 

@@ -297,10 +297,10 @@ def batch_norm(
     tensor([[-1.0000],
             [ 1.0000]])
     """
-    if input.ndim < 2:
-        raise RuntimeError(f"expected at least 2D input (got {input.ndim}D input)")
     if training and math.prod(input.shape[:1] + input.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+    if input.ndim < 2:
+        raise RuntimeError(f"expected at least 2D input (got {input.ndim}D input)")
     if not training and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
     for name, t in {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}.items():

@@ -33,6 +33,7 @@ class ClampTensor(Op, name="ClampBackward0"):
     """Bounds given as tensors, which may need gradients."""
 
     promotes = True
+    refuses = ("clamp_cpu", "b")
 
     def forward(self, min, max):
         out = self if min is None else np.maximum(min, self)

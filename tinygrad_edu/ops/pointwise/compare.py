@@ -27,6 +27,8 @@ Gt, Ge = _comparison("Gt", np.greater), _comparison("Ge", np.greater_equal)
 class _Written(Op):
     """1 or 0 in place of the old values, as `lt_` writes them. No gradient flows back."""
 
+    mixes = True
+
     def grad_self(grad):
         return zeros_like(grad)
 
