@@ -28,6 +28,7 @@ from .autograd.function import Function
 from .autograd.grad_mode import no_grad
 from .modes import bump_version
 from .overrides import overridable
+from .seam.later import later
 
 __all__ = ["CustomOpDef", "custom_op", "register_autograd", "register_fake"]
 
@@ -219,3 +220,6 @@ def register_fake(op: Any, fn: Callable[..., Any] | None = None, /) -> Any:
     """Accepted and ignored: only PyTorch's compilers need shapes without values."""
     definition = _find(op)
     return definition.register_fake if fn is None else definition.register_fake(fn)
+
+
+__getattr__ = later(__name__, "It has custom_op and its kin.")

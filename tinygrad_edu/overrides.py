@@ -10,6 +10,7 @@ from .array.absent import refuse_tensors_of_pytorch
 from .array.companions import GO_ON, asked, companions
 from .array.tensor import Tensor
 from .modes import thread
+from .seam.later import later
 
 __all__ = [
     "FunctionMode", "TorchFunctionMode", "handle_torch_function", "has_torch_function", "has_torch_function_unary",
@@ -174,3 +175,6 @@ for _name in (
     "tolist",
 ):  # fmt: skip
     setattr(Tensor, _name, overridable(getattr(Tensor, _name)))
+
+
+__getattr__ = later(__name__, "It is not built here: run the program on PyTorch.")

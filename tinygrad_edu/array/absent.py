@@ -52,12 +52,12 @@ _NAMES = {
     "rare": (
         "as_strided_scatter const_data_ptr dim_order float_power_ hash_tensor heaviside_ igamma igamma_ igammac igammac_ "
         "map2_ map_ module_load mvlgamma_ new_empty_strided polygamma_ record_stream reinforce renorm_ "
-        "resize resize_as resize_as_sparse_ slice_inverse solve symeig sparse_dim dense_dim ccol_indices col_indices crow_indices "
+        "index resize resize_as resize_as_sparse_ slice_inverse solve symeig sparse_dim dense_dim ccol_indices col_indices crow_indices "
         "row_indices indices values sparse_resize_ sparse_resize_and_clear_ sspaddmm to_mkldnn to_padded_tensor triangular_solve "
         "q_per_channel_axis q_per_channel_scales q_per_channel_zero_points profile_hook_step T_destination"
     ),
     "private": "_C _pytree _VF _jit_internal _tensor _utils _functorch _prims _refs _subclasses",
-    "device": "mtia xpu_ hpu ipu pin_memory DistributedDataParallel",
+    "device": "mtia xpu xpu_ hpu ipu pin_memory DistributedDataParallel",
 }
 _SUBJECT_OF = {name: subject for subject, names in _NAMES.items() for name in names.split()}
 

@@ -77,6 +77,10 @@ class _Row(Module):
     def insert(self, index: int, module: Module) -> Any:
         """Insert a module before the one at `index`."""
         kept = list(self._modules.values())
+        if isinstance(self, Sequential) and not -len(kept) <= index <= len(kept):
+            raise IndexError(f"Index out of range: {index}")
+        if not isinstance(module, Module):
+            raise TypeError(f"{type(module).__name__} is not a Module subclass")
         kept.insert(index, module)
         self._modules.clear()
         self._modules.update((str(i), m) for i, m in enumerate(kept))

@@ -82,8 +82,10 @@ class Module:
             self._forget(name, keep="_modules")
             self._modules[name] = value
         elif isinstance(value, Buffer):
+            if name in own:
+                raise KeyError(f"attribute '{name}' already exists")
             self._forget(name, keep="_buffers")
-            self.register_buffer(name, value, persistent=value.persistent)
+            self.register_buffer(name, value, **({} if value.persistent else {"persistent": False}))
         elif name in own.get("_parameters", ()):
             if value is not None:
                 raise TypeError(
@@ -134,7 +136,7 @@ class Module:
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter under `name`; None reserves the name without a parameter."""
         if name not in self._parameters:
-            self._check_name(name)
+            self._check_name("parameter", name)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
                 f"cannot assign '{type(param).__name__}' object to parameter '{name}' (torch.nn.Parameter or None required)"
@@ -153,7 +155,7 @@ class Module:
                 f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (torch Tensor or None required)"
             )
         if name not in self._buffers:
-            self._check_name(name)
+            self._check_name("buffer", name)
         self._buffers[name] = tensor
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
@@ -162,18 +164,18 @@ class Module:
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{type(module).__name__} is not a Module subclass")
         if name not in self._modules:
-            self._check_name(name)
+            self._check_name("module", name)
         self._modules[name] = module
 
     register_module = add_module
 
-    def _check_name(self, name: str) -> None:
+    def _check_name(self, kind: str, name: str) -> None:
         if not isinstance(name, str):
-            raise TypeError(f"a name should be a string, but got {type(name).__name__}")
+            raise TypeError(f"{kind} name should be a string. Got {type(name).__name__}")
         if hasattr(self, name):
             raise KeyError(f"attribute '{name}' already exists")
         if "." in name or not name:
-            raise KeyError(f"a name can't contain \".\" and can't be empty, got: {name!r}")
+            raise KeyError(f'{kind} name can\'t contain "." and can\'t be empty string "", got: {name}')
 
     # --- calling ---------------------------------------------------------------------------------------------------
 
@@ -548,6 +550,8 @@ class Module:
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Replace the module at a path such as `encoder.0` by `module`."""
         above, _, name = target.rpartition(".")
+        if not name:
+            raise ValueError("Cannot set the submodule without a target name!")
         setattr(self.get_submodule(above), name, module)
 
     def cpu(self) -> Module:

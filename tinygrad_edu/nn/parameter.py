@@ -68,14 +68,14 @@ class Buffer(Tensor):
     _follows = False
     _prints_as_tensor = True
 
-    def __new__(cls, data: Tensor, *, persistent: bool = True) -> Buffer:
-        b = object.__new__(cls)
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:
+        b, data = object.__new__(cls), wrap(np.zeros(0, np.float32)) if data is None else data
         share_storage(b, data)
         b._requires_grad = data.requires_grad
         b.persistent = persistent
         return b
 
-    def __init__(self, data: Tensor, *, persistent: bool = True) -> None:
+    def __init__(self, data: Tensor | None = None, *, persistent: bool = True) -> None:
         pass
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..array.dtypes import wide
+from ..seam.later import later
 from .optimizer import Optimizer, checked, counted, no_steps, zeros_like
 
 __all__ = ["Adam"]
@@ -70,3 +71,6 @@ class Adam(Optimizer):
         root /= math.sqrt(1 - beta2**step)
         root += group["eps"]
         p -= (lr / (1 - beta1**step)) * (wide(m) / root)
+
+
+__getattr__ = later(__name__, "It has Adam.")

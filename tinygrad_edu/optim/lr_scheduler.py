@@ -275,7 +275,15 @@ class ReduceLROnPlateau(LRScheduler):
         return a > bound if self.mode == "max" else a < bound
 
     def _reduce_lr(self, epoch: int) -> None:
-        for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
+        groups = self.optimizer.param_groups
+        if len(groups) != len(self.min_lrs):
+            if self.default_min_lr is None:
+                raise RuntimeError(
+                    f"The number of param groups in the `optimizer` ({len(groups)}) differs from when `ReduceLROnPlateau` was "
+                    f"initialized ({len(self.min_lrs)}). Set `min_lrs` to one for each group."
+                )
+            self.min_lrs = [self.default_min_lr] * len(groups)
+        for group, least in zip(groups, self.min_lrs, strict=True):
             rate = max(group["lr"] * self.factor, least)
             if group["lr"] - rate > self.eps:
                 set_rate(group, rate)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..array.dtypes import addend
 from ..array.tensor import wrap
+from ..seam.later import later
 from .optimizer import Optimizer, checked
 
 __all__ = ["SGD"]
@@ -67,3 +68,6 @@ class SGD(Optimizer):
                 else buffer
             )
         p -= float(group["lr"]) * grad
+
+
+__getattr__ = later(__name__, "It has SGD.")

@@ -47,7 +47,14 @@ class _Elsewhere(_Loader):
         def __getattr__(name: str) -> Any:
             if home(f"{below}.{name}") is not None:
                 return importlib.import_module(f"{_PACKAGE}.{below}.{name}")
-            return getattr(found, name)
+            try:
+                return getattr(found, name)
+            except AttributeError as error:
+                if "has no attribute" not in str(error) or name.startswith("__"):
+                    raise
+                raise AttributeError(
+                    f"{_PACKAGE}.{below} has no {name!r}: it is not built here. Leave it out, or run the program on PyTorch."
+                ) from None
 
         module.__getattr__ = __getattr__  # type: ignore[method-assign]
         module.__dir__ = lambda: dir(found)  # type: ignore[method-assign]

@@ -3,5 +3,9 @@
 from __future__ import annotations
 
 from ..autograd.hooks import RemovableHandle
+from ..seam.later import later
 
 __all__ = ["RemovableHandle"]
+
+
+__getattr__ = later(__name__, "It has RemovableHandle.")

@@ -192,13 +192,16 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Mod
         held = module.parametrizations[tensor_name]
         if not unsafe:
             before = getattr(module, tensor_name)
-            held._check(before, parametrization(before))
+            after: Any = parametrization(before)
+            held._check(before, after)
             if hasattr(parametrization, "right_inverse"):
-                back: Any = parametrization.right_inverse(before)
-                held._check(before, back)
-        with no_grad():
-            if hasattr(parametrization, "right_inverse"):
-                held.right_inverse(parametrization.right_inverse(getattr(module, tensor_name)))
+                with suppress(NotImplementedError):
+                    back: Any = parametrization.right_inverse(after)
+                    if not isinstance(back, Tensor):
+                        raise ValueError(
+                            f"parametrization.right_inverse must return a tensor. Got: {type(back).__name__}"
+                        )
+                    held._check(before, back)
         held.append(parametrization)
         held.unsafe |= unsafe
     elif tensor_name in module._buffers or tensor_name in module._parameters:

@@ -39,6 +39,8 @@ def _lstm(projected: Tensor, state: tuple[Tensor, Tensor], weight: Tensor, bias:
 def _gru(projected: Tensor, state: tuple[Tensor], weight: Tensor, bias: Any) -> tuple[Tensor]:
     (hidden,) = state
     n = hidden.shape[1]
+    if not n:
+        return (hidden,)
     i_r, i_z, i_n = UnsafeSplit.apply(projected, split_size=n, dim=1)
     h_r, h_z, h_n = UnsafeSplit.apply(F.linear(hidden, weight, bias), split_size=n, dim=1)
     r, z = _sigmoid(i_r + h_r), _sigmoid(i_z + h_z)

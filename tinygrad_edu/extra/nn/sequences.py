@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partialmethod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,10 @@ def pad_sequence(
     tensor([[1, 2, 3],
             [4, 0, 0]])
     """
+    if not isinstance(sequences, Iterable):
+        raise RuntimeError(
+            f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
+        )
     if padding_side not in ("left", "right"):
         raise ValueError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
     for i, s in enumerate(sequences):
@@ -79,24 +84,24 @@ class PackedSequence(NamedTuple):
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """The same sequences, with their data in another dtype."""
-        return self._replace(data=self.data.to(*args, **kwargs))
+        data = self.data.to(*args, **kwargs)
+        return self if data is self.data else self._replace(data=data)
 
     def cpu(self) -> PackedSequence:
         """The same sequences: they are already on the CPU."""
         return self
 
-    def float(self) -> PackedSequence:
-        """The same sequences, with their data as float32."""
-        return self.to(self.data.float().dtype)
-
-    def double(self) -> PackedSequence:
-        """The same sequences, with their data as float64."""
-        return self.to(self.data.double().dtype)
+    def _as(self, kind: str) -> PackedSequence:
+        return self.to(getattr(self.data, kind)().dtype)
 
     @property
     def is_cuda(self) -> bool:
         """False: everything is on the CPU."""
         return False
+
+
+for _kind in ("half", "float", "double", "byte", "char", "short", "int", "long"):
+    setattr(PackedSequence, _kind, partialmethod(PackedSequence._as, _kind))
 
 
 def _steps(lengths: np.ndarray) -> tuple[Tensor, Tensor]:
@@ -136,7 +141,8 @@ def pack_padded_sequence(
         )
     if (np.diff(sizes) > 0).any():
         raise RuntimeError(
-            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. Pass enforce_sorted=False."
+            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
+            "`enforce_sorted=False`."
         )
     if sizes.max(initial=0) > sequence.shape[0]:
         raise RuntimeError(

@@ -101,6 +101,13 @@ def pad(input, pad, mode: str = "constant", value=None) -> Tensor:
             "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: pad the last dimensions of a "
             "batch of channels."
         )
+    if 0 in (input.shape[1:] if input.ndim == count + 2 else input.shape):
+        raise RuntimeError(
+            f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
+            f"dimensions for input, but got: {list(input.shape)}"
+        )
+    if any(n + a + b < 1 for n, (a, b) in zip(input.shape[1:], pairs[1:], strict=True)):
+        raise RuntimeError("Negative padding value is resulting in an empty dimension")
     sources = []
     for n, (a, b) in zip(input.shape, pairs, strict=True):
         if mode == "reflect" and (a >= n or b >= n) and (a or b):

@@ -372,6 +372,7 @@ def _adaptive_max(input, output_size, dims):
             f"{name}: Expected input to have non-zero size for non-batch dimensions, but input has sizes "
             f"{list(input.shape)} with dimension {input.shape.index(0, 1)} being empty"
         )
+    need_float(input._data, f"adaptive_max_pool{max(dims, 2)}d")
     sizes = _adaptive_sizes(input, output_size, dims)
     windows = [_evenly(n, m) for n, m in zip(input.shape[-dims:], sizes, strict=True)]
     return _chosen("AdaptiveMaxPool", input, windows)

@@ -143,7 +143,7 @@ def _picked(target, weight, ignore_index, scores):
     if weight is not None:
         share = weight[safe] if share is None else np.where(kept, weight[safe], scores.dtype.type(0))
     where = safe * places
-    where += np.arange(0, n * classes * places, classes * places)[:, None]
+    where += np.arange(n)[:, None] * (classes * places)
     if places > 1:
         where += np.arange(places)
     return where, share
@@ -276,7 +276,7 @@ def _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoo
     if reduction == "none":
         return -sum(product, axis)
     total = -sum(product)
-    return total if reduction == "sum" else DivNumber.apply(total, other=input.numel() // classes)
+    return total if reduction == "sum" else DivNumber.apply(total, other=input.numel() // (classes or 1))
 
 
 @public(where=_NN, method=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -275,3 +276,8 @@ def default_convert(data: Any) -> Any:
     if isinstance(data, tuple) and hasattr(data, "_fields"):
         return type(data)(*map(default_convert, data))
     return [default_convert(value) for value in data] if isinstance(data, tuple | list) else data
+
+
+def __getattr__(name: str) -> Any:
+    """What PyTorch's module of this name has as well."""
+    return getattr(sys.modules[__package__], name)

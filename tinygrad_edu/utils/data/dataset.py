@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -176,3 +177,8 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
     return [
         Subset(dataset, order[end - size : end]) for end, size in zip(itertools.accumulate(sizes), sizes, strict=True)
     ]
+
+
+def __getattr__(name: str) -> Any:
+    """What PyTorch's module of this name has as well."""
+    return getattr(sys.modules[__package__], name)

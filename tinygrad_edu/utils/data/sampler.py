@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -125,3 +126,8 @@ class BatchSampler(Sampler):
     def __len__(self) -> int:
         whole, rest = divmod(len(self.sampler), self.batch_size)
         return whole + (rest > 0 and not self.drop_last)
+
+
+def __getattr__(name: str) -> Any:
+    """What PyTorch's module of this name has as well."""
+    return getattr(sys.modules[__package__], name)
