@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-sys.path.remove(str(Path(__file__).parent))  # viz.py here is not the package
+sys.path.insert(0, str(Path(__file__).parents[1]))  # before this folder, whose viz.py is not the package
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from support.harness import new_page, start_browser
