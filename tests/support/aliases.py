@@ -378,7 +378,7 @@ def first_difference(lines: list[str]) -> str | None:
     """The first difference that the page of differences does not declare."""
     theirs, ours = (states(ENGINES[name], lines) for name in ("torch", "tinygrad_edu"))
     for i, (a, b) in enumerate(zip(theirs, ours, strict=True)):
-        every = differences(a, b, f"[{i}]")
+        every = list(differences(a, b, f"[{i}]"))
         found = [line for line in every if not is_declared(line, lines)]
         if any(line.startswith(f"[{i}][0]: ") and line not in found for line in every):
             return None  # what is refused here is not written either
