@@ -90,7 +90,17 @@ class Values:
         self._tensor[id(tensor)] = weak(tensor), nr, self.watch.version(tensor)
         if op is None and tensor.requires_grad and not self.watch.is_leaf(tensor):
             self._unseen(tensor, value, line)
+        elif op is None and value.leaf is None and value.of_grad is None:
+            self._unseen_view(tensor, value, line)
         return nr
+
+    def _unseen_view(self, tensor: Any, value: Seen, line: int | None) -> None:
+        """A view without a history that no call showed, as `.T` of what was computed under no_grad: it comes from its base."""
+        base = getattr(tensor, "_base", None)
+        nr = self.known(base) if base is not None else None
+        if nr is not None and base is not None:
+            off = bool(base.requires_grad)  # and its view has no history
+            self._ran_unseen(value, "view", line, (nr,), recorded=False, grad_on=not off)
 
     def _unseen(self, tensor: Any, value: Seen, line: int | None) -> None:
         """A value with a history that no call showed, as what a fused layer computes: its inputs are read from the graph."""
@@ -114,16 +124,32 @@ class Values:
                 else:
                     stack.append(behind)
         name = node.name().partition("Backward")[0].lower()
-        inputs, seen, running = tuple(dict.fromkeys(found)), self.watch.seen, self.watch.running
-        module, lines = seen.parts[running[-1]].path if running else "", (line,) if line is not None else ()
-        value.op = len(seen.ops)
-        made = Ran(value.op, name, line, lines, None, module, inputs, (value.nr,), True, True, False, step=seen.steps)
+        made = self._ran_unseen(value, name, line, tuple(dict.fromkeys(found)))
         made.node = node.name()
+        self.hear_node(node, ((tensor.output_nr, value.nr),))
+
+    def _ran_unseen(
+        self,
+        value: Seen,
+        name: str,
+        line: int | None,
+        inputs: tuple[int, ...],
+        recorded: bool = True,
+        grad_on: bool = True,
+    ) -> Ran:
+        """Note the op behind a value that no call showed."""
+        seen, running = self.watch.seen, self.watch.running
+        module = seen.parts[running[-1]].path if running else ""
+        lines = (line,) if line is not None else ()
+        value.op = len(seen.ops)
+        made = Ran(
+            value.op, name, line, lines, None, module, inputs, (value.nr,), recorded, grad_on, False, step=seen.steps
+        )
         seen.ops.append(made)
         for leaf in {one for nr in inputs if (one := seen.values[nr].leaf) is not None}:
             if len(seen.leaves[leaf].used_by) < MOST_USES:
                 seen.leaves[leaf].used_by.append(made.nr)
-        self.hear_node(node, ((tensor.output_nr, value.nr),))
+        return made
 
     # leaves
 
