@@ -161,7 +161,16 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     >>> [(name, tuple(p.shape)) for name, p in layer.parametrizations.weight.named_parameters()]
     [('original0', (3, 1)), ('original1', (3, 2))]
     """
-    return register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+    register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+
+    def from_older_names(_: Any, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        old = [f"{prefix}{name}_{part}" for part in "gv"]
+        if all(key in state_dict for key in old):
+            for i, key in enumerate(old):
+                state_dict[f"{prefix}parametrizations.{name}.original{i}"] = state_dict.pop(key)
+
+    module.register_load_state_dict_pre_hook(from_older_names)
+    return module
 
 
 class _SpectralNorm(Module):

@@ -23,6 +23,8 @@ def searchsorted(
     >>> T.searchsorted(T.tensor([1.0, 2.0, 3.0]), T.tensor([0.5, 2.5]))
     tensor([0, 2])
     """
+    if not isinstance(values, Tensor | int | float):
+        raise TypeError(f"searchsorted(): argument 'values' (position 2) must be Tensor, not {type(values).__name__}")
     where_: Literal["left", "right"] = "right" if right or side == "right" else "left"
     rows, wanted = sorted_sequence._data, np.asarray(getattr(values, "_data", values))
     if rows.ndim != 1 and rows.shape[:-1] != wanted.shape[:-1]:

@@ -272,7 +272,9 @@ def _watched(arrays, indices):
 
 
 def _values(values, target):
-    return values if isinstance(values, Tensor | int | float | bool) else wrap(np.asarray(values, target._data.dtype))
+    if not isinstance(values, Tensor | np.ndarray):
+        raise TypeError(f"index_put(): argument 'values' (position 2) must be Tensor, not {type(values).__name__}")
+    return values if isinstance(values, Tensor) else wrap(np.asarray(values, target._data.dtype))
 
 
 def _is_advanced(item):
