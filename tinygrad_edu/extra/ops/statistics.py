@@ -236,6 +236,8 @@ def histc(input, bins=100, min=0, max=0) -> Tensor:
     """
     refuse_kinds((input._data,), "histogram_cpu", "biu")
     low, high = (input._data.min(), input._data.max()) if min == max and input._data.size else (min, max)
+    if low == high:
+        low, high = low - 1, high + 1
     return finish(np.histogram(input._data, bins, (low, high))[0].astype(input._data.dtype))
 
 
