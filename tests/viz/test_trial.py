@@ -183,3 +183,19 @@ for _ in range(3):
 """
     first = viz.diagnose(program, engine="torch").findings[0]
     assert (first.kind, first.line, first.change[1][-10:]) == ("no-grad", 8, ".rsample()")
+
+
+def test_a_part_that_stays_frozen_while_its_optimizer_goes_on_is_named(engine):
+    program = """
+T.manual_seed(0)
+body, head = T.nn.Linear(3, 3), T.nn.Linear(3, 1)
+opt = T.optim.SGD([*body.parameters(), *head.parameters()], lr=0.1)
+x = T.randn(8, 3)
+for turn in range(5):
+    opt.zero_grad()
+    head(body(x)).pow(2).mean().backward()
+    opt.step()
+    body.requires_grad_(False)
+"""
+    first = viz.diagnose(program, engine=engine).findings[0]
+    assert (first.kind, first.line) == ("requires-grad-off", 9)

@@ -553,10 +553,14 @@ def _frozen(seen: Observation) -> Iterator[Match]:
                 leaf.frozen_at,
                 names=seen.called([leaf.nr]),
                 why=f"{later} more steps of its optimizer found no gradient",
+                given=FROZEN,
             )
         elif not leaf.gradients and leaf.by_hand and value.peak == 0 and len(leaf.shape) > 1:
             yield Match(
-                leaf.frozen_at, names=seen.called([leaf.nr]), why="it is 0 everywhere and stays so, so it adds nothing"
+                leaf.frozen_at,
+                names=seen.called([leaf.nr]),
+                why="it is 0 everywhere and stays so, so it adds nothing",
+                given=FROZEN,
             )
 
 
