@@ -106,7 +106,7 @@ def pad(input, pad, mode: str = "constant", value=None) -> Tensor:
             f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
             f"dimensions for input, but got: {list(input.shape)}"
         )
-    if any(n + a + b < 1 for n, (a, b) in zip(input.shape[1:], pairs[1:], strict=True)):
+    if any(n + a + b < 0 for n, (a, b) in zip(input.shape[1:], pairs[1:], strict=True)):
         raise RuntimeError("Negative padding value is resulting in an empty dimension")
     sources = []
     for n, (a, b) in zip(input.shape, pairs, strict=True):
