@@ -58,7 +58,7 @@ def explained(
         parameter = parameters.get(each)
         if parameter is None or parameter.kind is parameter.VAR_POSITIONAL:
             break
-        takes = _takes(parameter)
+        takes = None if each == "dim" and name in ("max", "min") else _takes(parameter)  # of two tensors, or along one
         if takes in (None, "Tensor") and (takes is None or not of_types or isinstance(value, Tensor)):
             plain: Any = object if takes is None else _PLAIN[takes]
         elif isinstance(value, Tensor) and not value.ndim and not value.requires_grad:
