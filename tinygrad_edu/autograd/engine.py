@@ -283,6 +283,8 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
         return ()
     if isinstance(value, Tensor | GradientEdge):
         return (value,)
+    if not hasattr(value, "__iter__"):
+        raise TypeError(f"'{type(value).__name__}' object is not iterable: give a tensor, or a sequence of them.")
     return tuple(value)
 
 

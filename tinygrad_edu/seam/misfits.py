@@ -47,10 +47,9 @@ def explained(
         TypeError: an argument is of another type than its parameter, or than the code expects.
         IndexError, RuntimeError, NotImplementedError: NumPy's own errors, in PyTorch's words.
     """
-    raw = _is_raw(error)
-    of_types = raw and isinstance(error, AttributeError | TypeError)
-    if isinstance(error, NotImplementedError | RecursionError | Warning) or raw is None:
+    if isinstance(error, NotImplementedError | RecursionError | Warning) or (raw := _is_raw(error)) is None:
         return NotImplemented
+    of_types = raw and isinstance(error, AttributeError | TypeError)
     parameters = inspect.signature(function).parameters
     given = dict(zip(parameters, args, strict=False)) | dict(named)
     numbers = {}
@@ -87,15 +86,15 @@ def _is_text(said: str) -> bool:
 
 def _is_raw(error: Exception) -> bool | None:
     """True for an error that NumPy or Python raises in our code, False for one of our sentences, None for one of the user's code."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None:
+    callers, trace = "", error.__traceback__
+    while trace is not None:
+        package = trace.tb_frame.f_globals.get("__name__", "").partition(".")[0]
+        callers, last, trace = callers if package == "numpy" else package, trace, trace.tb_next
+    if callers != __name__.partition(".")[0]:
         return None
-    raised_in = trace.tb_frame.f_globals.get("__name__", "").partition(".")[0]
-    if raised_in != __name__.partition(".")[0]:
-        return True if raised_in == "numpy" else None
-    return trace.tb_frame.f_code.co_code[trace.tb_lasti] != dis.opmap["RAISE_VARARGS"]
+    if package == "numpy":
+        return True
+    return last.tb_frame.f_code.co_code[last.tb_lasti] != dis.opmap["RAISE_VARARGS"]
 
 
 # How NumPy, or Python, says that sizes do not fit.
