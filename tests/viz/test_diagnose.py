@@ -224,6 +224,8 @@ def test_a_report_shows_itself_and_is_data(engine, tmp_path):
     data = json.loads(report.to_json())
     assert [data["findings"][0][key] for key in ("kind", "line", "certain")] == ["detach", 12, True]
     assert data["findings"][0]["change"][1] == "hidden = T.relu(self.first(x))"
+    (change,) = data["findings"][0]["changes"]  # with its indentation: it takes the line's place as it is
+    assert "\n".join(data["source"]).replace(change["old"], change["new"]) == report.repaired().rstrip("\n")
     page = report.save(tmp_path / "report.html").read_text(encoding="utf-8")
     assert "T.relu(self.first(x))" in page
     assert "http" not in page.replace("http://www.w3.org", "")

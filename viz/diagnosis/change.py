@@ -27,14 +27,17 @@ class Change:
         stays = new.index(self.old)
         return [f"{' ' if place == stays else '+'} {line}" for place, line in enumerate(new)]
 
+    def indented(self, line: str) -> Change:
+        """The same with the indentation of that line, which it then can replace as it is."""
+        indentation = line[: len(line) - len(line.lstrip())]
+        new = [indentation + one for one in self.new.split("\n")] if self.new else []
+        return Change(self.line, line, "\n".join(new))
+
 
 def applied(text: str, changes: list[Change]) -> str:
     """A program's text with the changes made."""
     lines = text.split("\n")
     for change in sorted(changes, key=lambda change: -change.line):
-        line = lines[change.line - 1]
-        indentation = line[: len(line) - len(line.lstrip())]
-        lines[change.line - 1 : change.line] = (
-            [indentation + new for new in change.new.split("\n")] if change.new else []
-        )
+        new = change.indented(lines[change.line - 1]).new
+        lines[change.line - 1 : change.line] = [new] if new else []
     return "\n".join(lines)

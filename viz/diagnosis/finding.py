@@ -61,8 +61,9 @@ class Finding:
         known = [self.line] if self.line is not None else []
         self.lines = list(dict.fromkeys([*known, *(line for line in self.lines if line is not None)]))
 
-    def as_data(self) -> dict[str, Any]:
-        """The finding as plain data."""
+    def as_data(self, source: list[str]) -> dict[str, Any]:
+        """The finding as plain data; what should stand in a line of the source has its indentation."""
+        changes = [one.indented(source[one.line - 1]) for one in self.changes]
         return {
             "kind": self.kind,
             "group": GROUPS.get(self.group, ""),
@@ -72,7 +73,7 @@ class Finding:
             "message": self.message,
             "fix": self.fix,
             "change": list(self.change) if self.change else None,
-            "changes": [{"line": one.line, "old": one.old, "new": one.new} for one in self.changes],
+            "changes": [vars(one) for one in changes],
             "tried": self.tried,
             "tensors": self.tensors,
             "follows": self.follows,

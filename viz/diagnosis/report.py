@@ -114,7 +114,7 @@ class Report:
             "source": self.source,  # the script, and after it each file that it imports: `file` and `file_line` say where that stands
             "looked_at": self.looked_at,
             "groups": list(GROUPS.values()),
-            "findings": [finding.as_data() for finding in self.findings],
+            "findings": [finding.as_data(self.source) for finding in self.findings],
             "layers": {"passes": self.layers.passes, "rows": [vars(row) for row in self.layers.rows]},
             "error": self.error,
             "stdout": self.stdout,
