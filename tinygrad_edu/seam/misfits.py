@@ -64,7 +64,7 @@ def explained(
             numbers[each], plain = value._data.item(), object
         else:
             plain = Tensor if takes == "Tensor" else _PLAIN[takes]
-        if not isinstance(value, plain) and not (value is None and parameter.default is None):
+        if raw and not isinstance(value, plain) and not (value is None and parameter.default is None):
             told = f"argument '{each}' (position {place}) must be {takes}, not {type(value).__name__}"
             raise TypeError(f"{name}(): {told}.") from error
     if numbers and len(args) <= len(parameters):

@@ -123,7 +123,7 @@ def group_norm(input: Tensor, num_groups, weight=None, bias=None, eps: float = 1
     """
     if input.ndim < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
-    if not num_groups:
+    if num_groups == 0:
         raise ZeroDivisionError("integer division or modulo by zero: num_groups is 0")
     if input.shape[1] % num_groups:
         raise RuntimeError(

@@ -63,7 +63,7 @@ def summed(array, dtype):
 
 
 def dtype_setting(dtype, input=None):
-    is_whole = dtype is not None and not dtype.is_floating_point
+    is_whole = dtype is not None and not (dtype.is_floating_point or dtype.is_complex)
     if is_whole and getattr(input, "requires_grad", False) and thread.state.recording:
         raise RuntimeError(f"Autograd not support dtype: {dtype.legacy_name}. Use detach(): integers have no gradient.")
     return {} if dtype is None else {"dtype": dtypes.to_numpy_dtype(dtype)}
