@@ -71,7 +71,6 @@ READ = LIVE.replace(
     "document.documentElement.hasAttribute('data-tgv-ready')", "document.querySelector('main > iframe')"
 )
 LINKED = "x = T.tensor(3.0, requires_grad=True)\ny = x * x * 2 + x\ny.backward()"
-ENDLESS = "w = T.tensor(1.0)\nwhile True:\n    print(w)"
 LOADED = "() => performance.getEntriesByType('navigation')[0].loadEventEnd"
 
 
@@ -156,17 +155,6 @@ def explored(folder: Path) -> dict[str, float]:
             first = {one for one in asked if "/later/" not in one}  # these come afterwards
             found["explore.html: loaded up to a picture by Python, MB"] = gzipped(folder, first)
             page.context.close()
-    with served(folder) as home, start_browser() as browser:
-        page = new_page(browser)
-        page.goto(home + link(ENDLESS))
-        page.wait_for_selector("html[data-python-ready]", state="attached")
-        stop = page.frame_locator("main > iframe").get_by_role("button", name="Stop")
-        stop.wait_for()
-        start = time.perf_counter()
-        stop.click()
-        page.locator(".said").filter(has_text="Stopped").wait_for()
-        found["explore.html: an endless loop that prints, stopped"] = (time.perf_counter() - start) * 1000
-        page.context.close()
     return found
 
 
