@@ -35,7 +35,6 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from support.harness import new_page, start_browser
 
 from tinygrad_edu.course.site import build
-from viz.export.link import link
 
 LESSON = "01_slopes_and_local_derivatives/01_slopes_and_local_derivatives.html"
 ROUNDS = 20
@@ -143,6 +142,9 @@ def measure(folder: Path) -> dict[str, float]:
 
 def explored(folder: Path) -> dict[str, float]:
     """What a reader of explore.html waits for, cold: with its first example, and with the program of a link."""
+    # Here and not above: the kernels of a build import this file, and viz greets a notebook only at its first import.
+    from viz.export.link import link
+
     found: dict[str, float] = {}
     for name, address in (("live picture", "explore.html"), ("a link's picture by Python", link(LINKED))):
         with served(folder) as home, start_browser() as browser:

@@ -501,7 +501,7 @@ class _Array(Tensor):
     def requires_grad(self, value: bool) -> None:
         if not isinstance(value, bool):
             raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
-        self.requires_grad_(value and self.is_leaf)
+        self.requires_grad_(value and self.is_leaf)  # of a non-leaf even True is refused here, unlike there
 
     @requires_grad.deleter
     def requires_grad(self) -> None:
