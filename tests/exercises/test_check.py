@@ -6,6 +6,7 @@ import functools
 import html
 import re
 import signal
+import sys
 import threading
 import time
 
@@ -397,3 +398,18 @@ def test_an_answer_that_switches_numpys_warnings_off_leaves_them_as_they_were(en
         while endless:
             pass
     assert np.geterr() == before != {**before, "divide": "ignore"}
+
+
+def test_a_finalizer_that_swallows_the_end_of_the_time_says_nothing_and_the_end_comes_again(capsys):
+    class Slow:
+        def __del__(self):
+            while True:
+                pass
+
+    hook = sys.unraisablehook
+    with pytest.raises(TimeUp), time_limit(Budget(0.1)):
+        Slow()
+        while True:
+            pass
+    assert sys.unraisablehook is hook  # to which a word would be a warning: an error
+    assert capsys.readouterr().err == ""

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..array.tensor import Tensor
 
-__all__ = ["accept", "newer"]
+__all__ = ["accept", "newer", "warn_of_overload"]
 
 # The names of the numbers, in the order in which they came.
 _NUMBERS = {
@@ -17,8 +17,6 @@ _NUMBERS = {
     **dict.fromkeys(("addcmul", "addcdiv"), ("value",)),
     **dict.fromkeys(("addbmm", "addmm", "addmv", "addr", "baddbmm"), ("beta", "alpha")),
 }
-
-_warned: set[str] = set()
 
 
 def newer(name: str, args: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any]] | None:
@@ -30,21 +28,20 @@ def newer(name: str, args: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any]] 
         return None
     if not isinstance(args[-1], Tensor):
         return None
-    _warn(name, [f"Number {name}" for name in names[: len(numbers)]])
+    warn_of_overload(name, names[: len(numbers)])
     return tensors, dict(zip(names, numbers, strict=False))
 
 
-def _warn(name: str, numbers: list[str]) -> None:
-    """Once in a process for each function, as PyTorch."""
-    if name not in _warned:
-        _warned.add(name)
-        first = numbers[0].split()[1]
-        warnings.warn(
-            f"This overload of {name} is deprecated:\n\t{name}({', '.join(numbers)}, Tensor …)\nWrite each number by its name, "
-            f"after the tensors: {name}(…, {first}=…).",
-            UserWarning,
-            stacklevel=5,
-        )
+@functools.cache  # once in a process for each function
+def warn_of_overload(name: str, numbers: tuple[str, ...]) -> None:
+    """Warn that the form of `name` with `numbers` before the tensors is deprecated."""
+    listed = ", ".join(f"Number {number}" for number in numbers)
+    warnings.warn(
+        f"This overload of {name} is deprecated:\n\t{name}({listed}, Tensor …)\nWrite each number by its name, "
+        f"after the tensors: {name}(…, {numbers[0]}=…).",
+        UserWarning,
+        stacklevel=5,
+    )
 
 
 def accept(write: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:

@@ -247,12 +247,29 @@ def time_limit(budget: Limit) -> Iterator[None]:
         start, stop = _timer_signal(budget)
     else:
         start, stop = _watchdog(budget)
-    start()
+    with _without_word_of_time_up():
+        start()
+        try:
+            with np.errstate():  # what an answer switches off, or is interrupted in, is as before
+                yield
+        finally:
+            stop()
+
+
+@contextmanager
+def _without_word_of_time_up() -> Iterator[None]:
+    """Keep Python from telling of a TimeUp that a finalizer swallowed: it comes again."""
+    tell = sys.unraisablehook
+
+    def tell_others(swallowed: Any) -> None:
+        if not issubclass(swallowed.exc_type, TimeUp):
+            tell(swallowed)
+
+    sys.unraisablehook = tell_others
     try:
-        with np.errstate():  # what an answer switches off, or is interrupted in, is as before
-            yield
+        yield
     finally:
-        stop()
+        sys.unraisablehook = tell
 
 
 @contextmanager
