@@ -183,10 +183,12 @@ def jupyters_own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
 def engines_are_left_as_they_were_found() -> Iterator[None]:
     """A default device or a mode that one test leaves behind changes what both engines do in the tests after it.
 
-    PyTorch warns each time, not only the first: who hears a warning must not depend on the order.
+    Both warn each time, not only the first: who hears a warning must not depend on the order.
     """
     if "torch" in sys.modules and hasattr(sys.modules["torch"], "set_warn_always"):
         sys.modules["torch"].set_warn_always(True)
+    if ours := sys.modules.get("tinygrad_edu"):
+        ours.modes.everywhere.warns_always = True
     yield
     if (torch := sys.modules.get("torch")) and hasattr(torch, "_C"):
         left = torch.overrides._get_current_function_mode_stack(), torch.get_default_dtype(), torch.is_grad_enabled()

@@ -6,6 +6,7 @@ An op, a public call and a backward pass look at `unusual`, and at the details o
 from __future__ import annotations
 
 import contextvars
+import warnings
 import weakref
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from .array.refusals import REFUSED_IN_GRAPH
 from .core import layers
 from .core import tensor as core
 
-__all__ = ["NOT_COUNTED", "State", "bump_version", "everywhere", "quiet", "thread"]
+__all__ = ["NOT_COUNTED", "State", "bump_version", "everywhere", "quiet", "thread", "warn_once"]
 
 
 def _mode(name: str) -> Any:
@@ -92,6 +93,8 @@ class _Everywhere:
 
     def __init__(self) -> None:
         self.in_force: frozenset[str] = frozenset()
+        self.warns_always = False
+        self.warned: set[str] = set()
         self.states: weakref.WeakSet[State] = weakref.WeakSet()
 
     def now(self, what: str, is_so: bool) -> None:
@@ -134,3 +137,10 @@ def bump_version(t: core.Tensor) -> None:
 def quiet(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """`State.quietly` of the thread that runs."""
     return thread.state.quietly(function, *args, **kwargs)
+
+
+def warn_once(text: str, stacklevel: int = 2) -> None:
+    """Warn with `text`, as PyTorch once in a process unless `set_warn_always(True)` was called."""
+    if everywhere.warns_always or text not in everywhere.warned:
+        warnings.warn(text, UserWarning, stacklevel + 1)
+        everywhere.warned.add(text)

@@ -11,9 +11,6 @@ import pytest
 from support.forms import FORMS
 from support.parity import ENGINES, PHRASE, Raised, differences, error_of, observe
 
-from tinygrad_edu.array.tensor import warn_of_number  # the module, not the function
-from tinygrad_edu.ops.number_first import warn_of_overload
-
 pytestmark = pytest.mark.outer(start=1)
 
 # Warnings that are about the innards of PyTorch.
@@ -47,8 +44,6 @@ def outcome(line: str, engine: Any) -> Any:
     names: dict[str, Any] = {"T": engine, "np": np}
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        for once_in_a_process in (warn_of_number, warn_of_overload):
-            once_in_a_process.cache_clear()
         try:
             exec(line.replace("\\n", "\n").replace("{T}", engine.__name__), names)
         except NotImplementedError as error:

@@ -6,7 +6,6 @@ The class itself, and what autograd keeps in it, is in `core/tensor.py`.
 from __future__ import annotations
 
 import copy
-import functools
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
@@ -15,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..core.tensor import AccumulateGrad, Node, Tensor, wrap
-from ..modes import NOT_COUNTED, quiet, thread
+from ..modes import NOT_COUNTED, quiet, thread, warn_once
 from ..seam.later import borrowed
 from . import dtypes
 from .absent import met, refuse_tensors_of_pytorch
@@ -851,13 +850,11 @@ def _ragged(data: Any, error: Exception) -> Exception:
     return ValueError(f"expected sequence of equal lengths at every level: {error}.")
 
 
-@functools.cache  # once per process, as in PyTorch
 def warn_of_number() -> None:
     """Warn that a number made from a tensor is outside the graph."""
-    warnings.warn(
+    warn_once(
         "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior. Consider using "
         "tensor.detach() first.",
-        UserWarning,
         stacklevel=3,
     )
 

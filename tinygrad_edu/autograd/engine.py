@@ -22,7 +22,7 @@ from ..array.refusals import REFUSED_UPDATE, refuse_misfit
 from ..array.tensor import Size
 from ..core.engine import Pass
 from ..core.tensor import AccumulateGrad, Node, Tensor, gradient_edge, wrap
-from ..modes import NOT_COUNTED, quiet, thread
+from ..modes import NOT_COUNTED, quiet, thread, warn_once
 from ..overrides import overridable
 from . import forward_ad
 from .anomaly_mode import refuse_nan, tell_forward_line
@@ -417,14 +417,12 @@ def backward(
         run(edges, values, keep, as_tensors, targets=targets)
 
 
-@functools.cache  # once in a process, as PyTorch
 def _warn_of_cycle() -> None:
-    warnings.warn(
+    warn_once(
         "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which "
         "can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use "
         "this function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and "
         "avoid the leak. Until then Python's garbage collector has to find it.",
-        UserWarning,
         stacklevel=4,
     )
 

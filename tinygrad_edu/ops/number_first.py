@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from ..array.tensor import Tensor
+from ..modes import warn_once
 
-__all__ = ["accept", "newer", "warn_of_overload"]
+__all__ = ["accept", "newer"]
 
 # The names of the numbers, in the order in which they came.
 _NUMBERS = {
@@ -28,18 +28,15 @@ def newer(name: str, args: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any]] 
         return None
     if not isinstance(args[-1], Tensor):
         return None
-    warn_of_overload(name, names[: len(numbers)])
+    _warn(name, names[: len(numbers)])
     return tensors, dict(zip(names, numbers, strict=False))
 
 
-@functools.cache  # once in a process for each function
-def warn_of_overload(name: str, numbers: tuple[str, ...]) -> None:
-    """Warn that the form of `name` with `numbers` before the tensors is deprecated."""
+def _warn(name: str, numbers: tuple[str, ...]) -> None:
     listed = ", ".join(f"Number {number}" for number in numbers)
-    warnings.warn(
+    warn_once(
         f"This overload of {name} is deprecated:\n\t{name}({listed}, Tensor …)\nWrite each number by its name, "
         f"after the tensors: {name}(…, {numbers[0]}=…).",
-        UserWarning,
         stacklevel=5,
     )
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...array import dtypes
 from ...array.tensor import Tensor, device, wrap
+from ...modes import everywhere
 from ...ops import functions
 from ...ops.creation.factories import check_device, plain
 from .legacy import TYPES
@@ -199,9 +200,10 @@ def set_num_interop_threads(num: int) -> None:
 
 
 def set_warn_always(b: bool) -> None:
-    """Has no effect: a warning that appears once still appears once."""
+    """Repeat the warnings that appear once in a process, or do so no longer."""
+    everywhere.warns_always = b
 
 
 def is_warn_always_enabled() -> bool:
-    """False."""
-    return False
+    """Whether the warnings that appear once in a process are repeated."""
+    return everywhere.warns_always

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-import warnings
-
 import numpy as np
 
 from ...array.tensor import Tensor, bind
+from ...modes import warn_once
 from ..arrays import copied
 from ..binding import public
 from ..op import Op, linear
@@ -137,17 +135,12 @@ def flip(input: Tensor, *dims) -> Tensor:
     return Flip.apply(input, dims=axes)
 
 
-@functools.cache  # once per process, as in PyTorch
-def _warn(message):
-    warnings.warn(message, UserWarning, stacklevel=3)
-
-
 def _reverse(self):
     """A view with the dimensions in reverse order."""
     if self.ndim == 0:
-        _warn(_OF_NO_DIMENSION.format("Tensor.T"))
+        warn_once(_OF_NO_DIMENSION.format("Tensor.T"))
     elif self.ndim != 2:
-        _warn(
+        warn_once(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
             "error in a future release. Consider `x.mT` to transpose batches of matrices or "
             "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
@@ -164,7 +157,7 @@ def transposed(self, name, most=None):
         what = "matrices (2-D tensors)" if most else "matrices or batches of matrices"
         raise RuntimeError(f"tensor.{name} is only supported on {what}. Got {self.ndim}-D tensor.")
     if self.ndim == 0:
-        _warn(_OF_NO_DIMENSION.format(name if name == "adjoint()" else f"Tensor.{name}"))
+        warn_once(_OF_NO_DIMENSION.format(name if name == "adjoint()" else f"Tensor.{name}"))
         return self
     return transpose(self, -2, -1)
 
