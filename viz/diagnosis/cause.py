@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -26,9 +27,9 @@ WIDE = 700  # pixels: a wider picture gets a narrower one beside it
 class Hop:
     """One op of a path, or several that are not shown, with the values before and after it."""
 
-    op: str
-    given: str
-    out: str
+    op: Op
+    given: Value
+    out: Value
     before: Seen
     after: Seen
 
@@ -47,100 +48,80 @@ class Path:
         """The title of its picture."""
         return f"{self.finding.kind}: the path in the graph"
 
+    @property
+    def state(self) -> dict[str, State]:
+        """What is marked in its picture."""
+        return {} if self.cut is None else {self.cut: State("error")}
+
 
 def path_of(seen: Observation, finding: Finding) -> Path | None:
     """The path of a finding, or None if it has none."""
     path = [seen.values[nr] for nr in finding.path]
     if path and path[0].nr == finding.cut:  # the op that made it goes wrong, so it is shown with one of its inputs
-        given = [value for value in seen.inputs(path[0]) if value.floating]
-        path = [*given[:1], *path]
+        path = [*[value for value in seen.inputs(path[0]) if value.floating][:1], *path]
     if len(path) < 2:
         return None
+    end = len(path) - 1
     cut = next((place for place, value in enumerate(path) if value.nr == finding.cut), None)
+    stops = set(range(len(path)))
+    if end > MOST:
+        stops = {0, 1, end - 1, end} if cut is None else {0, max(cut - 1, 0), cut, end}
     made = Path(finding)
-    before = _add(seen, made.graph, path[0])
-    place = 1
-    while place < len(path):
-        count = 1
-        if not _shown(place, cut, len(path)):
-            while place + count < len(path) and not _shown(place + count, cut, len(path)):
-                count += 1
-        key, output = _op(seen, made.graph, before, path, place, count, shown=_shown(place, cut, len(path)))
-        made.hops.append(Hop(key, before, output, path[place - 1], path[place + count - 1]))
-        if place == cut:
-            made.cut = key
-        before = output
-        place += count
+    given = _value(seen, made.graph, path[0])
+    for start, stop in itertools.pairwise(sorted(stops)):
+        hop = _hop(seen, made.graph, given, path[start], path[stop], stop - start)
+        made.hops.append(hop)
+        made.cut = hop.op.key if stop == cut else made.cut
+        given = hop.out
     return made
 
 
-def _op(
-    seen: Observation, graph: Graph, before: str, path: list[Seen], place: int, count: int, shown: bool
-) -> tuple[str, str]:
-    """Add the op that made `path[place]`, or one pill for `count` ops. Returns its key and that of its result."""
-    key = f"o{len(graph.ops)}"
-    last = path[place + count - 1]
-    made = seen.maker(last)
-    linked = made is not None and path[place - 1].nr in made.inputs
-    if not shown:
-        name, function, recorded, line = f"{count} op{'s' if count > 1 else ''}", "…", last.requires_grad, None
-        output = f"v{len(graph.values)}"
-        kind = "value" if last.requires_grad else "result"
-        graph.values[output] = Value(
-            output, kind, last.name, expression=seen.places.named(last.line), shape=list(last.shape)
-        )
-    else:
-        function = made.called if made is not None and linked else "as a Python number"
-        name = (made.node if made is not None else "") or function
-        recorded = made is not None and linked and made.recorded
-        line = made.line if made is not None else None
-        output = _add(seen, graph, last)
-    source = graph.values[before]
-    behind = source.op or source.accumulate if source.requires_grad or source.kind == "value" else None
-    graph.ops[key] = Op(key, name, function, recorded, [before], [(behind, 0)] if recorded else [], [output], line=line)
-    graph.values[output].op = key
-    return key, output
+def _hop(seen: Observation, graph: Graph, given: Value, before: Seen, after: Seen, count: int) -> Hop:
+    """Add the op that leads from one value to another, or one pill for several."""
+    maker = seen.maker(after)
+    out = _value(seen, graph, after)
+    op = Op(f"o{len(graph.ops)}", f"{count} ops", "…", after.requires_grad, [given.key], outputs=[out.key])
+    if count == 1:
+        linked = maker is not None and before.nr in maker.inputs
+        op.function = maker.called if maker is not None and linked else "as a Python number"
+        op.name = (maker.node if maker is not None else "") or op.function
+        op.recorded = maker is not None and linked and maker.recorded
+        op.line = maker.line if maker is not None else None
+    if op.recorded:
+        op.next = [(given.op or given.accumulate if given.kind != "result" else None, 0)]
+    out.op = op.key
+    graph.ops[op.key] = op
+    return Hop(op, given, out, before, after)
 
 
-def _shown(place: int, cut: int | None, length: int) -> bool:
-    if length - 1 <= MOST or cut is None:
-        return length - 1 <= MOST or place in (1, length - 1)
-    return place == cut or (place == 1 and cut == 2) or (place == length - 1 and cut == length - 2)
-
-
-def _add(seen: Observation, graph: Graph, value: Seen) -> str:
+def _value(seen: Observation, graph: Graph, value: Seen) -> Value:
+    """Add a value."""
     key = f"v{len(graph.values)}"
     leaf = seen.leaves[value.leaf] if value.leaf is not None else None
     name = (leaf.name if leaf is not None else "") or value.name
-    kind = "leaf" if leaf is not None and value.requires_grad else "value" if value.requires_grad else "result"
-    graph.values[key] = Value(
-        key,
-        kind,
-        name,
-        [name] if name else [],
-        "" if name else seen.places.named(value.line),
-        list(value.shape),
-        value.dtype,
-        requires_grad=value.requires_grad,
-        accumulate=f"a{key[1:]}" if kind == "leaf" else None,
-        line=value.line,
+    made = Value(
+        key, "result", name, [name] if name else [], shape=list(value.shape), dtype=value.dtype, line=value.line
     )
-    return key
+    made.expression = "" if name else seen.places.named(value.line)
+    if value.requires_grad:
+        made.requires_grad, made.kind = True, "value" if leaf is None else "leaf"
+        made.accumulate = None if leaf is None else f"a{key[1:]}"
+    graph.values[key] = made
+    return made
 
 
 def picture(path: Path) -> Picture:
     """The path as a still picture."""
     caption = "Marked in red: where it goes wrong." if path.cut is not None else ""
-    state = {path.cut: State("error")} if path.cut is not None else {}
-    return Picture(path.graph, title=path.title, state=state, caption=caption)
+    return Picture(path.graph, title=path.title, state=path.state, caption=caption)
 
 
 def scene(seen: Observation, path: Path) -> dict[str, Any]:
     """The path as a scene for the stage: the gradient moves from the loss, op by op, until it ends."""
     stage = Stage()
     steps = []
-    for step in _steps(seen, path, stage):
-        steps.append(step)
+    for phase, title, sentence, line in _steps(seen, path, stage):
+        steps.append({"phase": phase, "title": title, "sentence": sentence, "line": line})
         stage.close()
     stage.patches[0] = {}
     shown = [_drawn(path, stage, shapes.FULL, 0)]
@@ -155,10 +136,9 @@ def _drawn(path: Path, stage: Stage, detail: shapes.Detail, rank: int) -> dict[s
     identity = scenes.new_identity()
     drawing = shapes.drawing(path.graph, VIEW, stage.longest, detail=detail)
     layout = scenes.arrange(drawing)
-    first = {path.cut: State("error")} if path.cut is not None else {}
     width, height = svg.canvas(layout, [])
     return {
-        "svg": svg.write(drawing, layout, identity, first, path.title, details.describe(path.graph)),
+        "svg": svg.write(drawing, layout, identity, path.state, path.title, details.describe(path.graph)),
         "patches": [translated(patch, drawing) for patch in stage.patches],
         "moves": shown_moves(stage.moves, drawing),
         "id": identity,
@@ -169,79 +149,64 @@ def _drawn(path: Path, stage: Stage, detail: shapes.Detail, rank: int) -> dict[s
     }
 
 
-def _steps(seen: Observation, path: Path, stage: Stage) -> Iterator[dict[str, Any]]:
-    """The sentence for each step; `stage` receives what changes in it."""
-    ends, name = path.graph.values[path.hops[-1].out], path.graph.values[path.hops[0].given].title
+def _steps(seen: Observation, path: Path, stage: Stage) -> Iterator[tuple[str, str, str, int | None]]:
+    """Phase, title, sentence and line of each step; `stage` receives what changes in it."""
+    first, last = path.hops[0], path.hops[-1]
+    name = first.given.title
     marked = "; marked in red: where it goes wrong" if path.cut is not None else ""
-    yield _step(
+    yield (
         "start",
-        f"From {name} to {ends.title}",
+        f"From {name} to {last.out.title}",
         f"How numbers flow forward{marked}. Step to see how far a gradient comes back.",
+        None,
     )
     for hop in reversed(path.hops):
-        op, arrived, sent = path.graph.ops[hop.op], hop.after.grad, hop.before.grad
-        at = f"{op.function if op.function != '…' else op.name}{f' in {seen.places.named(op.line)}' if op.line else ''}"
-        if hop.op == path.cut:
-            yield _at_the_cut(path, hop, at, stage)
+        op, arrived, sent = hop.op, hop.after.grad, hop.before.grad
+        several = op.function == "…"
+        at = f"{op.name if several else op.function}{f' in {seen.places.named(op.line)}' if op.line else ''}"
+        if op.key == path.cut:
+            title = "Here it ends" if path.finding.group in (1, 2) else "Here it goes wrong"
+            yield "error", title, f"{at} {_at_the_cut(path, hop, stage)}", op.line
             break
         if arrived is None:
-            stage.passing(hop.out, "error", "done")
-            yield _step(
-                "error",
-                "No gradient",
-                f"No gradient ever reached {path.graph.values[hop.out].title}: nothing that leads there was recorded.",
-                op.line,
-            )
+            stage.passing(hop.out.key, "error", "done")
+            told = f"No gradient ever reached {hop.out.title}: nothing that leads there was recorded."
+            yield "error", "No gradient", told, op.line
             break
         _comes_back(hop, stage, sent)
-        many = "" if op.line is None and op.function == "…" and not op.name.startswith("1 ") else "s"
-        told = f" and send{many} numbers up to {_size(sent)} on" if sent is not None else ""
-        yield _step("backward", f"Backward: {at}", f"{at} receive{many} numbers up to {_size(arrived)}{told}.", op.line)
-    leaf = path.hops[0].before.leaf
-    if leaf is not None:
-        known = seen.leaves[leaf].gradients
-        told = _size(known[-1][1]) if known else "None"
-        stage.passing(path.hops[0].given, "error", "done", grad=f"grad {told}", short=f"grad {told}")
+        s = "" if several else "s"
+        told = f" and send{s} numbers up to {number(sent)} on" if sent is not None else ""
+        yield "backward", f"Backward: {at}", f"{at} receive{s} numbers up to {number(arrived)}{told}.", op.line
+    if first.before.leaf is not None:
+        known = seen.leaves[first.before.leaf].gradients
+        told = number(known[-1][1]) if known else "None"
+        stage.passing(first.given.key, "error", "done", grad=f"grad {told}", short=f"grad {told}")
         largest = "" if told in ("None", "0", "nan") else " at most"
-        yield _step(
-            "end",
-            f"{name}.grad",
-            f"{name}.grad {'stays' if told == 'None' else 'is'} {told}{largest}.",
-            path.graph.values[path.hops[0].given].line,
-        )
+        stays = "is" if known else "stays"
+        yield "end", f"{name}.grad", f"{name}.grad {stays} {told}{largest}.", first.given.line
 
 
-def _at_the_cut(path: Path, hop: Hop, at: str, stage: Stage) -> dict[str, Any]:
-    """The op where it goes wrong, and what happens to the gradient there."""
-    op, arrived = path.graph.ops[hop.op], hop.after.grad
-    stage.set(hop.op, "error")
-    came = f"receives numbers up to {_size(arrived)}" if arrived is not None else "receives no gradient"
-    if not op.recorded:
-        text = f"{at} was not recorded: there is no node for a gradient to pass through."
-    elif path.finding.group == 2:
-        _comes_back(hop, stage, 0.0)
-        text = f"{at} {came} and passes on only zeros."
-    elif path.finding.group == 3:
-        _comes_back(hop, stage, math.nan)
-        text = f"{at} {came}; the gradient that it passes on, or its result, is not finite."
-    else:
-        text = f"{at} {came}: this is where it goes wrong."
-    stage.set(hop.op, "error")
-    return _step("error", "Here it ends" if path.finding.group in (1, 2) else "Here it goes wrong", text, op.line)
+def _at_the_cut(path: Path, hop: Hop, stage: Stage) -> str:
+    """What happens to the gradient in the op where it goes wrong."""
+    arrived = hop.after.grad
+    came = f"receives numbers up to {number(arrived)}" if arrived is not None else "receives no gradient"
+    zero, infinite = (path.finding.group == group and hop.op.recorded for group in (2, 3))
+    if zero or infinite:
+        _comes_back(hop, stage, 0.0 if zero else math.nan)
+    stage.set(hop.op.key, "error")
+    if not hop.op.recorded:
+        return "was not recorded: there is no node for a gradient to pass through."
+    if zero:
+        return f"{came} and passes on only zeros."
+    if infinite:
+        return f"{came}; the gradient that it passes on, or its result, is not finite."
+    return f"{came}: this is where it goes wrong."
 
 
 def _comes_back(hop: Hop, stage: Stage, sent: float | None) -> None:
     """A gradient goes through an op, and along the line to its input."""
-    stage.passing(hop.op, "running", "has-grad")
-    stage.set(f"b{hop.out}", "has-grad")
+    stage.passing(hop.op.key, "running", "has-grad")
+    stage.set(f"b{hop.out.key}", "has-grad")
     if sent is not None:
-        stage.passing(f"b{hop.op}i0", "running", "has-grad", label=_size(sent))
-        stage.move("along", f"b{hop.op}i0", _size(sent))
-
-
-def _step(phase: str, title: str, sentence: str, line: int | None = None) -> dict[str, Any]:
-    return {"phase": phase, "title": title, "sentence": sentence, "line": line}
-
-
-def _size(size: float | None) -> str:
-    return "None" if size is None else number(size)
+        stage.passing(f"b{hop.op.key}i0", "running", "has-grad", label=number(sent))
+        stage.move("along", f"b{hop.op.key}i0", number(sent))
