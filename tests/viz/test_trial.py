@@ -8,7 +8,8 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import viz
-from viz.diagnosis.trial import Place, Trial
+from viz.diagnosis.finding import Finding, Trial
+from viz.diagnosis.trial import Place, Question
 
 pytestmark = pytest.mark.outer
 
@@ -104,7 +105,7 @@ def test_a_trial_ends_with_its_time(engine):
 
     began = time.monotonic()
     with Place(engines.load(engine), again, early=False) as place:
-        assert place.ask({}, 0.2).cured is None
+        assert place.ask(Question(Finding("item", 1, False, "", ""), ""), 0.2).cured is None
     assert time.monotonic() - began < 30
 
 

@@ -18,8 +18,8 @@ from typing import Any
 from tinygrad_edu.exercises.running.probe import TimeUp, time_limit
 from viz import engines
 from viz.diagnosis import finished
-from viz.diagnosis.change import Change, applied
-from viz.diagnosis.finding import Finding, listed
+from viz.diagnosis.change import applied
+from viz.diagnosis.finding import Finding, Trial, listed
 from viz.diagnosis.kinds import KINDS
 from viz.diagnosis.observation import Observation
 from viz.diagnosis.places import Places
@@ -28,8 +28,8 @@ from viz.diagnosis.ranking import rank
 from viz.diagnosis.report import Report
 from viz.diagnosis.rewriting import written
 from viz.diagnosis.rules import RULES
-from viz.diagnosis.state import as_before, found_in
-from viz.diagnosis.trial import Outside, Place, Trial, judged, question
+from viz.diagnosis.state import around, as_before, found_in
+from viz.diagnosis.trial import Outside, Place, Question, judged
 from viz.diagnosis.watching.observer import Observer
 from viz.diagnosis.watching.watch import Enough
 from viz.engines import CORE, TORCH, Engine
@@ -37,7 +37,7 @@ from viz.interrupts import held, interruptible, put_back_first
 from viz.recording.printed import Printed
 from viz.recording.reader import legible
 from viz.recording.record import namespace_for
-from viz.recording.source import Source
+from viz.recording.source import Source, codes_in
 
 LIMIT = 60.0  # seconds that a diagnosis may take
 RUNNING = 0.75  # of them for the program; the rest is for judging what was seen, and for trials of changes
@@ -105,14 +105,9 @@ def diagnose(
         ("optimizer", optimizer, hasattr(optimizer, "param_groups")),
     ):
         if thing is not None and not fits:
-            raise TypeError(f"{name} must be one of {chosen.name}, on which the program runs, not {_what(thing)}")
-    source = Source(program_or_step)
-    run = Run(chosen, source, steps, inputs or {}, model, optimizer, limit)
-    return run.report()
-
-
-def _what(thing: Any) -> str:
-    return f"{type(thing).__module__}.{type(thing).__name__}"
+            what = f"{type(thing).__module__}.{type(thing).__name__}"
+            raise TypeError(f"{name} must be one of {chosen.name}, on which the program runs, not {what}")
+    return Run(chosen, Source(program_or_step), steps, inputs, model, optimizer, limit).report()
 
 
 def _check(program: Any) -> None:
@@ -162,33 +157,18 @@ def engine_of(program: Any, model: Any = None, optimizer: Any = None, wanted: st
         found = engines.of(thing)
         if found is not None:
             return found
-    if not isinstance(program, str):
-        for name in (TORCH, CORE):
-            if name in sys.modules and (name == TORCH or not _required(program)):
-                candidate = engines.load(name)
-                if any(engines.of(thing) is candidate for thing in found_in(candidate, program)):
-                    return candidate
-                if _names_module(program, candidate):
-                    return candidate
-        return engines.load(CORE)
-    with contextlib.suppress(SyntaxError, ValueError):
-        for node in ast.walk(ast.parse(program)):
-            if isinstance(node, ast.Import):
-                named = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom):
-                named = [node.module or ""]
-            else:
-                named = []
-            for name in named:
-                if name.partition(".")[0] in engines.NAMES:
-                    return engines.load(name.partition(".")[0])
+    if isinstance(program, str):
+        imported = re.search(
+            rf"(?:^|[;:])[ \t]*(?:import|from)\b[^#\n]*?\b({'|'.join(engines.NAMES)})\b", program, re.MULTILINE
+        )
+        return engines.load(imported[1] if imported is not None else CORE)
+    for name in (TORCH, CORE):
+        if name in sys.modules and (name == TORCH or not _required(program)):
+            candidate = engines.load(name)
+            named = any(thing is candidate.module for thing in around(inspect.unwrap(program)).values())
+            if named or any(engines.of(thing) is candidate for thing in found_in(candidate, program)):
+                return candidate
     return engines.load(CORE)
-
-
-def _names_module(function: Callable[..., Any], engine: Engine) -> bool:
-    scope = getattr(inspect.unwrap(function), "__globals__", {})
-    names = getattr(getattr(inspect.unwrap(function), "__code__", None), "co_names", ())
-    return any(scope.get(name) is engine.module for name in names)
 
 
 class _Clock:
@@ -258,7 +238,6 @@ class Run:
         self._output = output or Printed()
         self._as_main = as_main
         self.timed_out = False
-        self._calls = 0
 
     def report(self) -> Report:
         """Run the program, restore everything, and report."""
@@ -266,13 +245,12 @@ class Run:
         if self.source.function is not None:
             keep += found_in(self.engine, self.source.function)
         keep += [thing for thing in self._inputs.values() if engines.of(thing) is self.engine]
-        unique = list({id(thing): thing for thing in keep}.values())
         # Modules first: what is put back last is what counts, and an optimizer's tensors are the module's.
-        self._things = unique
+        self._things = list({id(thing): thing for thing in keep}.values())
         with self.trials():
             main = sys.modules["__main__"]
-            with put_back_first(), as_before(self.engine, unique), contextlib.redirect_stdout(self._output):
-                seen = self.observe(unique)
+            with put_back_first(), as_before(self.engine, self._things), contextlib.redirect_stdout(self._output):
+                seen = self.observe(self._things)
             sys.modules["__main__"] = main
             return self.conclude(seen)
 
@@ -299,16 +277,14 @@ class Run:
                     f"the program had not ended after {running:.3g} seconds, so it was stopped: of {self._limit:g} seconds the rest "
                     "is for judging what was seen until then. Let it run fewer steps, or give it more time: limit=…"
                 )
-            except (Enough, Outside) as error:
+            except (Exception, SystemExit, KeyboardInterrupt, Enough, Outside) as error:
+                if isinstance(error, KeyboardInterrupt):
+                    if not self._as_main:
+                        raise
+                    self._place = None  # whoever stops it does not wait for trials
                 self.raised = error
-            except KeyboardInterrupt as error:
-                if not self._as_main:
-                    raise
-                self.raised, self._place = error, None  # whoever stops it does not wait for trials
-                _from_traceback(observer, self.source, error)
-            except (Exception, SystemExit) as error:
-                self.raised = error
-                _from_traceback(observer, self.source, error)
+                for frame, _ in self._own_frames(error):  # their variables are gone otherwise
+                    observer.learn(frame.f_locals)
             if namespace is not None:
                 observer.learn(namespace)
         self._took = time.monotonic() - began
@@ -316,22 +292,16 @@ class Run:
         self._pace = min(max(1.0, self._took / max(self._alone + ours, A_MOMENT)), SLOWEST)
         if isinstance(self.raised, SystemExit) and not self.raised.code:
             self.raised = None  # it ended itself, as a script may
-        seen = observer.seen
         if self.raised is not None:
-            seen.error = self._describe(self.raised)
-        return seen
+            observer.seen.error = self._describe(self.raised)
+        return observer.seen
 
     def _space(self) -> dict[str, Any] | None:
-        if self.source.function is not None:
-            return None
-        if self._namespace is not None:
+        if self.source.function is not None or self._namespace is not None:
             return self._namespace
-        given = dict(self._inputs)
-        if self._model is not None:
-            given.setdefault("model", self._model)
-        if self._optimizer is not None:
-            given.setdefault("optimizer", self._optimizer)
-        space = namespace_for(self.engine, given)
+        given = {"model": self._model, "optimizer": self._optimizer}
+        given = {name: thing for name, thing in given.items() if thing is not None}
+        space = namespace_for(self.engine, {**given, **self._inputs})
         if self._as_main:
             main = types.ModuleType("__main__")
             vars(main).update(space)
@@ -355,30 +325,19 @@ class Run:
             interruptible(lambda: function(self.engine.module, **self._inputs))
         else:
             for _ in range(self._steps):
-                self._calls += 1
                 interruptible(lambda: function(**self._inputs))
-            self._known_by_closure(observer)
+            observer.learn(around(inspect.unwrap(function)))
 
     def _exec(self, namespace: dict[str, Any]) -> None:
         code = compile(self.source.main, self.source.filename, "exec", dont_inherit=True)
         interruptible(lambda: exec(code, namespace))
 
-    def _known_by_closure(self, observer: Observer) -> None:
-        function = inspect.unwrap(self.source.function)  # type: ignore[arg-type]
-        code, scope = getattr(function, "__code__", None), getattr(function, "__globals__", {})
-        if code is None:
-            return
-        variables = {name: scope[name] for name in code.co_names if name in scope}
-        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
-            with contextlib.suppress(ValueError):
-                variables[name] = cell.cell_contents
-        observer.learn(variables)
+    def _own_frames(self, error: BaseException) -> list[tuple[types.FrameType, int]]:
+        """The frames of the program that an error went through, and their lines, the innermost last."""
+        return [each for each in traceback.walk_tb(error.__traceback__) if self.source.owns(each[0])]
 
     def _describe(self, error: BaseException) -> dict[str, Any]:
-        line = None
-        for frame, number in traceback.walk_tb(error.__traceback__):
-            if self.source.owns(frame):
-                line = self.source.number(frame, number)
+        line = next((self.source.number(*each) for each in reversed(self._own_frames(error))), None)
         message = str(error)
         if isinstance(error, SyntaxError) and error.filename == self.source.filename:
             line, message = error.lineno, error.msg
@@ -391,11 +350,10 @@ class Run:
         findings = rank(list(self._all(seen)))
         for finding in findings:
             finding.changes = written(seen, finding)
-            finding.change = _alone(finding)
             finding.fix = re.sub(r"(?<![\w.])T\.(?=\w)", f"{self.places.engine_name}.", finding.fix)
         if self._place is not None:
             self._tried(seen, self._place, findings)
-        return Report(seen, findings, self._output.getvalue(), self._calls)
+        return Report(seen, findings, self._output.getvalue())
 
     def _all(self, seen: Observation) -> Iterator[Finding]:
         end = min(self._end, time.monotonic() + self._pace * (JUDGING + self._alone / 10))
@@ -414,37 +372,28 @@ class Run:
     def _tried(self, seen: Observation, place: Place, findings: list[Finding]) -> None:
         """Try each change: what was not seen to cure is not shown, and no finding that was not confirmed is certain."""
         end = min(self._end, time.monotonic() + self._pace * (self._alone + TRYING))
-        outcomes: dict[int, bool | None] = {}
-        left: dict[int, list[str] | None] = {}
         for finding in findings:
+            tells = KINDS[finding.kind].tells
             if finding.changes:
-                trial = self._cures(seen, place, finding, end)
-                outcomes[id(finding)], left[id(finding)] = trial.cured, trial.left
-            confirmed = outcomes.get(id(finding)) is True and not (
-                KINDS[finding.kind].tells and not finding.explains_error
-            )
+                finding.trial = self._cures(seen, place, finding, end)
+            confirmed = finding.cured and (finding.explains_error or not tells)
             finding.certain = finding.certain and (confirmed or finding.kind in BY_NUMBERS)
-            if outcomes.get(id(finding)) is not True:
-                finding.change, finding.changes = None, []
-            if not finding.certain and KINDS[finding.kind].tells:
-                finding.fix += f" {KINDS[finding.kind].tells}"
-        alone = {
-            one.line for one in findings if outcomes.get(id(one)) and len({each.line for each in one.changes}) == 1
-        }
-        for one in findings:  # what only helps together with a change that helps alone is not the cause
-            if (
-                outcomes.get(id(one))
-                and len(one.changes) > 1
-                and one.line not in alone
-                and alone & {each.line for each in one.changes}
-            ):
-                outcomes[id(one)] = one.certain = False
-                one.change, one.changes = None, []
-        if True in outcomes.values():  # what another change cured comes first, and what cures others too before all
+            finding.changes = finding.changes if finding.cured else []
+            if not finding.certain and tells:
+                finding.fix += f" {tells}"
+        cured = {finding: {one.line for one in finding.changes} for finding in findings if finding.cured}
+        alone = {finding.line for finding, lines in cured.items() if len(lines) == 1}
+        for finding, lines in cured.items():  # what only helps together with a change that helps alone is not the cause
+            if finding.trial and len(finding.changes) > 1 and finding.line not in alone and alone & lines:
+                finding.trial.cured = finding.certain = False
+                finding.changes = []
+        if any(
+            finding.cured for finding in findings
+        ):  # what another change cured comes first, and what cures others too before all
             every = [*findings]  # a list is empty while it is sorted
-            findings.sort(key=lambda one: (outcomes.get(id(one)) is False, _cured_with(one, every, left)))
-            vain = [f"{one.kind} in line {one.line}" for one in findings if outcomes.get(id(one)) is False]
-            if vain and outcomes.get(id(findings[0])):
+            findings.sort(key=lambda one: (one.cured is False, _cured_with(one, every)))
+            vain = [f"{one.kind} in line {one.line}" for one in findings if one.cured is False]
+            if vain and findings[0].cured:
                 findings[0].tried += f" Changes for {listed(vain)} were tried as well, in vain."
 
     def _cures(self, seen: Observation, place: Place, finding: Finding, end: float) -> Trial:
@@ -452,33 +401,33 @@ class Run:
         changes, lines = finding.changes, [finding.line]
         for _ in range(TOGETHER):
             text = applied(self.places.text, changes)
-            trial = place.ask(question(finding, seen, text), end - time.monotonic())
-            further = [Change(*one) for one in trial.further]
-            stays = all(one.new and "\n" not in one.new for one in [*changes, *further])  # else the lines move
+            asked = Question(finding, text, (seen.error or {}).get("type"), len(seen.passes))
+            trial = place.ask(asked, end - time.monotonic())
+            together = sorted([*changes, *trial.further], key=lambda one: one.line)
+            moves = any(not one.new or "\n" in one.new for one in together)
             if (
                 trial.cured is not False
-                or not further
-                or not stays
-                or {one.line for one in further} & {one.line for one in changes}
+                or not trial.further
+                or moves
+                or len({one.line for one in together}) < len(together)
             ):
                 break
-            changes = sorted([*changes, *further], key=lambda one: one.line)
-            lines += [one.line for one in further]
+            changes = together
+            lines += [one.line for one in trial.further]
         finding.tried, finding.certain = trial.sentence, finding.certain and trial.proves
         if trial.cured and len(lines) > 1:
             finding.tried += f" Line {lines[0]} alone was tried in vain: {listed([f'line {one}' for one in lines])} have to change together."
-            finding.changes, finding.change = changes, None
+            finding.changes = changes
             finding.lines = list(dict.fromkeys([*finding.lines, *(one for one in lines if one)]))
         return trial
 
-    def _again(self, asked: dict[str, Any]) -> Trial:
+    def _again(self, asked: Question) -> Trial:
         """Run a changed program, in a fork, and judge it."""
-        source = self._rewritten(asked["text"])
         run = Run(
-            self.engine, source, self._steps, self._inputs, self._model, self._optimizer, asked["seconds"] / RUNNING,
+            self.engine, self._rewritten(asked.text), self._steps, self._inputs, self._model, self._optimizer, asked.seconds / RUNNING,
             self._namespace, as_main=self._as_main,
         )  # fmt: skip
-        after = run.observe(self._things, most=asked["passes"])
+        after = run.observe(self._things, most=asked.most)
         return judged(asked, after, list(run._all(after)), run.raised, lambda finding: written(after, finding))
 
     def _rewritten(self, text: str) -> Source:
@@ -497,48 +446,23 @@ class Run:
         around = ast.parse(f"def around({', '.join(free)}): pass").body[0]
         around.body = tree.body  # type: ignore[attr-defined]
         tree.body = [around]
-        stack = [compile(tree, own.filename, "exec", dont_inherit=True)]
-        codes = [code for code in _inside(stack) if code.co_name == target.__code__.co_name]
+        whole = compile(tree, own.filename, "exec", dont_inherit=True)
+        code = next(code for code in codes_in(whole) if code.co_name == target.__code__.co_name)
         given = dict(zip(free, target.__closure__ or (), strict=True))
-        made = types.FunctionType(
-            codes[0], target.__globals__, target.__name__, target.__defaults__, tuple(given[name] for name in codes[0].co_freevars)
-        )  # fmt: skip
+        closure = tuple(given[name] for name in code.co_freevars)
+        made = types.FunctionType(code, target.__globals__, target.__name__, target.__defaults__, closure)
         made.__kwdefaults__ = target.__kwdefaults__
         return Source(made if not inspect.ismethod(target) else types.MethodType(made, target.__self__))
 
 
-def _inside(codes: list[types.CodeType]) -> Iterator[types.CodeType]:
-    """The code objects within others."""
-    while codes:
-        one = codes.pop()
-        yield one
-        codes += [constant for constant in one.co_consts if isinstance(constant, types.CodeType)]
-
-
-def _cured_with(one: Finding, findings: list[Finding], left: dict[int, list[str] | None]) -> int:
+def _cured_with(one: Finding, findings: list[Finding]) -> int:
     """How many findings took this one away with them when their change was tried, where its own change leaves them: these are its causes."""
-    own = left.get(id(one))
-    alone = own is not None
+    own = one.trial.left if one.trial is not None else None
     return sum(
-        (found := left.get(id(other))) is not None
-        and one.kind not in found
-        and not (alone and other.kind not in (own or ()))
+        other.trial is not None
+        and other.trial.left is not None
+        and one.kind not in other.trial.left
+        and (own is None or other.kind in own)
         for other in findings
         if other.kind != one.kind and other.explains_error >= one.explains_error
     )
-
-
-def _alone(finding: Finding) -> tuple[str, str] | None:
-    """The change of the line that a finding names, where that is all there is to change."""
-    if not finding.changes:
-        return None
-    change = finding.changes[0]
-    alone = len(finding.changes) == 1 and change.line == finding.line and change.new and "\n" not in change.new
-    return (change.old, change.new) if alone else None
-
-
-def _from_traceback(observer: Observer, source: Source, error: BaseException) -> None:
-    """The names of the frames that an error went through: their variables are gone otherwise."""
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        if source.owns(frame):
-            observer.learn(frame.f_locals)

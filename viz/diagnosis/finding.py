@@ -19,6 +19,34 @@ GROUPS = {
 
 
 @dataclass
+class Trial:
+    """What came of a change.
+
+    Attributes:
+        cured: True if the claim no longer holds, False if it still does, None if it could not be tried.
+        said: what was seen, as the end of a sentence.
+        proves: whether that makes the cause certain. It does not where nothing makes use of a gradient that is there now.
+        further: where the same was found in another line, what to change in the changed program for that.
+        left: the kinds that the rules still find in the changed program; None where it did not run as far as the program did.
+    """
+
+    cured: bool | None
+    said: str
+    further: list[Change] = field(default_factory=list)
+    proves: bool = True
+    left: list[str] | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What a report says of it."""
+        if self.cured:
+            return f"Tried: the changed program ran again for {self.said}, and this was gone."
+        if self.cured is None:
+            return f"A change of the program could not be tried, so it is not shown: {self.said}."
+        return f"A change of the program was tried in vain, so it is not shown: {self.said}."
+
+
+@dataclass(eq=False)
 class Finding:
     """One cause, found in one run of a program.
 
@@ -31,10 +59,11 @@ class Finding:
         tensors: the names of the tensors concerned.
         lines: all lines that take part, the one to change first.
         group: one of the seven kinds of trouble, see `GROUPS`.
-        change: the line as it is and as it should be; empty if the fix takes more than one line.
-        changes: all the lines to change, also where the fix takes several; empty where it cannot be written down.
+        proposed: what should stand in that line, as its rule has it: the line as it is and as it should be.
+        changes: all the lines to change; empty where they cannot be written down, or a trial of them did not cure.
         where: file and line of the code that ran, if it is not in the program's own text.
-        tried: what came of its changes when the changed program ran again, in one sentence; empty if it has none.
+        trial: what came of its changes when the changed program ran again.
+        tried: the same in words; empty if it has none.
         follows: the kind of an earlier finding that this one may only be a consequence of; empty if there is none.
         path: values from the parameter to the loss, for the picture; the op that made `cut` is where it goes wrong.
     """
@@ -47,7 +76,7 @@ class Finding:
     tensors: list[str] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     group: int = 0
-    change: tuple[str, str] | None = None
+    proposed: tuple[str, str] | None = None
     where: tuple[str, int] | None = None
     path: list[int] = field(default_factory=list)
     cut: int | None = None
@@ -55,11 +84,23 @@ class Finding:
     explains_error: bool = False
     follows: str = ""
     changes: list[Change] = field(default_factory=list)
+    trial: Trial | None = None
     tried: str = ""
 
     def __post_init__(self) -> None:
         known = [self.line] if self.line is not None else []
         self.lines = list(dict.fromkeys([*known, *(line for line in self.lines if line is not None)]))
+
+    @property
+    def cured(self) -> bool | None:
+        """Whether its changes cured; None if that was not tried."""
+        return self.trial.cured if self.trial is not None else None
+
+    @property
+    def change(self) -> tuple[str, str] | None:
+        """The line as it is and as it should be; None where that is not all there is to change."""
+        alone = [one for one in self.changes if one.line == self.line and one.new and "\n" not in one.new]
+        return (alone[0].old, alone[0].new) if alone and len(self.changes) == 1 else None
 
     def as_data(self, source: list[str]) -> dict[str, Any]:
         """The finding as plain data; what should stand in a line of the source has its indentation."""

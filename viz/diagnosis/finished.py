@@ -37,9 +37,8 @@ def diagnose_loss(engine: Engine, loss: Any, model: Any, optimizer: Any) -> Repo
         reached = _leaves(engine, loss)
         findings = list(_read(engine, loss, model, optimizer, reached))
     seen = Observation(engine.name, Places(Source("")))
-    return Report(
-        seen, rank(findings), "", 0, f"{len(reached)} leaves that the graph of the loss reaches; a program tells more"
-    )
+    told = f"{len(reached)} leaves that the graph of the loss reaches; a program tells more"
+    return Report(seen, rank(findings), looked_at=told)
 
 
 def _leaves(engine: Engine, loss: Any) -> set[int]:

@@ -45,7 +45,7 @@ class Report:
     _repr_mimebundle_: ClassVar[Callable[..., dict[str, str]]]
 
     def __init__(
-        self, observation: Observation, findings: list[Finding], stdout: str = "", calls: int = 0, looked_at: str = ""
+        self, observation: Observation, findings: list[Finding], stdout: str = "", looked_at: str = ""
     ) -> None:
         self.observation = observation
         self.findings = findings
@@ -55,7 +55,6 @@ class Report:
         self.place: Callable[[int | None], str] = "line {}".format  # a line, as the author of the program counts it
         self.several = False  # whether lines are named by their files
         self.number: Callable[[int | None], int] = lambda line: line or 0  # its number in its own file
-        self._calls = calls
         self._looked_at = looked_at
 
     @property

@@ -173,8 +173,8 @@ class Code:
 
 def written(seen: Observation, finding: Finding) -> list[Change]:
     """The lines to change, so that the program runs and the finding goes away; none where they cannot be written down."""
-    if finding.change is not None and finding.line is not None:
-        return [Change(finding.line, *finding.change)]
+    if finding.proposed is not None and finding.line is not None:
+        return [Change(finding.line, *finding.proposed)]
     way = WAYS.get(finding.kind)
     try:
         code = Code(seen, finding)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import itertools
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from viz.engines import Engine
 
-DEEPEST = 3  # levels of lists, dicts and objects that are searched
+DEEPEST = 4  # levels of lists, dicts and objects that are searched
 WIDEST = 200  # things in each of them
 
 
@@ -33,6 +34,16 @@ def as_before(engine: Engine, things: list[Any]) -> Iterator[None]:
             module.autograd.set_detect_anomaly(*anomaly)
 
 
+def around(function: Callable[..., Any]) -> dict[str, Any]:
+    """The variables of the places around a function that it names; none of what is no function."""
+    code, scope = getattr(function, "__code__", None), getattr(function, "__globals__", {})
+    if code is None:
+        return {}
+    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
+    outer = {name: cell.cell_contents for name, cell in cells if cell != types.CellType()}  # some are still empty
+    return {name: scope[name] for name in code.co_names if name in scope} | outer
+
+
 def found_in(engine: Engine, function: Callable[..., Any]) -> list[Any]:
     """The modules, optimizers, tensors and schedulers that a function can reach by its closure, its globals and its object."""
     found: list[Any] = []
@@ -42,39 +53,29 @@ def found_in(engine: Engine, function: Callable[..., Any]) -> list[Any]:
         if id(thing) in met or thing is None or isinstance(thing, (int, float, str, bytes, type, types.ModuleType)):
             return
         met.add(id(thing))
-        if engine.is_module(thing) or engine.is_tensor(thing) or _is_optimizer(thing, engine):
+        if engine.is_module(thing) or engine.is_tensor(thing) or _is_optimizer(thing, engine) or _has_state(thing):
             found.append(thing)
-            return
-        if _has_state(thing) and not hasattr(thing, "parameters") and not hasattr(thing, "param_groups"):
-            found.append(thing)
-            return
-        if depth > DEEPEST:
-            return
-        if isinstance(thing, types.MethodType):
-            look(thing.__self__, depth)
-            look(thing.__func__, depth)
-        elif isinstance(thing, types.FunctionType):
-            for cell in thing.__closure__ or ():
-                with contextlib.suppress(ValueError):  # a cell that is still empty
-                    look(cell.cell_contents, depth + 1)
-            for name in thing.__code__.co_names:
-                if name in thing.__globals__:
-                    look(thing.__globals__[name], depth + 1)
-            for default in (*(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()):
-                look(default, depth + 1)
-        elif isinstance(thing, dict):
-            for one in list(thing.values())[:WIDEST]:
+        elif depth <= DEEPEST:
+            for one in itertools.islice(_parts(thing), WIDEST):
                 look(one, depth + 1)
-        elif isinstance(thing, (list, tuple, set)):
-            for one in list(thing)[:WIDEST]:
-                look(one, depth + 1)
-        elif hasattr(thing, "func") and hasattr(thing, "args"):  # functools.partial
-            look((thing.func, thing.args, getattr(thing, "keywords", {})), depth)
-        elif hasattr(thing, "__dict__"):
-            look(vars(thing), depth + 1)
 
     look(function, 0)
     return found
+
+
+def _parts(thing: Any) -> Iterable[Any]:
+    """What a thing holds."""
+    if isinstance(thing, types.MethodType):
+        return thing.__self__, thing.__func__
+    if isinstance(thing, types.FunctionType):
+        return *around(thing).values(), *(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()
+    if isinstance(thing, functools.partial):
+        return thing.func, *thing.args, *thing.keywords.values()
+    if isinstance(thing, dict):
+        return list(thing.values())
+    if isinstance(thing, (list, tuple, set)):
+        return list(thing)
+    return list(getattr(thing, "__dict__", {}).values())
 
 
 def _is_optimizer(thing: Any, engine: Engine) -> bool:
@@ -82,7 +83,9 @@ def _is_optimizer(thing: Any, engine: Engine) -> bool:
 
 
 def _has_state(thing: Any) -> bool:
-    return callable(getattr(thing, "state_dict", None)) and callable(getattr(thing, "load_state_dict", None))
+    """Whether it is a scheduler, or what else keeps a state: neither a module nor an optimizer of another engine."""
+    keeps = all(callable(getattr(thing, name, None)) for name in ("state_dict", "load_state_dict"))
+    return keeps and not hasattr(thing, "parameters") and not hasattr(thing, "param_groups")
 
 
 def _keep(engine: Engine, thing: Any) -> Callable[[], None]:
@@ -127,17 +130,12 @@ def _write(engine: Engine, tensor: Any, numbers: Any) -> None:
 
 
 def _keep_module(engine: Engine, root: Any) -> Callable[[], None]:
-    restore: list[Callable[[], None]] = []
+    kept = contextlib.ExitStack()  # it puts back what was kept last first
     for module in root.modules():
-        own = (*module.parameters(recurse=False), *module.buffers(recurse=False))
-        restore += [_keep_tensor(engine, tensor) for tensor in own]
-        restore.append(functools.partial(_put_back_tables, module, module.training, _tables(module)))
-
-    def all_back() -> None:
-        for each in reversed(restore):
-            each()
-
-    return all_back
+        for tensor in (*module.parameters(recurse=False), *module.buffers(recurse=False)):
+            kept.callback(_keep_tensor(engine, tensor))
+        kept.callback(_put_back_tables, module, module.training, _tables(module))
+    return kept.close
 
 
 def _tables(module: Any) -> dict[str, dict[Any, Any]]:

@@ -9,20 +9,18 @@ Linux the kernel refuses these as well (Landlock), for code that is not Python's
 from __future__ import annotations
 
 import contextlib
-import json
+import math
 import os
-import select
 import signal
 import sys
-import time
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 from viz.diagnosis.change import Change
-from viz.diagnosis.finding import Finding, listed
-from viz.diagnosis.observation import Leaf, Observation
+from viz.diagnosis.finding import Finding, Trial, listed
+from viz.diagnosis.observation import Observation
 from viz.diagnosis.watching.watch import Enough
 
 MOST_PASSES = 40
@@ -40,31 +38,32 @@ class Outside(BaseException):
 
 
 @dataclass
-class Trial:
-    """What came of a change.
+class Question:
+    """Whether a change cures: what a trial needs to know of a finding and of the first run.
 
     Attributes:
-        cured: True if the claim no longer holds, False if it still does, None if it could not be tried.
-        said: what was seen, as the end of a sentence.
-        proves: whether that makes the cause certain. It does not where nothing makes use of a gradient that is there now.
-        further: where the same was found in another line, the lines of the changed program to change for that, as old and new.
-        left: the kinds that the rules still find in the changed program; None where it did not run as far as the program did.
+        finding: whose change it is.
+        text: the changed program.
+        error: the class of what the first run raised, if it did.
+        passes: backward passes that the first run had.
+        seconds: that it may take.
     """
 
-    cured: bool | None
-    said: str
-    further: list[tuple[int, str, str]] = field(default_factory=list)
-    proves: bool = True
-    left: list[str] | None = None
+    finding: Finding
+    text: str
+    error: str | None = None
+    passes: int = 0
+    seconds: float = 0.0
 
     @property
-    def sentence(self) -> str:
-        """What a report says of it."""
-        if self.cured:
-            return f"Tried: the changed program ran again for {self.said}, and this was gone."
-        if self.cured is None:
-            return f"A change of the program could not be tried, so it is not shown: {self.said}."
-        return f"A change of the program was tried in vain, so it is not shown: {self.said}."
+    def had(self) -> int:
+        """The passes that a trial has to come to."""
+        return min(self.passes, MOST_PASSES)
+
+    @property
+    def most(self) -> int:
+        """The passes after which a trial ends."""
+        return min(self.passes + 2 * (self.error is not None) or 1, MOST_PASSES)
 
 
 def possible(engine: Any) -> str:
@@ -82,109 +81,93 @@ class Place:
 
     Args:
         engine: what they run on.
-        again: runs what was asked for, within the seconds that the question names; it is called in the fork alone.
+        again: answers a question within its seconds; it is called in the fork alone.
         early: fork now, before the first run: for a program that changes what was there before it. Otherwise at each question,
             which costs nothing where there is none, and finds the imported libraries ready.
     """
 
-    def __init__(self, engine: Any, again: Callable[[dict[str, Any]], Trial], early: bool) -> None:
+    def __init__(self, engine: Any, again: Callable[[Question], Trial], early: bool) -> None:
         self._engine = engine
         self._again = again
         self._refused = possible(engine)
-        self._child = 0
-        self._fds: tuple[int, int] = (-1, -1)
-        if early and not self._refused:
-            self._begin()
+        self._waiting = _Fork(self._serve) if early and not self._refused else None
 
-    def ask(self, question: dict[str, Any], seconds: float) -> Trial:
-        """What came of a change; `question` is plain data."""
+    def ask(self, question: Question, seconds: float) -> Trial:
+        """What came of a change."""
         if self._refused or seconds <= 0:
             return Trial(None, self._refused or "no time was left")
-        question["seconds"] = seconds
-        if not self._child:
+        question.seconds = seconds
+        if self._waiting is None:
             return self._forked(question)
-        os.write(self._fds[1], json.dumps(question).encode() + b"\n")
-        return _heard(self._fds[0], time.monotonic() + seconds + 2 * GRACE)
+        self._waiting.pipe.send(question)
+        return self._waiting.heard(seconds + 2 * GRACE)
 
     def __enter__(self) -> Place:
         return self
 
     def __exit__(self, *error: object) -> None:
         """End the fork."""
-        if self._child:
-            for number in self._fds:
-                os.close(number)
-            _end(self._child)
-            self._child = 0
+        if self._waiting is not None:
+            self._waiting.end()
+            self._waiting = None
 
-    def _begin(self) -> None:
-        """Fork a process that waits for questions, and forks another one for each."""
-        (hears, asks), (listens, answers) = os.pipe(), os.pipe()
-        self._child = _fork()
-        if self._child:
-            os.close(hears)
-            os.close(answers)
-            self._fds = listens, asks
-            return
+    def _serve(self, pipe: Any) -> None:
+        """The early fork: it waits for questions, and forks another one for each."""
+        while True:
+            pipe.send(self._forked(pipe.recv()))
+
+    def _forked(self, question: Question) -> Trial:
+        fork = _Fork(lambda pipe: self._answer(pipe, question))
         try:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-            os.close(asks)
-            with open(hears, encoding="utf-8") as questions:
-                for line in questions:
-                    os.write(answers, json.dumps(asdict(self._forked(json.loads(line)))).encode() + b"\n")
+            return fork.heard(question.seconds + GRACE)
         finally:
-            os._exit(0)
+            fork.end()
 
-    def _forked(self, question: dict[str, Any]) -> Trial:
-        reading, writing = os.pipe()
-        child = _fork()
-        if not child:
-            _answer(self._engine, writing, lambda: self._again(question))
-        os.close(writing)
+    def _answer(self, pipe: Any, question: Question) -> None:
         try:
-            return _heard(reading, time.monotonic() + question["seconds"] + GRACE)
-        finally:
-            os.close(reading)
-            _end(child)
+            _shut_in(self._engine, pipe.fileno())
+            with self._engine.on_one_thread():  # the other threads of this process are not in its fork
+                trial = self._again(question)
+        except BaseException as error:
+            trial = Trial(None, f"{type(error).__name__}: {error}")
+        pipe.send(trial)
 
 
-def _fork() -> int:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python warns of threads at a fork; ours uses none of their locks
-        return os.fork()
+class _Fork:
+    """A fork of this process, and a pipe to it. It runs a function with the other end, and nothing else of this process."""
+
+    def __init__(self, run: Callable[[Any], None]) -> None:
+        from multiprocessing.connection import Pipe  # a page that runs Python has neither this nor forks
+
+        self.pipe, other = Pipe()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python warns of threads at a fork; ours uses none of their locks
+            self._child = os.fork()
+        if not self._child:
+            self.pipe.close()
+            _only(run, other)
+        other.close()
+
+    def heard(self, seconds: float) -> Trial:
+        """Its answer."""
+        try:
+            return self.pipe.recv() if self.pipe.poll(min(seconds, 3600.0)) else Trial(None, "it took too long")
+        except EOFError:
+            return Trial(None, "the process ended without an answer")
+
+    def end(self) -> None:
+        """Kill it."""
+        self.pipe.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._child, signal.SIGKILL)
+        os.waitpid(self._child, 0)
 
 
-def _end(child: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-
-
-def _heard(reading: int, end: float) -> Trial:
-    """One answer, which is one line."""
-    said = b""
-    while not said.endswith(b"\n") and (left := end - time.monotonic()) > 0:
-        if select.select([reading], [], [], min(left, 3600.0))[0]:
-            part = os.read(reading, 65536)
-            if not part:
-                return Trial(None, "the process ended without an answer")
-            said += part
-    return Trial(**json.loads(said)) if said.endswith(b"\n") else Trial(None, "it took too long")
-
-
-def _answer(engine: Any, writing: int, again: Callable[[], Trial]) -> None:
-    """The fork: it never returns."""
-    trial = Trial(None, "the process failed")
+def _only(run: Callable[[Any], None], pipe: Any) -> NoReturn:
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        _shut_in(engine, writing)
-        with engine.on_one_thread():  # the other threads of this process are not in its fork
-            trial = again()
-    except BaseException as error:
-        trial = Trial(None, f"{type(error).__name__}: {error}")
+        run(pipe)
     finally:
-        with contextlib.suppress(BaseException):
-            os.write(writing, json.dumps(asdict(trial)).encode() + b"\n")
         os._exit(0)
 
 
@@ -202,16 +185,11 @@ def _shut_in(engine: Any, keep: int) -> None:
     landlock.forbid_writes()
     sys.dont_write_bytecode = True
 
-    def hook(event: str, arguments: tuple[Any, ...], outside: tuple[str, ...] = OUTSIDE, writes: int = WRITES) -> None:
-        if event.startswith(outside):
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if event.startswith(OUTSIDE):
             raise Outside(event)
-        path = arguments[0] if event == "open" else None
-        if (
-            isinstance(path, (str, bytes))
-            and path != os.devnull
-            and isinstance(arguments[2], int)
-            and arguments[2] & writes
-        ):
+        path, flags = (arguments[0], arguments[2]) if event == "open" else (None, None)
+        if isinstance(path, (str, bytes)) and path != os.devnull and isinstance(flags, int) and flags & WRITES:
             raise Outside(f"it writes {os.fsdecode(path)}")
 
     sys.addaudithook(hook)
@@ -222,70 +200,44 @@ def _shut_in(engine: Any, keep: int) -> None:
     engine.module.save = save
 
 
-def question(finding: Finding, seen: Observation, text: str) -> dict[str, Any]:
-    """What a trial needs to know of a finding and of the first run, as plain data."""
-    return {
-        "text": text,
-        "kind": finding.kind,
-        "line": finding.line,
-        "tensors": finding.tensors,
-        "group": finding.group,
-        "was_cut": finding.group == 1 and finding.cut is not None,
-        "explains": finding.explains_error,
-        "error": (seen.error or {}).get("type"),
-        "passes": min(len(seen.passes) + 2 * (seen.error is not None) or 1, MOST_PASSES),
-        "had": min(len(seen.passes), MOST_PASSES),
-    }
-
-
 def judged(
-    asked: dict[str, Any],
+    asked: Question,
     after: Observation,
     found: list[Finding],
     raised: BaseException | None,
     written: Callable[[Finding], list[Change]],
 ) -> Trial:
     """Whether the claim of a finding still holds in what was seen of the changed program; `written` gives the change for another one."""
-    alike = [one for one in found if _concern_the_same(one.tensors, asked["tensors"])]
-    same = [one for one in alike if one.kind == asked["kind"]]
+    finding, tensors = asked.finding, {*asked.finding.tensors}
+    was_cut = finding.group == 1 and finding.cut is not None
+    alike = [one for one in found if not one.tensors or not tensors or tensors & {*one.tensors}]
+    same = [one for one in alike if one.kind == finding.kind]
     # Where the claim still holds for another reason, both have to change: two cuts of one path, two causes of one error.
-    also = [one for one in alike if (one.group == asked["group"] and asked["was_cut"]) or one.explains_error]
-    more = next((one for one in (*same, *also) if one.line != asked["line"]), None)
-    other = [(one.line, one.old, one.new) for one in written(more)] if more is not None else []
+    also = [one for one in alike if (one.group == finding.group and was_cut) or one.explains_error]
+    more = next((one for one in (*same, *also) if one.line != finding.line), None)
+    other = written(more) if more is not None else []
     ended = isinstance(raised, (Outside, OSError))  # a TimeoutError is an OSError
-    if ended and len(after.passes) < asked["had"]:
+    if ended and len(after.passes) < asked.had:
         why = "it took too long" if isinstance(raised, TimeoutError) else f"the program goes outside: {raised}"
         return Trial(None, why)
     fell = raised is not None and not ended and not isinstance(raised, Enough)
-    if fell and (asked["explains"] or type(raised).__name__ != asked["error"]):
+    if fell and (finding.explains_error or type(raised).__name__ != asked.error):
         told = str(raised).strip().partition("\n")[0]
         return Trial(False, f"the changed program raised {type(raised).__name__}: {told}", other)
-    if asked["had"] and not any(each.done for each in after.passes):
+    done = sum(each.done for each in after.passes)
+    if asked.had and not done:
         return Trial(False, "no backward pass came to its end")
     if same:
         return Trial(False, f"the same was still found, in line {same[0].line}", other)
-    named = {leaf.name: leaf for leaf in after.leaves}
-    lacking = [name for name in asked["tensors"] if name in named and asked["was_cut"]]
-    lacking = [name for name in lacking if named[name].requires_grad and not named[name].gradients]
+    leaves = [leaf for leaf in after.leaves if leaf.name in tensors]
+    last = {leaf.name: leaf for leaf in leaves}  # a name may have stood for several
+    lacking = [name for name, leaf in last.items() if was_cut and leaf.requires_grad and not leaf.gradients]
     if lacking:
         return Trial(False, f"{listed(lacking)} still got no gradient", other)
-    named_so = [leaf for leaf in after.leaves if leaf.name in asked["tensors"]]
-    unwanted = asked["kind"] == "requires-grad-off" and asked["explains"] and not any(map(_is_used, named_so))
-    if asked["group"] == 3 and any(not _finite(one) for each in after.passes for one in each.got.values()):
+    if finding.group == 3 and not all(math.isfinite(one) for each in after.passes for one in each.got.values()):
         return Trial(False, "a gradient was still not finite")
-    count = len([each for each in after.passes if each.done])
-    left = sorted({one.kind for one in found}) if len(after.passes) >= asked["had"] else None
-    return Trial(True, f"{count} backward pass{'es' if count != 1 else ''}", proves=not unwanted, left=left)
-
-
-def _is_used(leaf: Leaf) -> bool:
-    """Whether the program shows that it wants a gradient of a leaf: it gives it to an optimizer, reads its `.grad` or updates it."""
-    return bool(leaf.held or leaf.asked or leaf.writes)
-
-
-def _concern_the_same(some: list[str], others: list[str]) -> bool:
-    return not some or not others or bool({*some} & {*others})
-
-
-def _finite(number: float) -> bool:
-    return number - number == 0
+    # Where nothing makes use of a gradient that is there now, nobody may want it: no optimizer, no `.grad`, no update.
+    used = any(leaf.held or leaf.asked or leaf.writes for leaf in leaves)
+    unwanted = finding.kind == "requires-grad-off" and finding.explains_error and not used
+    left = sorted({one.kind for one in found}) if len(after.passes) >= asked.had else None
+    return Trial(True, f"{done} backward pass{'es' if done != 1 else ''}", proves=not unwanted, left=left)

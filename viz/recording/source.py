@@ -34,11 +34,7 @@ class Source:
             target = inspect.unwrap(program)
             code = getattr(target, "__code__", None) or getattr(type(target).__call__, "__code__", None)
             self.filename = code.co_filename if code is not None else ""
-            inside = [code] if code is not None else []
-            while inside:
-                one = inside.pop()
-                self.codes.add(one)
-                inside += [constant for constant in one.co_consts if isinstance(constant, CodeType)]
+            self.codes.update(codes_in(code) if code is not None else ())
             try:
                 lines, self.first = inspect.getsourcelines(target)
             except (OSError, TypeError):
@@ -75,6 +71,14 @@ class Source:
                 return self.number(frame, frame.f_lineno)
             frame = frame.f_back
         return None
+
+
+def codes_in(code: CodeType) -> Iterator[CodeType]:
+    """A code object, and all within it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from codes_in(constant)
 
 
 def variables_of(frame: FrameType) -> dict[str, Any]:

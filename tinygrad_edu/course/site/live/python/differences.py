@@ -107,12 +107,12 @@ def _trials(trial: Any) -> None:
     """
 
     class Here(trial.Place):  # type: ignore[misc]
-        def __init__(self, engine: Any, again: Callable[[dict[str, Any]], Any], early: bool) -> None:
+        def __init__(self, engine: Any, again: Callable[[Any], Any], early: bool) -> None:
             super().__init__(engine, again, early=False)
             if not early:
                 self._refused = ""
 
-        def _forked(self, question: dict[str, Any]) -> Any:
+        def _forked(self, question: Any) -> Any:
             try:
                 return self._again(question)
             except Exception as error:
