@@ -11,7 +11,8 @@ SPELLINGS = {
     "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div", "truediv": "div", "rtruediv": "rdiv",
     "rmul": "mul", "radd": "add", "negative": "neg", "clip": "clamp", "concat": "cat", "concatenate": "cat", "arccos": "acos",
     "arcsin": "asin", "arctanh": "atanh", "absolute": "abs", "fix": "trunc", "floordiv": "floor_divide", "rpow": "pow",
-    "rmatmul": "matmul", "nll_loss_nd": "nll_loss", "cross_entropy_loss": "cross_entropy", "_threshold": "threshold",
+    "rmatmul": "matmul", "nll_loss_nd": "nll_loss", "log_sigmoid": "logsigmoid",
+    "linalg_vector_norm": "vector_norm", "linalg_matrix_norm": "matrix_norm", "special_expit": "sigmoid", "special_softmax": "softmax", "cross_entropy_loss": "cross_entropy", "_threshold": "threshold",
 }  # fmt: skip
 OPERATORS = {"add", "sub", "mul", "truediv", "div", "matmul", "pow", "floordiv", "neg", "abs"}
 AS_WRITTEN = {"requires_grad_", "zero_", "fill_", "copy_", "normal_", "uniform_", "retain_grad_", "share_memory_"}
@@ -32,7 +33,8 @@ MULTIPLIES = (
     | {"mm", "mv", "dot", "linear", "conv1d", "conv2d", "conv3d", "layer_norm", "group_norm", "batch_norm"}
 )
 LAYERS = SCORES | {
-    "linear", "addmm", "mm", "conv1d", "conv2d", "conv3d", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell",
+    "linear", "addmm", "mm", "baddbmm", "bilinear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+    "conv_transpose3d", "lstm", "gru", "lstm_cell", "gru_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell",
 }  # fmt: skip
 NORMS = {
     "norm", "vector_norm", "matrix_norm", "linalg_norm", "dist", "cdist", "pairwise_distance", "cosine_similarity", "normalize",
@@ -97,6 +99,7 @@ BY_ELEMENT = DISTANCES | BINARY | {"gaussian_nll_loss", "poisson_nll_loss", "sof
 LOSSES = BY_ELEMENT | {
     "cross_entropy", "nll_loss", "kl_div", "ctc_loss", "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss",
 }  # fmt: skip
+TAKES_LOGS = {"nll_loss", "kl_div", "ctc_loss"}  # of probabilities
 TAKES_CLASSES = PRODUCTS | {"nll_loss", "kl_div", "cross_entropy", "gather", "log", "__getitem__"}
 
 FAR = 6  # the most ops that the walk to a source goes past

@@ -265,6 +265,7 @@ class Observation:
     steps: int = 0
     given_model: int | None = None
     links: dict[int, list[int]] | None = None  # see `rules.none.links`
+    _trainings: list[tuple[int | None, list[Through]]] | None = None
     _behind: dict[int, set[int]] = field(default_factory=dict)
     _recorded: dict[int, set[int]] = field(default_factory=dict)
     _users: dict[int, list[Ran]] = field(default_factory=dict)
@@ -382,6 +383,32 @@ class Observation:
             yield from (leaf for leaf in self.leaves if leaf.held)
         else:
             yield from (leaf for leaf in self.leaves if leaf.requires_grad)
+
+    def trainings(self) -> list[tuple[int | None, list[Through]]]:
+        """The passes of each line, with the optimizer that steps after them; where there are several, only those that no other steers."""
+        if self._trainings is not None:
+            return self._trainings
+        found: dict[tuple[int | None, int | None], list[Through]] = {}
+        for each in self.passes:
+            if each.kind == "backward" and each.done and each.loss is not None:
+                found.setdefault((each.line, self.stepped_by(each)), []).append(each)
+        for key in [key for key in found if key[1] is None and len(found) > 1]:
+            known = [other for other in found if other[0] == key[0] and other[1] is not None]
+            if known:  # the last pass, after which no step was taken
+                found[known[-1]] += found.pop(key)
+        every = [(who, own) for (_, who), own in found.items()]
+        several = len(every) > 1
+        self._trainings = [(who, own) for who, own in every if not several or not self._steered(who, own)]
+        return self._trainings
+
+    def _steered(self, who: int | None, own: list[Through]) -> bool:
+        """Whether the loss of passes goes through what another optimizer changes meanwhile, as that of an adversary does."""
+        made = [maker for nr in self.recorded(own[-1]) if (maker := self.maker(self.values[nr])) is not None]
+        taken = {self.values[nr].leaf for op in made for nr in op.inputs} - {None}
+        others = {m.who for m in self.moments if m.kind == "step" and own[0].order < m.order < own[-1].order} - {who}
+        return who is None or any(
+            taken & set(self.optimizers[nr].leaves) for nr in others if 0 <= nr < len(self.optimizers)
+        )
 
     def stepped_by(self, each: Through) -> int | None:
         """The first optimizer to take a step after a pass."""

@@ -148,6 +148,11 @@ class Places:
         return max((node.lineno for node in calls if not stack or node.lineno <= stack[-1]), default=None)
 
     @_once
+    def thrown_away(self, stack: tuple[int, ...]) -> int | None:
+        """The innermost of some lines that calls something and does not keep the result."""
+        calls = {node.lineno for node in self.find(ast.Expr, fits=lambda node: isinstance(node.value, ast.Call))}
+        return next((line for line in stack if line in calls), None)
+
     def condition(self, line: int) -> int | None:
         """The line of the innermost `if` that decides over a line: it holds it, or leaves the function before it."""
         around = self.find(ast.If, at=line, fits=lambda node: node.body[0].lineno <= line)

@@ -31,16 +31,19 @@ def _shapes(seen: Observation) -> Iterator[Match]:
             if len(op.inputs) < 2:
                 continue
             a, b = seen.values[op.inputs[0]], seen.values[op.inputs[1]]
-            whole = _outgrown(a.shape, b.shape)
+            sure = op.name in BY_ELEMENT
+            whole, grew = _outgrown(a.shape, b.shape), None
+            if whole is None and sure and min(math.prod(a.shape), math.prod(b.shape)) > 1:
+                whole, grew = _outgrown(a.shape, b.shape, any_size=True), _grew(seen, b)
             if whole is None or not (a.requires_grad or b.requires_grad):
                 continue
-            sure = op.name in BY_ELEMENT
             held = (op.name in DIFFERENCES and compared(seen, op.outputs[0])) or _weighed(seen, op, a, b)
             if sure or (held and not _pairwise(seen, a, b)):
                 found, rows = True, max(a.shape[0], b.shape[0])
                 names = [a.name, b.name]
                 yield Match(
-                    op,
+                    grew or op,
+                    [op],
                     names=names,
                     a=str(a.shape),
                     b=str(b.shape),
@@ -67,9 +70,26 @@ def _weighed(seen: Observation, op: Ran, a: Seen, b: Seen) -> bool:
     return False
 
 
-def _outgrown(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:
+def _grew(seen: Observation, value: Seen) -> Ran | None:
+    """The op that made a target larger than what it was computed from, by the same mistake: of the first line that did."""
+    makers = (
+        seen.maker(seen.values[nr]) for nr in sorted(seen.above([value.nr], lambda one: one.shape == value.shape))
+    )
+    return next(
+        (
+            op
+            for op in makers
+            if op is not None
+            and len(op.inputs) == 2
+            and _outgrown(*(seen.values[nr].shape for nr in op.inputs)) == value.shape
+        ),
+        None,
+    )
+
+
+def _outgrown(a: tuple[int, ...], b: tuple[int, ...], any_size: bool = False) -> tuple[int, ...] | None:
     """The shape that two tensors of equal size broadcast to, if it is larger than both: (N, 1) and (N,) to (N, N)."""
-    if a == b or math.prod(a) != math.prod(b) or min(len(a), len(b)) == 0:
+    if a == b or (math.prod(a) != math.prod(b) and not any_size) or min(len(a), len(b)) == 0:
         return None
     try:
         whole = np.broadcast_shapes(a, b)

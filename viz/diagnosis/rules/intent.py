@@ -26,8 +26,9 @@ from viz.diagnosis.families import (
 from viz.diagnosis.observation import Observation, Ran, Seen, Through
 from viz.diagnosis.rules.rule import Match, Rule
 
+TAKES_LABELS = {"gather", "scatter", "scatter_"}  # in a loss by hand
 FAR_OUT = 50.0  # of numbers that nobody scaled: pictures from 0 to 255
-MOST = 400  # ops that are looked at
+MOST = 64  # layers that are looked at
 
 
 def _last(seen: Observation) -> dict[int | None, Through]:
@@ -52,7 +53,7 @@ def _told_the_answer(seen: Observation) -> Iterator[Match]:
         ]
         looked_up = {numbers_of(seen, nr): (nr, op) for nr, op in indices}
         for op in makers:
-            if op.name not in CLASS_LOSSES or len(op.inputs) < 2:
+            if op.name not in CLASS_LOSSES | TAKES_LABELS or len(op.inputs) < 2:
                 continue
             nr, looks = looked_up.get(numbers_of(seen, op.inputs[1]), (0, None))
             if looks is not None and math.prod(seen.values[nr].shape) == math.prod(seen.values[op.inputs[1]].shape):
@@ -170,9 +171,8 @@ def _users(seen: Observation, nr: int) -> list[Ran]:
 def _unscaled(seen: Observation) -> Iterator[Match]:
     """Data that go into the first layer as they were read: far from 0, and far apart."""
     for each in _last(seen).values():
-        for op in _makers(seen, each)[:MOST]:
-            if op.name not in LAYERS or len(op.inputs) < 2 or not op.recorded:
-                continue
+        layers = [op for op in _makers(seen, each) if op.name in LAYERS and len(op.inputs) > 1 and op.recorded]
+        for op in layers[:MOST]:
             value, _ = source(seen, op.inputs[0])
             weight = seen.values[op.inputs[1]].leaf
             data = (

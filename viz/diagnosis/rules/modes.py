@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from viz.diagnosis.families import LOSSES
-from viz.diagnosis.observation import Moment, Observation
+from viz.diagnosis.observation import Moment, Observation, Ran
 from viz.diagnosis.rules.rule import Match, Rule
 
 NEAR = 6  # ops after a dropout, among which its result is used
@@ -25,6 +25,11 @@ def _evaluating(seen: Observation) -> Iterator[Match]:
             for nr in whole
             if any(one in (kind := seen.parts[nr].kind) for one in ("Dropout", "BatchNorm", "InstanceNorm"))
         }
+        changes |= {
+            op.name
+            for op in seen.ops
+            if "dropout" in op.name and op.owner in whole and op.grad_on and _training(op) is False
+        }
         own = {leaf for nr in whole for leaf in seen.parts[nr].parameters}
         inside = [step for step in stepped if moment.order < step.order < until and own & _moved_by(seen, step)]
         norms = all(kind.startswith("BatchNorm") for kind in changes)
@@ -32,6 +37,11 @@ def _evaluating(seen: Observation) -> Iterator[Match]:
         if inside and changes and own & learns and not kept_still:
             yield Match(moment, names=[part.path], count=len(inside), layers=sorted(changes))
             return
+
+
+def _training(op: Ran) -> object:
+    """What a dropout was told of the mode."""
+    return op.options.get("training", op.options.get("2", True))
 
 
 def _moved_by(seen: Observation, step: Moment) -> set[int]:
@@ -46,12 +56,7 @@ def _dropping(seen: Observation) -> Iterator[Match]:
         return
     for op in seen.ops:
         p = op.options.get("p", op.options.get("1", 0.5))
-        if (
-            "dropout" not in op.name
-            or not op.outputs
-            or op.options.get("training", op.options.get("2", True)) is False
-            or p == 0
-        ):
+        if "dropout" not in op.name or not op.outputs or _training(op) is False or p == 0:
             continue
         users = [one.name in LOSSES for one in seen.users(op.outputs[0]) if one.nr < op.nr + NEAR]
         on_outputs = bool(users) and all(users) and op.recorded

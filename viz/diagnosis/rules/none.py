@@ -17,6 +17,7 @@ from viz.diagnosis.rules.rule import Match, Place, Rule, placed
 NOT_A_LEAF = "can't optimize a non-leaf Tensor"
 NEEDS_GRAD = "does not require grad"
 MEANT = {"no-grad", "inference-mode", "detach"}  # as on the way to a target that is not to learn
+FEW = 2  # passes at each end of a loop that are walked
 MOST_WAYS = 4  # that are looked at
 MOST_EXITS = 64  # of one line before a value was made, whose numbers may be in it
 DRAWS = {"normal", "bernoulli", "multinomial", "rand_like", "poisson"}  # what is drawn is no number of the loss
@@ -76,7 +77,7 @@ def _linked(seen: Observation) -> dict[int, list[int]]:
 
 
 def _without_gradient(seen: Observation) -> Iterator[Match]:
-    passes = [each for each in seen.passes if each.done or NEEDS_GRAD in each.raised]
+    passes = _first_and_last([each for each in seen.passes if each.done or NEEDS_GRAD in each.raised])
     if not passes:
         return
     failed = next((each for each in passes if each.raised), None)
@@ -88,6 +89,7 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
     ways = links(seen)
     cuts: dict[tuple[str, int | None], tuple[Cut, list[Leaf]]] = {}
     unused: list[Leaf] = []
+    dropped: list[Leaf] = []
     for leaf in idle:
         if leaf.reached_unwatched and failed is None:
             continue
@@ -104,6 +106,8 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
         if cut is None:
             if leaf.requires_grad and (leaf.held or leaf.holder is not None) and not leaf.used_by:
                 unused.append(leaf)
+            elif leaf.requires_grad and leaf.held and failed is None and not seen.cut and len(passes) > 1:
+                dropped.append(leaf)
             continue
         if wanted or failed is not None:
             cuts.setdefault((cut.kind, cut.line), (cut, []))[1].append(leaf)
@@ -112,6 +116,16 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
     if failed is not None and not any(leaf.requires_grad for _, leaves in cuts.values() for leaf in leaves):
         yield from _never_asked(seen, failed, cuts)
     yield from _unused(seen, unused, len(trained))
+    yield from _dropped(seen, dropped, len(trained))
+
+
+def _first_and_last(passes: list[Through]) -> list[Through]:
+    """The first and the last passes of each line: a loop repeats itself, and each is walked for each leaf."""
+    lines: dict[int | None, list[Through]] = {}
+    for each in passes:
+        lines.setdefault(each.line, []).append(each)
+    kept = {each.nr for own in lines.values() for each in own[:FEW] + own[-FEW:]}
+    return [each for each in passes if each.nr in kept or each.raised]
 
 
 def _on_the_way_to_a_leaf(seen: Observation, leaf: Leaf) -> bool:
@@ -465,8 +479,9 @@ def _weighs(seen: Observation, value: Seen) -> bool:
 
 def _unused(seen: Observation, unused: list[Leaf], trained: int) -> Iterator[Match]:
     groups: dict[int | None, list[Leaf]] = {}
+    idle = {leaf.nr for leaf in unused}
     for leaf in unused:
-        groups.setdefault(leaf.holder, []).append(leaf)
+        groups.setdefault(_whole(seen, leaf.holder, idle), []).append(leaf)
     ran = {line for op in seen.ops for line in op.stack}
     for holder, leaves in groups.items():
         names = seen.called(leaf.nr for leaf in leaves)
@@ -488,6 +503,45 @@ def _unused(seen: Observation, unused: list[Leaf], trained: int) -> Iterator[Mat
             given={"kind": "unused", "words": "{names} {was} in no op of this run: " + how + ". So no gradient came.", "certain": False,
                    "fix": "Use it in forward, or leave it out of the model.", "share": len(leaves) / max(1, trained)},
         )  # fmt: skip
+
+
+def _whole(seen: Observation, holder: int | None, idle: set[int]) -> int | None:
+    """The outermost module around one of which nothing is used, as a whole network."""
+    for _ in range(16):
+        around = [nr for nr in (seen.parts[holder].parents if holder is not None else ()) if nr != holder]
+        whole = next(
+            (nr for nr in around if seen.parts[nr].path and idle.issuperset(seen.weights(seen.parts[nr]))), None
+        )
+        if whole is None:
+            break
+        holder = whole
+    return holder
+
+
+def _dropped(seen: Observation, lost: list[Leaf], trained: int) -> Iterator[Match]:
+    """Parameters that ops use and that an optimizer holds, although nothing of it arrives at a loss: where the way on from them ends."""
+    ends: dict[int | None, tuple[Ran, list[Leaf]]] = {}
+    for leaf in lost:
+        last = next((seen.ops[nr] for nr in leaf.used_by if seen.ops[nr].recorded and seen.ops[nr].outputs), None)
+        for _ in range(MOST_EXITS if last is not None else 0):
+            ahead = [op for op in seen.users(last.outputs[0]) if op.recorded and op.outputs]  # type: ignore[union-attr]
+            if not ahead:
+                break
+            last = ahead[-1]
+        if last is not None:
+            line = seen.places.thrown_away(last.stack) or last.line
+            ends.setdefault(line, (last, []))[1].append(leaf)
+    for line, (op, leaves) in ends.items():
+        words = "{at}: nothing goes on from here to the loss, so {names} {get} no gradient: what was computed with {them} is not used."
+        fix = "Use the result: give it a name, and hand it on to what comes next."
+        given = {"kind": "unused", "words": words, "fix": fix, "certain": False, "share": len(leaves) / max(1, trained)}
+        yield Match(
+            line,
+            [op],
+            names=seen.called(leaf.nr for leaf in leaves),
+            path=[*op.inputs[:1], *op.outputs[:1]],
+            given=given,
+        )
 
 
 def _rebound_or_non_leaf(seen: Observation) -> Iterator[Match]:

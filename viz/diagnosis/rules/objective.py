@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from viz.diagnosis.families import (
     ADDITIVE,
+    AVERAGES,
     CASTS,
     DIFFERENCES,
     DISTANCES,
@@ -21,6 +22,7 @@ from viz.diagnosis.families import (
     PROBABILITIES,
     RISES,
     SUMS,
+    TAKES_LOGS,
     TARGETED,
     TURNS,
     source,
@@ -34,6 +36,7 @@ from viz.diagnosis.rules.rule import Match, Rule
 SIDES = ["inputs", "labels"]
 SOME = 16  # likelihoods of one line that are looked at
 NEAR = 64  # ops before and after one, among which other runs of its line are looked for
+EDGE = 1e-6  # of 0 or 1, by rounding
 RUNS_AWAY = 10.0  # how many times a loss below zero grows
 
 
@@ -43,11 +46,15 @@ def _reaches_above(value: Seen) -> bool:
 
 
 def _scores(seen: Observation) -> Iterator[Match]:
-    """nll_loss and kl_div take logarithms of probabilities, which are never above zero."""
+    """Some losses take logarithms of probabilities, which are never above zero, and kl_div such probabilities to compare with."""
     for op in seen.ops:
-        if op.name not in ("nll_loss", "kl_div") or not op.inputs:
+        if op.name not in TAKES_LOGS or not op.inputs:
             continue
         value, maker = source(seen, op.inputs[0])
+        other = seen.values[op.inputs[1]] if op.name == "kl_div" and len(op.inputs) > 1 else value
+        if other is not value and (other.low or 0.0) < -EDGE and not op.options.get("log_target"):
+            yield Match(op, [other], names=[other.name], low=other.low, given=NO_PROBABILITIES)
+            continue
         named = maker.name if maker is not None else ""
         if named in PROBABILITIES and op.name == "nll_loss":
             continue  # reported as a softmax where a log_softmax belongs
@@ -122,6 +129,10 @@ def _classes(seen: Observation) -> Iterator[Match]:
         )
 
 
+NO_PROBABILITIES = {
+    "words": "{at}: `{op}` compares with probabilities, and what it is given goes down to {low}.",
+    "fix": "Give probabilities as its target: softmax(scores, dim=-1). Or give logarithms, and say log_target=True.",
+}
 OUTSIDE = {
     "words": "{at}: the labels of `{op}` go from {span}. Outside 0 to 1 the loss has no lowest value: it falls forever, and the outputs grow without bound.",
     "fix": "Give labels of 0 and 1, `(y > 0).float()`; for more classes use cross_entropy.",
@@ -156,9 +167,11 @@ class Term:
 
 def _sign(seen: Observation) -> Iterator[Match]:
     """A loss that falls below zero without end, or that is the negative of one that training makes smaller."""
-    passes = [each for each in seen.passes if each.kind == "backward" and each.done and each.roots]
-    if len({each.line for each in passes}) != 1 or len(passes) < 2 or not seen.steps:
-        return
+    for _, own in seen.trainings() if seen.steps else ():
+        yield from _sign_of(seen, [each for each in own if each.roots])
+
+
+def _sign_of(seen: Observation, passes: list[Through]) -> Iterator[Match]:
     losses = list(
         itertools.takewhile(lambda loss: not math.isnan(loss), (e.loss for e in passes if e.loss is not None))
     )
@@ -198,7 +211,7 @@ def _terms(seen: Observation, nr: int, sign: int | None, line: int | None, far: 
             minus = one in turned
             yield from _terms(seen, one, _times(sign, -1) if minus else sign, op.line if minus else line, far + 1)
         return
-    elif op.name not in KEEPS_SIGN | SUMS | RISES:
+    elif op.name not in KEEPS_SIGN | SUMS | RISES | {"log"}:
         return
     for one in ahead:
         yield from _terms(seen, one, sign, line, far + 1)
@@ -210,7 +223,10 @@ def _times(sign: int | None, factor: int | None) -> int | None:
 
 def _of_probabilities(seen: Observation, op: Ran) -> bool:
     given = seen.values[op.inputs[0]] if op.name == "log" and op.inputs else None
-    return given is not None and (given.low or -1.0) >= 0 and (given.peak or 2.0) <= 1 + 1e-6
+    if given is None or (given.low or -1.0) < 0 or (given.peak or 2.0) > 1 + EDGE:
+        return False
+    maker = source(seen, given.nr, TURNS | AVERAGES)[1]
+    return maker is None or not _is_error(seen, maker)  # the logarithm of an error rises with it
 
 
 def _is_error(seen: Observation, op: Ran) -> bool:

@@ -15,6 +15,7 @@ from viz.diagnosis.rules.rule import Match, Rule
 
 LARGEST_RATE = 0.1  # that is usual
 AGAIN = 3  # new parameters, each for one pass, that show that each pass makes its own
+ENDED = 1e-3  # of its first rate: a training that ends there learns no more
 SMALL = 1e-6  # a step, relative to the size of what it changes
 STILL = 1e-5  # a change of the loss over all steps, relative to the loss
 LEARNT = 1e-10  # a loss, in single precision, that cannot get much smaller
@@ -166,8 +167,8 @@ def _differentiated(seen: Observation, leaf: Leaf) -> bool:
 
 
 def _copied_into(leaf: Leaf, write: Write) -> bool:
-    """Whether a write after its first gradient gave it other numbers, as a target network gets those of another."""
-    return write.kind == "write" and write.after >= leaf.gradients[0][0]
+    """Whether a write between its gradients gave it other numbers, as a target network gets those of another."""
+    return write.kind == "write" and leaf.gradients[0][0] <= write.after < leaf.gradients[-1][0]
 
 
 def _learns_again(seen: Observation, leaf: Leaf) -> bool:
@@ -200,21 +201,18 @@ def _later(seen: Observation, leaf: Leaf, old: Leaf) -> bool:
 
 def _nearest(seen: Observation, lost: list[Leaf]) -> int:
     """The optimizer that should have held them: the one that steps after their passes; of two that hold the same leaves, the later."""
-    seen_sets: list[frozenset[int]] = []
-    for held in seen.optimizers:
-        if frozenset(held.leaves) in seen_sets:
-            return held.nr
-        seen_sets.append(frozenset(held.leaves))
-    passes = {nr for leaf in lost for nr, _ in leaf.gradients}
     turns: Counter[int] = Counter()
-    for nr in passes:
+    for nr in {nr for leaf in lost for nr, _ in leaf.gradients}:
         order = seen.passes[nr - 1].order
+        until = next((each.order for each in seen.passes if each.order > order), math.inf)
         after = [moment for moment in seen.moments if moment.kind == "step" and moment.order > order]
-        if after:
-            turns[min(after, key=lambda moment: moment.order).who] += 1
-    if len(seen.optimizers) > 1 and turns and len(set(turns.values())) == len(turns):
-        return turns.most_common(1)[0][0]
-    return seen.optimizers[0].nr
+        turns.update({m.who for m in after if m.order < until} or {m.who for m in after[:1]})
+    alike = Counter(frozenset(held.leaves) for held in seen.optimizers)
+    twins = [held.nr for held in seen.optimizers if alike[frozenset(held.leaves)] > 1]
+    if twins:
+        return max(twins, key=lambda nr: (turns[nr], nr))
+    clear = turns and len(set(turns.values())) == len(turns)
+    return turns.most_common(1)[0][0] if clear else seen.optimizers[0].nr
 
 
 def _losses(seen: Observation) -> list[Through]:
@@ -233,23 +231,25 @@ def _too_small(seen: Observation) -> Iterator[Match]:
     """Steps that move no weight."""
     passes = _losses(seen)
     for held, own in _rated(seen):
-        moved = [step.moved for step in own if step.moved is not None]
-        if len(own) < 2 or len(moved) < len(own) or max(moved) >= SMALL or _arrived(seen, held):
+        rates = [step.rate for step in own if step.rate is not None]
+        fell = bool(rates) and rates[-1] < ENDED * rates[0]  # then it is the later half that goes nowhere
+        late = own[len(own) // 2 :] if fell else own
+        moved = [step.moved for step in late if step.moved is not None]
+        if len(own) < 2 or len(moved) < len(late) or max(moved) >= SMALL or _arrived(seen, held):
             continue
         before = [each for each in passes if len(seen.optimizers) > 1 and seen.stepped_by(each) == held.nr]
         losses = [each.loss or 0.0 for each in before or passes]
-        rates = [step.rate for step in own if step.rate is not None]
         still = len(losses) > 1 and abs(losses[-1] - losses[0]) <= STILL * abs(losses[0])
         told: dict[str, Any] = {
             "names": seen.called(held.leaves),
-            "count": len(own),
+            "count": len(late),
             "kind": held.kind,
             "moved": max(moved),
         }
         if (
             losses and abs(losses[0]) > LEARNT and (still or (rates and rates[-1] <= rates[0]))
         ):  # a warm-up begins small
-            asleep = bool(seen.schedules) and not any(rates)  # a rate of 0 that a scheduler set
+            asleep = bool(seen.schedules) and (fell or not any(rates))  # by a rate of 0 that a scheduler set
             line = seen.schedules[-1][1] if asleep else seen.given_in(held, held.rate or 0.0)
             by = f", by the {seen.schedules[-1][0]} of line {line}" if asleep else ""
             yield Match(
@@ -259,10 +259,14 @@ def _too_small(seen: Observation) -> Iterator[Match]:
 
 def _too_large(seen: Observation) -> Iterator[Match]:
     """A loss that grows from step to step, by steps that move the weights far."""
-    steps = [moment for moment in seen.moments if moment.kind == "step" and not moment.empty]
-    losses = [each.loss or 0.0 for each in _losses(seen)]
-    lines = {each.line for each in seen.passes if each.kind == "backward"}
-    if len(losses) < 3 or len(lines) != 1 or not all(math.isfinite(loss) for loss in losses):
+    for who, own in seen.trainings():
+        yield from _grows(seen, who, own)
+
+
+def _grows(seen: Observation, who: int | None, own: list[Through]) -> Iterator[Match]:
+    steps = [one for one in seen.moments if one.kind == "step" and not one.empty and who in (one.who, None)]
+    losses = [each.loss or 0.0 for each in own]
+    if len(losses) < 3 or not all(math.isfinite(loss) for loss in losses):
         return
     grows = sum(b > a for a, b in itertools.pairwise(losses))
     grown = LARGE if len(losses) >= 5 else AT_ONCE
@@ -274,7 +278,7 @@ def _too_large(seen: Observation) -> Iterator[Match]:
     apart = abs(losses[-1]) > grown * abs(losses[0]) > 0 and losses[-1] > losses[0]
     top = max(losses, key=abs)
     leapt = far > LEAP and abs(top) > AT_ONCE * abs(losses[0]) and losses[-1] > losses[0]
-    held = next((held for held, _ in _rated(seen)), None)
+    held = next((held for held, _ in _rated(seen) if who in (held.nr, None)), None)
     line = next((m.line for m in seen.moments if m.kind == "update"), None)
     line = seen.given_in(held, held.rate or 0.0) if held is not None else line
     if far > CAREFUL and ((apart and steadily) or leapt) and (line is not None or held is not None):
@@ -284,7 +288,7 @@ def _too_large(seen: Observation) -> Iterator[Match]:
             if held
             else ""
         )
-        yield Match(line, first=losses[0], second=losses[1], last=losses[-1], peak=peak, by=by)
+        yield Match(line, first=losses[0], second=losses[1], last=losses[-1], peak=peak, by=by, passes=own)
 
 
 def _arrived(seen: Observation, held: Held) -> bool:
@@ -338,7 +342,7 @@ def _forgets(found: list[Held]) -> bool:
 
 def _of_parts(seen: Observation, match: Match) -> bool:
     """Whether what a loss says changes on the way: a part of the sum falls while another grows, or there are ever more classes."""
-    passes = [each for each in seen.passes if each.kind == "backward" and each.done and each.roots]
+    passes = [each for each in match.told["passes"] if each.roots]
     parts: list[dict[tuple[int | None, str], float]] = []
     classes = set()
     for each in (passes[0], passes[-1]):

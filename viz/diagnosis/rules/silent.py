@@ -106,12 +106,14 @@ def _climbs_on_purpose(seen: Observation, leaves: list[Leaf]) -> bool:
 
 def _steps_uphill(seen: Observation) -> Iterator[Match]:
     """An optimizer whose every step goes along the gradient, while the loss rises."""
-    losses = [each.loss for each in seen.passes if each.loss is not None and each.kind == "backward"]
-    if len(losses) < 3 or len({each.line for each in seen.passes}) != 1 or not losses[-1] > losses[0]:
-        return
-    for held in seen.optimizers:
-        steps = [m for m in seen.moments if m.kind == "step" and m.who == held.nr and not m.empty]
-        root = seen.maker(seen.values[seen.passes[-1].roots[0]]) if seen.passes[-1].roots else None
+    trainings = seen.trainings()
+    for who, own in trainings:
+        losses = [each.loss or 0.0 for each in own]
+        if who is None or who >= len(seen.optimizers) or len(losses) < 3 or not losses[-1] > losses[0]:
+            continue
+        held = seen.optimizers[who]
+        steps = [m for m in seen.moments if m.kind == "step" and m.who == who and not m.empty]
+        root = seen.maker(seen.values[own[-1].roots[0]]) if own[-1].roots else None
         meant = held.maximises and (root is None or root.name not in ERRORS)  # an objective that should grow
         if len(steps) < 3 or not all(step.uphill for step in steps) or meant:
             continue
@@ -121,16 +123,8 @@ def _steps_uphill(seen: Observation) -> Iterator[Match]:
         hooked = [line for nr, line in seen.hooks if nr in held.leaves]
         line = held.line if held.maximises else next(iter((*hooked, *written)), steps[0].line)
         how = "asks for that: maximize=True" if held.maximises else "reverses the sign"
-        yield Match(
-            line,
-            [steps[0]],
-            names=seen.called(held.leaves),
-            count=len(steps),
-            first=losses[0],
-            last=losses[-1],
-            how=how,
-        )
-        return
+        names = seen.called(held.leaves)
+        yield Match(line, [steps[0]], names=names, count=len(steps), first=losses[0], last=losses[-1], how=how)
 
 
 def _all_uphill(seen: Observation) -> Iterator[Match]:
