@@ -43,6 +43,7 @@ LIMIT = 60.0  # seconds that a diagnosis may take
 RUNNING = 0.75  # of them for the program; the rest is for judging what was seen, and for trials of changes
 TOGETHER = 3  # changes of one kind that are tried together
 JUDGING = 1.0  # seconds of processor time for judging what was seen, beside a tenth of what the program took
+A_SHARE = 0.4  # of what is left of it, for one rule: one that walks long silences no other
 TRYING = 2.5  # likewise for trials, beside as long as the program took itself
 SLOWEST = 20.0  # how many times as long a second of processor time lasts by the clock, at most: other processes run too
 A_MOMENT = 0.001
@@ -361,7 +362,7 @@ class Run:
             found: list[Finding] = []
             name = f"{rule.pattern.__module__.rpartition('.')[2]}.{rule.pattern.__name__}"
             try:
-                with time_limit(_Clock(end - time.monotonic())):
+                with time_limit(_Clock(A_SHARE * (end - time.monotonic()))):
                     found.extend(rule.findings(seen))
             except TimeUp:
                 seen.troubles.append(f"{name}: no time was left")
