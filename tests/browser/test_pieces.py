@@ -54,6 +54,53 @@ def scene(program: str, **options: Any) -> dict[str, Any]:
     return viz.record(program).scene(**options)
 
 
+FINGER = """
+    const touch = (type, x, y, pointerId = 1) => at.dispatchEvent(new PointerEvent(type, { bubbles: true, pointerType: "touch", pointerId, clientX: x, clientY: y, buttons: 1 }));
+"""
+
+
+# --- touch ---
+
+
+def test_a_finger_moves_what_does_not_fit_and_past_its_edge_the_page(piece: Piece) -> None:
+    assert piece.run(
+        "touch",
+        """
+        const whole = { x: 0, y: 0, w: 100, h: 400 };
+        const view = { x: 0, y: 100, w: 100, h: 200 };
+        const inside = m.panned(view, whole, 30, 50);
+        const past = m.panned(view, whole, 0, 150);
+        return [inside.view.x, inside.view.y, inside.left, past.view.y, past.left, m.touchAction(view, whole),
+          m.touchAction(whole, whole), m.touchAction({ w: 50, h: 400 }, whole)];
+        """,
+    ) == [0, 150, 0, 200, 50, "none", "pan-x pan-y", "pan-y"]
+
+
+def test_one_finger_pans_and_two_zoom(piece: Piece) -> None:
+    found = piece.run(
+        "touch",
+        """
+        const at = host;
+        const calls = [];
+        m.listenToFingers(host, { pan: (dx, dy) => { calls.push(["pan", dx, dy]); return 0; },
+          zoom: (factor, { clientX, clientY }) => calls.push(["zoom", factor, clientX, clientY]) });
+        """
+        + FINGER
+        + """
+        touch("pointerdown", 10, 10);
+        touch("pointermove", 12, 11); // a tap that trembles
+        touch("pointermove", 30, 10);
+        touch("pointerdown", 130, 10, 2);
+        touch("pointermove", 230, 10, 2);
+        touch("pointerup", 230, 10, 2);
+        touch("pointerup", 30, 10);
+        touch("pointermove", 90, 90);
+        return calls;
+        """,
+    )
+    assert found == [["pan", 20, 0], ["zoom", 2, 130, 10], ["pan", 50, 0]]
+
+
 # --- dom, code ---
 
 

@@ -340,6 +340,44 @@ loss.backward()"""
     assert (z + wide / 2 < g - width / 2) == (room[0] > 1000)
 
 
+@pytest.mark.parametrize("layers", [3, 4])
+def test_on_a_phone_the_layers_of_a_network_stand_below_each_other(engine, layers):
+    source = f"""
+class Net(T.nn.Module):
+    def __init__(self):
+        super().__init__()
+        for name in "abcd"[:{layers}]:
+            setattr(self, name, T.nn.Linear(8, 8))
+    def forward(self, x):
+        for name in "abcd"[:{layers}]:
+            x = getattr(self, name)(x).relu()
+        return x
+net = Net()
+target = T.ones(2, 8)
+loss = ((net(T.ones(2, 8)) - target) ** 2).mean()
+loss.backward()"""
+    whole = networks.network(viz.record(source, engine=engine).graph, room=(348.0, 574.0), tight=True)
+    shown = compose(whole, whole.first)
+    assert shown.width <= 348 and shown.height <= 574
+    lows = [y for name in "abcd"[:layers] for unit, _, y, *_ in shown.boxes if unit.title == f"net.{name}"]
+    assert len(lows) == layers and lows == sorted(lows) and lows[0] < lows[-1]
+
+
+def test_a_step_of_a_gan_is_not_much_wider_than_a_phone(engine):
+    source = """
+g = T.nn.Sequential(T.nn.Linear(2, 8), T.nn.ReLU(), T.nn.Linear(8, 1))
+d = T.nn.Sequential(T.nn.Linear(1, 8), T.nn.ReLU(), T.nn.Linear(8, 1), T.nn.Sigmoid())
+bce, real, fake = T.nn.BCELoss(), T.ones(4, 1), g(T.ones(4, 2))
+loss_d = bce(d(real), T.ones(4, 1)) + bce(d(fake.detach()), T.zeros(4, 1))
+loss_d.backward()
+loss_g = bce(d(fake), T.ones(4, 1))
+loss_g.backward()"""
+    graph = viz.record(source, engine=engine).graph
+    phone = compose(networks.network(graph, room=(348.0, 574.0), tight=True), [ROOT])
+    laptop = compose(networks.network(graph, room=(540.0, 430.0), tight=True), [ROOT])
+    assert phone.width < laptop.width
+
+
 def test_a_u_net_goes_down_on_the_left_and_up_on_the_right(engine):
     source = """
 class Net(T.nn.Module):

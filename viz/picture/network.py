@@ -11,7 +11,7 @@ import math
 import textwrap
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
@@ -41,6 +41,7 @@ GAP, LANE = 24.0, 12.0  # pixels between the boxes and the rows of a long chain,
 READABLE = 0.77  # the smallest scale of what is open at first: ten pixels per letter
 PLUS = 9.0  # pixels on each side of a module's text: its mark must not touch a name
 NARROWEST = 420.0  # pixels that a caption may widen a picture to
+SLIM = 480.0  # pixels of a stage below which nothing stands side by side that does not fit
 SHADES = 7  # shades for a gradient's size
 
 
@@ -174,6 +175,7 @@ class _Builder:
         self.tight = tight
         self.rooms = ROOMS if room is None else (room,)
         self.exact = room is not None
+        self.slim = self.exact and self.rooms[0][0] < SLIM
         self.readable = 1.0 if self.exact else READABLE
         self.depth, self.direction = depth, direction
         self.graded = set(graded)
@@ -258,6 +260,12 @@ class _Builder:
                 size = _spread(tried[0], [ROOT, large])[1]  # rows as long as what is beside them leaves room for
                 beside = size[ROOT][0] - size[large][0]
                 tried.append(self._place(self.rooms[0][0] - beside - 2 * LANE - 2 * PADDING))
+        if self.slim:
+            widest = self.rooms[0][0]
+            tried += [
+                self._place(widest - 2 * LANE - 2 * PADDING, 0.0, layers)
+                for layers in (widest, 0.85 * widest, 0.7 * widest, 0.5 * widest, 0.0)
+            ]
         return max(tried, key=self._tells)
 
     def _divide(self, key: str, ops: list[Op], depth: int) -> list[tuple[str, list[Op], int]]:
@@ -496,10 +504,11 @@ class _Builder:
     def _crossing(self, keys: Iterable[str]) -> list[Value]:
         return [self.graph.values[key] for key in dict.fromkeys(keys)]
 
-    def _place(self, across: float, whole: float | None = None) -> Network:
+    def _place(self, across: float, whole: float | None = None, layers: float | None = None) -> Network:
         """Lay out each box as a row if that is at most `across` long (`whole` for the program itself).
 
-        Boxes of the same structure are laid out once.
+        Boxes of the same structure are laid out once. If the program is wider than `layers`, or a module than `across`, it is laid
+        out downward, in no wider rows.
         """
         units = {key: replace(unit) for key, unit in self.units.items()}
         found: list[Placed] = []
@@ -530,6 +539,9 @@ class _Builder:
                 placed = steps or _laid_out(sizes, unit.links, in_a_row, snug, 0.0 if followed else most)
                 if not steps and given and placed.width > min(self.rooms)[0]:
                     placed = _laid_out(sizes, unit.links, True, snug, 0.0, given)
+                widest = layers if unit.key == ROOT else across + 2 * LANE
+                if layers is not None and placed.width > widest and (order := _downward(sizes, unit.links, widest)):
+                    placed = _laid_out(sizes, unit.links, False, snug, 0.0, layers=order)
                 found.append(placed)
             unit.layout = known[form]
         made = Network(units, found, [], self.chain, self.copies)
@@ -576,10 +588,14 @@ class _Builder:
         return max(min(1.0, wide / width, high / height) for wide, high in self.rooms)
 
     def _tells(self, whole: Network) -> tuple[bool, int, int, float]:
-        """How well a network can be seen at first: complete and readable, then its layers, then how much is open, how large."""
+        """How well a network can be seen at first: complete and readable, then its layers, then how much is open, how large.
+
+        On a slim stage what is not complete is better if it is only too high.
+        """
         scale = self._scale(whole, whole.first)
         if scale < self.readable:
-            return False, 0, 0, scale
+            across = self.slim and _spread(whole, whole.first)[1][ROOT][0] <= self.rooms[0][0]
+            return False, int(across), 0, scale
         return True, len(self._containers() & {*whole.first}), len(whole.first), scale
 
 
@@ -651,8 +667,12 @@ def _laid_out(
     snug: bool,
     across: float,
     level: Iterable[tuple[int, int]] = (),
+    layers: Sequence[Sequence[int]] = (),
 ) -> Placed:
-    """The boxes in a row from left to right, or in a column; each pair in `level` one above the other, or side by side."""
+    """The boxes in a row from left to right, or in a column; each pair in `level` one above the other, or side by side.
+
+    `layers` are the rows of a column, if they are given.
+    """
     if len(sizes) == 1:
         ((width, height),) = sizes
         return Placed(width, height, [(width / 2, height / 2)], [])
@@ -662,11 +682,38 @@ def _laid_out(
         return _down_and_up(sizes, links, order, snug)
     boxes = [(f"c{place}", *size) for place, size in enumerate(sizes)]
     ends = [(f"l{place}", f"c{tail}", f"c{head}", 0.0, 0.0) for place, (tail, head) in enumerate(links)]
+    level = [*level, *((row[0], other) for row in layers for other in row[1:])]
+    apart = [
+        (f"s{number}", f"c{row[0]}", f"c{below[0]}", 0.0, 0.0)  # what nothing leads between stays apart
+        for number, (row, below) in enumerate(pairwise(layers))
+        if not any(tail in row and head in below for tail, head in links)
+    ]
     made = layouts.place(
-        boxes, ends, "LR" if in_a_row else "TB", snug=snug, level=[(f"c{a}", f"c{b}") for a, b in level]
+        boxes, [*ends, *apart], "LR" if in_a_row else "TB", snug=snug, level=[(f"c{a}", f"c{b}") for a, b in level]
     )
     spots = [(made.spots[key].x, made.spots[key].y) for key, _, _ in boxes]
     return Placed(made.width, made.height, spots, [made.curves.get(key, []) for key, *_ in ends])
+
+
+def _downward(sizes: list[tuple[float, float]], links: list[tuple[int, int]], across: float) -> list[list[int]]:
+    """The boxes in rows that are at most `across` wide, each box above all that it leads to; nothing if they lead in a circle."""
+    after = {box: {head for tail, head in links if tail == box} for box in range(len(sizes))}
+    rows: list[list[int]] = []
+    below: set[int] = set()
+    while len(below) < len(sizes):
+        row: list[int] = []
+        ready = [box for box in after if box not in below and after[box] <= below]
+        if not ready:
+            return []
+        passing = {(tail, head) for tail, head in links if head in below and tail not in below}
+        # What waits longest for its users to come is the last that the program has made: it stands next to them.
+        for box in sorted(ready, key=lambda box: (min(after[box], default=box), box), reverse=True):
+            past = sum(tail not in (*row, box) for tail, _ in passing)
+            if not row or sum(sizes[one][0] + GAP for one in (*row, box)) + LANE * past <= across:
+                row.append(box)
+        rows.insert(0, row)
+        below.update(row)
+    return rows
 
 
 def _chain(count: int, links: list[tuple[int, int]]) -> list[int]:

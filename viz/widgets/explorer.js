@@ -14,6 +14,8 @@ import { Listing } from "./listing.js";
 const REMEMBERED = 50; // changes that can be undone
 const [NARROW, WIDE] = [720, 1200]; // pixels of an explorer: below, all stands in one column; from there, the code takes less
 const ABOVE = 128; // pixels of the code above the stage, as in the style sheet
+const [LOW, HIGH] = [264, 620]; // pixels of a stage in one column with the code: where that is enough, and at most
+const STEPS = 60; // pixels of the buttons below a stage
 const MUCH = 0.1; // of a stage's width or height: it is worth another picture
 const SLOW = 700; // milliseconds after which somebody wonders
 const BEGIN = "Press a switch beside a line, drag a number, or edit the code: it runs again, and the graph changes.";
@@ -101,6 +103,8 @@ function renderExplorer({ model, el }) {
     main,
     engines.controls);
   const lesson = h("div", { class: "tgv-lesson", hidden: true }); // a widget of its own, with keys of its own
+  const high = Math.min(HIGH, Math.max(LOW, window.innerHeight - STEPS));
+  root.style.setProperty("--tgv-high", `${high}px`);
   el.replaceChildren(root, lesson);
   const releaseKeys = ownTheKeys(root);
 
@@ -118,9 +122,10 @@ function renderExplorer({ model, el }) {
   /** Once, when the explorer opens: tell Python how large the stage would be in each place. True if that makes it choose again. */
   function openAt(width, height) {
     opened = true;
-    if (width < NARROW || model.get("history").length) return false;
+    const narrow = width < NARROW; // there "below" is only higher
+    if (!narrow && model.get("history").length) return false;
     const beside = width * (width < WIDE ? 0.6 : 0.62) - 1;
-    const sizes = { beside: [beside, height], below: [width, height - ABOVE] };
+    const sizes = narrow ? { beside: [width, LOW - 1], below: [width, high - 1] } : { beside: [beside, height], below: [width, height - ABOVE] };
     const known = model.get("sizes");
     if (!Object.keys(sizes).some((place) => differs(sizes[place], known[place]))) return false;
     set("sizes", Object.fromEntries(Object.entries(sizes).map(([place, size]) => [place, size.map(Math.round)])));

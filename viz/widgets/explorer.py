@@ -48,7 +48,6 @@ _OF_THE_QUESTION = ("seq", "drag", "why", "text")  # entries of a page's message
 _OF_PYTORCH = ("device", "default_dtype")  # entries that do not appear in the listing
 _WARNED = 3  # warnings of a run that are shown
 SEED = 0  # the seed of every run on both engines, so that only the change makes a difference
-PLACES = ("beside", "below")  # of the stage: beside the code, or below it where it would be too narrow
 # The sizes of a stage in these places, as a page measured them last: for the next explorer.
 _sizes = [{"beside": [round(side) for side in BESIDE], "below": [round(side) for side in BELOW]}]
 DEFAULTS = ("float32", "float64", "float16")  # choices for PyTorch's default dtype
@@ -115,7 +114,8 @@ class Explorer(Live):
     Traits: `state` (the switches, by line and name of the program; can be set from Python), `result` (of the last run),
     `history` (states to go back to), `future` (states that were undone), `view` ("modules", "values" or "grad_fn"; a program
     that runs modules starts with them), `step` (-1 is the last), `place` ("beside" the code or "below" it: where the whole graph
-    fits when the explorer opens), `sizes` (of a stage in these places, in pixels), `room` (of the stage, in pixels).
+    fits when the explorer opens; in a narrow page both are below it, and "below" is higher), `sizes` (of a stage in these
+    places, in pixels), `room` (of the stage, in pixels).
 
     `state["source"]` is the program after edits by hand. A page requests an edit by `state["text"]`: a whole listing, which is
     read back into a program and its switches.

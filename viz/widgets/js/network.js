@@ -3,6 +3,7 @@
 // files), so nothing is laid out here.
 import { h } from "./dom.js";
 import { goneBeside, light, shownAs } from "./lit.js";
+import { listenToFingers, panned, touchAction } from "./touch.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const LINE = { name: 18, word: 18, small: 14, tiny: 13, title: 14, sign: 15 };
@@ -159,6 +160,7 @@ export class NetworkStage {
     this.onPoint = onPoint;
     this.maxHeight = maxHeight;
     const width = host.clientWidth || host.parentElement?.clientWidth || 600;
+    this.chosen = opened !== null; // whether a reader has chosen what is open
     this.opened = new Set(opened ?? openAtFirst(this.net, width, maxHeight - (this.net.scale ? 26 : 0)));
     this.step = this.net.patches.length - 1;
     this.style = h("style");
@@ -250,6 +252,7 @@ export class NetworkStage {
   toggle(key) {
     const unit = this.net.units[key];
     if (!unit.c) return this.onPick(key);
+    this.chosen = true;
     if (this.opened.has(key)) {
       const within = [key];
       while (within.length) {
@@ -436,14 +439,28 @@ export class NetworkStage {
 
   #setView(view) {
     this.view = view;
+    this.svg.style.touchAction = touchAction(view, this.natural);
     this.svg.setAttribute("viewBox", `${view.x} ${view.y} ${view.w} ${view.h}`);
     const paper = this.svg.querySelector(".paper");
     for (const [name, value] of Object.entries({ x: view.x, y: view.y, width: view.w, height: view.h })) paper.setAttribute(name, value);
   }
 
-  zoom(factor) {
+  /** Zoom; what is at this place of the window stays there. */
+  zoom(factor, at = null) {
+    const before = at && this.#toUser(at);
     this.zoomed = Math.min(4, Math.max(0.3, (this.zoomed ?? 1) * factor));
     this.fit();
+    if (!at) return;
+    const after = this.#toUser(at);
+    this.#setView(panned(this.view, this.#whole, before.x - after.x, before.y - after.y).view);
+  }
+
+  get #whole() {
+    return { x: -10, y: -10, ...this.natural };
+  }
+
+  #toUser({ clientX, clientY }) {
+    return new DOMPoint(clientX, clientY).matrixTransform(this.svg.getScreenCTM().inverse());
   }
 
   pan(dx, dy) {
@@ -469,7 +486,13 @@ export class NetworkStage {
 
   #listen() {
     let drag = null;
-    this.svg.addEventListener("pointerdown", (event) => { drag = { x: event.clientX, y: event.clientY, view: this.view, moved: false }; });
+    listenToFingers(this.svg, { zoom: (factor, at) => this.zoom(factor, at), pan: (dx, dy) => {
+      const unit = this.view.w / this.host.clientWidth;
+      const { view, left } = panned(this.view, this.#whole, -dx * unit, -dy * unit);
+      this.#setView(view);
+      return left / unit;
+    } });
+    this.svg.addEventListener("pointerdown", (event) => { if (event.pointerType !== "touch") drag = { x: event.clientX, y: event.clientY, view: this.view, moved: false }; });
     this.svg.addEventListener("pointermove", (event) => {
       if (!drag || !event.buttons) return;
       const [dx, dy] = [event.clientX - drag.x, event.clientY - drag.y];

@@ -9,6 +9,7 @@ import { Motion, mayMove } from "./motion.js";
 import { NetworkStage } from "./network.js";
 import { unpacked } from "./pack.js";
 import { pointAtNodes } from "./point.js";
+import { listenToFingers, panned, touchAction } from "./touch.js";
 
 const READABLE = 10; // pixels: no letter is smaller on the screen
 const LARGEST = 1.4; // times its own size is the most that a picture is enlarged
@@ -134,7 +135,7 @@ export class Stage {
   /** A view by modules has a separate stage in the same place. */
   #showNetwork(scene, view, step) {
     const picture = scene.views[view];
-    const { opened } = this.network ?? {};
+    const opened = this.network?.chosen ? this.network.opened : null;
     this.network?.destroy();
     this.network = null;
     this.frame.hidden = Boolean(picture.network);
@@ -453,6 +454,7 @@ export class Stage {
     this.svg.setAttribute("viewBox", `${view.x} ${view.y} ${view.w} ${view.h}`);
     const pannable = view.w < this.box.w - 1 || view.h < this.box.h - 1;
     this.host.classList.toggle("tgv-pannable", pannable);
+    this.svg.style.touchAction = touchAction(view, this.box);
     this.#showMap(pannable);
   }
 
@@ -563,8 +565,16 @@ export class Stage {
 
   #listen() {
     let drag = null;
+    listenToFingers(this.frame, { zoom: (factor, at) => this.zoom(factor, this.#toUser(at)), pan: (dx, dy) => {
+      const perPixel = this.view.w / this.host.clientWidth;
+      const { view, left } = panned(this.view, this.box, -dx * perPixel, -dy * perPixel);
+      this.userView = true;
+      this.hideTip();
+      this.#setView(view);
+      return left / perPixel;
+    } });
     this.frame.addEventListener("pointerdown", (event) => {
-      if (event.button === 0) drag = { x: event.clientX, y: event.clientY, view: this.view, moved: false };
+      if (event.button === 0 && event.pointerType !== "touch") drag = { x: event.clientX, y: event.clientY, view: this.view, moved: false };
     });
     this.frame.addEventListener("pointermove", (event) => {
       if (!drag) return;
