@@ -17,8 +17,8 @@ def modules_in(text: str) -> list[str]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(bundle, "HERE", tmp_path)
-    bundle.script.cache_clear()
-    bundle.style.cache_clear()
+    for cached in (bundle.script, bundle.style, bundle._text, bundle._enclosed):
+        cached.cache_clear()
     return tmp_path
 
 

@@ -7,6 +7,7 @@ imports, directly or indirectly; each module keeps its own scope. A style sheet 
 from __future__ import annotations
 
 import functools
+import posixpath
 import re
 from pathlib import Path
 
@@ -20,7 +21,7 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", r
 @functools.cache
 def script(name: str) -> str:
     """The module `name`, preceded by everything it imports, as one module."""
-    *others, entry = _needed(HERE / name)
+    *others, entry = _needed(name)
     return "".join(map(_enclosed, others)) + _local(entry)
 
 
@@ -30,53 +31,66 @@ def style(*names: str) -> str:
 
     A name that ends in `.css` is itself a style sheet.
     """
-    files: dict[Path, None] = {}
+    sheets: dict[str, None] = {}
     for name in names:
-        needed = [HERE / name] if name.endswith(".css") else _needed(HERE / name)
-        files.update(dict.fromkeys(path.with_suffix(".css") for path in needed))
-    return "".join(path.read_text(encoding="utf-8") for path in files if path.exists())
+        needed = [name] if name.endswith(".css") else _needed(name)
+        sheets.update(dict.fromkeys(f"{one.rpartition('.')[0]}.css" for one in needed))
+    return "".join(map(_text, sheets))
 
 
-def _needed(entry: Path) -> list[Path]:
+@functools.cache
+def _text(name: str) -> str:
+    """What is in a file of the widgets; empty for a module without a style sheet."""
+    path = HERE / name
+    return path.read_text(encoding="utf-8") if name.endswith(".js") or path.exists() else ""
+
+
+def _imported(by: str, address: str) -> str:
+    """The name of a file that the module `by` imports from a relative `address`."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(by), address))
+
+
+def _needed(entry: str) -> list[str]:
     """A module and everything it imports, in an order in which each follows its imports.
 
     Raises:
         ImportError: two modules import each other; the message names one of them.
     """
-    order: list[Path] = []
-    under_way: list[Path] = []
+    order: list[str] = []
+    under_way: list[str] = []
 
-    def visit(path: Path) -> None:
-        if path in order:
+    def visit(name: str) -> None:
+        if name in order:
             return
-        if path in under_way:
-            raise ImportError(f"{path.name} needs itself: {' -> '.join(one.name for one in [*under_way, path])}")
-        under_way.append(path)
-        for match in _IMPORT.finditer(path.read_text(encoding="utf-8")):
-            visit((path.parent / match[2]).resolve())
+        if name in under_way:
+            raise ImportError(f"{name} needs itself: {' -> '.join([*under_way, name])}")
+        under_way.append(name)
+        for match in _IMPORT.finditer(_text(name)):
+            visit(_imported(name, match[2]))
         order.append(under_way.pop())
 
-    visit(entry.resolve())
+    visit(entry)
     return order
 
 
-def _scope(path: Path) -> str:
+def _scope(name: str) -> str:
     """The name of a module in a bundle: `$js_dom`."""
-    return "$" + re.sub(r"\W", "_", str(path.relative_to(HERE).with_suffix("")))
+    return "$" + re.sub(r"\W", "_", name.removesuffix(".js"))
 
 
-def _local(path: Path) -> str:
+def _local(name: str) -> str:
     """The text of a module whose imports refer to the modules before it."""
 
     def bound(match: re.Match[str]) -> str:
         names = " ".join(match[1].split()).rstrip(",").replace(" as ", ": ")
-        return f"const {{ {names} }} = {_scope((path.parent / match[2]).resolve())};\n"
+        return f"const {{ {names} }} = {_scope(_imported(name, match[2]))};\n"
 
-    return _IMPORT.sub(bound, path.read_text(encoding="utf-8"))
+    return _IMPORT.sub(bound, _text(name))
 
 
-def _enclosed(path: Path) -> str:
+@functools.cache
+def _enclosed(name: str) -> str:
     """A module as a scope that returns the module's exports, except a widget."""
-    text = _DEFAULT.sub("", _local(path))
+    text = _DEFAULT.sub("", _local(name))
     names = ", ".join(match[1] for match in _EXPORT.finditer(text))
-    return f"const {_scope(path)} = (() => {{\n{_EXPORT.sub('', text)}return {{ {names} }};\n}})();\n"
+    return f"const {_scope(name)} = (() => {{\n{_EXPORT.sub('', text)}return {{ {names} }};\n}})();\n"

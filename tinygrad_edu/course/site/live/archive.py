@@ -44,6 +44,7 @@ _pydatetime _pyio _pyrepl bdb cProfile compileall configparser curses dbm doctes
 modulefinder multiprocessing optparse pdb pickletools plistlib poplib profile pstats pydoc_data smtplib socketserver sqlite3 tarfile
 test tkinter tomllib trace turtledemo unittest venv wave wsgiref xmlrpc zipapp
 """
+_IMPORTER = "later.py"  # imports what is in the packs, so it is not in one of them
 _FOR_HELP = ("_pyrepl/__init__.py", "_pyrepl/pager.py")
 _LEFT_OUT_OF_NUMPY = (
     "/tests/",
@@ -92,7 +93,8 @@ def library(given: bytes) -> Files:
         names = [name for name in archive.namelist() if not name.endswith("/")]
         never = _NEVER.split()
         taken = [name for name in names if name.partition("/")[0].removesuffix(".py") not in never]
-        return {name: archive.read(name) for name in [*taken, *_FOR_HELP] if name in names}
+        found = {name: archive.read(name) for name in [*taken, *_FOR_HELP] if name in names}
+    return {**found, _IMPORTER: (HERE / "python" / _IMPORTER).read_bytes()}
 
 
 def numpy(wheel: bytes) -> Files:
@@ -227,7 +229,7 @@ def zipped(files: dict[str, bytes]) -> bytes:
 
 
 def packed(files: dict[str, bytes]) -> bytes:
-    """All files in one gzip stream: a line of JSON with names and sizes, then their bytes. `worker.js` unpacks it."""
+    """All files in one gzip stream: a line of JSON with names and sizes, then their bytes. `later.py` unpacks it."""
     names = sorted(files)
     head = json.dumps([[name, len(files[name])] for name in names]).encode() + b"\n"
     return gzip.compress(head + b"".join(files[name] for name in names), 9, mtime=0)

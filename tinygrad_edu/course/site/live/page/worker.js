@@ -4,7 +4,6 @@
 // Where the worker may fetch nothing, because it runs a stranger's program, it is called "given", and the page sends it the files.
 // It is a plain script: Chromium starts no worker from a module in a frame without an origin.
 const HERE = self.name === "given" ? null : new URL(".", self.location.href);
-const SITE = "/lib/site";
 
 const tell = (text) => postMessage({ type: "starting", text });
 
@@ -32,19 +31,6 @@ async function module(name) {
 
 async function unzipped(packed) {
   return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
-}
-
-/** What `archive.packed` wrote: a line of JSON with names and sizes, then the bytes of each file. */
-async function unpack(FS, packed, root) {
-  const data = new Uint8Array(await unzipped(packed));
-  const end = data.indexOf(10);
-  let at = end + 1;
-  for (const [name, size] of JSON.parse(new TextDecoder().decode(data.subarray(0, end)))) {
-    const path = `${root}/${name}`;
-    FS.mkdirTree(path.slice(0, path.lastIndexOf("/")));
-    FS.writeFile(path, data.subarray(at, at + size));
-    at += size;
-  }
 }
 
 /**
@@ -99,17 +85,20 @@ function unpackedCode(answer) {
 async function begin() {
   tell("Fetching Python");
   const library = bytes("library.pack").then(unzipped).then((data) => URL.createObjectURL(new Blob([data])));
-  const packs = ["numpy.pack", "ours.pack"].map(bytes);
+  const packs = ["numpy.pack", "ours.pack"].map((name) => bytes(name).then(unzipped).then((data) => new Uint8Array(data)));
   const drawing = module("viz.js.pack").then(({ instance }) => instance());
   const [{ loadPyodide }, from] = await Promise.all([module("pyodide.mjs"), pyodideFrom()]);
   const python = await loadPyodide({ ...from, stdLibURL: await library });
   tell("Unpacking NumPy");
-  for (const pack of packs) await unpack(python.FS, await pack, SITE);
+  const unpacked = await Promise.all(packs);
   python.registerJsModule("graphviz_in_javascript", graphviz(await drawing));
   python.registerJsModule("the_page", { send: (message) => postMessage(JSON.parse(message)), now, ask });
+  const later = python.pyimport("later");
+  for (const pack of unpacked) later.put(pack);
+  later.look_there_too();
+  later.destroy();
   tell("Importing the course");
   if (HERE) python.runPython(`import os; os.environ["TINYGRAD_EDU_EXPLORE"] = ${JSON.stringify(new URL("../../explore.html", HERE).href)}`);
-  python.runPython(`import sys; sys.path.insert(0, "${SITE}"); import worker_python`);
   return python.pyimport("worker_python");
 }
 

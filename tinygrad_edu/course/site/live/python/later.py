@@ -1,22 +1,29 @@
-"""Fetches modules that the first picture does not need: a pack is loaded when a program imports one of its modules."""
+"""The modules of the packs: those of the start are here, and others are fetched when a program imports one of them.
+
+They are imported from memory. Files in the file system of a page cost a fifth of all imports: each is looked for, opened and read.
+"""
 
 from __future__ import annotations
 
 import importlib.machinery
 import importlib.util
 import json
+import marshal
 import sys
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 import the_page  # registered by worker.js
 
-SITE = Path(__file__).parent
+SITE = Path("/lib/site")
 _GZIP = 31  # zlib's code for a gzip stream
-_packs: dict[str, str] = json.loads((SITE / "later.json").read_bytes()) if (SITE / "later.json").exists() else {}
+_HEAD = 16  # bytes of a compiled file before its code
+_INIT = "/__init__"
+_compiled: dict[str, tuple[str, bytes]] = {}  # by module: its file, and its code
+_packs: dict[str, str] = {}  # by module: the pack that must be fetched
 _fetched: set[str] = set()
 _asked_at_once = {"numpy.linalg._umath_linalg"}  # their package imports them even if nothing in them is used
 when_imported: dict[str, Callable[[ModuleType], None]] = {}  # what to do after a module has loaded
@@ -24,6 +31,28 @@ when_imported: dict[str, Callable[[ModuleType], None]] = {}  # what to do after 
 
 class NotHere(BaseException):  # no `except Exception` of a program may take it for an error of its own
     """A pack is still on its way to a page that is given its packs and cannot ask for one: try again when all are here."""
+
+
+def put(pack: Any) -> None:
+    """Take over the files of an unzipped pack: compiled modules are kept for their import, others go into the file system.
+
+    Args:
+        pack: what `archive.packed` wrote, as JavaScript's array of bytes.
+    """
+    _put(pack.to_bytes())
+
+
+def _put(data: bytes) -> None:
+    at = data.index(b"\n") + 1
+    for name, size in json.loads(data[:at]):
+        if name.endswith(".pyc"):
+            module = name.removesuffix(".pyc").removesuffix(_INIT).replace("/", ".")
+            _compiled[module] = f"{SITE}/{name}", data[at + _HEAD : at + size]
+        else:
+            path = SITE / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data[at : at + size])
+        at += size
 
 
 def fetch(pack: str) -> None:
@@ -37,23 +66,30 @@ def fetch(pack: str) -> None:
         raise ModuleNotFoundError(
             f"No module named {pack!r} on this page: a program has no files, no network and no terminal here."
         )
-    data = zlib.decompress(given.to_bytes(), _GZIP)
-    head, _, _ = data.partition(b"\n")
-    at = len(head) + 1
-    for name, size in json.loads(head):
-        path = SITE / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data[at : at + size])
-        at += size
+    _put(zlib.decompress(given.to_bytes(), _GZIP))
     _fetched.add(pack)
     for finder in sys.path_importer_cache.values():  # importlib's own function would import half of the library
         if isinstance(finder, importlib.machinery.FileFinder):
             finder.invalidate_caches()
 
 
+class _Loader(importlib.machinery.SourcelessFileLoader):
+    """Loads a module as if from its compiled file."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        code: CodeType = marshal.loads(_compiled[fullname][1])
+        return code
+
+
 def _found(name: str) -> Any:
-    fetch(_packs[name])
-    return importlib.machinery.PathFinder.find_spec(name, [str(SITE.joinpath(*name.split(".")[:-1]))])
+    """The spec of a module, which may have to be fetched; None for one that is in no pack."""
+    if name in _packs:
+        fetch(_packs[name])
+    if name not in _compiled:  # a file: machine code, or a module that was not compiled
+        folder = SITE.joinpath(*name.split(".")[:-1])
+        return importlib.machinery.PathFinder.find_spec(name, [str(folder)]) if name in _packs else None
+    path, _ = _compiled[name]
+    return importlib.util.spec_from_file_location(name, path, loader=_Loader(name, path))
 
 
 class _Unused(ModuleType):
@@ -86,12 +122,10 @@ class _Finder:
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
-        if name not in _packs:
-            return None
-        if name in _asked_at_once:
+        if name in _packs and name in _asked_at_once:
             return importlib.util.spec_from_loader(name, _Unloaded)  # type: ignore[arg-type]
         spec = _found(name)
-        if name in when_imported:
+        if spec is not None and name in when_imported:
             load, then = spec.loader.exec_module, when_imported[name]
 
             def load_and_tell(module: ModuleType) -> None:
@@ -104,4 +138,7 @@ class _Finder:
 
 def look_there_too() -> None:
     """Find the modules of the packs from now on."""
+    index = SITE / "later.json"
+    if index.exists():
+        _packs.update(json.loads(index.read_bytes()))
     sys.meta_path.insert(0, _Finder)

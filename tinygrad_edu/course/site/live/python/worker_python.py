@@ -6,8 +6,8 @@ import builtins
 import json
 from typing import Any
 
+import differences
 import kernel
-import later
 import shell
 import tape
 import the_page  # registered by worker.js
@@ -20,10 +20,6 @@ def _send(message: dict[str, Any]) -> None:
 
 
 kernel.send = _send
-later.look_there_too()
-
-import differences  # noqa: E402 its imports may come from packs that are loaded later
-
 differences.put_in_place()
 kernel.shell = shell.Shell(kernel.namespace)  # not earlier: `import viz` would load all magics
 
