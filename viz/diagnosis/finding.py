@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from viz.diagnosis.change import Change
 
+Named = TypeVar("Named")
 GROUPS = {
     1: "no gradient",
     2: "a gradient of zero",
@@ -125,7 +127,9 @@ class Finding:
 
 def listed(names: list[str], most: int = 4) -> str:
     """Names as English, many of them by module: `model.blocks (24 tensors) and head.bias`, or `a, b and 3 more`."""
-    names = by_module(names, most)
+    groups = by_module(names, str, most) if len(names) > most else None
+    if groups is not None:
+        names = [f"{path} ({len(group)} tensors)" if len(group) > 1 else group[0] for path, group in groups.items()]
     shown = names[:most]
     rest = len(names) - len(shown)
     if rest:
@@ -138,17 +142,17 @@ def gets(names: list[str]) -> str:
     return f"{listed(names)} {'get' if len(names) > 1 else 'gets'}"
 
 
-def by_module(names: list[str], most: int) -> list[str]:
-    """If there are more names than `most`, join those that share a module, if that leaves at most `most`."""
-    if len(names) <= most:
-        return names
-    for depth in range(max(name.count(".") for name in names), 0, -1):
-        groups: dict[str, list[str]] = {}
-        for name in names:
-            groups.setdefault(".".join(name.split(".")[:depth]), []).append(name)
-        if len(groups) <= most:
-            return [f"{path} ({len(group)} tensors)" if len(group) > 1 else group[0] for path, group in groups.items()]
-    return names
+def by_module(
+    things: list[Named], name: Callable[[Named], str], most: int, least: int = 1
+) -> dict[str, list[Named]] | None:
+    """Things joined by the deepest modules of their names that leave `least` to `most` of them; None where no depth does."""
+    for depth in range(max(name(one).count(".") for one in things), 0, -1):
+        groups: dict[str, list[Named]] = {}
+        for one in things:
+            groups.setdefault(".".join(name(one).split(".")[:depth]), []).append(one)
+        if least <= len(groups) <= most:
+            return groups
+    return None
 
 
 def number(size: float) -> str:

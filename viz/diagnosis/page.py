@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from viz.diagnosis import cause, chart
@@ -12,33 +14,8 @@ from viz.diagnosis.report import Report
 from viz.draw import as_html
 from viz.picture.svg import escape
 
-# The class is doubled where JupyterLab has its own rule for such an element, so that our rule wins.
-STYLE = """
-.tgv-diagnosis { LIGHT; color: var(--ink); background: var(--jp-layout-color0, var(--paper)); max-width: 960px;
-  font: 14px/1.5 'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif; padding: 2px 0 }
-@media (prefers-color-scheme: dark) { .tgv-diagnosis { DARK } }
-[data-jp-theme-light="true"] .tgv-diagnosis { LIGHT }
-[data-jp-theme-light="false"] .tgv-diagnosis, .vscode-dark .tgv-diagnosis { DARK }
-.tgv-diagnosis.tgv-diagnosis h3 { font-size: 16px; font-weight: bold; margin: 4px 0 8px }
-.tgv-diagnosis.tgv-diagnosis section { border: 1px solid var(--line); border-left: 4px solid var(--soft); border-radius: 4px;
-  padding: 8px 14px; margin: 0 0 10px }
-.tgv-diagnosis.tgv-diagnosis section.certain { border-left-color: var(--bad) }
-.tgv-diagnosis.tgv-diagnosis h4 { font-size: 14px; font-weight: bold; margin: 0 0 6px; padding: 0; display: flex; gap: 10px; flex-wrap: wrap; align-items: baseline }
-.tgv-diagnosis.tgv-diagnosis h4 small { font-weight: normal; color: var(--soft); font-size: 12px }
-.tgv-diagnosis.tgv-diagnosis h4 b.sure { background: var(--bad-fill); color: var(--bad); border-radius: 3px; padding: 0 6px; font-size: 12px }
-.tgv-diagnosis.tgv-diagnosis pre { background: var(--code); color: var(--ink); margin: 6px 0; padding: 6px 10px; overflow-x: auto;
-  font: 13px/1.5 'DejaVu Sans Mono', Consolas, monospace; border-radius: 3px }
-.tgv-diagnosis.tgv-diagnosis pre mark { background: var(--mark); color: inherit; display: block }
-.tgv-diagnosis.tgv-diagnosis pre del, .tgv-diagnosis.tgv-diagnosis pre ins { display: block; text-decoration: none }
-.tgv-diagnosis.tgv-diagnosis pre del { color: var(--bad) } .tgv-diagnosis.tgv-diagnosis pre ins { color: var(--good) }
-.tgv-diagnosis.tgv-diagnosis p code { background: var(--code); color: inherit; padding: 1px 4px; border-radius: 3px;
-  font: 12.5px 'DejaVu Sans Mono', Consolas, monospace }
-.tgv-diagnosis.tgv-diagnosis p { margin: 4px 0 } .tgv-diagnosis .soft { color: var(--soft); font-size: 13px }
-.tgv-diagnosis.tgv-diagnosis table { border-collapse: collapse; font-size: 13px; margin: 6px 0 }
-.tgv-diagnosis.tgv-diagnosis details { margin: 6px 0 } .tgv-diagnosis.tgv-diagnosis summary { cursor: pointer; color: var(--soft) }
-"""
-_LIGHT = "--ink: #1c2430; --soft: #5b6675; --line: #d5dae1; --paper: #ffffff; --code: #f5f6f8; --bad: #b3261e; --bad-fill: #fdecea; --good: #1b6e3c; --mark: #fff1d0; --forward: #0072b2; --back: #d55e00"
-_DARK = "--ink: #e8ecf2; --soft: #a5b0bf; --line: #3a4350; --paper: #14181f; --code: #1d232d; --bad: #ff8a80; --bad-fill: #43201d; --good: #7fd6a0; --mark: #4a3508; --forward: #56b4e9; --back: #ff8c42"
+STYLE = Path(__file__).with_name("report.css")
+SIZES = "the size of activations and gradients, layer by layer"
 PICTURES = 5  # findings that get a picture
 AROUND = 1  # lines of code shown before and after the line that matters
 
@@ -52,34 +29,23 @@ def fragment(report: Report, staged: Staged | None = None, starter: str = "") ->
     `staged` makes HTML of a still picture and of the scene that takes its place where a script runs; `starter` is that script,
     which comes once. Without them the pictures stay still.
     """
-    style = STYLE.replace("LIGHT", _LIGHT).replace("DARK", _DARK)
     sections = [_finding(report, place, finding, staged) for place, finding in enumerate(report.findings, 1)]
     body, rest = "".join(sections[: len(report.causes)]), "".join(sections[len(report.causes) :])
     if rest:
-        body += f"<details><summary>{escape(report.may_follow)}: {len(report.consequences)}</summary>{rest}</details>"
-    error = ""
-    if report.error is not None:
-        error = (
-            f"<p>It ended with <b>{escape(report.error['type'])}</b>{escape(report.at_error)}: "
-            f"{escape(report.error['message'] + report.advice)}</p>"
-        )
-    sizes = _sizes(report)
+        body += _folded(f"{report.may_follow}: {len(report.consequences)}", rest)
+    error = f"<p>{escape(report.ended)}</p>" if report.ended else ""
+    told = chart.text(report.layers)
+    style = STYLE.read_text(encoding="utf-8")
+    lines = "\n".join(map(escape, told.splitlines()))  # which takes line breaks away
+    sizes = _folded(SIZES, f"<pre>{lines}</pre>", report.concerns_sizes) if told else ""
     return (
         f'<style>{style}</style><div class="tgv-diagnosis"><h3>{escape(report.headline)}</h3>{body}{sizes}{error}'
         f'<p class="soft">{escape(report.looked_at)}</p>{starter if "tgv-cause-place" in body else ""}</div>'
     )
 
 
-def _sizes(report: Report) -> str:
-    """The table of sizes, open if the findings are about sizes."""
-    told = chart.text(report.layers)
-    opened = " open" if report.concerns_sizes else ""
-    summary = "the size of activations and gradients, layer by layer"
-    return (
-        f"<details{opened}><summary>{summary}</summary><pre>{chr(10).join(map(escape, told.splitlines()))}</pre></details>"
-        if told
-        else ""
-    )
+def _folded(summary: str, inside: str, opened: bool = False) -> str:
+    return f"<details{' open' if opened else ''}><summary>{escape(summary)}</summary>{inside}</details>"
 
 
 def page(report: Report, staged: Staged | None = None, starter: str = "") -> str:
@@ -98,41 +64,28 @@ def page(report: Report, staged: Staged | None = None, starter: str = "") -> str
 def _finding(report: Report, place: int, finding: Finding, staged: Staged | None) -> str:
     sure = '<b class="sure">certain</b>' if finding.certain else "<small>likely</small>"
     where = report.place(finding.line) if finding.line is not None else ""
-    group = GROUPS.get(finding.group, "")
-    parts = [
-        f'<section class="{"certain" if finding.certain else "likely"}"><h4>{place}. {escape(finding.kind.replace("-", " "))}'
-        f"<small>{escape(' · '.join(filter(None, (where, group))))}</small>{sure}</h4>",
-        _listing(report, finding),
-        f"<p>{_with_code(report.below_its_line(finding))}</p>",
-    ]
-    if finding.where is not None and not report.several:
-        parts.append(
-            f'<p class="soft">The code that ran is in {escape(finding.where[0])}, line {finding.where[1]}.</p>'
-        )
-    parts.append(f"<p><b>Fix:</b> {_with_code(report.told(finding.fix))}</p>")
-    if finding.changes:
-        parts.append(f"<pre>{''.join(_changed(report, finding))}</pre>")
-    if finding.tried:
-        parts.append(f'<p class="soft">{_with_code(report.told(finding.tried))}</p>')
+    title = f"{place}. {escape(finding.kind.replace('-', ' '))}"
+    about = escape(" · ".join(filter(None, (where, GROUPS.get(finding.group, "")))))
+    told = _listing(report, finding)
+    for kind, lines in itertools.groupby(report.told_of(finding), key=lambda one: one[0]):
+        texts = [escape(text) for _, text in lines]
+        parts = "".join(map(PARAGRAPHS.get(kind, _changed), texts))
+        told += f"<pre>{parts}</pre>" if kind == "change" else parts
     path = cause.path_of(report.observation, finding) if place <= PICTURES else None
     if path is not None:
-        opened = " open" if place == 1 else ""
         picture = cause.picture(path)
         shown = as_html(picture.svg, picture.description)
         if staged is not None:
             shown = staged(shown, cause.scene(report.observation, path))
-        parts.append(f"<details{opened}><summary>the path in the graph</summary>{shown}</details>")
-    return "".join(parts) + "</section>"
+        told += _folded("the path in the graph", shown, place == 1)
+    certainty = "certain" if finding.certain else "likely"
+    return f'<section class="{certainty}"><h4>{title}<small>{about}</small>{sure}</h4>{told}</section>'
 
 
-def _changed(report: Report, finding: Finding) -> Iterator[str]:
-    """The lines of a fix, each in its colour; those of other places of the program under their number."""
-    for change in finding.changes:
-        if len(finding.changes) > 1 or change.line != finding.line:
-            yield f"<span>{escape(report.place(change.line))}:</span>\n"
-        for line in change.shown():
-            tag = {"-": "del", "+": "ins"}.get(line[0], "span")
-            yield f"<{tag}>{escape(line)}</{tag}>" + ("\n" if tag == "span" else "")
+def _changed(line: str) -> str:
+    """A line of a fix in its colour."""
+    tag = {"-": "del", "+": "ins"}.get(line[0])
+    return f"<{tag}>{line}</{tag}>" if tag else f"<span>{line}</span>\n"
 
 
 def _listing(report: Report, finding: Finding) -> str:
@@ -149,5 +102,12 @@ def _line(report: Report, number: int, marked: bool) -> str:
 
 
 def _with_code(sentence: str) -> str:
-    """A sentence as HTML, with text between backticks as code."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(sentence))
+    """Text between backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", sentence)
+
+
+PARAGRAPHS: dict[str, Callable[[str], str]] = {
+    "": lambda text: f"<p>{_with_code(text)}</p>",
+    "fix": lambda text: f"<p><b>Fix:</b> {_with_code(text)}</p>",
+    "soft": lambda text: f'<p class="soft">{_with_code(text)}</p>',
+}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib.machinery
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any
 
 from viz.recording.source import Source
 
@@ -29,7 +29,7 @@ class Project(Source):
         super().__init__(script)
         self.main = script  # as it is: a line above it must not get lost
         self.folder = folder
-        self.files = files if files is not None else dict(_imported(script, folder)) if folder is not None else {}
+        self.files = files if files is not None else _imported(script, folder) if folder is not None else {}
         lines = script.split("\n")
         self._above = {self.filename: 0}  # lines above the first one of each file
         for path, text in self.files.items():
@@ -73,53 +73,31 @@ class Project(Source):
         for name, module in list(sys.modules.items()):
             if name != "__main__" and getattr(module, "__file__", None) in self.files:
                 del sys.modules[name]
-        sys.meta_path.insert(0, _Finder(self.files))
+        loader = importlib.machinery.SourceFileLoader
+        before = loader.get_code
+
+        def get_code(own: importlib.machinery.SourceFileLoader, name: str) -> CodeType | None:
+            text = self.files.get(own.path)
+            return before(own, name) if text is None else compile(text, own.path, "exec", dont_inherit=True)
+
+        loader.get_code = get_code  # type: ignore[method-assign, assignment]
 
 
-class _Finder:
-    """Finds a module where Python does, with another text."""
-
-    def __init__(self, files: dict[str, str]) -> None:
-        self._files = files
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        """See `importlib.abc.MetaPathFinder`."""
-        found = importlib.machinery.PathFinder.find_spec(name, path, target)
-        if found is None or found.origin not in self._files:
-            return None
-        found.loader = _Loader(name, found.origin, self._files[found.origin])
-        return found
-
-
-class _Loader(importlib.machinery.SourceFileLoader):
-    def __init__(self, name: str, path: str, text: str) -> None:
-        super().__init__(name, path)
-        self._text = text
-
-    def get_code(self, fullname: str) -> CodeType:
-        return compile(self._text, self.path, "exec", dont_inherit=True)
-
-
-def _imported(script: str, folder: Path) -> Iterator[tuple[str, str]]:
+def _imported(script: str, folder: Path) -> dict[str, str]:
     """Path and text of each file in the folder that a script imports, or that these import."""
+    found: dict[str, str] = {}
     waiting = [(script, folder)]
-    met: set[Path] = set()
-    while waiting and len(met) < MOST_FILES:
-        text, home = waiting.pop(0)
-        try:
-            nodes = list(ast.walk(ast.parse(text)))
-        except (SyntaxError, ValueError):
-            continue
-        for path in (one for node in nodes for one in _files(node, folder, home)):
-            if path not in met and path.is_file():
-                met.add(path)
-                try:
-                    inner = path.read_text(encoding="utf-8")
-                    ast.parse(inner)
-                except (OSError, ValueError, SyntaxError):
-                    continue
-                waiting.append((inner, path.parent))
-                yield str(path), inner
+    for text, home in waiting:  # it grows
+        with contextlib.suppress(SyntaxError, ValueError):
+            nodes = ast.walk(ast.parse(text))
+            for path in dict.fromkeys(path for node in nodes for path in _files(node, folder, home)):
+                if str(path) not in found and len(found) < MOST_FILES and path.is_file():
+                    with contextlib.suppress(OSError, SyntaxError, ValueError):
+                        inner = path.read_text(encoding="utf-8")
+                        ast.parse(inner)
+                        found[str(path)] = inner
+                        waiting.append((inner, path.parent))
+    return found
 
 
 def _files(node: ast.AST, folder: Path, home: Path) -> Iterator[Path]:

@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -146,30 +146,32 @@ class Report:
             code = self.observation.places.code(finding.line)
             if code:
                 lines.append(f"   {self.number(finding.line):>4} | {code}")
-            lines += _wrapped(self.below_its_line(finding))
-            if finding.where is not None and not self.several:
-                lines += _wrapped(f"The code that ran is in {finding.where[0]}:{finding.where[1]}.")
-            lines += _wrapped(f"Fix: {self.told(finding.fix)}")
-            for change in finding.changes:
-                if len(finding.changes) > 1 or change.line != finding.line:
-                    lines += [f"      {self.place(change.line)}:"]
-                lines += [f"      {line}" for line in change.shown()]
-            lines += _wrapped(self.told(finding.tried))
+            for kind, text in self.told_of(finding):
+                lines += [f"      {text}"] if kind == "change" else _wrapped(f"Fix: {text}" if kind == "fix" else text)
         if self.consequences:
-            told = ", ".join(
-                f"{one.kind}{f' ({self.place(one.line)})' if one.line is not None else ''}" for one in self.consequences
-            )
-            lines += ["", *textwrap.wrap(f"{self.may_follow}: {told}.", width(), break_on_hyphens=False)]
+            places = [f" ({self.place(one.line)})" if one.line is not None else "" for one in self.consequences]
+            told = ", ".join(f"{one.kind}{place}" for one, place in zip(self.consequences, places, strict=True))
+            lines += ["", *_wrapped(f"{self.may_follow}: {told}.", "")]
         if self.concerns_sizes:
-            lines += [
-                "",
-                "The sizes, layer by layer, from the input to the loss:",
-                *chart.text(self.layers, width()).splitlines(),
-            ]
-        lines += ["", *textwrap.wrap(self.looked_at, width(), break_on_hyphens=False)]
-        if self.error is not None:
-            lines += [f"It ended with {self.error['type']}{self.at_error}: {self.error['message']}{self.advice}"]
+            lines += ["", "The sizes, layer by layer, from the input to the loss:", chart.text(self.layers, width())]
+        lines += ["", *_wrapped(self.looked_at, ""), *([self.ended] if self.ended else [])]
         return "\n".join(lines)
+
+    def told_of(self, finding: Finding) -> Iterator[tuple[str, str]]:
+        """What is said below the line of a finding: each part with its kind, which is `fix`, `change`, `soft` or none."""
+        code, message = self.observation.places.code(finding.line), finding.message
+        if code:  # it stands above
+            message = re.sub(rf"^(Line {finding.line}), `{re.escape(code)}`,?", r"\1", message)
+        yield "", self.told(message)
+        if finding.where is not None and not self.several:
+            yield "soft", f"The code that ran is in {finding.where[0]}:{finding.where[1]}."
+        yield "fix", self.told(finding.fix)
+        for change in finding.changes:
+            if len(finding.changes) > 1 or change.line != finding.line:
+                yield "change", f"{self.place(change.line)}:"
+            yield from (("change", line) for line in change.shown())
+        if finding.tried:
+            yield "soft", self.told(finding.tried)
 
     @property
     def causes(self) -> list[Finding]:
@@ -188,11 +190,15 @@ class Report:
         return f"Also seen, and likely to go with {' and '.join(kinds)}"
 
     @property
-    def advice(self) -> str:
-        """What to do about an error of the machine; empty for other errors."""
-        if self.error is not None and NO_GPU.search(self.error["message"]) and self.engine == "torch":
-            return '. This machine has no GPU that PyTorch can use: run the program with device="cpu", or take `.cuda()` out.'
-        return ""
+    def ended(self) -> str:
+        """What the program raised, and for an error of the machine what to do; empty where it ran to its end."""
+        if self.error is None:
+            return ""
+        at = "" if self.error["line"] is None else f" in {self.place(self.error['line'])}"
+        advice = ""
+        if NO_GPU.search(self.error["message"]) and self.engine == "torch":
+            advice = '. This machine has no GPU that PyTorch can use: run the program with device="cpu", or take `.cuda()` out.'
+        return f"It ended with {self.error['type']}{at}: {self.error['message']}{advice}"
 
     @property
     def concerns_sizes(self) -> bool:
@@ -207,23 +213,6 @@ class Report:
             return place if found[1] == "l" else place[0].upper() + place[1:]
 
         return re.sub(r"\b([Ll])ine (\d+)", placed, text)
-
-    def below_its_line(self, finding: Finding) -> str:
-        """The message of a finding whose line of code is shown above it, so the message omits the code."""
-        code = self.observation.places.code(finding.line)
-        if not code:
-            return self.told(finding.message)
-        begins = f"Line {finding.line}, `{code}`"
-        message = finding.message
-        if message.startswith(begins):
-            message = f"Line {finding.line}{message[len(begins) :].removeprefix(',')}"
-        return self.told(message)
-
-    @property
-    def at_error(self) -> str:
-        """Where it ended, such as ` in line 3`; empty if that is not a line of the program."""
-        line = None if self.error is None else self.error["line"]
-        return "" if line is None else f" in {self.place(line)}"
 
     @property
     def headline(self) -> str:
@@ -257,5 +246,7 @@ def _count(count: int, name: str, names: str = "") -> str:
     return f"{count:,} {name if count == 1 else names or name + 's'}"
 
 
-def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, width() - 3, initial_indent="   ", subsequent_indent="   ") if text else []
+def _wrapped(text: str, indent: str = "   ") -> list[str]:
+    return textwrap.wrap(
+        text, width() - len(indent), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+    )
