@@ -41,6 +41,8 @@ class no_grad:
 
 
 class AroundOp:
+    _orders = False  # the op sees to it how its gradients lie in memory: it leaves those of another order than rows to a layer
+
     def _release(self) -> None:
         """Free part of what a node keeps: it has run, and will not run again."""
 

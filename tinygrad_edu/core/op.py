@@ -86,7 +86,8 @@ class Op(AroundOp, Node):
         return shadow(outs[0])
 
     def _step(self, grads: list[Any], frees: bool) -> Sequence[Any]:
-        if grads[0] is None or self._versions is None or len(grads) > 1 or not self._is_plain:
+        strays = grads[0] is None or len(grads) > 1 or not self._is_plain
+        if strays or self._versions is None or (self._orders and not grads[0].flags.c_contiguous):
             return self._in_its_own_way(grads, frees)
         values, results = dict(zip(self._names, self._kept, strict=True)), [None] * len(self._next)
         made_by = dict(zip(self._inputs, self._next, strict=False))

@@ -14,8 +14,8 @@ import functools
 
 from ..array.tensor import Tensor, bind, own_attributes
 from ..core.engine import Pass
-from ..core.op import Op
 from ..ops.binding import between_two
+from ..ops.op import Op
 from . import plans, road
 from .numbers import ArrayOfNumber
 

@@ -16,6 +16,7 @@ from ..ops.op import ASIDE, INPUT, NAMED, OUTPUT, SETTING, SIZES, Op, Plan, plai
 
 __all__ = ["FastPlan", "planned", "record", "record_two", "step"]
 
+ndarray = np.ndarray
 # The ends of edges that are no ops.
 LEAF = (AccumulateGrad, type(None))
 # What an input is: no tensor, a tensor without an edge, one that needs a gradient.
@@ -160,7 +161,8 @@ def record(cls: Any, inputs: Sequence[Any], settings: dict[str, Any], outs: Sequ
 def step(self: Any, grads: list[Any], frees: bool) -> Sequence[Any]:
     """What `Op._step` of the core does. A 0-d saved value is read as a number."""
     plan, versions, grad = self._plan, self._versions, grads[0]
-    if versions is None or len(grads) > 1 or grad is None or not plan.is_plain:
+    strays = type(grad) is ndarray and self._disorders(grad)
+    if strays or versions is None or len(grads) > 1 or grad is None or not plan.is_plain:
         return step_of_several(self, grads, frees)
     values, results = self._kept, plan.blank.copy()
     if plan.reads:
@@ -195,7 +197,8 @@ def step(self: Any, grads: list[Any], frees: bool) -> Sequence[Any]:
 def step_of_several(self: Any, grads: list[Any], frees: bool) -> Sequence[Any]:
     """`step` for an op that has several outputs, or one rule for all inputs, or masks and indices among what is kept."""
     plan, versions = self._plan, self._versions
-    if versions is None or self._companion is not None or all([g is None for g in grads]):
+    strays = self._companion is not None or (type(grads[0]) is ndarray and self._disorders(grads[0]))
+    if versions is None or strays or all([g is None for g in grads]):
         return self._in_its_own_way(grads, frees)  # type: ignore[no-any-return]
     values = [*self._kept]
     for slot, position in plan.reads:

@@ -11,6 +11,7 @@ import numpy as np
 from ..core.engine import Pass
 from ..core.tensor import AccumulateGrad, Node, Tensor, gradient_edge, sequence, wrap
 from ..modes import thread
+from ..ops.arrays import in_order
 from ..ops.op import Op
 from .plans import FORMS_OF_NUMBERS, TENSOR, WANTED, forms_of, planned, record_two, versions_of
 
@@ -58,7 +59,7 @@ def operator(op: type[Op], function: Callable[..., Any], otherwise: Callable[...
         if forms is None:
             if type(result) is not ndarray or result.dtype.kind != "f":
                 return function(self, other)
-            return wrap(result, record_two(plan, self, other, forms_of(plan, result)))
+            return wrap(in_order(result, (a, b)), record_two(plan, self, other, forms_of(plan, result)))
         # What `record_two` does, written here: two calls less are an eighth of the time of an op.
         node = op()
         node._around, node._plan, node._seq = None, plan, next(sequence)

@@ -19,6 +19,7 @@ __all__ = [
     "copied",
     "flat_places",
     "in_blocks",
+    "in_order",
     "largest",
     "row_major",
     "sum_at",
@@ -61,6 +62,43 @@ def row_major(array, *inputs):
     if array.flags.c_contiguous or kept:
         return array
     return np.ascontiguousarray(array)
+
+
+def in_order(result, operands):
+    """`result` of an elementwise op, in memory in the order PyTorch gives it: two dimensions as in the first operand that has an order of them.
+
+    Where operands disagree NumPy chooses rows, and its copies move an expanded dimension inside.
+    """
+    if result.ndim < 2:
+        return result
+    operands = [a for a in operands if 0 < getattr(a, "ndim", 0) <= result.ndim]
+    if result.flags.c_contiguous and all(a.flags.c_contiguous for a in operands):
+        return result
+    steps = []  # the strides of each operand in the shape of the result: 0 where it is broadcast
+    for a in operands:
+        shape = (1,) * (result.ndim - a.ndim) + a.shape
+        own = zip((0,) * (result.ndim - a.ndim) + a.strides, shape, result.shape, strict=True)
+        steps.append([step if n == size else 0 for step, n, size in own])
+
+    def is_outer(one, other):
+        """Whether the dimension `one` lies outside of `other`; None if no operand says so."""
+        for step in steps:
+            if step[one] and step[other] and (step[one] != step[other] or result.shape[one] > result.shape[other]):
+                return step[one] >= step[other]
+        return None
+
+    order = []  # from the innermost; sorted by insertion, because some pairs have no order
+    for axis in reversed(range(result.ndim)):
+        order.append(axis)
+        place = len(order) - 1
+        for inner in reversed(range(place)):
+            if found := is_outer(order[inner], axis):
+                order[inner], order[place], place = axis, order[inner], inner
+            elif found is False:
+                break
+    order.reverse()
+    laid_out = result.transpose(order)
+    return result if laid_out.flags.c_contiguous else np.array(laid_out, order="C").transpose(np.argsort(order))
 
 
 def choose(condition, a, b):

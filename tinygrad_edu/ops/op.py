@@ -43,11 +43,12 @@ from ..autograd.saved_tensor import SavedTensor, pack, pack_all
 from ..autograd.variable import volatile
 from ..core.tensor import AccumulateGrad, Tensor, shadow, version_of, wrap
 from ..modes import NOT_COUNTED, quiet, thread
+from .arrays import in_order
 from .inplace import write
 from .operands import as_arrays, promoted, refuse_kinds, refuse_mismatch, refuse_mixture
-from .tangents import elementwise, linear, push_tangents
+from .tangents import Elementwise, by_mask, elementwise, linear, push_tangents, row_by_row
 
-__all__ = ["Op", "elementwise", "linear"]
+__all__ = ["Op", "by_mask", "elementwise", "linear", "row_by_row"]
 
 
 # Where what is kept comes from: an input, an output, an output without a gradient, a setting, an input's shape, elsewhere.
@@ -142,7 +143,7 @@ class Op(core.op.Op):
             cls._rules = tuple([(rule, names_in(rule) if rule else ()) for rule, _ in cls._rules])
             cls._differentiable = cls._differentiable or cls._joint is not None
             cls._is_plain = not (cls._joint or cls.without_gradient or cls._variadic)
-            cls._plans = {}
+            cls._plans, cls._orders = {}, isinstance(cls.jvp, Elementwise)
         for need in cls._all_needs():
             setattr(cls, f"_saved_{need}", _property(cls._saved, need))
             setattr(cls, f"_raw_saved_{need}", _property(cls._raw_saved, need))
@@ -153,7 +154,8 @@ class Op(core.op.Op):
 
         Arrays and numbers alone give an array: that is how rules compute in the plain pass.
         """
-        now, forward, given, arrays = thread.state, cls.forward, settings, []
+        arrays: list[Any] = []
+        now, forward, given, adapted = thread.state, cls.forward, settings, arrays
         dtype, wanted, is_usual = None, False, True  # usual: floats of one dtype, and numbers beside them
         for x in inputs:
             if isinstance(x, Tensor):
@@ -166,18 +168,18 @@ class Op(core.op.Op):
                 is_usual = False
             arrays.append(x)
         if settings or not is_usual:
-            forward, arrays, given = cls._adapted(arrays, settings, is_usual or dtype is None)
+            forward, adapted, given = cls._adapted(arrays, settings, is_usual or dtype is None)
         if dtype is None:
-            return forward(*arrays, **given)
+            return forward(*adapted, **given)
         try:
-            result = forward(*arrays, **given) if now.is_quiet else now.running(forward, *arrays, **given)
+            result = forward(*adapted, **given) if now.is_quiet else now.running(forward, *adapted, **given)
         except ValueError:
             if cls.promotes:
-                refuse_mismatch([np.shape(a) for a in arrays])
+                refuse_mismatch([np.shape(a) for a in adapted])
             raise
         if type(result) is tuple:
             return cls._several(now, inputs, settings, result, wanted)
-        out = wrap(result)
+        out = wrap(in_order(result, arrays if cls.jvp.forward else ()) if cls._orders else result)
         is_float = out._data.dtype.kind == "f"
         if wanted and is_float and now.recording and cls._differentiable:
             out._grad_fn, out._requires_grad = cls._record(inputs, settings, (out,)), True
@@ -419,8 +421,18 @@ class Op(core.op.Op):
         results: list[Any] = [None] * len(self._next)
         for i, rule, slots in plan.rules:
             if self._next[i] is not None and (wanted is None or wanted[i]):
-                results[i] = rule(grad, *[values[slot] for slot in slots])
+                given = [values[slot] for slot in slots]
+                results[i] = rule(grad, *given)
+                if type(grad) is np.ndarray and self._orders:
+                    said_by = {"grad first": (grad, *given), "grad last": (*given, grad), "": ()}
+                    results[i] = in_order(results[i], said_by[self.jvp.backward])
         return results
+
+    def _disorders(self, grad: np.ndarray) -> bool:
+        """Whether a formula on arrays may leave a gradient in another order in memory than PyTorch's."""
+        others = self._kept if self.jvp is by_mask else ()
+        arrays = [grad, *(t._data for t in others if isinstance(t, Tensor))]
+        return self._orders and not all([a.flags.c_contiguous for a in arrays])
 
     def _recorded(self) -> list[Any]:
         """The saved values, as Tensors."""

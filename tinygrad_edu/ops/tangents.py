@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..array.tensor import Tensor
 from ..autograd import forward_ad
 
-__all__ = ["elementwise", "linear", "push_tangents"]
+__all__ = ["Elementwise", "by_mask", "elementwise", "linear", "push_tangents", "row_by_row"]
+
+
+class Elementwise(NamedTuple):
+    """Each output element depends on its own input elements: the gradient rule also maps tangents."""
+
+    forward: bool = True  # the result lies in memory as the operands do, the first of them first; else row by row
+    backward: str = (
+        "grad first"  # a gradient: as what came in, then as the other values of the rule; "grad last"; or ""
+    )
+
 
 # The values of an op's `jvp` for ops whose tangents follow from what is already written.
-elementwise = (
-    "elementwise"  # each output element depends on its own input elements: the gradient rule also maps tangents
-)
+elementwise, by_mask, row_by_row = Elementwise(), Elementwise(backward="grad last"), Elementwise(False, "")
 linear = "linear"  # the op is linear in all its inputs: it maps tangents like values
 
 
@@ -61,7 +69,7 @@ def _tangents(
     def value_of(name: str) -> Any:
         return op._named(name, inputs, settings, outs)
 
-    if op.jvp == elementwise:
+    if isinstance(op.jvp, Elementwise):
         total = None
         for (rule, names), tangent in zip(op._rules, tangents, strict=True):
             if rule is None or tangent is None:

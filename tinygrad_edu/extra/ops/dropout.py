@@ -12,7 +12,7 @@ from ...ops.binding import functions, nn_functions, public
 from ...ops.creation.random import chance, source
 from ...ops.indexing.masking import where
 from ...ops.network.rectifier import in_place_or_not
-from ...ops.op import Op, elementwise
+from ...ops.op import Op, row_by_row
 from .group_norms import channels, dropped_channels
 
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)
@@ -75,12 +75,12 @@ class RreluWithNoise(Op):
 
     def forward(self, *, noise, lower, upper, training):
         below = self * (noise if training else self.dtype.type((lower + upper) / 2))
-        return np.asarray(below if training else np.where(self > 0, self, below), order="C")
+        return below if training else np.where(self > 0, self, below)
 
     def grad_self(grad, self, noise, lower, upper, training):
         return grad * noise if training else where(self > 0, grad, grad * ((lower + upper) / 2))
 
-    jvp = elementwise
+    jvp = row_by_row
 
 
 @public(where=_BOTH, method=False)

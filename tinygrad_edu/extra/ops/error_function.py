@@ -9,7 +9,7 @@ import numpy as np
 from ...array.tensor import Tensor
 from ...ops.arrays import in_blocks
 from ...ops.binding import public
-from ...ops.op import elementwise
+from ...ops.op import by_mask
 from ...ops.pointwise.exponential import FloatOp, exp
 
 # Rational approximations of Cephes (Moshier, Methods and Programs for Mathematical Functions, 1989), highest power first.
@@ -111,7 +111,7 @@ class Erf(FloatOp):
     def grad_self(grad, self):
         return grad * (exp(-(self * self)) * (2 / math.sqrt(math.pi)))
 
-    jvp = elementwise
+    jvp = by_mask
 
 
 class Erfc(FloatOp):
@@ -124,7 +124,7 @@ class Erfc(FloatOp):
     def grad_self(grad, self):
         return grad * (exp(-(self * self)) * (-2 / math.sqrt(math.pi)))
 
-    jvp = elementwise
+    jvp = by_mask
 
 
 @public(inplace=Erf)

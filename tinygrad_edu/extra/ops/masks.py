@@ -11,7 +11,7 @@ from ...ops.arrays import choose, row_major
 from ...ops.binding import public
 from ...ops.creation.factories import as_number, finish
 from ...ops.indexing.masking import where
-from ...ops.op import Op, elementwise, linear
+from ...ops.op import Op, linear, row_by_row
 from ...ops.operands import refuse_mismatch
 
 
@@ -22,19 +22,18 @@ class MaskedFill(Op):
 
     def forward(self, *, mask, value):
         # The result keeps the dtype, so the value is converted to it: 5.5 becomes 5 among integers.
-        return row_major(choose(mask, np.asarray(as_number(value, self)).astype(self.dtype), self))
+        return choose(mask, np.asarray(as_number(value, self)).astype(self.dtype), self)
 
     def grad_self(grad, mask):
         return where(mask, 0.0, grad)
 
-    jvp = elementwise
+    jvp = row_by_row
 
 
 class MaskedFillTensor(Op, name="MaskedFillBackward1"):
     """As MaskedFill, with a 0-d tensor as the value, which may need a gradient."""
 
     without_gradient = ("mask",)
-
     mixes = True
 
     def forward(self, value, *, mask):

@@ -12,7 +12,7 @@ from ...array.tensor import Tensor, bind, wrap
 from ..arrays import choose
 from ..binding import functions, public
 from ..creation.factories import as_number, as_operand
-from ..op import Op, elementwise
+from ..op import Op, by_mask
 from ..operands import refuse_mismatch
 
 
@@ -31,7 +31,7 @@ class Where(Op):
     def grad_other(grad, condition):
         return where(condition, 0.0, grad)
 
-    jvp = elementwise
+    jvp = by_mask
 
 
 # --- functions -------------------------------------------------------------------------------------------------------

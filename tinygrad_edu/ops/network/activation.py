@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from ...array.tensor import Tensor
-from ..arrays import in_blocks, row_major
+from ..arrays import in_blocks
 from ..binding import nn_functions, public
-from ..op import Op, elementwise
+from ..op import Op
 from ..operands import need_float
 from ..pointwise.exponential import sigmoid
+from ..tangents import Elementwise
 
 _NN = (nn_functions,)
 
@@ -20,14 +21,14 @@ class LogSigmoid(Op):
     @in_blocks
     def forward(self):
         need_float(self, "log_sigmoid_cpu")
-        return row_major(np.minimum(self, 0) - np.log1p(np.exp(-np.abs(self))))
+        return np.minimum(self, 0) - np.log1p(np.exp(-np.abs(self)))
 
     # d ln σ(s) = σ(-s)
     @in_blocks
     def grad_self(grad, self):
         return grad * sigmoid(-self)
 
-    jvp = elementwise
+    jvp = Elementwise(forward=False)
 
 
 # --- functions -------------------------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ def linear(input, weight, bias=None) -> Tensor:
     if input.ndim == 2:
         return addmm(bias, input, t(weight))
     if not input.is_contiguous():
-        return matmul(input, t(weight)) + bias
+        return matmul(input, t(weight)).add_(bias)
     sizes = input._data.shape
     rows = reshape(input, (math.prod(sizes[:-1]), sizes[-1]))
     return View.apply(addmm(bias, rows, t(weight)), size=(*sizes[:-1], weight._data.shape[0]))

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...array import dtypes
 from ...array.tensor import Tensor
+from ..arrays import in_order
 from ..binding import functions, nn_functions, public
 from ..op import Op
 from ..operands import need_float, refuse_mismatch
@@ -41,7 +42,7 @@ class MseLoss(Op):
 
     def forward(self, target, *, reduction):
         need_float(self, "mse_cpu")
-        return reduced(np.square(self - target), reduction)
+        return reduced(np.square(in_order(self - target, (self, target))), reduction)
 
     def grad_self(grad, self, target, reduction):
         return spread(grad, tuple(self.shape), reduction) * ((self - target) * 2)

@@ -8,7 +8,7 @@ from ...array.tensor import Tensor
 from ..arrays import choose
 from ..binding import functions, nn_functions, public
 from ..creation.factories import zeros_like
-from ..op import Op, elementwise
+from ..op import Op, by_mask, elementwise
 from ..operands import need_float
 
 # Some are bound both in `tinygrad_edu` and in `nn.functional`, the others only in the second.
@@ -25,7 +25,7 @@ class Relu(Op):
     def grad_self(grad, result):
         return ThresholdBackward.apply(grad, result, threshold=0)
 
-    jvp = elementwise
+    jvp = by_mask
 
 
 class _SlopeOfKink(Op):
@@ -56,7 +56,7 @@ class LeakyRelu(Op):
     def grad_self(grad, self, negative_slope):
         return LeakyReluBackward.apply(grad, self, negative_slope=negative_slope)
 
-    jvp = elementwise
+    jvp = by_mask
 
 
 class LeakyReluBackward(_SlopeOfKink):
@@ -93,7 +93,7 @@ class Threshold(Op):
     def grad_self(grad, self, threshold):
         return ThresholdBackward.apply(grad, self, threshold=threshold)
 
-    jvp = elementwise
+    jvp = by_mask
 
 
 # --- functions -------------------------------------------------------------------------------------------------------

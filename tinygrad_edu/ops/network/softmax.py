@@ -7,7 +7,7 @@ import numpy as np
 from ...array.tensor import Tensor
 from ..arrays import are_small, largest, row_major, sum_kept
 from ..binding import functions, nn_functions, public
-from ..op import Op, elementwise
+from ..op import Op, row_by_row
 from ..operands import need_float
 from ..pointwise.exponential import exp
 from ..reductions.reduce import normalized_dims, restore_dims, sum
@@ -38,7 +38,7 @@ class Softmax(Op):
         weighted = grad * result
         return weighted - result * sum_along(weighted, dim)
 
-    jvp = elementwise
+    jvp = row_by_row
 
 
 class SafeSoftmax(Softmax, name="SafeSoftmaxBackward0"):

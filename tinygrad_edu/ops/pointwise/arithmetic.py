@@ -25,12 +25,8 @@ class Arithmetic(Op):
         def method(self, other):
             if isinstance(other, Tensor) and self._view is other._view is None and not thread.state.unusual:
                 a, b = self._data, other._data
-                if (
-                    type(a) is type(b) is np.ndarray
-                    and a.dtype is b.dtype
-                    and a.dtype.kind == "f"
-                    and a.shape == b.shape
-                ):
+                alike = type(a) is type(b) is np.ndarray and (a.dtype, a.shape) == (b.dtype, b.shape)
+                if alike and a.dtype.kind == "f" and a.flags.c_contiguous:
                     return apply(self, other)
             return otherwise(method, self, other)
 
@@ -182,20 +178,6 @@ def _number(name, alpha, *operands):
     return alpha
 
 
-def _in_order_of_first(result, first):
-    """`result`, with its elements in memory in the order of those of the first operand, as in PyTorch.
-
-    NumPy uses that order too, unless the second operand has another. A view as an operand always comes by here.
-    """
-    if getattr(first, "_view", None) is None or first._data.flags.c_contiguous or not result._data.flags.c_contiguous:
-        return result
-    if first._data.shape == result._data.shape and 0 not in first._data.strides:
-        laid_out = np.empty_like(first._data, result._data.dtype)
-        laid_out[...] = result._data
-        result._data = laid_out
-    return result
-
-
 def _add_(self, other, *, alpha=1):
     return Add.apply_(self, other, alpha=_number("add", alpha, self, other))
 
@@ -209,7 +191,7 @@ def add(input, other, *, alpha=1) -> Tensor:
     tensor([3., 3.])
     """
     if type(alpha) is int and alpha == 1:
-        return _in_order_of_first(Add.apply(input, other), input)
+        return Add.apply(input, other)
     return Add.apply(input, other, alpha=_number("add", alpha, input, other))
 
 
@@ -249,7 +231,7 @@ def sub(input, other, *, alpha=1) -> Tensor:
     tensor([3., 2.])
     """
     refuse_booleans(input, other)
-    return _in_order_of_first(Sub.apply(input, other, alpha=_number("sub", alpha, input)), input)
+    return Sub.apply(input, other, alpha=_number("sub", alpha, input))
 
 
 @operator("__rsub__")
@@ -279,7 +261,7 @@ def mul(input, other) -> Tensor:
     >>> T.mul(T.tensor([1.0, 2.0]), 3)
     tensor([3., 6.])
     """
-    return _in_order_of_first(Mul.apply(input, other), input)
+    return Mul.apply(input, other)
 
 
 @public("negative", inplace=Neg, operators=("__neg__",))

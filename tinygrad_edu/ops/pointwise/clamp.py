@@ -9,7 +9,7 @@ from ...array.tensor import Tensor
 from ..binding import public
 from ..creation.factories import as_number
 from ..indexing.masking import where
-from ..op import Op, elementwise
+from ..op import Op, by_mask
 from ..operands import need_tensor
 
 
@@ -26,7 +26,7 @@ class Clamp(Op, name="ClampBackward1"):
     def grad_self(grad, self, min, max):
         return where(_between(self, min, max), grad, 0.0)
 
-    jvp = elementwise
+    jvp = by_mask
 
 
 class ClampTensor(Op, name="ClampBackward0"):
@@ -50,7 +50,7 @@ class ClampTensor(Op, name="ClampBackward0"):
         above = self > max
         return where(above if min is None else above | (max < min), grad, 0.0)
 
-    jvp = elementwise
+    jvp = by_mask
 
 
 class ClampMin(Op):
@@ -61,7 +61,7 @@ class ClampMin(Op):
     def grad_self(grad, self, min):
         return where(self >= min, grad, 0.0)
 
-    jvp = elementwise
+    jvp = by_mask
 
 
 class ClampMax(Op):
@@ -72,7 +72,7 @@ class ClampMax(Op):
     def grad_self(grad, self, max):
         return where(self <= max, grad, 0.0)
 
-    jvp = elementwise
+    jvp = by_mask
 
 
 class ClampMinTensor(Op, name="ClampMinBackward1"):
@@ -87,7 +87,7 @@ class ClampMinTensor(Op, name="ClampMinBackward1"):
     def grad_min(grad, self, min):
         return where(self < min, grad, 0.0)
 
-    jvp = elementwise
+    jvp = by_mask
 
 
 class ClampMaxTensor(Op, name="ClampMaxBackward1"):
@@ -102,7 +102,7 @@ class ClampMaxTensor(Op, name="ClampMaxBackward1"):
     def grad_max(grad, self, max):
         return where(self > max, grad, 0.0)
 
-    jvp = elementwise
+    jvp = by_mask
 
 
 class Maximum(Op):
@@ -118,7 +118,7 @@ class Maximum(Op):
     def grad_other(grad, self, other):
         return where(self == other, grad / 2, where(self > other, 0.0, grad))
 
-    jvp = elementwise
+    jvp = by_mask
 
 
 class Minimum(Op):
@@ -133,7 +133,7 @@ class Minimum(Op):
     def grad_other(grad, self, other):
         return where(self == other, grad / 2, where(self < other, 0.0, grad))
 
-    jvp = elementwise
+    jvp = by_mask
 
 
 # --- functions -------------------------------------------------------------------------------------------------------

@@ -10,11 +10,11 @@ import numpy as np
 
 from ...array import dtypes
 from ...array.tensor import Tensor
-from ..arrays import row_major
 from ..binding import operator, public
 from ..creation.factories import zeros_like
 from ..indexing.masking import where
 from ..op import Op, elementwise
+from ..tangents import Elementwise
 from .exponential import FloatOp, log
 
 # Powers that a few products and roots compute. NumPy has a shortcut only for the square.
@@ -79,14 +79,14 @@ class PowScalar(Op, name="PowBackward2"):
 
     def forward(exponent, *, self):
         common = dtypes.promote([self, exponent])
-        return row_major(np.power(np.asarray(self, common), exponent.astype(common, copy=False)))
+        return np.power(np.asarray(self, common), exponent.astype(common, copy=False))
 
     def grad_exponent(grad, self, exponent, result):
         if self == 0:
             return where(exponent >= 0, 0.0, grad * result * float("-inf"))
         return grad * (result * (math.log(self) if self > 0 else math.nan))
 
-    jvp = elementwise
+    jvp = Elementwise(forward=False)
 
 
 class Sqrt(FloatOp):

@@ -1,0 +1,102 @@
+"""In which order the elements of a result lie in memory, for operands that lie there in different orders.
+
+The order decides whether `contiguous()`, `reshape` and `flatten` of a result are that result itself, which a write then
+shows, or a copy. Every row of the table of samples with several tensors runs on every pair of layouts; of an elementwise
+op the order of its gradients is compared too, for gradients that come in in three orders.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from support.axes import not_alike, on_axis, steps
+from support.op_table import _flat, seed
+from support.samples import RANDOM, SAMPLES
+
+pytestmark = [pytest.mark.outer, pytest.mark.filterwarnings("ignore")]
+
+
+def in_order(T: Any, a: np.ndarray, axes: tuple[int, ...]) -> Any:
+    return T.tensor(np.ascontiguousarray(a.transpose(axes))).permute(tuple(np.argsort(axes).tolist()))
+
+
+LAYOUTS = {
+    "row_major": lambda T, a: T.tensor(a),
+    "transposed": lambda T, a: in_order(T, a, tuple(reversed(range(a.ndim)))),
+    "permuted": lambda T, a: in_order(T, a, (*range(1, a.ndim), 0)),
+    "expanded": lambda T, a: T.tensor(a[:1].copy()).expand(a.shape),
+    "stepped": lambda T, a: T.tensor(a.repeat(2, -1))[..., ::2],
+    "a row": lambda T, a: T.tensor(a[:1].copy()),  # which is broadcast
+    "a column": lambda T, a: in_order(T, a[..., :1].copy(), tuple(reversed(range(a.ndim)))),
+}
+COMING_IN = ("row_major", "transposed", "permuted")
+
+
+def operands(row: int) -> dict[str, np.ndarray]:
+    """The inputs of a row of the table. Vectors become arrays of three dimensions, of which each is an element or a row."""
+    arrays = SAMPLES[row].arrays()
+    if any(a.ndim > 1 for a in arrays.values()):
+        return arrays
+    return {name: np.broadcast_to(a, (2, 3, *(a.shape or (4,)))).copy() for name, a in arrays.items()}
+
+
+def program(T: Any, row: int, layouts: tuple[str, ...], grads: bool) -> Any:
+    arrays, scope = operands(row), {}
+    for name, a in arrays.items():
+        scope[name] = T.tensor(a)
+    names = several(arrays)
+    for name, layout in zip(names, layouts, strict=True):
+        scope[name] = LAYOUTS[layout](T, arrays[name])
+        if grads and arrays[name].dtype.kind == "f":
+            scope[name].requires_grad_()
+    seed(T)
+    outputs = [t for t in _flat(eval(SAMPLES[row].code, {"T": T, "F": T.nn.functional, **scope})) if hasattr(t, "dim")]
+    if not grads:
+        return [steps(t) for t in outputs]
+    wanted = [scope[name] for name in names if scope[name].requires_grad]
+    results = [t for t in outputs if t.requires_grad and t.dim()]
+    found = []
+    for layout in COMING_IN if results else ():
+        given = [LAYOUTS[layout](T, np.ones(tuple(t.shape))).to(t.dtype) for t in results]
+        found += T.autograd.grad(results, wanted, given, retain_graph=True, allow_unused=True)
+    return [None if g is None else steps(g) for g in found]
+
+
+def several(arrays: dict[str, np.ndarray]) -> list[str]:
+    return [name for name, a in arrays.items() if a.ndim > 1][:3]
+
+
+DRAWS = {i for i, sample in enumerate(SAMPLES) if any(sample is s for s in RANDOM)}
+# Factors of a matrix, products of matrices and places found: see the page of differences.
+DECLARED = re.compile(
+    r"linalg|inverse|cholesky|nonzero|argwhere|scaled_dot|einsum|bilinear|kron|rms_norm|one_hot|a\[True\]|\.put|rot90"
+    r"|uint8|dropout|max_pool3d|circular"
+    r"|smooth_l1_loss\(x, y.*none"
+)
+# Elementwise ops of which the gradients are compared too.
+GRADIENTS = re.compile(
+    r"^a [-+*/%] b$|lerp|addcmul|addcdiv|hypot|atan2|logaddexp\(|T\.(add|sub|mul|div|fmod|remainder)\(a, b"
+    r"|a\.(exp|log|sin|cos|tanh|sqrt|sigmoid|abs|square|reciprocal|relu)\(\)$|leaky_relu|softplus|silu|F\.elu\(a"
+)
+CASES = [
+    (row, layouts, grads)
+    for row, sample in enumerate(SAMPLES)
+    if row not in DRAWS and not DECLARED.search(sample.code)
+    for layouts in itertools.product(LAYOUTS, repeat=len(several(operands(row))))
+    for grads in ((False, True) if GRADIENTS.search(sample.code) else (False,))
+    if layouts
+]
+
+
+@on_axis(CASES, one_in=40, named=lambda case: f"{SAMPLES[case[0]].code} {case}")
+def test_results_lie_in_memory_in_the_order_of_the_operands_as_in_pytorch(cases: list[Any]) -> None:
+    assert not_alike(cases, program, excused=only_raises) == []
+
+
+def only_raises(case: Any, lines: list[str]) -> bool:
+    """Operands that are broadcast do not suit every row: both engines say so."""
+    return all("PyTorch raises" in line for line in lines)
