@@ -539,9 +539,10 @@ class _Builder:
                 placed = steps or _laid_out(sizes, unit.links, in_a_row, snug, 0.0 if followed else most)
                 if not steps and given and placed.width > min(self.rooms)[0]:
                     placed = _laid_out(sizes, unit.links, True, snug, 0.0, given)
-                widest = layers if unit.key == ROOT else across + 2 * LANE
-                if layers is not None and placed.width > widest and (order := _downward(sizes, unit.links, widest)):
-                    placed = _laid_out(sizes, unit.links, False, snug, 0.0, layers=order)
+                if layers is not None:
+                    widest = layers if unit.key == ROOT else across + 2 * LANE
+                    if placed.width > widest and (order := _downward(sizes, unit.links, widest)):
+                        placed = _laid_out(sizes, unit.links, False, snug, 0.0, layers=order)
                 found.append(placed)
             unit.layout = known[form]
         made = Network(units, found, [], self.chain, self.copies)
