@@ -39,7 +39,6 @@ class Places:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self._foreign: dict[str, bool] = {}
         self._answers: dict[tuple[Any, ...], Any] = {}
 
     @property
@@ -66,13 +65,10 @@ class Places:
             frame = frame.f_back
         return tuple(lines), where
 
+    @_once
     def foreign(self, filename: str) -> bool:
         """Whether a file is the user's own: neither a library's nor ours."""
-        known = self._foreign.get(filename)
-        if known is None:
-            known = not filename.startswith((*_LIBRARIES, *_OURS, "<")) and "site-packages" not in filename
-            self._foreign[filename] = known
-        return known
+        return not filename.startswith((*_LIBRARIES, *_OURS, "<")) and "site-packages" not in filename
 
     def named(self, line: int | None) -> str:
         """A line in a picture, by its number, or by its file and the number there."""
@@ -169,6 +165,7 @@ class Places:
     def _statements(self) -> list[tuple[int, int, set[str], set[str]]]:
         """Each simple statement and head: first line, last line, names it gives, names it reads."""
         functions = {node: outer.name for outer in self.find(ast.FunctionDef) for node in ast.walk(outer)}
+        puts = re.compile(rf"\.(\w+_|{'|'.join(ADDING)})$")
         found: list[tuple[Any, set[str]]] = [(node.test, set()) for node in self.find(ast.While, ast.If)]
         found += [(node.iter, _read(node.target)) for node in self.find(ast.For)]
         simple = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return, ast.Assert, ast.Delete)
@@ -177,9 +174,7 @@ class Places:
             for part in ast.walk(node):
                 if isinstance(part, (ast.Name, ast.Attribute, ast.Subscript)) and isinstance(part.ctx, ast.Store):
                     given |= _read(part)
-                elif isinstance(part, ast.Call) and re.search(
-                    r"\.(\w+_|" + "|".join(ADDING) + r")$", ast.unparse(part.func)
-                ):
+                elif isinstance(part, ast.Call) and puts.search(ast.unparse(part.func)):
                     given |= _read(part.func.value)  # type: ignore[attr-defined]
             if isinstance(node, ast.Return):
                 given.add(functions.get(node, "return"))
@@ -304,9 +299,8 @@ class Places:
 
     def multiplies_a_list(self, line: int | None) -> bool:
         """Whether a line holds `[…] * n`: one object, n times."""
-        return bool(
-            self.find(ast.BinOp, at=line or 0, fits=lambda node: isinstance(node.op, ast.Mult) and _has_list(node))
-        )
+        products = self.find(ast.BinOp, at=line or 0, fits=lambda node: isinstance(node.op, ast.Mult))
+        return any(isinstance(side, ast.List) for one in products for side in (one.left, one.right))
 
     def repeats(self, line: int | None) -> bool:
         """Whether a line fills places in a loop, by a comprehension or from a list, in place of naming each."""
@@ -367,10 +361,6 @@ def _last(node: ast.AST) -> str:
 
 def _stored(node: Any) -> bool:
     return isinstance(node.ctx, ast.Store)
-
-
-def _has_list(node: ast.BinOp) -> bool:
-    return isinstance(node.left, ast.List) or isinstance(node.right, ast.List)
 
 
 def _read(node: ast.AST) -> set[str]:

@@ -91,29 +91,25 @@ class Code:
         self.line = finding.line or 0
         self.code = self.old(self.line) if self.line else ""
         self.here = self.statement(finding.line)
-        last = [each for each in seen.passes if each.kind == "backward"][-1:]
-        self.backward = self.statement(last[0].line) if last else None
+        self.other = self.statement(finding.lines[1]) if len(finding.lines) > 1 else None
+        self.backward = next(
+            (self.statement(each.line) for each in reversed(seen.passes) if each.kind == "backward"), None
+        )
 
     def statement(self, line: int | None) -> ast.stmt | None:
         """The statement that a line holds; None where it holds several, or only a part of one."""
         found = [one for one in self.places.nodes if isinstance(one, ast.stmt) and one.lineno == line == one.end_lineno]
         return found[0] if len(found) == 1 else None
 
-    def beside(self, one: ast.stmt | None, other: ast.stmt | None) -> bool:
-        """Whether two statements stand in one block."""
-        return (
-            one is not None and other is not None and any(one in block and other in block for block in self._blocks())
-        )
-
-    def _blocks(self) -> list[list[ast.stmt]]:
-        names = ("body", "orelse", "finalbody")
-        return [
-            block for node in self.places.nodes for name in names if isinstance(block := getattr(node, name, 0), list)
-        ]
-
     def block(self, one: ast.stmt) -> list[ast.stmt]:
         """The statements that one stands among."""
-        return next(block for block in self._blocks() if one in block)
+        names = ("body", "orelse", "finalbody")
+        blocks = (getattr(node, name, None) for node in self.places.nodes for name in names)
+        return next(block for block in blocks if isinstance(block, list) and one in block)
+
+    def beside(self, one: ast.stmt | None, other: ast.stmt | None) -> bool:
+        """Whether two statements stand in one block."""
+        return one is not None and other is not None and other in self.block(one)
 
     def loop(self, one: ast.stmt | None) -> ast.For | ast.While | None:
         """The innermost loop around a statement, if its lines are its own."""
@@ -122,8 +118,8 @@ class Code:
 
     def parts(self, kind: type, fits: Callable[[Any], bool] = lambda node: True) -> list[Any]:
         """The parts of the line that are of a kind."""
-        own = self.places.find(kind, at=self.line, fits=lambda node: node.lineno == node.end_lineno and fits(node))
-        return [node for node in own if node.lineno == self.line]
+        own = self.places.find(kind, at=self.line, fits=fits)
+        return [node for node in own if node.lineno == node.end_lineno]
 
     def call(self, *names: str) -> tuple[ast.Call, ast.expr] | None:
         """The only call of one of these names in the line, and its object: its first argument, or the part before the `.`."""
@@ -180,9 +176,8 @@ def written(seen: Observation, finding: Finding) -> list[Change]:
         code = Code(seen, finding)
         changes = (way(code) if way is not None else None) or _by_pattern(code)
         if changes and all(change.new != change.old for change in changes):
-            if any("copy.deepcopy(" in one.new for one in changes) and not re.search(
-                r"^import copy\b", seen.places.text, re.M
-            ):
+            copies = any("copy.deepcopy(" in one.new for one in changes)
+            if copies and not re.search(r"^import copy\b", seen.places.text, re.MULTILINE):
                 changes.append(code.before(seen.places.tree.body[0], "import copy"))
             ast.parse(applied(seen.places.text, changes))
             return sorted(changes, key=lambda change: change.line)
@@ -296,22 +291,14 @@ def _detached_between(code: Code) -> Changes:
             return code.put(value, f"({', '.join(f'{code.operand(one)}.detach()' for one in value.elts)})")
         if isinstance(value, ast.BinOp):
             return code.put(value, f"({code.text(value)}).detach()")
-        read = [
-            node for node in code.parts(ast.Attribute) if ast.unparse(node) == name and isinstance(node.ctx, ast.Load)
-        ]
-        return (
-            code.put(read[0], f"{name}.detach()")
-            if len(read) == 1 and f"{name} = None" not in code.places.text
-            else None
-        )
+        read = code.parts(ast.Attribute, lambda one: ast.unparse(one) == name and isinstance(one.ctx, ast.Load))
+        begins = f"{name} = None" in code.places.text
+        return code.put(read[0], f"{name}.detach()") if len(read) == 1 and not begins else None
     if back is None or not name.isidentifier() or code.loop(back) is None:
         return None
     several = any("[" in one for one in tensors)
-    return [
-        code.after(
-            back, f"{name} = " + (f"tuple(state.detach() for state in {name})" if several else f"{name}.detach()")
-        )
-    ]
+    cut = f"tuple(state.detach() for state in {name})" if several else f"{name}.detach()"
+    return [code.after(back, f"{name} = {cut}")]
 
 
 def _as_numbers(code: Code) -> Changes:
@@ -325,8 +312,7 @@ def _as_numbers(code: Code) -> Changes:
 
 def _made_after(code: Code) -> Changes:
     """The optimizer made after the replacement."""
-    made = code.statement(code.finding.lines[1]) if len(code.finding.lines) > 1 else None
-    name = _given(made)
+    made, name = code.other, _given(code.other)
     if code.here is None or made is None or not name or made.lineno > code.line or not code.beside(made, code.here):
         return None
     copied = code.after(code.here, code.old(made.lineno))
@@ -361,12 +347,7 @@ def _training_again(code: Code) -> Changes:
 def _moved(code: Code) -> Changes:
     """zero_grad() moved before the backward pass; step(), or a write, behind it."""
     here, back = code.here, code.backward
-    if (
-        here is None
-        or back is None
-        or not code.beside(here, back)
-        or (PATTERNS.get(code.finding.kind) and _by_pattern(code))
-    ):
+    if here is None or back is None or not code.beside(here, back) or _by_pattern(code):
         return None
     put = code.before if here.lineno > back.lineno else code.after
     return [put(back, code.code), code.without(here)]
@@ -395,24 +376,20 @@ def _in_place_of_names(code: Code) -> Changes:
     for one in code.block(code.here) if code.here is not None else ():
         found = re.match(r"(\w+) = \1 ([-+]) (.*\.grad\b.*)", code.old(one.lineno))
         if found is not None:
-            changes.append(
-                code.instead(one, f"with {code.places.engine_name}.no_grad(): {found[1]} {found[2]}= {found[3]}")
-            )
+            update = f"with {code.places.engine_name}.no_grad(): {found[1]} {found[2]}= {found[3]}"
+            changes.append(code.instead(one, update))
             names.append(found[1])
     if not names or code.line not in [change.line for change in changes]:
         return None
     if not re.search(r"\.grad(\.zero_|\s*=\s*None)", code.places.text):
-        last = changes.pop()
-        changes.append(
-            Change(last.line, last.old, last.new + "\n" + "; ".join(f"{name}.grad = None" for name in names))
-        )
+        last, empty = changes.pop(), "; ".join(f"{name}.grad = None" for name in names)
+        changes.append(Change(last.line, last.old, f"{last.new}\n{empty}"))
     return changes
 
 
 def _once_each(code: Code) -> Changes:
     """What one pass frees computed anew for the next."""
-    back = code.statement(code.finding.lines[1]) if len(code.finding.lines) > 1 else None
-    loop = code.loop(back)
+    loop = code.loop(code.other)
     if code.here is None or loop is None or "ran once" not in code.finding.message or not code.beside(code.here, loop):
         return None
     return [code.without(code.here), code.before(loop.body[0], code.code)]
