@@ -268,7 +268,8 @@ class Run:
         began, running = time.monotonic(), RUNNING * self._limit
         self._end = began + self._limit
         with put_back_first(), observer.watching():
-            self._introduce(observer, things or [])
+            for thing in things or ():
+                observer.introduce(thing, "model" if thing is self._model else "")
             try:
                 with time_limit(_Clock(running)):
                     self._start(observer, namespace)
@@ -309,13 +310,6 @@ class Run:
             sys.modules["__main__"] = main
             return vars(main)
         return space
-
-    def _introduce(self, observer: Observer, things: list[Any]) -> None:
-        """Tell the observer what existed before."""
-        for thing in things:
-            observer.introduce(thing, "model" if thing is self._model else "")
-            if thing is self._model:
-                observer.seen.given_model = observer.number_of(thing)
 
     def _start(self, observer: Observer, namespace: dict[str, Any] | None) -> None:
         function = self.source.function

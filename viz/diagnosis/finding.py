@@ -137,11 +137,6 @@ def listed(names: list[str], most: int = 4) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown) if shown else "nothing"
 
 
-def gets(names: list[str]) -> str:
-    """The names and the verb: `a gets`, `a and b get`."""
-    return f"{listed(names)} {'get' if len(names) > 1 else 'gets'}"
-
-
 def by_module(
     things: list[Named], name: Callable[[Named], str], most: int, least: int = 1
 ) -> dict[str, list[Named]] | None:

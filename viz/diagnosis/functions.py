@@ -16,7 +16,6 @@ MOST = 12  # numbers of an input that are moved
 LARGEST = 1_000_000  # numbers of a call that is checked, in which at most MOST of each input are moved
 STEP = 1e-6
 FAR = 1e-2  # of the gradient: a larger difference means that backward disagrees
-ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 
 
 @dataclass
@@ -59,18 +58,17 @@ def check_function(engine: Engine, kind: Any, args: Any, places: Places, call: i
         return None
     worst = max(slopes, key=lambda one: one.far)
     argument = worst.argument
+    own = [one for one in slopes if one.argument == argument]
     # What the forward does not depend on may be handed on alone, as the parameters of an ODE's own function.
-    flat = not any(one.measured for one in slopes if one.argument == argument)
+    flat = not any(one.measured for one in own)
     opposite = all(
-        one.measured != 0 and abs(one.measured + one.told) < 1e-3 * max(abs(one.measured), 1e-3) for one in slopes
+        one.measured and abs(one.measured + one.told) < 1e-3 * max(abs(one.measured), 1e-3) for one in slopes
     )
     result = engine.array(outputs[0])
     identity = any(t.shape == outputs[0].shape and bool((engine.array(t) == result).all()) for t in tensors)
-    own = [one for one in slopes if one.argument == argument]
     ratios = {round(one.told / one.measured, 3) if one.measured else 0.0 for one in own}
     line = places.where_returned(kind.__name__, argument, len(ratios) > 1) or call
-    place = ORDINALS[argument] if argument < len(ORDINALS) else f"{argument + 1}th"
-    text = f"for its {place} input, its backward gives {worst.told:.6g}, and the measured slope is {worst.measured:.6g}"
+    text = f"for its input {argument + 1}, its backward gives {worst.told:.6g}, and the measured slope is {worst.measured:.6g}"
     missing = grads[learns.index(argument)] is None
     return FunctionCheck(kind.__name__, line, call, worst.far, flat, identity, opposite, missing, text)
 

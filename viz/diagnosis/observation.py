@@ -263,7 +263,6 @@ class Observation:
     cut: bool = False  # True if a part of the program ran unwatched: see `watching.watch.Watch.weigh`
     unwatched: int = 0  # backward passes in such parts
     steps: int = 0
-    given_model: int | None = None
     links: dict[int, list[int]] | None = None  # see `rules.none.links`
     _trainings: list[tuple[int | None, list[Through]]] | None = None
     _behind: dict[int, set[int]] = field(default_factory=dict)

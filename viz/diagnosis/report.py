@@ -63,17 +63,11 @@ class Report:
         seen = self.observation
         if self._looked_at:
             return f"Looked at {self._looked_at}."
-        parts = [
-            _count(len(seen.ops), "op"),
-            _count(len(seen.passes), "backward pass", "backward passes"),
-            _count(seen.steps, "optimizer step"),
-            _count(
-                sum(leaf.requires_grad for leaf in seen.leaves),
-                "tensor that requires grad",
-                "tensors that require grad",
-            ),
-        ]
-        told = f"Looked at {', '.join(parts[:-1])} and {parts[-1]}, on {self.engine}."
+        ops, steps = _count(len(seen.ops), "op"), _count(seen.steps, "optimizer step")
+        passes = _count(len(seen.passes), "backward pass", "backward passes")
+        trained = sum(leaf.requires_grad for leaf in seen.leaves)
+        tensors = _count(trained, "tensor that requires grad", "tensors that require grad")
+        told = f"Looked at {ops}, {passes}, {steps} and {tensors}, on {self.engine}."
         if seen.cut:
             told += f" {_count(seen.unwatched, 'further backward pass', 'further backward passes')} ran unwatched, to keep the cost of it low."
         if seen.troubles:

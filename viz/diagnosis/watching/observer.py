@@ -75,10 +75,6 @@ class Observer:
         elif hasattr(thing, "param_groups"):
             self._optimizers.held(thing, made_here=False)
 
-    def number_of(self, module: Any) -> int:
-        """The number of a module among the parts that were seen."""
-        return self._modules.part(module)
-
     def learn(self, variables: dict[str, Any]) -> None:
         """Learn the values behind the names of a frame or a namespace, and what they keep alive."""
         self._names.learn(variables)
