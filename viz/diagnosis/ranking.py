@@ -23,7 +23,8 @@ EXPLAINS = {
     "made-anew": {"unseeded"},
     "dropout-active": {"rate-too-large"},
     "non-leaf": {"state-not-detached"},
-    "wrong-loss": {"reversed", "rate-too-large"},
+    "wrong-loss": {"reversed", "rate-too-large", "not-finite"},
+    "unused": {"times-zero"},
 }
 
 

@@ -8,14 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from viz.diagnosis.families import (
-    ADDS,
-    BY_ELEMENT,
-    DIFFERENCES,
-    PASSES_ON,
-    PRODUCTS,
-    TAKES_CLASSES,
-)
+from viz.diagnosis import families as ops
 from viz.diagnosis.observation import Observation, Ran, Seen
 from viz.diagnosis.rules.rule import Match, Rule
 
@@ -31,13 +24,13 @@ def _shapes(seen: Observation) -> Iterator[Match]:
             if len(op.inputs) < 2:
                 continue
             a, b = seen.values[op.inputs[0]], seen.values[op.inputs[1]]
-            sure = op.name in BY_ELEMENT
+            sure = op.name in ops.BY_ELEMENT
             whole, grew = _outgrown(a.shape, b.shape), None
             if whole is None and sure and min(math.prod(a.shape), math.prod(b.shape)) > 1:
                 whole, grew = _outgrown(a.shape, b.shape, any_size=True), _grew(seen, b)
             if whole is None or not (a.requires_grad or b.requires_grad):
                 continue
-            held = (op.name in DIFFERENCES and compared(seen, op.outputs[0])) or _weighed(seen, op, a, b)
+            held = (op.name in ops.DIFFERENCES and compared(seen, op.outputs[0])) or _weighed(seen, op, a, b)
             if sure or (held and not _pairwise(seen, a, b)):
                 found, rows = True, max(a.shape[0], b.shape[0])
                 names = [a.name, b.name]
@@ -57,12 +50,12 @@ def _shapes(seen: Observation) -> Iterator[Match]:
 
 def _weighed(seen: Observation, op: Ran, a: Seen, b: Seen) -> bool:
     """Whether a product weighs an answer by its label, as in a loss by hand: what follows only adds up, to one number."""
-    if op.name not in PRODUCTS or a.requires_grad == b.requires_grad or not op.outputs:
+    if op.name not in ops.PRODUCTS or a.requires_grad == b.requires_grad or not op.outputs:
         return False
     nr = op.outputs[0]
     for _ in range(FAR):
         user = next(iter(seen.users(nr)), None)
-        if user is None or user.name not in ADDS or not user.outputs:
+        if user is None or user.name not in ops.ADDS or not user.outputs:
             return False
         nr = user.outputs[0]
         if seen.values[nr].shape == ():
@@ -72,19 +65,12 @@ def _weighed(seen: Observation, op: Ran, a: Seen, b: Seen) -> bool:
 
 def _grew(seen: Observation, value: Seen) -> Ran | None:
     """The op that made a target larger than what it was computed from, by the same mistake: of the first line that did."""
-    makers = (
-        seen.maker(seen.values[nr]) for nr in sorted(seen.above([value.nr], lambda one: one.shape == value.shape))
-    )
-    return next(
-        (
-            op
-            for op in makers
-            if op is not None
-            and len(op.inputs) == 2
-            and _outgrown(*(seen.values[nr].shape for nr in op.inputs)) == value.shape
-        ),
-        None,
-    )
+    for nr in sorted(seen.above([value.nr], lambda one: one.shape == value.shape)):
+        op = seen.maker(seen.values[nr])
+        shapes = [seen.values[one].shape for one in op.inputs] if op is not None else []
+        if len(shapes) == 2 and _outgrown(shapes[0], shapes[1]) == value.shape:
+            return op
+    return None
 
 
 def _outgrown(a: tuple[int, ...], b: tuple[int, ...], any_size: bool = False) -> tuple[int, ...] | None:
@@ -107,18 +93,7 @@ def _pairwise(seen: Observation, a: Seen, b: Seen) -> bool:
 def compared(seen: Observation, nr: int) -> bool:
     """True if a difference is squared, or its magnitude is taken, and then averaged into the loss."""
     users = seen.users(nr)
-    shrinks = {
-        "pow",
-        "square",
-        "abs",
-        "mean",
-        "sum",
-        "mul",
-        "norm",
-        "huber_loss",
-        "sub",
-        "float",
-    }
+    shrinks = {"pow", "square", "abs", "mean", "sum", "mul", "norm", "huber_loss", "sub", "float"}
     return bool(users) and all(op.name in shrinks for op in users)
 
 
@@ -141,7 +116,7 @@ def _dimension(seen: Observation) -> Iterator[Match]:
         code = re.sub(rf"\bdim ?= ?{dim}\b", f"dim={new}", seen.places.code(line))
         yield Match(
             line, [op, user], names=[value.name], op=op.name, dim=dim % rank, shape=str(value.shape), user=user.name, wanted=wanted, at_use=user.line,
-            takes="takes the classes from" if user.name in TAKES_CLASSES else "sums over", where=op.where,
+            takes="takes the classes from" if user.name in ops.TAKES_CLASSES else "sums over", where=op.where,
             given={"certain": user.name in ("nll_loss", "kl_div", "cross_entropy") and rank == 2, "change": (seen.places.code(line), code)},
         )  # fmt: skip
 
@@ -152,12 +127,12 @@ def _expected(seen: Observation, value: Seen, after: int) -> tuple[int, Ran] | N
     for user in seen.ops[after + 1 : after + 12]:
         if value.nr not in user.inputs:
             continue
-        if user.name in PASSES_ON and user.outputs:
+        if user.name in ops.PASSES_ON and user.outputs:
             return _expected(seen, seen.values[user.outputs[0]], user.nr)
         if user.name in ("nll_loss", "cross_entropy") and rank >= 2 and user.inputs[0] == value.nr:
             return 1, user
-        if user.name == "kl_div" and rank == 2:
-            return 1, user
+        if (user.name == "kl_div" and rank == 2) or (user.name == "ctc_loss" and user.inputs[0] == value.nr):
+            return rank - 1, user
         if user.name in ("view", "reshape", "flatten") and user.outputs and rank > 2:
             flat = seen.values[user.outputs[0]].shape  # rows of one dimension, and the last one as it was
             if len(flat) == 2 and flat[-1] == value.shape[-1] and _to_classes(seen, user):

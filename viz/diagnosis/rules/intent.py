@@ -6,23 +6,8 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from viz.diagnosis.families import (
-    ADDITIVE,
-    AVERAGES,
-    BINARY,
-    CLASS_LOSSES,
-    DIFFERENCES,
-    DISTANCES,
-    FACTORS,
-    LAYERS,
-    MONOTONE,
-    NEGATIONS,
-    RELUS,
-    RESHAPES,
-    numbers_of,
-    source,
-    subtracted,
-)
+from viz.diagnosis import families as ops
+from viz.diagnosis.families import numbers_of, source, subtracted
 from viz.diagnosis.observation import Observation, Ran, Seen, Through
 from viz.diagnosis.rules.rule import Match, Rule
 
@@ -53,7 +38,7 @@ def _told_the_answer(seen: Observation) -> Iterator[Match]:
         ]
         looked_up = {numbers_of(seen, nr): (nr, op) for nr, op in indices}
         for op in makers:
-            if op.name not in CLASS_LOSSES | TAKES_LABELS or len(op.inputs) < 2:
+            if op.name not in ops.CLASS_LOSSES | TAKES_LABELS or len(op.inputs) < 2:
                 continue
             nr, looks = looked_up.get(numbers_of(seen, op.inputs[1]), (0, None))
             if looks is not None and math.prod(seen.values[nr].shape) == math.prod(seen.values[op.inputs[1]].shape):
@@ -88,16 +73,16 @@ def _pushes(seen: Observation, each: Through) -> Iterator[Push]:
         met.add(nr)
         learnt = [one for one in op.inputs if seen.values[one].requires_grad]
         numbers = [one for one in op.options.values() if isinstance(one, (int, float)) and not isinstance(one, bool)]
-        if op.name in BINARY | DISTANCES and len(op.inputs) > 1:
+        if op.name in ops.BINARY | ops.DISTANCES and len(op.inputs) > 1:
             target = seen.values[op.inputs[1]]
             if target.low is not None and target.low == target.peak and not target.requires_grad:
                 yield Push(each, op.inputs[0], op, -way if target.low >= 0.5 else way, root)
-        elif op.name in ADDITIVE | NEGATIONS | AVERAGES | RESHAPES | MONOTONE:
-            turned = op.inputs if op.name in NEGATIONS else subtracted(op) if op.name in DIFFERENCES else ()
+        elif op.name in ops.ADDITIVE | ops.NEGATIONS | ops.AVERAGES | ops.RESHAPES | ops.MONOTONE:
+            turned = op.inputs if op.name in ops.NEGATIONS else subtracted(op) if op.name in ops.DIFFERENCES else ()
             stack += [(one, -way if one in turned else way) for one in learnt]
-        elif op.name in FACTORS and len(learnt) == 1 and len(op.inputs) == 1 and numbers:
+        elif op.name in ops.FACTORS and len(learnt) == 1 and len(op.inputs) == 1 and numbers:
             stack.append((learnt[0], -way if numbers[0] < 0 else way))
-        elif op.name in LAYERS:
+        elif op.name in ops.LAYERS:
             yield Push(each, nr, op, way, root)
 
 
@@ -127,9 +112,9 @@ def _not_adversaries(seen: Observation) -> Iterator[Match]:
             if not nearest or seen.values[nearest[-1]].leaf not in judging:
                 continue  # what judges comes last
             others = [push for push, held in pushes if held == judge and push is not judged and push.way != judged.way]
-            if not others or judged.op.name in BINARY | DISTANCES:
+            if not others or judged.op.name in ops.BINARY | ops.DISTANCES:
                 yield Match(
-                    judged.op if judged.op.name in BINARY | DISTANCES else judged.last,
+                    judged.op if judged.op.name in ops.BINARY | ops.DISTANCES else judged.last,
                     [made.op],
                     made=made.op,
                     way="up" if made.way > 0 else "down",
@@ -146,14 +131,14 @@ def _bounded_below(seen: Observation) -> Iterator[Match]:
     """A loss that is the mean of what a network answers, as a critic's is, where the network ends in a relu: half of its answers are 0."""
     for each in _last(seen).values():
         for op in _makers(seen, each):
-            if op.name not in RELUS or op.name == "prelu" or not op.recorded:
+            if op.name not in ops.RELUS or op.name == "prelu" or not op.recorded:
                 continue
             value, maker = source(seen, op.inputs[0])
             users = _users(seen, op.outputs[0])
-            scored = bool(users) and all(user.name in AVERAGES | NEGATIONS for user in users)
+            scored = bool(users) and all(user.name in ops.AVERAGES | ops.NEGATIONS for user in users)
             if (
                 maker is not None
-                and maker.name in LAYERS
+                and maker.name in ops.LAYERS
                 and scored
                 and value.shape[-1:] == (1,)
                 and (value.low or 0.0) < 0
@@ -164,14 +149,14 @@ def _bounded_below(seen: Observation) -> Iterator[Match]:
 def _users(seen: Observation, nr: int) -> list[Ran]:
     """The ops that use a value, past a change of its shape alone."""
     found = seen.users(nr)
-    past = [one for op in found if op.name in RESHAPES for out in op.outputs for one in seen.users(out)]
-    return [op for op in found if op.name not in RESHAPES] + past
+    past = [one for op in found if op.name in ops.RESHAPES for out in op.outputs for one in seen.users(out)]
+    return [op for op in found if op.name not in ops.RESHAPES] + past
 
 
 def _unscaled(seen: Observation) -> Iterator[Match]:
     """Data that go into the first layer as they were read: far from 0, and far apart."""
     for each in _last(seen).values():
-        layers = [op for op in _makers(seen, each) if op.name in LAYERS and len(op.inputs) > 1 and op.recorded]
+        layers = [op for op in _makers(seen, each) if op.name in ops.LAYERS and len(op.inputs) > 1 and op.recorded]
         for op in layers[:MOST]:
             value, _ = source(seen, op.inputs[0])
             weight = seen.values[op.inputs[1]].leaf

@@ -28,12 +28,16 @@ def _evaluating(seen: Observation) -> Iterator[Match]:
         changes |= {
             op.name
             for op in seen.ops
-            if "dropout" in op.name and op.owner in whole and op.grad_on and _training(op) is False
+            if "dropout" in op.name
+            and op.owner in whole
+            and op.grad_on  # one that was told of the mode, and runs no more
         }
         own = {leaf for nr in whole for leaf in seen.parts[nr].parameters}
         inside = [step for step in stepped if moment.order < step.order < until and own & _moved_by(seen, step)]
         norms = all(kind.startswith("BatchNorm") for kind in changes)
-        kept_still = norms and (len(own & learns) < len(learns) or (part.library and part.kind.startswith("BatchNorm")))
+        kept_still = norms and (
+            bool(part.parents) or (part.library and part.kind.startswith("BatchNorm"))
+        )  # a part alone, as in fine-tuning
         if inside and changes and own & learns and not kept_still:
             yield Match(moment, names=[part.path], count=len(inside), layers=sorted(changes))
             return

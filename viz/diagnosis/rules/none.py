@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from viz.diagnosis.families import ADDITIVE, COPIES, FACTORS, LAYERS, SCALES
+from viz.diagnosis import families as ops
 from viz.diagnosis.finding import listed
 from viz.diagnosis.observation import Exit, Leaf, Observation, Part, Ran, Seen, Through
 from viz.diagnosis.rules.rule import Match, Place, Rule, placed
@@ -200,13 +200,13 @@ def _added(seen: Observation, root: int) -> Iterator[tuple[Ran, int]]:
             continue
         met.add(op.nr)
         learnt = [nr for nr in op.inputs if seen.values[nr].requires_grad]
-        if op.name in ADDITIVE:
+        if op.name in ops.ADDITIVE:
             for nr in dict.fromkeys(op.inputs):
                 value = seen.values[nr]
                 if value.floating and math.prod(value.shape) == 1 and not value.requires_grad:
                     yield op, nr
             stack += learnt
-        elif op.name in SCALES and len(learnt) == 1 and len(op.inputs) == 1:
+        elif op.name in ops.SCALES and len(learnt) == 1 and len(op.inputs) == 1:
             stack += learnt
 
 
@@ -281,7 +281,7 @@ def _left(seen: Observation, value: Seen, maker: Ran | None) -> Exit | None:
 
 def _rebuilt(seen: Observation, line: int | None) -> bool:
     """Whether a line calls a constructor that reads numbers out of the tensors that it is given."""
-    return any(line in seen.places.where_made(name) for name in COPIES)
+    return any(line in seen.places.where_made(name) for name in ops.COPIES)
 
 
 def _leaving(left: Exit) -> str:
@@ -305,7 +305,7 @@ def _of_op(
     elif not op.grad_on or op.inference:
         kind = "inference-mode" if op.inference else "no-grad"
         line = seen.places.switched_off(op.stack) or op.line
-    elif op.name in COPIES:
+    elif op.name in ops.COPIES:
         kind = "new-tensor"
     elif not value.floating:
         kind, line = "integer-op", _picked(seen, op, value)
@@ -432,6 +432,10 @@ def _never_asked(
         return
     given: dict[str, Any] = {"kind": "requires-grad-off", "certain": True, "explains": True}
     above = seen.above(failed.roots)
+    bare = [each for each in seen.passes if each.kind == "grad" and each.done and not each.create]
+    if bare and any(seen.values[nr].of_grad is not None for nr in above):
+        yield Match(bare[-1], [failed], added=failed, given={"kind": "cut", "explains": True})
+        return
     frozen = [leaf for leaf in seen.leaves if leaf.frozen_at is not None and above & set(leaf.values)]
     if frozen:
         words = (
@@ -469,9 +473,9 @@ def _never_asked(
 def _weighs(seen: Observation, value: Seen) -> bool:
     """Whether a value is what others are multiplied by or looked up in, as weights are; data come first in a product of matrices."""
     for op in seen.users(value.nr):
-        if op.name in LAYERS | {"matmul", "mm", "mv", "embedding"}:
+        if op.name in ops.LAYERS | {"matmul", "mm", "mv", "embedding"}:
             return value.nr in op.inputs[1:] or (op.name == "embedding" and value.floating)
-        if op.name in FACTORS and len(op.inputs) == 2:
+        if op.name in ops.FACTORS and len(op.inputs) == 2:
             other = next((seen.values[nr] for nr in op.inputs if nr != value.nr), value)
             return len(value.shape) < len(other.shape)
     return False
@@ -630,7 +634,7 @@ def _drawn_away(seen: Observation) -> Iterator[Match]:
                 continue
             given = [one for one in op.inputs if seen.values[one].requires_grad]
             from_it = {seen.values[one].leaf for one in seen.above(given, past_leaves=True)}
-            taken = [user for user in seen.users(nr) if user.name in LAYERS and behind & set(user.outputs)]
+            taken = [user for user in seen.users(nr) if user.name in ops.LAYERS and behind & set(user.outputs)]
             if held & from_it and taken:
                 code = seen.places.code(op.line)
                 change = (code, code.replace(".sample()", ".rsample()")) if ".sample()" in code else None

@@ -7,27 +7,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from viz.diagnosis.families import (
-    ADDITIVE,
-    AVERAGES,
-    CASTS,
-    DIFFERENCES,
-    DISTANCES,
-    FACTORS,
-    KEEPS_SIGN,
-    LAYERS,
-    LOGS,
-    NEGATIONS,
-    POSITIVE,
-    PROBABILITIES,
-    RISES,
-    SUMS,
-    TAKES_LOGS,
-    TARGETED,
-    TURNS,
-    source,
-    subtracted,
-)
+from viz.diagnosis import families as ops
+from viz.diagnosis.families import source, subtracted
 from viz.diagnosis.finding import number
 from viz.diagnosis.observation import Observation, Ran, Seen, Through
 from viz.diagnosis.rules.comparing import compared
@@ -48,7 +29,7 @@ def _reaches_above(value: Seen) -> bool:
 def _scores(seen: Observation) -> Iterator[Match]:
     """Some losses take logarithms of probabilities, which are never above zero, and kl_div such probabilities to compare with."""
     for op in seen.ops:
-        if op.name not in TAKES_LOGS or not op.inputs:
+        if op.name not in ops.TAKES_LOGS or not op.inputs:
             continue
         value, maker = source(seen, op.inputs[0])
         other = seen.values[op.inputs[1]] if op.name == "kl_div" and len(op.inputs) > 1 else value
@@ -56,9 +37,9 @@ def _scores(seen: Observation) -> Iterator[Match]:
             yield Match(op, [other], names=[other.name], low=other.low, given=NO_PROBABILITIES)
             continue
         named = maker.name if maker is not None else ""
-        if named in PROBABILITIES and op.name == "nll_loss":
+        if named in ops.PROBABILITIES and op.name == "nll_loss":
             continue  # reported as a softmax where a log_softmax belongs
-        if not (_reaches_above(value) or named in LAYERS):
+        if not (_reaches_above(value) or named in ops.LAYERS):
             continue
         code = seen.places.code(op.line)
         given = (
@@ -98,15 +79,15 @@ def _classes(seen: Observation) -> Iterator[Match]:
     # Whole numbers that were not drawn may be amounts, such as positions.
     drawn = any(op.name == "randint" for op in seen.ops)
     for op in seen.ops:
-        difference = drawn and op.name in DIFFERENCES
-        if not (op.name in DISTANCES or difference) or len(op.inputs) < 2 or not op.recorded:
+        difference = drawn and op.name in ops.DIFFERENCES
+        if not (op.name in ops.DISTANCES or difference) or len(op.inputs) < 2 or not op.recorded:
             continue
         value = next((one for nr in op.inputs[::-1] if not (one := seen.values[nr]).requires_grad), None)
         if value is None:
             continue
         maker = seen.maker(value)
         for _ in range(6):
-            if value.floating is False or maker is None or maker.name not in TURNS | CASTS or not maker.inputs:
+            if value.floating is False or maker is None or maker.name not in ops.TURNS | ops.CASTS or not maker.inputs:
                 break
             value = seen.values[maker.inputs[0]]
             maker = seen.maker(value)
@@ -172,6 +153,7 @@ def _sign(seen: Observation) -> Iterator[Match]:
 
 
 def _sign_of(seen: Observation, passes: list[Through]) -> Iterator[Match]:
+    """One training whose loss has the wrong sign."""
     losses = list(
         itertools.takewhile(lambda loss: not math.isnan(loss), (e.loss for e in passes if e.loss is not None))
     )
@@ -192,26 +174,26 @@ def _terms(seen: Observation, nr: int, sign: int | None, line: int | None, far: 
     op = seen.maker(seen.values[nr])
     if op is None or far > 16:
         return
-    if op.name in LOGS or _of_probabilities(seen, op) or _is_error(seen, op) or _normalised(seen, op):
+    if op.name in ops.LOGS or _of_probabilities(seen, op) or _is_error(seen, op) or _normalised(seen, op):
         yield Term(op, sign, line)
         return
     ahead = [one for one in op.inputs if seen.values[one].requires_grad]
-    if op.name in NEGATIONS:
+    if op.name in ops.NEGATIONS:
         sign, line = _times(sign, -1), op.line
-    elif op.name in FACTORS:
+    elif op.name in ops.FACTORS:
         if len(ahead) != 1:
             return
         factor = _sign_of_factor(seen, op, ahead[0])
         if factor == 0:
             return
         sign, line = _times(sign, factor), op.line if factor == -1 else line
-    elif op.name in DIFFERENCES:
+    elif op.name in ops.DIFFERENCES:
         turned = subtracted(op)
         for one in ahead:
             minus = one in turned
             yield from _terms(seen, one, _times(sign, -1) if minus else sign, op.line if minus else line, far + 1)
         return
-    elif op.name not in KEEPS_SIGN | SUMS | RISES | {"log"}:
+    elif op.name not in ops.KEEPS_SIGN | ops.SUMS | ops.RISES | {"log"}:
         return
     for one in ahead:
         yield from _terms(seen, one, sign, line, far + 1)
@@ -225,17 +207,17 @@ def _of_probabilities(seen: Observation, op: Ran) -> bool:
     given = seen.values[op.inputs[0]] if op.name == "log" and op.inputs else None
     if given is None or (given.low or -1.0) < 0 or (given.peak or 2.0) > 1 + EDGE:
         return False
-    maker = source(seen, given.nr, TURNS | AVERAGES)[1]
+    maker = source(seen, given.nr, ops.TURNS | ops.AVERAGES)[1]
     return maker is None or not _is_error(seen, maker)  # the logarithm of an error rises with it
 
 
 def _is_error(seen: Observation, op: Ran) -> bool:
     """Whether an op is an error, never below 0: a loss, or the square or the size of what an answer lacks to its target."""
-    if op.name in POSITIVE:
+    if op.name in ops.POSITIVE:
         return True
     even = op.name in ("abs", "square") or (op.name == "pow" and 2 in op.options.values())
     less = seen.maker(seen.values[op.inputs[0]]) if even and op.inputs else None
-    if less is None or less.name not in DIFFERENCES or len(less.inputs) != 2:
+    if less is None or less.name not in ops.DIFFERENCES or len(less.inputs) != 2:
         return False
     return sum(seen.values[nr].requires_grad for nr in less.inputs) == 1
 
@@ -243,7 +225,7 @@ def _is_error(seen: Observation, op: Ran) -> bool:
 def _normalised(seen: Observation, op: Ran) -> bool:
     """True if an op subtracts the logarithm of the sum from scores, which gives logarithms of probabilities."""
     makers = [seen.maker(seen.values[nr]) for nr in op.inputs[1:]]
-    return op.name in DIFFERENCES and any(maker is not None and maker.name == "logsumexp" for maker in makers)
+    return op.name in ops.DIFFERENCES and any(maker is not None and maker.name == "logsumexp" for maker in makers)
 
 
 def _turned(seen: Observation, each: Through, terms: list[Term]) -> int | None:
@@ -258,7 +240,7 @@ def _turned(seen: Observation, each: Through, terms: list[Term]) -> int | None:
             if (not errors or term.sign is None) and all(_plus(seen, each, one) for one in (term, *alike[:SOME])):
                 apart = _apart(seen, each, term)
                 return apart or (_asked_for(seen, each) if alone else term.line or term.op.line)
-        elif term.sign == -1 and alone:
+        elif term.sign == -1 and (alone or (each.loss or 0.0) < 0):
             return term.line
     return None
 
@@ -269,7 +251,7 @@ def _apart(seen: Observation, each: Through, term: Term) -> int | None:
     for _ in range(16):
         op = seen.maker(seen.values[nr])
         learnt = [one for one in op.inputs if seen.values[one].requires_grad] if op is not None else []
-        if op is None or not (op.name in ADDITIVE and len(learnt) > 1):
+        if op is None or not (op.name in ops.ADDITIVE and len(learnt) > 1):
             return op.line if joined and op is not None else None
         own = [one for one in learnt if any(part.op is term.op for part in _terms(seen, one, 1, None))]
         if len(own) != 1:
@@ -292,10 +274,10 @@ def _plus(seen: Observation, each: Through, term: Term) -> bool:
         ahead = [one for one in op.inputs if one in below]
         if not ahead:
             return False
-        minus = op.name in NEGATIONS or (op.name in FACTORS and _sign_of_factor(seen, op, ahead[0]) == -1)
-        if op.name in DIFFERENCES:
+        minus = op.name in ops.NEGATIONS or (op.name in ops.FACTORS and _sign_of_factor(seen, op, ahead[0]) == -1)
+        if op.name in ops.DIFFERENCES:
             minus = ahead[0] in subtracted(op)
-        minuses += minus + sum(_is_minus(seen, one) for one in op.inputs if op.name in FACTORS and one != ahead[0])
+        minuses += minus + sum(_is_minus(seen, one) for one in op.inputs if op.name in ops.FACTORS and one != ahead[0])
         nr = ahead[0]
     return minuses % 2 == 0
 
@@ -303,7 +285,9 @@ def _plus(seen: Observation, each: Through, term: Term) -> bool:
 def _is_minus(seen: Observation, nr: int) -> bool:
     """Whether a factor was given a minus itself, as in `-advantage * ratio`."""
     maker = source(seen, nr)[1]
-    return maker is not None and (maker.name in NEGATIONS or (maker.name in FACTORS and _numbers(maker) == [-1]))
+    return maker is not None and (
+        maker.name in ops.NEGATIONS or (maker.name in ops.FACTORS and _numbers(maker) == [-1])
+    )
 
 
 def _sign_of_factor(seen: Observation, op: Ran, main: int) -> int | None:
@@ -342,10 +326,10 @@ def _compared_sides(seen: Observation) -> Iterator[tuple[Ran, int, int]]:
         if len(op.inputs) < 2 or not op.recorded:
             continue
         a, b = op.inputs[:2]
-        if op.name in TARGETED:
+        if op.name in ops.TARGETED or (op.name == "gather" and not seen.values[b].floating):
             yield op, a, b
         elif (
-            op.name in DIFFERENCES
+            op.name in ops.DIFFERENCES
             and seen.values[a].requires_grad != seen.values[b].requires_grad
             and compared(seen, op.outputs[0])
         ):

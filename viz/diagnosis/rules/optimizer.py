@@ -264,6 +264,7 @@ def _too_large(seen: Observation) -> Iterator[Match]:
 
 
 def _grows(seen: Observation, who: int | None, own: list[Through]) -> Iterator[Match]:
+    """One training whose loss grows."""
     steps = [one for one in seen.moments if one.kind == "step" and not one.empty and who in (one.who, None)]
     losses = [each.loss or 0.0 for each in own]
     if len(losses) < 3 or not all(math.isfinite(loss) for loss in losses):

@@ -8,29 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
-from viz.diagnosis.families import (
-    BOUNDED,
-    CHOICES,
-    CLAMPS,
-    DISTANCES,
-    FLAT,
-    JOINS,
-    LAYERS,
-    MASKS,
-    MULTIPLIES,
-    RELUS,
-    SATURATES,
-    SCORE_LOSSES,
-    SCORES,
-    TRANSPOSES,
-    TURNS,
-    source,
-)
+from viz.diagnosis import families as ops
+from viz.diagnosis.families import source
 from viz.diagnosis.finding import listed, number
 from viz.diagnosis.observation import Leaf, Observation, Ran, Seen, Through
 from viz.diagnosis.rules.rule import Match, Rule
 from viz.diagnosis.rules.weights import outweighs
 
+AGAIN = 3  # calls of a line that show that it is always so
 LOST = 1e-20  # a gradient below this underflows to 0 in the next ops: it vanished before
 FAR_OUT = 20.0  # an input where a sigmoid or tanh is flat in single precision
 MOST_UNITS = 0.9  # of the results of a sigmoid or tanh: if these lie at the bound, most units learn nothing
@@ -76,6 +61,33 @@ def _blocked(seen: Observation) -> Iterator[Match]:
                 "Look at what the margin compares, and at the masks in it. If they are right, choose harder pairs or a larger margin."
             )
         yield match
+    yield from _flat_parts(seen)
+
+
+def _flat_parts(seen: Observation) -> Iterator[Match]:
+    """Steps and bounds that let nothing through in any call, although what is behind them learns in another way."""
+    lines: dict[int | None, list[Ran]] = {}
+    for op in seen.ops:
+        if (
+            op.name in ops.FLAT | {"clamp"}
+            and op.recorded
+            and op.inputs
+            and op.outputs
+            and seen.values[op.outputs[0]].grad
+        ):
+            lines.setdefault(op.line, []).append(op)
+    for calls in lines.values():
+        given = [seen.values[op.inputs[0]] for op in calls]
+        shut = [
+            one.grad == 0 and (op.name in ops.FLAT or len(seen.users(one.nr)) == 1)
+            for op, one in zip(calls, given, strict=True)
+        ]
+        if len(calls) >= AGAIN and all(shut):
+            found = _of_op(seen, calls[-1], seen.values[calls[-1].outputs[0]], given[-1], [calls[-1].outputs[0]])
+            if found is not None and found.given["kind"] in ("flat", "clamp"):
+                found.told["text"] += f" It was so in all {len(calls)} calls."
+                found.given |= {"certain": False, "share": 0.3}
+                yield found
 
 
 def _cause(seen: Observation, each: Through, leaf: Leaf) -> Match | None:
@@ -92,7 +104,7 @@ def _cause(seen: Observation, each: Through, leaf: Leaf) -> Match | None:
             now = arrived.get(nr, 0.0 if nr in values else None)
             op = seen.maker(before)
             if got and now == 0 and op is not None and (got > LOST or arrived.get(root) == got):
-                if op.name in DISTANCES and before.peak == 0:
+                if op.name in ops.DISTANCES and before.peak == 0:
                     return None  # the model gives what is asked for: there is nothing left to learn
                 return _of_op(seen, op, before, seen.values[nr], chain)
             before = seen.values[nr]
@@ -102,7 +114,7 @@ def _cause(seen: Observation, each: Through, leaf: Leaf) -> Match | None:
 def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int]) -> Match | None:
     if "dropout" in op.name:
         return None  # another detector reports how much a dropout drops
-    shut = _shut(seen, given) if op.name not in CLAMPS | RELUS | SATURATES | MULTIPLIES else None
+    shut = _shut(seen, given) if op.name not in ops.CLAMPS | ops.RELUS | ops.SATURATES | ops.MULTIPLIES else None
     if shut is not None:
         op, given = shut
         out = seen.values[op.outputs[0]]
@@ -113,8 +125,8 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
     chooser = _chooser(seen, op, out, chain)
     if line != op.line:
         code, lines = f"Line {line}, `{seen.places.code(line)}`:", [line or 0, *lines]
-    bounded = op.name in CLAMPS and (op.name not in RELUS or op.name == "hardtanh" or (given.low or 0.0) > 0)
-    if op.name in FLAT:
+    bounded = op.name in ops.CLAMPS and (op.name not in ops.RELUS or op.name == "hardtanh" or (given.low or 0.0) > 0)
+    if op.name in ops.FLAT:
         kind, certain = "flat", True
         text = f"{code} `{op.name}` is flat: its slope is 0 everywhere, so no gradient passes."
         fix = (
@@ -123,7 +135,7 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
     elif op.name in ("softmax", "log_softmax") and _one_class(op, out):
         kind, certain = "saturated", True
         text = f"{code} `{op.name}` over a dimension of length 1 is constant, so its slope is 0."
-        weighs = any(user.name in MULTIPLIES for user in seen.users(out.nr) if user.nr > op.nr)
+        weighs = any(user.name in ops.MULTIPLIES for user in seen.users(out.nr) if user.nr > op.nr)
         fix = (
             f"Take it over the dimension of the places to choose from: its input has the shape {given.shape}."
             if weighs
@@ -133,7 +145,7 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
         kind = "clamp"
         text = f"{code} `{op.name}` holds every number at its bound (its input reaches {number(given.peak or 0)}), and its slope is 0 there."
         fix = "Scale the input so that it lies within the bounds, or clamp only what you report."
-    elif op.name in RELUS:
+    elif op.name in ops.RELUS:
         kind = "dead-relu"
         text = f"{code} `{op.name}` gives 0 for every input it saw, and its slope is 0 there."
         fix = "Start with a bias of 0 and a smaller learning rate, or use leaky_relu."
@@ -141,14 +153,14 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
         if writer:
             line, lines = writer, [writer, *lines]
             text += f" Its input comes from what line {writer}, `{seen.places.code(writer)}`, wrote."
-    elif op.name in SATURATES and (given.peak is None or given.peak > SATURATING):
+    elif op.name in ops.SATURATES and (given.peak is None or given.peak > SATURATING):
         kind = "saturated"
         text = f"{code} `{op.name}` is saturated: its input reaches {number(given.peak or 0)} in size, where its slope is 0."
         fix = "Scale the inputs to about 1 (subtract the mean, divide by the deviation), or make the weights smaller."
         if (writer := outweighs(seen, given)) is not None:
             line, lines = writer, [writer, *lines]
             text += f" That comes from the weights, which line {writer}, `{seen.places.code(writer)}`, made so large."
-    elif op.name in MULTIPLIES and (zero := _zero_factor(seen, op, given)) is not None:
+    elif op.name in ops.MULTIPLIES and (zero := _zero_factor(seen, op, given)) is not None:
         kind = "times-zero"
         what, source, weight = zero
         text = f"{code} `{op.name}` multiplies by {what}, which is 0 everywhere."
@@ -172,7 +184,7 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
             f"which `{op.name}` in line {op.line} put beside larger numbers: no gradient passes."
         )
         fix = "Look at what stands beside it: padding must never win, so fill with -inf for a maximum."
-    elif op.name in CHOICES:
+    elif op.name in ops.CHOICES:
         kind = "times-zero"
         text = f"{code} `{op.name}` selects nothing from its input: no gradient passes."
         fix = "Look at the condition: it lets nothing through."
@@ -196,18 +208,18 @@ def _shut(seen: Observation, given: Seen) -> tuple[Ran, Seen] | None:
     """The op that holds everything at one bound, and what it got: what follows it, such as a square, is flat there."""
     if given.peak == 0 and (first := _first_zero(seen, given)) is not None:
         maker = seen.maker(first)
-        if maker is not None and maker.name in CLAMPS | RELUS:
+        if maker is not None and maker.name in ops.CLAMPS | ops.RELUS:
             return maker, seen.values[maker.inputs[0]]
     return None
 
 
 def _chooser(seen: Observation, op: Ran, out: Seen, chain: list[int]) -> Ran | None:
     """The op that takes some of what `op` put together, and leaves out all of the part that a gradient is missing for."""
-    if op.name not in JOINS:
+    if op.name not in ops.JOINS:
         return None
     place = chain.index(out.nr)
     later = (seen.maker(seen.values[nr]) for nr in reversed(chain[:place]))
-    return next((one for one in later if one is not None and one.name in CHOICES), None)
+    return next((one for one in later if one is not None and one.name in ops.CHOICES), None)
 
 
 def _one_class(op: Ran, out: Seen) -> bool:
@@ -247,7 +259,7 @@ def _first_zero(seen: Observation, value: Seen) -> Seen | None:
         if "dropout" in maker.name:
             return None
         given = [seen.values[nr] for nr in maker.inputs]
-        zeros = [one for one in given if one.peak == 0 and (one.floating or maker.name in TURNS)]
+        zeros = [one for one in given if one.peak == 0 and (one.floating or maker.name in ops.TURNS)]
         if not zeros:
             break
         value = next((one for one in zeros if one.requires_grad), zeros[0])
@@ -256,13 +268,14 @@ def _first_zero(seen: Observation, value: Seen) -> Seen | None:
 
 def _twice_softmax(seen: Observation) -> Iterator[Match]:
     """softmax into cross_entropy, sigmoid into a loss that takes the logits, softmax into nll_loss."""
-    wanted = {name: {"softmax"} for name in SCORE_LOSSES} | {
+    wanted = {name: {"softmax"} for name in ops.SCORE_LOSSES} | {
         name: {"sigmoid", "softmax"} for name in ("binary_cross_entropy_with_logits", "nll_loss")
     }
+    wanted["log_softmax"] = {"softmax"}  # as in a loss by hand
     for op in seen.ops:
         if not op.inputs or not op.recorded or op.name not in wanted:
             continue
-        value, maker = source(seen, op.inputs[0], TURNS | {"__getitem__"})
+        value, maker = source(seen, op.inputs[0], ops.TURNS | {"__getitem__"})
         if maker is None or maker.name not in wanted[op.name]:
             continue
         line = layer_line(seen, maker)
@@ -303,7 +316,7 @@ def _nearly_flat(seen: Observation) -> Iterator[Match]:
     """A sigmoid, tanh or softmax whose inputs are so large that hardly any gradient passes, or that most units get none."""
     lines: dict[int | None, list[_Call]] = {}
     for op in seen.ops:
-        if op.name not in BOUNDED | {"softmax"} or not op.recorded or not op.inputs or not op.outputs:
+        if op.name not in ops.BOUNDED | {"softmax"} or not op.recorded or not op.inputs or not op.outputs:
             continue
         given, out = seen.values[op.inputs[0]], seen.values[op.outputs[0]]
         if out.grad and given.grad is not None:
@@ -341,7 +354,7 @@ def _nearly_flat(seen: Observation) -> Iterator[Match]:
 def _products(seen: Observation, softmax: Ran) -> Ran | None:
     """The op that makes the scores of an attention, where they are far larger than a softmax can weigh, whatever a mask adds."""
     value, maker = source(seen, softmax.inputs[0])
-    while maker is not None and maker.name in MASKS and maker.inputs:
+    while maker is not None and maker.name in ops.MASKS and maker.inputs:
         learnt = next((nr for nr in maker.inputs if seen.values[nr].requires_grad), None)
         if learnt is None:
             return None
@@ -349,13 +362,13 @@ def _products(seen: Observation, softmax: Ran) -> Ran | None:
     if not FAR_APART < (value.peak or 0.0) < math.inf:
         return None
     for _ in range(3):  # a factor, and a view
-        if maker is None or maker.name in SCORES:
+        if maker is None or maker.name in ops.SCORES:
             break
         learnt = next((nr for nr in maker.inputs if seen.values[nr].requires_grad), None)
         if maker.name not in ("mul", "div") or learnt is None:
             return None
         maker = source(seen, learnt)[1]
-    if maker is None or maker.name not in SCORES:
+    if maker is None or maker.name not in ops.SCORES:
         return None
     if (seen.values[maker.outputs[0]].peak or 0.0) < COSINE:
         return None  # of vectors of length 1, and a temperature that is meant to choose
@@ -393,7 +406,7 @@ def _equal_units(seen: Observation) -> Iterator[Match]:
         moved = any(peak > 0 for _, peak in leaf.gradients) and (leaf.size != leaf.began or not leaf.held)
         if len(same) < 2 or not all(same) or not moved or count < 2:
             continue
-        wrote = (write.line for write in leaf.writes if write.kind in ("init", "write") and write.line)
+        wrote = (one.line for one in leaf.writes if one.kind in ("init", "write") and one.line and not one.after)
         steps = f"{len(same) - 1} step{'s' if len(same) > 2 else ''}"
         yield Match(
             next(wrote, seen.origin(leaf)), names=seen.called([leaf.nr]), count=count, units="rows" if rows else "columns", steps=steps
@@ -407,12 +420,12 @@ def _units_are_rows(seen: Observation, leaf: Leaf) -> bool | None:
     for nr in leaf.used_by:
         op, turned = seen.ops[nr], False
         value = next(one for one in op.inputs if seen.values[one].leaf == leaf.nr)
-        if op.name in TRANSPOSES and op.outputs:
+        if op.name in ops.TRANSPOSES and op.outputs:
             value, turned = op.outputs[0], True
             op = next((user for user in seen.users(value) if user.nr > nr), op)
         if op.name in ("matmul", "mm", "addmm"):
             return (op.inputs[-1] != value) != turned
-        if op.name in LAYERS:
+        if op.name in ops.LAYERS:
             return not turned
     return None
 

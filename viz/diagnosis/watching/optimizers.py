@@ -55,7 +55,13 @@ class Optimizers:
         if nr is None:
             nr = self._numbers[optimizer] = len(seen.optimizers)
             numbers = {key: one for key, one in optimizer.defaults.items() if isinstance(one, (int, float, tuple))}
-            kind, line = type(optimizer).__name__, next(iter(stack), None)
+            kind = type(optimizer).__name__
+            own = seen.places.defined(kind, "__init__") or (
+                0,
+                -1,
+            )  # of an optimizer of the program: what makes it is further out
+            stack = tuple(line for line in stack if not own[0] <= line <= own[1])
+            line = next(iter(stack), None)
             seen.optimizers.append(Held(nr, kind, line, None, [], made_here, stack=stack, settings=numbers))
         known = seen.optimizers[nr]
         with self.watch.aside():
