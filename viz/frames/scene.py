@@ -92,10 +92,11 @@ def scene(
 
 
 def _directed(recording: Recording, beside: Recording | None, kept: Kept) -> Director:
-    """The director of `recording`; the one of before, if that played it."""
-    if kept.played[0] is not recording or kept.played[1] is not beside:
-        kept.played = recording, beside, Director(recording, beside)
-    return kept.played[2]
+    """The director of `recording`; one of before, if that played it."""
+    both = id(recording), id(beside)
+    if both not in kept.played:
+        kept.played[both] = Director(recording, beside), beside  # which keeps both, and so their ids
+    return kept.played[both][0]
 
 
 def _fitted(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import time
 import warnings
 from collections.abc import Callable, Iterable
@@ -26,7 +27,7 @@ from viz.frames.director import VIEWS
 from viz.frames.levels import packed
 from viz.frames.scene import MODULES
 from viz.picture.fit import BELOW, BESIDE, FOLDED, Room, left_out
-from viz.picture.kept import Kept
+from viz.picture.kept import Kept, Latest
 from viz.picture.network import has_modules
 from viz.recording import own
 from viz.recording.record import STEPS, record
@@ -50,6 +51,8 @@ _WARNED = 3  # warnings of a run that are shown
 SEED = 0  # the seed of every run on both engines, so that only the change makes a difference
 # The sizes of a stage in these places, as a page measured them last: for the next explorer.
 _sizes = [{"beside": [round(side) for side in BESIDE], "below": [round(side) for side in BELOW]}]
+# What a text imports, or opens, may be another at its next run.
+_ELSEWHERE = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?!torch\b|tinygrad_edu\b)|\bopen\(|__import__", re.MULTILINE)
 DEFAULTS = ("float32", "float64", "float16")  # choices for PyTorch's default dtype
 
 
@@ -162,6 +165,8 @@ class Explorer(Live):
         self._last = _Run({}, {}, self._written, (), ())
         self._drag: tuple[Any, _Run] | None = None  # a number that is being dragged, and the run before that
         self._kept = Kept()
+        # The latest runs of texts, which start from the same seed each: a change that goes back to one need not run it again.
+        self._ran: dict[Any, tuple[dict[str, Any], Recording, list[str]]] = Latest()
         self._prefix = scene.new_identity()
         traits.setdefault("sizes", dict(_sizes[-1]))
         super().__init__(program=_description(self._parsed), **traits)
@@ -490,6 +495,11 @@ class Explorer(Live):
 
         `drawn` receives the sources of random numbers that the program used.
         """
+        run = engine, edited.source, edited.origin, edited.owner, *(state.get(name) for name in _OF_PYTORCH)
+        if run in self._ran:
+            side, recording, random = self._ran[run]
+            drawn += [name for name in random if name not in drawn]
+            return dict(side), recording
         device = _device(engine, state)
         name = engine if self._own is None or engine != CORE else name_of(self._own)
         side: dict[str, Any] = {"engine": engine, "title": title(name, device)}
@@ -514,6 +524,8 @@ class Explorer(Live):
         if engine == TORCH:
             about += [f"{name.upper()}: {reason}" for name, reason in self.program["devices"].items() if reason]
         side["about"] = " · ".join(about)
+        if self._own is None and not self._parsed.namespace and not _ELSEWHERE.search(edited.source):
+            self._ran[run] = dict(side), recording, random
         return side, recording
 
     def _still(self) -> dict[str, str]:
