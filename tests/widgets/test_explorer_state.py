@@ -467,3 +467,30 @@ def test_the_end_of_a_long_print_begins_with_a_whole_line():
     explorer = viz.explore("w = T.tensor(1.0)\nfor step in range(2000):\n    print('step', step)")
     printed = explorer.result["sides"][0]["stdout"].splitlines()
     assert printed[0] == "…" and printed[1].startswith("step ") and printed[-1] == "step 1999"
+
+
+def test_a_switch_that_goes_back_runs_nothing_again_and_an_import_from_elsewhere_always_runs(monkeypatch):
+    from viz.widgets import explorer as module
+
+    runs = []
+    record = module.record
+    monkeypatch.setattr(
+        module, "record", lambda source, *more, **options: runs.append(source) or record(source, *more, **options)
+    )
+
+    def pressed(program):
+        made = module.explore(program)
+        accounts = []
+        for number, state in enumerate([{"no_grad": [2]}, {}, {"no_grad": [2]}, {}], start=1):
+            if number == 3:
+                runs.clear()
+            made.state = {**state, "seq": number}
+            accounts.append(made.result["account"])
+        again = len(runs)
+        made.close()
+        return again, accounts
+
+    again, accounts = pressed("w = T.tensor(2.0, requires_grad=True)\ny = w * w\ny.backward()")
+    assert again == 0 and accounts[:2] == accounts[2:] and accounts[0] != accounts[1]
+    again, _ = pressed("w = T.tensor(2.0, requires_grad=True)\ny = w * w\ny.backward()\nimport math")
+    assert again >= 2

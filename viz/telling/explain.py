@@ -60,6 +60,7 @@ _RULES: list[tuple[str, str]] = [
         "tinygrad_edu has nothing with this name. If PyTorch runs the line, it is missing here on purpose (see "
         "docs/differences.md). Otherwise look for a misspelt name.",
     ),
+    (r"object has no attribute", "The object has no such attribute. Look for a misspelt name."),
     (
         r"[Oo]ut of memory|OutOfMemory",
         "The device has too little memory for this. Make the inputs smaller, or use the CPU.",
@@ -68,7 +69,6 @@ _RULES: list[tuple[str, str]] = [
 ]
 _TYPES = {
     "NameError": "This name is used before any line gives it a value.",
-    "AttributeError": "The object has no such attribute. Look for a misspelt name.",
     "KeyboardInterrupt": "You stopped it.",
     "SyntaxError": "Python cannot read this line.",
 }

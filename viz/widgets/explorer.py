@@ -497,9 +497,9 @@ class Explorer(Live):
         """
         run = engine, edited.source, edited.origin, edited.owner, *(state.get(name) for name in _OF_PYTORCH)
         if run in self._ran:
-            side, recording, random = self._ran[run]
+            known, recording, random = self._ran[run]
             drawn += [name for name in random if name not in drawn]
-            return dict(side), recording
+            return dict(known), recording
         device = _device(engine, state)
         name = engine if self._own is None or engine != CORE else name_of(self._own)
         side: dict[str, Any] = {"engine": engine, "title": title(name, device)}

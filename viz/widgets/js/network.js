@@ -411,7 +411,7 @@ export class NetworkStage {
       if (middle - extent / 2 >= at && middle + extent / 2 <= at + size) return at;
       return extent >= size ? middle - extent / 2 - 14 : middle - size / 2;
     };
-    const [left, top] = [this.view?.x ?? 0, this.view?.y ?? 0];
+    const [left, top] = [(this.view?.x ?? -10) + 10, (this.view?.y ?? -10) + 10]; // there are 10 pixels around the picture
     view.x = keep(around ? near(left, view.w, around.x, around.w) : left, view.w, this.natural.w) - 10;
     view.y = keep(around ? near(top, view.h, around.y, around.h) : top, view.h, this.natural.h) - 10;
     return view;

@@ -16,6 +16,7 @@ const STANDS = 1200; // milliseconds that a step of a GIF stands
 const COLOURS = 64;
 const LARGE = 600_000; // above this many pixels a picture is not scaled up
 const isEmbedded = window.top !== window;
+const isInCourse = isEmbedded && hasOurs(window.top);
 
 const element = (tag, properties = {}, ...children) => {
   const made = Object.assign(document.createElement(tag), properties);
@@ -254,13 +255,22 @@ async function toolbar() {
     else if (shown && take.value) askFor(take.value);
     take.value = "";
   };
-  const course = element("a", { href: new URL("index.html", SITE).href, className: "course", textContent: "Open in the course", target: isEmbedded ? "_blank" : "_self", rel: "noopener" });
+  const course = element("a", { hidden: isInCourse, href: new URL("index.html", SITE).href, className: "course", textContent: "Open in the course", target: isEmbedded ? "_blank" : "_self", rel: "noopener" });
   const own = isEmbedded
     ? [element("a", { textContent: "Open", target: "_blank", rel: "noopener", href: location.href, title: "In a page of its own",
       onclick: (event) => { event.currentTarget.href = location.href; } })]
     : [examples, button("Copy link", () => copy(address(), "Link")), button("Copy embed", () => copy(embed(), "Embed"), "An <iframe> for a page of yours"), take];
   document.querySelector(".tools").replaceChildren(...own, wrong, course);
   return flat;
+}
+
+/** Whether the page around this one is the course's; what one of another origin is, is not told. */
+function hasOurs(around) {
+  try {
+    return around.location.href.startsWith(new URL(".", SITE).href);
+  } catch {
+    return false;
+  }
 }
 
 /** When the page comes into view: at once, but for one of several in another page. */
