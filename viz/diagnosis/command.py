@@ -60,9 +60,7 @@ def main(options: argparse.Namespace) -> int:
                 engine, project or Source(program.text), inputs=names, limit=options.limit, output=output, as_main=True
             )
             report = run.report()
-        if project is not None:
-            report.of_files(project)
-        else:
+        if project is None:
             report.place = program.place
         print(report.to_json() if options.json else f"\n{report}" if report.stdout else report)
         if options.out is not None:

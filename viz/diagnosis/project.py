@@ -48,9 +48,14 @@ class Project(Source):
         return line + self._above[frame.f_code.co_filename]
 
     def place(self, line: int) -> tuple[str, int]:
-        """The file of a line, empty for the script, and its number there."""
         path, above = max(((one, up) for one, up in self._above.items() if up < line), key=lambda one: one[1])
         return ("" if path == self.filename else path), line - above
+
+    def told(self, line: int | None) -> str:
+        path, number = self.place(line or 1)
+        if self.folder is not None and Path(path).is_relative_to(self.folder):
+            path = str(Path(path).relative_to(self.folder))
+        return f"line {number} of {path}" if path else f"line {number}"
 
     def named(self, line: int) -> str:
         path, number = self.place(line)

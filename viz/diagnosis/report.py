@@ -52,10 +52,16 @@ class Report:
         self.error = observation.error
         self.stdout = stdout
         self.engine = observation.engine
-        self.place: Callable[[int | None], str] = "line {}".format  # a line, as the author of the program counts it
-        self.several = False  # whether lines are named by their files
-        self.number: Callable[[int | None], int] = lambda line: line or 0  # its number in its own file
         self._looked_at = looked_at
+        program = observation.places.source
+        self.place: Callable[[int | None], str] = program.told  # a line, as the author of the program counts it
+        self.number: Callable[[int | None], int] = lambda line: program.place(line or 1)[
+            1
+        ]  # its number in its own file
+        self.several = isinstance(program, Project)  # whether lines are named by their files
+        for finding in findings if self.several else ():
+            path, number = program.place(finding.line or 1)
+            finding.where = (path, number) if path else None
 
     @property
     def looked_at(self) -> str:
@@ -73,21 +79,6 @@ class Report:
         if seen.troubles:
             told += f" {_count(len(seen.troubles), 'thing')} could not be examined: {seen.troubles[0]}."
         return told
-
-    def of_files(self, project: Project) -> None:
-        """Name each line by its file and its number there, if it is not the script's own."""
-        folder = project.folder
-
-        def place(line: int | None) -> str:
-            path, number = project.place(line or 1)
-            own = Path(path).relative_to(folder) if folder is not None and Path(path).is_relative_to(folder) else path
-            return f"line {number} of {own}" if path else f"line {number}"
-
-        self.several = True
-        self.place, self.number = place, lambda line: project.place(line or 1)[1]
-        for finding in self.findings:
-            path, number = project.place(finding.line or 1)
-            finding.where = (path, number) if path else None
 
     @cached_property
     def layers(self) -> Layers:

@@ -60,6 +60,14 @@ class Source:
         """The program's line, counted from 1, of a line of the file that a frame of it runs."""
         return line - self.first + 1
 
+    def place(self, line: int) -> tuple[str, int]:
+        """The file of a line, empty for that of the program itself, and its number there."""
+        return "", line
+
+    def told(self, line: int | None) -> str:
+        """A line in a sentence, by its number and its file."""
+        return f"line {line}"
+
     def named(self, line: int) -> str:
         """A line by its number."""
         return f"line {line}"
