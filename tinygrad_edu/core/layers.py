@@ -41,7 +41,7 @@ class no_grad:
 
 
 class AroundOp:
-    _orders = False  # the op sees to it how its gradients lie in memory: it leaves those of another order than rows to a layer
+    _orders: Any = None  # a layer's: how gradients lie in memory, which then gets those that do not lie row by row
 
     def _release(self) -> None:
         """Free part of what a node keeps: it has run, and will not run again."""

@@ -116,6 +116,7 @@ class Op(core.op.Op):
     makes_float = False  # integers become the default float type first
     refuses = ("", "")  # PyTorch's kernel, and the kinds of operands for which it is not implemented
     apart = False  # in place, no operand may show the memory that is written
+    lies: Elementwise | None = None  # of an elementwise op that has a `jvp` of its own
     idempotent = False  # writes one value everywhere: in place, elements may share memory
     non_differentiable: tuple[int, ...] = ()  # outputs without a gradient, such as indices
     without_gradient: tuple[str, ...] = ()  # settings that may be tensors, or tuples of these: masks, indices
@@ -143,7 +144,7 @@ class Op(core.op.Op):
             cls._rules = tuple([(rule, names_in(rule) if rule else ()) for rule, _ in cls._rules])
             cls._differentiable = cls._differentiable or cls._joint is not None
             cls._is_plain = not (cls._joint or cls.without_gradient or cls._variadic)
-            cls._plans, cls._orders = {}, isinstance(cls.jvp, Elementwise)
+            cls._plans, cls._orders = {}, cls.jvp if isinstance(cls.jvp, Elementwise) else cls.lies
         for need in cls._all_needs():
             setattr(cls, f"_saved_{need}", _property(cls._saved, need))
             setattr(cls, f"_raw_saved_{need}", _property(cls._raw_saved, need))
@@ -179,7 +180,7 @@ class Op(core.op.Op):
             raise
         if type(result) is tuple:
             return cls._several(now, inputs, settings, result, wanted)
-        out = wrap(in_order(result, arrays if cls.jvp.forward else ()) if cls._orders else result)
+        out = wrap(in_order(result, arrays[:: how.forward] if how.forward else ()) if (how := cls._orders) else result)
         is_float = out._data.dtype.kind == "f"
         if wanted and is_float and now.recording and cls._differentiable:
             out._grad_fn, out._requires_grad = cls._record(inputs, settings, (out,)), True
@@ -425,14 +426,14 @@ class Op(core.op.Op):
                 results[i] = rule(grad, *given)
                 if type(grad) is np.ndarray and self._orders:
                     said_by = {"grad first": (grad, *given), "grad last": (*given, grad), "": ()}
-                    results[i] = in_order(results[i], said_by[self.jvp.backward])
+                    results[i] = in_order(results[i], said_by[self._orders.backward])
         return results
 
     def _disorders(self, grad: np.ndarray) -> bool:
         """Whether a formula on arrays may leave a gradient in another order in memory than PyTorch's."""
-        others = self._kept if self.jvp is by_mask else ()
+        others = self._kept if self._orders is by_mask else ()
         arrays = [grad, *(t._data for t in others if isinstance(t, Tensor))]
-        return self._orders and not all([a.flags.c_contiguous for a in arrays])
+        return bool(self._orders) and not all([a.flags.c_contiguous for a in arrays])
 
     def _recorded(self) -> list[Any]:
         """The saved values, as Tensors."""

@@ -15,14 +15,16 @@ __all__ = ["Elementwise", "by_mask", "elementwise", "linear", "push_tangents", "
 class Elementwise(NamedTuple):
     """Each output element depends on its own input elements: the gradient rule also maps tangents."""
 
-    forward: bool = True  # the result lies in memory as the operands do, the first of them first; else row by row
+    forward: int = (
+        1  # the result lies in memory as the operands do, the first of them first; -1: the last; 0: row by row
+    )
     backward: str = (
         "grad first"  # a gradient: as what came in, then as the other values of the rule; "grad last"; or ""
     )
 
 
 # The values of an op's `jvp` for ops whose tangents follow from what is already written.
-elementwise, by_mask, row_by_row = Elementwise(), Elementwise(backward="grad last"), Elementwise(False, "")
+elementwise, by_mask, row_by_row = Elementwise(), Elementwise(backward="grad last"), Elementwise(0, "")
 linear = "linear"  # the op is linear in all its inputs: it maps tangents like values
 
 

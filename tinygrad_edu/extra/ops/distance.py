@@ -117,7 +117,7 @@ def pairwise_distance(x1, x2, p: float = 2.0, eps: float = 1e-6, keepdim: bool =
     >>> T.nn.functional.pairwise_distance(T.tensor([[0.0, 0.0]]), T.tensor([[3.0, 4.0]]))
     tensor([5.0000])
     """
-    moved = AddNumber.apply(as_float(x1 - x2), other=eps)
+    moved = AddNumber.apply(as_float(x1 - need_tensor("pairwise_distance", x2, "x2")), other=eps)
     return Norm.apply(moved, p=float(p), dim=(moved.ndim - 1,), keepdim=keepdim)
 
 

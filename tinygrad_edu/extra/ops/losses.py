@@ -27,7 +27,7 @@ from ...ops.network.loss import (
 )
 from ...ops.network.rectifier import Hardtanh
 from ...ops.op import Op
-from ...ops.operands import check_writable, need_float, refuse_cast, refuse_mismatch, refuse_mixture
+from ...ops.operands import check_writable, need_float, need_tensor, refuse_cast, refuse_mismatch, refuse_mixture
 from ...ops.pointwise.arithmetic import AddNumber, abs, sub
 from ...ops.pointwise.clamp import clamp_min, minimum
 from ...ops.pointwise.exponential import exp, log, sigmoid, xlogy
@@ -502,6 +502,7 @@ def hinge_embedding_loss(
     tensor(0.5000)
     """
     reduction = checked_reduction(size_average, reduce, reduction)
+    target = need_tensor("hinge_embedding_loss", target, "target")
     most, none = (wrap(np.asarray(x, input._data.dtype)) for x in (margin, 0))
     far = where(target != 1, clamp_min(sub(most, input), 0), none)
     near = where(target != -1, input, none)

@@ -71,6 +71,9 @@ def isin(elements, test_elements, *, assume_unique: bool = False, invert: bool =
     >>> T.isin(T.tensor([1, 2, 3]), T.tensor([2, 5]))
     tensor([False,  True, False])
     """
+    for name, x in (("elements", elements), ("test_elements", test_elements)):
+        if not isinstance(x, Tensor | int | float):
+            raise TypeError(f"isin(): argument '{name}' must be Tensor or Number, not {type(x).__name__}")
     among = np.asarray(getattr(test_elements, "_data", test_elements))
     if any(isinstance(t, Tensor) and t._data.dtype.kind == "b" for t in (elements, test_elements)):
         raise RuntimeError("Unsupported input type encountered for isin(): Bool. Convert first: t.long().")

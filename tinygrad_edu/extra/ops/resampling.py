@@ -357,6 +357,18 @@ _RESAMPLERS = {
 }  # fmt: skip
 
 
+def _refuse_nothing(old, new):
+    """Refuse to resize from or to a size that is not positive."""
+    if min(*old, *new) <= 0:
+        said = [
+            ", ".join(f"{side}: {n}" for side, n in zip("DHW"[3 - len(new) :], sizes, strict=True))
+            for sizes in (old, new)
+        ]
+        raise RuntimeError(
+            f"Input and output sizes should be greater than 0, but got input ({said[0]}) and output ({said[1]})"
+        )
+
+
 @public(where=_NN, method=False)
 def interpolate(
     input: Tensor,
@@ -416,6 +428,7 @@ def interpolate(
     if mode == "area":
         pool = nn_functions[f"adaptive_avg_pool{n}d"]
         return pool(input, tuple(sizes) if n > 1 else sizes[0])
+    _refuse_nothing(input.shape[2:], sizes)
     if recompute_scale_factor and size is not None:
         raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
     if recompute_scale_factor:

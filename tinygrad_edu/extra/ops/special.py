@@ -79,7 +79,10 @@ def _polygamma(n, x):
         # ψ′(1 - x) + ψ′(x) = (π/sin πx)²
         mirror = (math.pi / np.sin(math.pi * given)) ** 2 - _zeta(2, np.where(given < 0, 1 - given, 1.0))
         return np.where(given < 0, mirror, _zeta(2, np.where(given < 0, 1.0, given))).astype(x.dtype)
-    return (sign * math.factorial(n) * _zeta(n + 1, given)).astype(x.dtype)
+    # At infinity as in PyTorch, whose series gives nan there, and takes -∞ for a pole.
+    infinite = np.where(given > 0, np.nan, np.inf)
+    series = np.where(np.isinf(given), infinite, _zeta(n + 1, np.where(np.isinf(given), 1.0, given)))
+    return (sign * math.factorial(n) * series).astype(x.dtype)
 
 
 class Lgamma(FloatOp):

@@ -28,7 +28,7 @@ class LogSigmoid(Op):
     def grad_self(grad, self):
         return grad * sigmoid(-self)
 
-    jvp = Elementwise(forward=False)
+    jvp = Elementwise(forward=0)
 
 
 # --- functions -------------------------------------------------------------------------------------------------------

@@ -8,8 +8,9 @@ import numpy as np
 
 from ...array.tensor import Tensor, wrap
 from ..binding import functions, nn_functions, public
+from ..indexing.masking import where
 from ..op import Op
-from ..operands import need_float, refuse_cast
+from ..operands import check_writable, need_float, refuse_cast
 from ..pointwise.arithmetic import AddNumber, DivNumber, MulNumber, refuse_booleans
 from ..pointwise.clamp import clamp_min
 from ..pointwise.exponential import log, log1p, sigmoid
@@ -22,6 +23,13 @@ from .softmax import log_softmax
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
 
+def _weighed(loss, weight):
+    if weight is None:
+        return loss
+    check_writable(loss.shape, np.shape(weight))
+    return loss * weight
+
+
 class BinaryCrossEntropy(Op):
     """-w·(t·ln s + (1 - t)·ln(1 - s)), with the logarithms clamped at -100."""
 
@@ -30,7 +38,7 @@ class BinaryCrossEntropy(Op):
     def forward(self, target, weight, *, reduction):
         need_float(self, "binary_cross_entropy")
         loss = (target - 1) * np.maximum(np.log1p(-self), -100) - target * np.maximum(np.log(self), -100)
-        return reduced(loss if weight is None else loss * weight, reduction)
+        return reduced(_weighed(loss, weight), reduction)
 
     def grad_self(grad, self, target, weight, reduction):
         slope = (self - target) / clamp_min((1 - self) * self, 1e-12)
@@ -55,8 +63,9 @@ class BinaryCrossEntropyWithLogits(Op):
         # ln(1 - σ(s)) = -s - ln(1 + e^-s), computed without overflow.
         minus_log = np.log1p(np.exp(-np.abs(self))) + np.maximum(-self, 0)
         factor = 1 if pos_weight is None else 1 + (pos_weight - 1) * target
+        check_writable(minus_log.shape, np.shape(factor) or minus_log.shape)
         loss = (1 - target) * self + factor * minus_log
-        return reduced((loss if weight is None else loss * weight).astype(target.dtype, copy=False), reduction)
+        return reduced(_weighed(loss, weight).astype(target.dtype, copy=False), reduction)
 
     def grad_self(grad, self, target, weight, pos_weight, reduction):
         s = sigmoid(self)
@@ -104,10 +113,12 @@ class NllLoss(Op):
         kind = getattr(grad, "_data", grad).dtype
         slope = _slope(sizes, target, weight, ignore_index, kind)
         if reduction == "none":
-            return unsqueeze(grad, 1) * slope if len(sizes) > 1 else grad * slope
-        # The mean over no targets is nan, and its gradient is 0.
-        counted = reduction == "mean" and getattr(total_weight, "_data", total_weight)
-        return (grad / total_weight if counted else grad) * slope
+            grad = unsqueeze(grad, 1) if len(sizes) > 1 else grad
+        # The mean over no targets is nan, and its gradient is 0, as that of every other score: also where nan comes in.
+        elif reduction == "mean" and getattr(total_weight, "_data", total_weight):
+            grad = grad / total_weight
+        moved = grad * slope
+        return moved if np.isfinite(getattr(grad, "_data", grad)).all() else where(slope == 0, 0.0, moved)
 
     def jvp(tangent, self, target, weight, reduction, ignore_index, total_weight):
         sizes = tuple(self.shape)
@@ -154,7 +165,7 @@ def _slope(sizes, target, weight, ignore_index, dtype):
     target, weight = (getattr(x, "_data", x) for x in (target, weight))
     out = np.zeros(sizes, dtype)
     places, share = _picked(target, weight, ignore_index, out)
-    out.reshape(-1)[places] = -1 if share is None else -share
+    out.reshape(-1)[places] = -1 if share is None else 0 - share  # and no -0
     return out
 
 

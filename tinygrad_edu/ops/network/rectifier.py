@@ -17,6 +17,8 @@ _NN = (nn_functions,)
 
 
 class Relu(Op):
+    refuses = ("relu", "b")
+
     def forward(self):
         # In this order -0 stays -0, as in PyTorch.
         return np.maximum(0, self)
@@ -68,6 +70,8 @@ class LeakyReluBackward(_SlopeOfKink):
 
 
 class Hardtanh(Op):
+    refuses = ("hardtanh", "b")
+
     def forward(self, *, min_val=-1.0, max_val=1.0):
         return np.clip(self, self.dtype.type(min_val), self.dtype.type(max_val))
 

@@ -9,6 +9,7 @@ from ...modes import thread
 from ..binding import operator, public
 from ..op import Op, elementwise, linear
 from ..operands import promoted
+from ..tangents import Elementwise
 from .rounding import sign
 
 
@@ -87,7 +88,7 @@ class RsubTensor(Op, name="RsubBackward0"):
     def grad_other(grad):
         return grad
 
-    jvp = elementwise
+    jvp = Elementwise(forward=-1)
 
 
 class Mul(Arithmetic):

@@ -20,7 +20,7 @@ def _refuse_zero(divisor, other):
 
 
 class Div(Arithmetic):
-    makes_float = True
+    makes_float, lies = True, elementwise
 
     def forward(self, other):
         return self / other

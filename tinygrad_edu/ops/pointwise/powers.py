@@ -86,7 +86,7 @@ class PowScalar(Op, name="PowBackward2"):
             return where(exponent >= 0, 0.0, grad * result * float("-inf"))
         return grad * (result * (math.log(self) if self > 0 else math.nan))
 
-    jvp = Elementwise(forward=False)
+    jvp = Elementwise(forward=0)
 
 
 class Sqrt(FloatOp):

@@ -144,7 +144,7 @@ class Prod(Op):
     # ∂(s₁·s₂·…)/∂sᵢ is the product of the others: result/sᵢ where no factor is 0
     def grad_self(grad, self, result):
         if not any_zero(self):
-            return grad * (result / self)
+            return grad * (result / self) if np.ndim(getattr(self, "_data", self)) else grad
         flat = reshape(self, (-1,))
         return reshape(grad * _products_of_others(flat), tuple(self.shape))
 
