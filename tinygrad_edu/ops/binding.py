@@ -51,6 +51,7 @@ _HOMES = {
 }
 
 _UNARY = ("__neg__", "__abs__", "__invert__")
+_IN_PYTHON = ("inplace", "return_indices", "antialias")
 _OPERANDS = (int, float, complex, np.ndarray, np.generic)
 
 
@@ -178,7 +179,11 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
     """Check that a user's call has a Tensor among its arguments: the functions of `ops` also accept arrays, for the rules."""
 
     parameters = inspect.signature(function).parameters.values()
+    # PyTorch takes nothing but True and False for a switch, but for some that it reads in Python.
+    flags = [(i, p) for i, p in enumerate(parameters) if (isinstance(p.default, bool) or p.annotation == "bool")]
+    switches = {p.name: 99 if p.kind is p.KEYWORD_ONLY else i for i, p in flags if p.name not in _IN_PYTHON}
     rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
+    first = min(switches.values(), default=99)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -191,6 +196,8 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
             result = call(*args, **kwargs)
             return result if out is None else write_out(result, out, function.__name__.lstrip("_"), args)
         try:
+            if switches and (kwargs or len(args) > first):
+                _refuse_switches(name, switches, args, kwargs)
             if args and isinstance(args[0], Tensor):
                 if kwargs:
                     args, kwargs = _arranged(args, kwargs, rest)
@@ -218,6 +225,14 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
 
     call.__name__ = call.__qualname__ = name
     return call
+
+
+def _refuse_switches(name: str, switches: dict[str, int], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    for switch, place in switches.items():
+        given = kwargs.get(switch, args[place] if place < len(args) else True)
+        if type(given) is not bool:
+            position = "" if switch in kwargs else f" (position {place + 1})"
+            raise TypeError(f"{name}(): argument '{switch}'{position} must be bool, not {type(given).__name__}")
 
 
 def _arranged(

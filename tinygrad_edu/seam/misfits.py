@@ -1,4 +1,4 @@
-"""What a call that failed got wrong, in PyTorch's words: arguments of another type, and what NumPy or Python say of misfits."""
+"""What a call that failed was given: NumPy's and Python's own errors become PyTorch's types, with the arguments and the signature."""
 
 from __future__ import annotations
 
@@ -7,35 +7,14 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from ..array import dtypes
 from ..array.promotion import refuse_mismatch
 from ..array.tensor import Tensor
 
 __all__ = ["explained"]
 
-# What parameters take, by their names; of others the annotation or the default says whether it is a bool or a number.
-_TAKES = {
-    name: kind
-    for kind, names in {
-        "Tensor": "input self other target weight bias index src x1 x2 input1 input2 mat1 mat2 mat vec vec1 vec2 batch1 "
-        "batch2 tensor1 tensor2 mask A B LU_data LU_pivots LU pivots pos_weight log_probs targets "
-        "anchor positive negative grid theta attn_mask boundaries sorted_sequence tensor y _random_samples",
-        "Number": "alpha beta p eps ord threshold scale nan posinf neginf norm_type maxnorm tau rcond fill_value",
-        "int or tuple of ints": "dim dims dim0 dim1 dim2 start_dim end_dim kernel_size stride padding dilation output_padding size "
-        "sizes k n diagonal offset shifts groups chunks steps num_classes output_size normalized_shape num_groups decimals "
-        "upscale_factor downscale_factor correction storage_offset ignore_index n_fft blank repeats",
-    }.items()
-    for name in names.split()
-}
-_NUMBER = (int, float, complex, np.generic)
-_PLAIN = {
-    "Number": _NUMBER,
-    "bool": (bool, int, np.generic),
-    "Tensor": (Tensor, np.ndarray, tuple, list, *_NUMBER),
-    "int or tuple of ints": (int, np.integer, tuple, list),
-}
+# What Python and NumPy raise of arguments; RuntimeError where a tensor stands for a setting.
+_RETOLD = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 
 def explained(
@@ -44,90 +23,78 @@ def explained(
     """The result with numbers in place of the tensors of one number among the settings, if that is what failed.
 
     Raises:
-        TypeError: an argument is of another type than its parameter, or than the code expects.
-        IndexError, RuntimeError, NotImplementedError: NumPy's own errors, in PyTorch's words.
+        TypeError, IndexError, RuntimeError, NotImplementedError: an error that is no sentence of ours, told again.
     """
-    if isinstance(error, NotImplementedError | RecursionError | Warning) or (raw := _is_raw(error)) is None:
+    left_alone = isinstance(error, NotImplementedError | RecursionError) or not isinstance(error, _RETOLD)
+    if left_alone or (raw := _is_raw(error)) is None:
         return NotImplemented
-    of_types = raw and isinstance(error, AttributeError | TypeError)
     parameters = inspect.signature(function).parameters
     given = dict(zip(parameters, args, strict=False)) | dict(named)
-    numbers = {}
-    for place, (each, value) in enumerate(given.items(), 1):
-        parameter = parameters.get(each)
-        if parameter is None or parameter.kind is parameter.VAR_POSITIONAL:
-            break
-        takes = None if each == "dim" and name in ("max", "min") else _takes(parameter)  # of two tensors, or along one
-        if takes in (None, "Tensor") and (takes is None or not of_types or isinstance(value, Tensor)):
-            plain: Any = object if takes is None else _PLAIN[takes]
-        elif isinstance(value, Tensor) and not value.ndim and not value.requires_grad:
-            numbers[each], plain = value._data.item(), object
-        else:
-            plain = Tensor if takes == "Tensor" else _PLAIN[takes]
-        if raw and not isinstance(value, plain) and not (value is None and parameter.default is None):
-            told = f"argument '{each}' (position {place}) must be {takes}, not {type(value).__name__}"
-            raise TypeError(f"{name}(): {told}.") from error
-    if numbers and len(args) <= len(parameters):
-        return function(**given | numbers)
+    unfit = raw or isinstance(error, TypeError)
+    if unfit and len(args) <= len(parameters) and (numbers := _numbers(parameters, given)):
+        try:
+            return function(**given | numbers)
+        except Exception:  # the first error says what the user wrote
+            pass
     if raw:
-        _retell(error, name, given, ", ".join(parameters))
+        got = ", ".join([*map(_described, args), *(f"{each}={_described(x)}" for each, x in named.items())])
+        _retell(error, name, f"({got})", inspect.signature(function), (*args, *named.values()))
     return NotImplemented
 
 
-def _takes(parameter: inspect.Parameter) -> str | None:
-    if isinstance(parameter.default, bool) or parameter.annotation == "bool":
-        return "bool"
-    return _TAKES.get(parameter.name) or ("Number" if isinstance(parameter.default, int | float) else None)
-
-
-def _is_text(said: str) -> bool:
-    return "invalid literal" in said or "could not convert string" in said
+def _numbers(parameters: Mapping[str, inspect.Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings, which follow the first argument and are declared no tensors, given as tensors of one number."""
+    return {
+        each: x._data.item()
+        for each, x in list(given.items())[1:]
+        if isinstance(x, Tensor) and not x.ndim and not x.requires_grad
+        if each not in parameters or parameters[each].annotation != "Tensor"
+    }
 
 
 def _is_raw(error: Exception) -> bool | None:
-    """True for an error that NumPy or Python raises in our code, False for one of our sentences, None for one of the user's code."""
+    """True for an error that NumPy or Python raises in our code, False for one of our sentences, None for one of the user's code.
+
+    The instruction at which the last frame of ours stopped says which: a sentence of ours is the work of a `raise`.
+    """
     callers, trace = "", error.__traceback__
     while trace is not None:
         package = trace.tb_frame.f_globals.get("__name__", "").partition(".")[0]
         callers, last, trace = callers if package == "numpy" else package, trace, trace.tb_next
     if callers != __name__.partition(".")[0]:
         return None
-    if package == "numpy":
-        return True
-    return last.tb_frame.f_code.co_code[last.tb_lasti] != dis.opmap["RAISE_VARARGS"]
+    return package == "numpy" or last.tb_frame.f_code.co_code[last.tb_lasti] != dis.opmap["RAISE_VARARGS"]
 
 
-# How NumPy, or Python, says that sizes do not fit.
-_OF_SIZES = (
-    "broadcast", "shape mismatch", "matmul: ", "cannot reshape", "axes don't match", "zip() argument", "negative dimensions",
-    "empty sequence", "input array", "at least one array", "repeats may not",
-)  # fmt: skip
+def _described(value: Any) -> str:
+    if isinstance(value, Tensor):
+        return f"{dtypes.from_numpy_dtype(value._data.dtype).name} Tensor of shape {list(value.shape)}"
+    if isinstance(value, tuple | list) and len(value) < 5:
+        return f"{type(value).__name__} of ({', '.join(map(_described, value))})"
+    return f"{type(value).__name__} {value!r}" if isinstance(value, int | float | str) else type(value).__name__
 
 
-def _retell(error: Exception, name: str, given: Mapping[str, Any], wanted: str) -> None:
-    said, arrays = str(error), [x._data for x in given.values() if isinstance(x, Tensor)]
-    shapes = ", ".join(str(list(a.shape)) for a in arrays)
-    of_types = any(words in said for words in ("ufunc", "numpy boolean"))
-    if (isinstance(error, AttributeError | TypeError) and not of_types) or _is_text(said):
-        kinds = ", ".join(type(x).__name__ for x in given.values())
+def _required(wanted: inspect.Signature) -> int:
+    return sum(p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD for p in wanted.parameters.values())
+
+
+def _retell(error: Exception, name: str, got: str, wanted: inspect.Signature, values: Sequence[Any]) -> None:
+    tensors = [x for x in values if isinstance(x, Tensor)]
+    of_types = isinstance(error, AttributeError | TypeError | RuntimeError)
+    if isinstance(error, TypeError) and len(tensors) == len(values) >= _required(wanted):
+        raise RuntimeError(
+            f"{name}() is not implemented for these types: got {got}. Convert first: t.float() or t.long()."
+        ) from error
+    if of_types or (isinstance(error, ValueError) and any(isinstance(x, str) for x in values)):
         raise TypeError(
-            f"{name}() received an invalid combination of arguments - got ({kinds}), but expected ({wanted})."
+            f"{name}() received an invalid combination of arguments - got {got}, but expected {wanted}."
         ) from error
-    if "indexing arrays" in said:
-        raise IndexError(said.replace("arrays", "tensors")) from error
-    if isinstance(error, OverflowError):
-        raise RuntimeError(f"value cannot be converted to this type without overflow: {said}.") from error
-    if isinstance(error, IndexError | np.exceptions.AxisError) or "values to unpack" in said:
-        raise IndexError(
-            f"Dimension out of range: {name}() got tensors of shapes {shapes}, too small for this."
-        ) from error
-    if isinstance(error, ZeroDivisionError) or "zero-size array to reduction" in said or "empty sequence" in said:
+    if isinstance(error, LookupError):
+        raise IndexError(f"Dimension or index out of range: {name}() got {got}.") from error
+    if any(not x.numel() for x in tensors):
         raise NotImplementedError(
-            f"{name}() is not built for tensors without elements; the shapes are {shapes}. Leave such a tensor out."
+            f"{name}() is not built for tensors without elements: got {got}. Leave such a tensor out."
         ) from error
-    if isinstance(error, TypeError):
-        types = ", ".join(dtypes.from_numpy_dtype(a.dtype).name for a in arrays)
-        raise RuntimeError(f"not implemented for these types: {types}. Convert booleans first: t.long().") from error
-    if isinstance(error, ValueError) and any(words in said for words in _OF_SIZES):
-        refuse_mismatch([a.shape for a in arrays])
-        raise RuntimeError(f"The sizes of the tensors do not fit together: they have the shapes {shapes}.") from error
+    if isinstance(error, ValueError):
+        refuse_mismatch([x.shape for x in tensors])
+    raise RuntimeError(f"{name}() cannot compute this: got {got}, its parameters are {wanted}.") from error
