@@ -30,7 +30,7 @@ def explained(
         return NotImplemented
     parameters = inspect.signature(function).parameters
     given = dict(zip(parameters, args, strict=False)) | dict(named)
-    unfit = raw or isinstance(error, TypeError)
+    unfit = raw or (isinstance(error, TypeError) and isinstance(next(iter(given.values()), None), Tensor))
     if unfit and len(args) <= len(parameters) and (numbers := _numbers(parameters, given)):
         try:
             return function(**given | numbers)
