@@ -88,7 +88,7 @@ class Recording:
 
     def to_json(self) -> str:
         """The recording as JSON text; `viz.load` reads it back."""
-        return json.dumps(finite(dataclasses.asdict(self)), ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(finite(self), ensure_ascii=False, separators=(",", ":"))
 
 
 def _one_line(error: dict[str, Any]) -> str:
@@ -97,9 +97,11 @@ def _one_line(error: dict[str, Any]) -> str:
 
 
 def finite(thing: Any) -> Any:
-    """`thing` with infinities and NaN as strings that `float` reads back, because JSON cannot express them."""
+    """`thing` as JSON can express it: infinities and NaN as strings that `float` reads back, dataclasses as dicts."""
     if isinstance(thing, float) and thing - thing != 0:
         return repr(thing)
+    if dataclasses.is_dataclass(thing):
+        return {field.name: finite(getattr(thing, field.name)) for field in dataclasses.fields(thing)}
     if isinstance(thing, dict):
         return {key: finite(item) for key, item in thing.items()}
     if isinstance(thing, (list, tuple)):

@@ -347,6 +347,14 @@ def test_what_is_wrong_is_told_with_its_line(opened: Any, address: str) -> None:
     expect(opened.locator(".said")).to_contain_text("torch is tinygrad_edu here")
 
 
+def test_a_program_with_a_debugger_runs_up_to_the_line_that_starts_it(opened: Any, address: str) -> None:
+    program = "import pdb\nw = T.tensor(2.0, requires_grad=True)\n(w * w).backward()\n"
+    for starts in ("pdb.set_trace()", "breakpoint()"):
+        show(opened, viz.link(program + starts, address))
+        expect(stage(opened).locator(".tgv-frame svg").first).to_be_visible()
+        expect(stage(opened).locator("body")).to_contain_text("The debugger needs a terminal")
+
+
 def test_it_is_clean_for_axe_in_both_themes(opened: Any, address: str) -> None:
     show(opened, viz.link(PROGRAMS["What does backward() do?"], address))
     for scheme in ("light", "dark"):
