@@ -213,7 +213,7 @@ class _Memory:
 
 
 def _number(loss: Any) -> float:
-    return float(getattr(loss, "_data", loss))
+    return float(loss.item() if isinstance(loss, Tensor) else loss)
 
 
 def _tensors(value: Any) -> Any:
