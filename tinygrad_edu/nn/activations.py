@@ -10,8 +10,7 @@ from . import functional as F
 from .module import Module
 
 __all__ = [
-    "Hardtanh", "Identity", "LeakyReLU", "LogSigmoid", "LogSoftmax", "ReLU", "ReLU6", "Sigmoid", "Softmax",
-    "Softmin", "Tanh", "Threshold",
+    "Identity", "LeakyReLU", "LogSigmoid", "LogSoftmax", "ReLU", "Sigmoid", "Softmax", "Softmin", "Tanh", "Threshold",
 ]  # fmt: skip
 
 
@@ -66,12 +65,10 @@ def _activation(name: str, function: str, *, module: str = __name__, **defaults:
 
 
 ReLU = _activation("ReLU", "relu", inplace=False)
-ReLU6 = _activation("ReLU6", "relu6", inplace=False)
 LeakyReLU = _activation("LeakyReLU", "leaky_relu", negative_slope=0.01, inplace=False)
 Sigmoid = _activation("Sigmoid", "sigmoid")
 Tanh = _activation("Tanh", "tanh")
 LogSigmoid = _activation("LogSigmoid", "logsigmoid")
-Hardtanh = _activation("Hardtanh", "hardtanh", min_val=-1.0, max_val=1.0, inplace=False)
 Threshold = _activation("Threshold", "threshold", threshold=0.0, value=0.0, inplace=False)
 Softmax = _activation("Softmax", "softmax", dim=None)
 Softmin = _activation("Softmin", "softmin", dim=None)

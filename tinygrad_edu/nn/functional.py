@@ -14,7 +14,7 @@ globals().update(nn_functions)
 sigmoid = functions["sigmoid"]
 tanh = functions["tanh"]
 
-for _name in ("relu", "leaky_relu", "hardtanh", "threshold"):
+for _name in ("relu", "leaky_relu", "threshold"):
     globals()[f"{_name}_"] = functools.partial(nn_functions[_name], inplace=True)
 
 __getattr__ = later(

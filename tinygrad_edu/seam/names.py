@@ -224,8 +224,8 @@ NAMES: dict[str, dict[str, str]] = {
     "nn": {
         "extra.compat.parallel": "DataParallel",
         "extra.nn.activations": (
-            "CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Mish PReLU SELU SiLU Softplus Softshrink Softsign "
-            "Tanhshrink"
+            "CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh Mish PReLU ReLU6 SELU SiLU Softplus Softshrink "
+            "Softsign Tanhshrink"
         ),
         "extra.nn.adaptive": "AdaptiveLogSoftmaxWithLoss",
         "extra.nn.attention": "MultiheadAttention NonDynamicallyQuantizableLinear",
@@ -285,7 +285,7 @@ NAMES: dict[str, dict[str, str]] = {
             "lp_pool1d lp_pool2d lp_pool3d max_pool1d max_pool2d max_pool3d max_pool3d_with_indices max_unpool1d "
             "max_unpool2d max_unpool3d"
         ),
-        "extra.ops.rectifiers": "hardshrink hardsigmoid hardswish prelu softshrink",
+        "extra.ops.rectifiers": "hardshrink hardsigmoid hardswish hardtanh hardtanh_ prelu relu6 softshrink",
         "extra.ops.resampling": (
             "channel_shuffle fold interpolate pixel_shuffle pixel_unshuffle unfold upsample upsample_bilinear "
             "upsample_nearest"

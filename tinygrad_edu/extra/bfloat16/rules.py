@@ -107,7 +107,7 @@ _declare(
     exponential.Sigmoid, logarithms.Logit, trigonometric.Tanh, softmax.Softmax, softmax.SafeSoftmax, activations.Celu,
     activations.Elu, activations.Gelu, activations.Glu, activation.LogSigmoid, activations.Mish, activations.Silu,
     activations.Softplus, rectifiers.Hardshrink, rectifiers.HardshrinkBackward, rectifiers.Hardsigmoid,
-    rectifiers.HardsigmoidBackward, rectifiers.Hardswish, rectifier.Hardtanh, rectifier.HardtanhBackward, rectifier.LeakyRelu,
+    rectifiers.HardsigmoidBackward, rectifiers.Hardswish, rectifiers.Hardtanh, rectifiers.HardtanhBackward, rectifier.LeakyRelu,
     rectifier.LeakyReluBackward, rectifiers.PreluKernel, rectifiers.PreluKernelBackward, rectifier.Relu, rectifiers.Softshrink,
     rectifiers.SoftshrinkBackward, rectifier.Threshold, rectifier.ThresholdBackward, bags.Embedding, bags.EmbeddingBack,
     attention.ScaledDotProductAttention, losses.HuberLoss, loss.MseLoss, losses.SmoothL1Loss, losses.SoftMarginLoss,

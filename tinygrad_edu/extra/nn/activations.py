@@ -13,8 +13,8 @@ from ...nn.parameter import Parameter
 from ...ops import functions
 
 __all__ = [
-    "CELU", "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Mish", "PReLU", "SiLU", "Softplus",
-    "Softshrink", "Softsign", "Tanhshrink",
+    "CELU", "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "Mish", "PReLU", "ReLU6", "SiLU",
+    "Softplus", "Softshrink", "Softsign", "Tanhshrink",
 ]  # fmt: skip
 
 
@@ -25,6 +25,8 @@ Softplus = _activation("Softplus", "softplus", module=__name__, beta=1.0, thresh
 SELU = _activation("SELU", "selu", module=__name__, inplace=False)
 CELU = _activation("CELU", "celu", module=__name__, alpha=1.0, inplace=False)
 Mish = _activation("Mish", "mish", module=__name__, inplace=False)
+Hardtanh = _activation("Hardtanh", "hardtanh", module=__name__, min_val=-1.0, max_val=1.0, inplace=False)
+ReLU6 = _activation("ReLU6", "relu6", module=__name__, inplace=False)
 Hardsigmoid = _activation("Hardsigmoid", "hardsigmoid", module=__name__, inplace=False)
 Hardswish = _activation("Hardswish", "hardswish", module=__name__, inplace=False)
 Softsign = _activation("Softsign", "softsign", module=__name__)

@@ -25,7 +25,6 @@ from ...ops.network.loss import (
     reduced,
     spread,
 )
-from ...ops.network.rectifier import Hardtanh
 from ...ops.op import Op
 from ...ops.operands import check_writable, need_float, need_tensor, refuse_cast, refuse_mismatch, refuse_mixture
 from ...ops.pointwise.arithmetic import AddNumber, abs, sub
@@ -37,6 +36,7 @@ from ...ops.shapes.joining import stack
 from ...ops.shapes.shape import axis_of, reshape, unsqueeze
 from .distance import pairwise_distance
 from .padding import pad
+from .rectifiers import Hardtanh
 
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from ...array.tensor import Tensor
 from ...ops.arrays import choose
-from ...ops.binding import public
+from ...ops.binding import nn_functions, public
 from ...ops.creation.factories import zeros_like
 from ...ops.indexing.masking import where
 from ...ops.network.rectifier import _BOTH, _NN, _SlopeOfKink, in_place_or_not
@@ -118,6 +120,27 @@ class HardshrinkBackward(SoftshrinkBackward):
         return HardshrinkBackward.apply(grad, self, lambd=lambd)
 
 
+class Hardtanh(Op):
+    refuses = ("hardtanh", "b")
+
+    def forward(self, *, min_val=-1.0, max_val=1.0):
+        return np.clip(self, self.dtype.type(min_val), self.dtype.type(max_val))
+
+    # Unlike in clamp, no gradient passes at the bounds themselves.
+    def grad_self(grad, self, min_val, max_val):
+        return HardtanhBackward.apply(grad, self, min_val=min_val, max_val=max_val)
+
+    jvp = elementwise
+
+
+class HardtanhBackward(_SlopeOfKink):
+    def forward(grad_output, self, *, min_val, max_val):
+        return choose((self <= min_val) | (self >= max_val), 0.0, grad_output)
+
+    def grad_grad_output(grad, self, min_val, max_val):
+        return HardtanhBackward.apply(grad, self, min_val=min_val, max_val=max_val)
+
+
 @public(where=_BOTH)
 def prelu(input: Tensor, weight) -> Tensor:
     """The input if positive, else weight * input. `weight` is one number, or one per channel (dimension 1).
@@ -189,3 +212,30 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     tensor([-1.,  0.,  2.])
     """
     return Hardshrink.apply(input, lambd=lambd)
+
+
+@public(where=_NN, method=False)
+def hardtanh(input: Tensor, min_val=-1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """Clamp to [min_val, max_val]. At the bounds the gradient is 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.hardtanh(T.tensor([-2.0, 0.5, 3.0]))
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    return in_place_or_not(Hardtanh, input, inplace, min_val=min_val, max_val=max_val)
+
+
+@public(where=_NN, method=False)
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """min(max(x, 0), 6).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.relu6(T.tensor([-1.0, 3.0, 8.0]))
+    tensor([0., 3., 6.])
+    """
+    return in_place_or_not(Hardtanh, input, inplace, min_val=0.0, max_val=6.0)
+
+
+nn_functions["hardtanh_"] = functools.partial(nn_functions["hardtanh"], inplace=True)

@@ -69,27 +69,6 @@ class LeakyReluBackward(_SlopeOfKink):
         return LeakyReluBackward.apply(grad, self, negative_slope=negative_slope)
 
 
-class Hardtanh(Op):
-    refuses = ("hardtanh", "b")
-
-    def forward(self, *, min_val=-1.0, max_val=1.0):
-        return np.clip(self, self.dtype.type(min_val), self.dtype.type(max_val))
-
-    # Unlike in clamp, no gradient passes at the bounds themselves.
-    def grad_self(grad, self, min_val, max_val):
-        return HardtanhBackward.apply(grad, self, min_val=min_val, max_val=max_val)
-
-    jvp = elementwise
-
-
-class HardtanhBackward(_SlopeOfKink):
-    def forward(grad_output, self, *, min_val, max_val):
-        return choose((self <= min_val) | (self >= max_val), 0.0, grad_output)
-
-    def grad_grad_output(grad, self, min_val, max_val):
-        return HardtanhBackward.apply(grad, self, min_val=min_val, max_val=max_val)
-
-
 class Threshold(Op):
     def forward(self, *, threshold, value):
         return choose(self <= threshold, self.dtype.type(value), self)
@@ -127,30 +106,6 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     tensor([-0.1000,  2.0000])
     """
     return in_place_or_not(LeakyRelu, input, inplace, negative_slope=negative_slope)
-
-
-@public(where=_NN, method=False)
-def hardtanh(input: Tensor, min_val=-1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """Clamp to [min_val, max_val]. At the bounds the gradient is 0.
-
-    >>> import tinygrad_edu as T
-    >>> T.nn.functional.hardtanh(T.tensor([-2.0, 0.5, 3.0]))
-    tensor([-1.0000,  0.5000,  1.0000])
-    """
-    if min_val > max_val:
-        raise ValueError("min_val cannot be greater than max_val")
-    return in_place_or_not(Hardtanh, input, inplace, min_val=min_val, max_val=max_val)
-
-
-@public(where=_NN, method=False)
-def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """min(max(x, 0), 6).
-
-    >>> import tinygrad_edu as T
-    >>> T.nn.functional.relu6(T.tensor([-1.0, 3.0, 8.0]))
-    tensor([0., 3., 6.])
-    """
-    return in_place_or_not(Hardtanh, input, inplace, min_val=0.0, max_val=6.0)
 
 
 @public(where=_BOTH, method=False)
