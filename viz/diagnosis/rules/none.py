@@ -632,9 +632,10 @@ def _drawn_away(seen: Observation) -> Iterator[Match]:
             op, value = seen.maker(seen.values[nr]), seen.values[nr]
             if op is None or op.name not in DRAWS or op.recorded or not value.floating:
                 continue
-            given = [one for one in op.inputs if seen.values[one].requires_grad]
-            from_it = {seen.values[one].leaf for one in seen.above(given, past_leaves=True)}
-            taken = [user for user in seen.users(nr) if user.name in ops.LAYERS and behind & set(user.outputs)]
+            from_it = {seen.values[one].leaf for one in seen.above(op.inputs, past_leaves=True)}
+            drawn = [one for one in seen.below(nr) & seen.behind(each) if not seen.values[one].requires_grad]
+            users = [user for one in sorted(drawn) for user in seen.users(one)]
+            taken = [user for user in users if user.name in ops.LAYERS and behind & set(user.outputs)]
             if held & from_it and taken:
                 code = seen.places.code(op.line)
                 change = (code, code.replace(".sample()", ".rsample()")) if ".sample()" in code else None
