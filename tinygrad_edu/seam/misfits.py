@@ -13,6 +13,8 @@ from ..array.tensor import Tensor
 
 __all__ = ["explained"]
 
+# What Python and NumPy ask of an object themselves: PyTorch's errors are theirs too.
+_PROTOCOLS = {"__array__", "__format__"}
 # What Python and NumPy raise of arguments; RuntimeError where a tensor stands for a setting.
 _RETOLD = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
@@ -26,6 +28,7 @@ def explained(
         TypeError, IndexError, RuntimeError, NotImplementedError: an error that is no sentence of ours, told again.
     """
     left_alone = isinstance(error, NotImplementedError | RecursionError) or not isinstance(error, _RETOLD)
+    left_alone |= name in _PROTOCOLS or "read-only" in str(error)  # of an array that the program itself made so
     if left_alone or (raw := _is_raw(error)) is None:
         return NotImplemented
     parameters = inspect.signature(function).parameters

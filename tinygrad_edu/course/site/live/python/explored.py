@@ -113,11 +113,10 @@ def _told(report: Any) -> dict[str, Any]:
                 "certain": one.certain,
                 "follows": bool(one.follows),
                 "code": report.observation.places.code(one.line) or "",
-                "message": report.below_its_line(one),
+                "message": next(text for kind, text in report.told_of(one) if not kind),
                 "fix": report.told(one.fix),
                 "tried": report.told(one.tried),
                 "repaired": repaired,
             }
         )
-    error = f"It ended with {report.error['type']}{report.at_error}: {report.error['message']}" if report.error else ""
-    return {"headline": report.headline, "found": found, "error": error, "looked_at": report.looked_at}
+    return {"headline": report.headline, "found": found, "error": report.ended, "looked_at": report.looked_at}
