@@ -19,9 +19,8 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError as CellError
 
 CELL_LIMIT_S = 600
-_IMPORTED_ONCE = ["torch", "tinygrad_edu", "ipykernel.kernelapp", "viz.magic", "viz.widgets.explorer", __name__]
-# What `import viz` does in a notebook, and does no more where it was imported before.
-_AS_IN_A_NOTEBOOK = "__import__('viz').load_ipython_extension(get_ipython())"
+# Not `viz`, nor modules that check at import time whether a notebook imports them.
+_IMPORTED_ONCE = ["torch", "tinygrad_edu", "ipykernel.kernelapp", __name__]
 _way = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 _processes: Any = multiprocessing.get_context(_way)
 
@@ -45,10 +44,7 @@ def run(notebook: Any, folder: Path) -> None:
         store_widget_state=True,
         shutdown_kernel="immediate",  # it has nothing to save, and a normal shutdown takes two seconds
         resources={"metadata": {"path": str(folder)}},
-        extra_arguments=[
-            "--IPKernelApp.log_level=40",  # it warns about sockets that only this machine can see
-            f"--IPKernelApp.exec_lines={_AS_IN_A_NOTEBOOK}",
-        ],
+        extra_arguments=["--IPKernelApp.log_level=40"],  # it warns about sockets that only this machine can see
     )
     with ThreadPoolExecutor(1) as beside:  # in a thread of its own, since a loop may run in this one
         beside.submit(asyncio.run, client.async_execute(cleanup_kc=True)).result()
