@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import contextlib
 import json
-import re
 import time
 import warnings
 from collections.abc import Callable, Iterable
@@ -51,8 +51,7 @@ _WARNED = 3  # warnings of a run that are shown
 SEED = 0  # the seed of every run on both engines, so that only the change makes a difference
 # The sizes of a stage in these places, as a page measured them last: for the next explorer.
 _sizes = [{"beside": [round(side) for side in BESIDE], "below": [round(side) for side in BELOW]}]
-# What a text imports, or opens, may be another at its next run.
-_ELSEWHERE = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?!torch\b|tinygrad_edu\b)|\bopen\(|__import__", re.MULTILINE)
+_FROM_OUTSIDE = {"__import__", "eval", "exec", "input", "open"}  # what these give may differ from run to run
 DEFAULTS = ("float32", "float64", "float16")  # choices for PyTorch's default dtype
 
 
@@ -524,7 +523,7 @@ class Explorer(Live):
         if engine == TORCH:
             about += [f"{name.upper()}: {reason}" for name, reason in self.program["devices"].items() if reason]
         side["about"] = " · ".join(about)
-        if self._own is None and not self._parsed.namespace and not _ELSEWHERE.search(edited.source):
+        if self._own is None and not self._parsed.namespace and _runs_alike(edited.source):
             self._ran[run] = dict(side), recording, random
         return side, recording
 
@@ -542,6 +541,18 @@ class Explorer(Live):
 
     def _text(self) -> str:
         return "An explorer of this program"
+
+
+def _runs_alike(text: str) -> bool:
+    """Whether a text computes the same each time: it imports nothing but the engines, and reads nothing from outside."""
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except SyntaxError:
+        return False
+    imported = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    imported += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    return {name.partition(".")[0] for name in imported} <= {TORCH, CORE} and not names & _FROM_OUTSIDE
 
 
 def _device(engine: str, state: dict[str, Any]) -> str:
