@@ -276,11 +276,12 @@ def _without_word_of_time_up() -> Iterator[None]:
 def backstop(seconds: float) -> Iterator[None]:
     """Raise TimeUp in this thread after `seconds` of its processor time, by a second thread that no signal mask stops."""
     start, stop = _watchdog(Budget(seconds))
-    start()
-    try:
-        yield
-    finally:
-        stop()
+    with _without_word_of_time_up():
+        start()
+        try:
+            yield
+        finally:
+            stop()
 
 
 def _timer_signal(budget: Limit) -> tuple[Callable[[], object], Callable[[], object]]:
