@@ -431,9 +431,12 @@ class Op(core.op.Op):
 
     def _disorders(self, grad: np.ndarray) -> bool:
         """Whether a formula on arrays may leave a gradient in another order in memory than PyTorch's."""
+        if not self._orders or grad.ndim < 2:
+            return False
         others = self._kept if self._orders is by_mask else ()
-        arrays = [grad, *(t._data for t in others if isinstance(t, Tensor))]
-        return bool(self._orders) and not all([a.flags.c_contiguous for a in arrays])
+        return not (
+            grad.flags.c_contiguous and all(t._data.flags.c_contiguous for t in others if isinstance(t, Tensor))
+        )
 
     def _recorded(self) -> list[Any]:
         """The saved values, as Tensors."""
