@@ -93,8 +93,8 @@ class _Everywhere:
 
     def __init__(self) -> None:
         self.in_force: frozenset[str] = frozenset()
-        self.warns_always = False
-        self.warned: set[str] = set()
+        self.warns_always = False  # what PyTorch says once in a process
+        self.warned: set[str] = set()  # what was said
         self.states: weakref.WeakSet[State] = weakref.WeakSet()
 
     def now(self, what: str, is_so: bool) -> None:

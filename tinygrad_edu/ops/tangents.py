@@ -15,12 +15,10 @@ __all__ = ["Elementwise", "by_mask", "elementwise", "linear", "push_tangents", "
 class Elementwise(NamedTuple):
     """Each output element depends on its own input elements: the gradient rule also maps tangents."""
 
-    forward: int = (
-        1  # the result lies in memory as the operands do, the first of them first; -1: the last; 0: row by row
-    )
-    backward: str = (
-        "grad first"  # a gradient: as what came in, then as the other values of the rule; "grad last"; or ""
-    )
+    # How the result lies in memory: as the operands do, the first of them first (1) or the last (-1), or row by row (0).
+    forward: int = 1
+    # How a gradient does: as what came in and then the other values of its rule, the other way round ("grad last"), or row by row ("").
+    backward: str = "grad first"
 
 
 # The values of an op's `jvp` for ops whose tangents follow from what is already written.

@@ -56,9 +56,8 @@ class Kept:
         ] = {}  # how each view was drawn for a room, so that no change turns it
 
         self.networks: dict[Any, Arranged] = Latest()  # how boxes in boxes were laid out
-        self.played: dict[tuple[int, int], tuple[Any, Any]] = (
-            Latest()
-        )  # the Director of a recording and the one beside it
+        # The Director of a recording and of the one beside it, by their ids.
+        self.played: dict[tuple[int, int], tuple[Any, Any]] = Latest()
         self.insides: dict[tuple[str, str, Room], Manner] = {}  # the same for the contents of folds
 
     def longest(self, graph: Graph, view: str, longest: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:

@@ -25,13 +25,10 @@ def _evaluating(seen: Observation) -> Iterator[Match]:
             for nr in whole
             if any(one in (kind := seen.parts[nr].kind) for one in ("Dropout", "BatchNorm", "InstanceNorm"))
         }
-        changes |= {
-            op.name
-            for op in seen.ops
-            if "dropout" in op.name
-            and op.owner in whole
-            and op.grad_on  # one that was told of the mode, and runs no more
-        }
+        told = (
+            op for op in seen.ops if "dropout" in op.name and op.owner in whole and op.grad_on
+        )  # as by `self.training`
+        changes |= {op.name for op in told}
         own = {leaf for nr in whole for leaf in seen.parts[nr].parameters}
         inside = [step for step in stepped if moment.order < step.order < until and own & _moved_by(seen, step)]
         norms = all(kind.startswith("BatchNorm") for kind in changes)
