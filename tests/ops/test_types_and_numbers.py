@@ -23,6 +23,7 @@ MORE = (
     "T.addcdiv(x,x,x+1)", "x%2", "5//x", "x/2", "x<<1", "x.round(decimals=1)", "T.trace(x.reshape(2,3))", "T.cov(x)", "T.lerp(x,x,0.5)",
     "T.matmul(x.reshape(2,3),x.reshape(3,2))", "T.dot(x.flatten(),x.flatten())", "T.cdist(x.reshape(2,3),x.reshape(2,3))", "F.softplus(x)",
     "T.addbmm(x[:1].reshape(1,1),x.reshape(2,1,3),x.reshape(2,3,1))", "x.fill_(-1.5)", "x.scatter(0,T.tensor([0]),-2)", "F.gelu(x)", "F.elu(x)",
+    "F.cosine_similarity(x,x.to(T.float16)*1.37+0.3,0)",
 )  # fmt: skip
 # As in PyTorch but for the type of the error: who asks first.
 OTHER_ERROR = ("bitwise_left_shift_", "bitwise_and_", "bitwise_not()", "gcd_", "lcm_")

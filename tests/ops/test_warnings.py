@@ -25,7 +25,9 @@ SILENT = [
     "T.nn.functional.gelu(1 / x)", "T.nn.functional.silu(-1 / x)", "T.nn.functional.layer_norm(1 / x, (2,))",
     "T.nn.functional.binary_cross_entropy(x, 1 - x)", "T.nn.functional.mse_loss(1 / x, -1 / x)",
     "T.nn.functional.normalize(1 / x, dim=0)", "x.clone().div_(0).log_()", "(x * 1e300).float()", "x.prod()", "x.logit()",
-    "x.expand(3, 2) / 0 - x / 0",
+    "x.expand(3, 2) / 0 - x / 0", "T.nn.functional.mse_loss(x[:0], x[:0])", "x[:0].half().mean().double()",
+    "T.nn.functional.multi_margin_loss((x / 0)[None], T.tensor([1]))",
+    "T.nn.functional.multilabel_margin_loss(x / 0, T.tensor([1, -1]))",
 ]  # fmt: skip
 
 

@@ -96,8 +96,8 @@ def cosine_similarity(x1, x2, dim=1, eps: float = 1e-8) -> Tensor:
     if common.kind not in "fcV":
         kind = dtypes.from_numpy_dtype(common).legacy_name
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {kind}: use t.float().")
-    if common.kind == "f":
-        x1, x2 = (x if x._data.dtype == common else to_copy(x, common) for x in (x1, x2))
+    # As in PyTorch, a float keeps its own type up to the product: a half's length is a half.
+    x1, x2 = (x if x.is_floating_point() or x.is_complex() else to_copy(x, common) for x in (x1, x2))
     return sum(_direction(x1, dim, eps) * _direction(x2, dim, eps), dim)
 
 

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from ...array.tensor import Tensor, wrap
-from ...modes import thread
+from ...modes import quiet, thread
 from ...ops.binding import functions, nn_functions, public
 from ...ops.creation.copies import clone
 from ...ops.creation.factories import full_like
@@ -50,7 +50,8 @@ class MultiMarginLoss(Op):
         need_float(self, "multi_margin_loss_cpu_kernel")
         refuse_mixture([self, weight])
         x, classes = np.atleast_2d(self), target.reshape(-1, 1)
-        gap = np.maximum(margin - np.take_along_axis(x, classes, 1) + x, 0) ** p
+        # As in PyTorch, a nan counts as no loss.
+        gap = np.fmax(margin - np.take_along_axis(x, classes, 1) + x, 0) ** p
         loss = (gap * _others(x, classes, weight)).sum(1)
         return reduced(loss if self.ndim == 2 or target.ndim else loss[0], reduction)
 
@@ -81,12 +82,12 @@ class MultilabelMarginLoss(Op):
     def forward(self, *, target, reduction):
         need_float(self, "multilabel_margin_loss_forward_out_frame")
         gap, share, _ = _pairs(self, target)
-        loss = (np.maximum(gap, 0) * share).sum((1, 2))
+        loss = (np.fmax(gap, 0) * share).sum((1, 2))
         return reduced(loss if self.ndim == 2 else loss[0], reduction)
 
     def grad_self(grad, self, target, reduction):
         array, target = (getattr(x, "_data", x) for x in (self, target))
-        gap, share, own = _pairs(array, target)
+        gap, share, own = quiet(_pairs, array, target)
         slope = np.where(gap > 0, share, 0)
         by_row = slope.sum(1)
         for row, classes, lost in zip(by_row, own, slope.sum(2), strict=True):

@@ -14,14 +14,14 @@ from ..binding import functions, nn_functions, public
 from ..op import Op
 from ..operands import need_float, refuse_mismatch
 from ..pointwise.arithmetic import abs
-from ..reductions.reduce import mean, sum
+from ..reductions.reduce import averaged, mean, sum
 from ..shapes.shape import broadcast_to, expand
 
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
 
 def reduced(array, reduction):
-    return array if reduction == "none" else array.sum() if reduction == "sum" else array.mean()
+    return array if reduction == "none" else array.sum() if reduction == "sum" else averaged(array)
 
 
 def spread(grad, sizes, reduction):

@@ -106,7 +106,7 @@ class SumDim(Op, name="SumBackward1"):
 
 class Mean(Op):
     def forward(self, *, dtype=None):
-        return _mean(summed(self, dtype), None, False)
+        return averaged(summed(self, dtype))
 
     def grad_self(grad, self_sym_numel, self_sym_sizes):
         return broadcast_to(grad / self_sym_numel, self_sym_sizes) if self_sym_numel else zeros_of(grad, self_sym_sizes)
@@ -116,7 +116,7 @@ class Mean(Op):
 
 class MeanDim(Op, name="MeanBackward1"):
     def forward(self, *, dim, keepdim, dtype=None):
-        return _mean(summed(self, dtype), normalized_dims(dim, self.ndim), keepdim)
+        return averaged(summed(self, dtype), normalized_dims(dim, self.ndim), keepdim)
 
     def grad_self(grad, self_sym_sizes, self_sym_numel, dim, keepdim):
         return spread(grad / builtins.max(numel_along(self_sym_sizes, dim), 1), dim, keepdim, self_sym_sizes)
@@ -124,11 +124,12 @@ class MeanDim(Op, name="MeanBackward1"):
     jvp = linear
 
 
-def _mean(array, axes, keepdim):
-    if array.dtype == np.float16:
-        return row_major(array.mean(axis=axes, keepdims=keepdim))
-    total = row_major(array.sum(axis=axes, keepdims=keepdim))
-    return total / array.dtype.type(array.size if axes is None else math.prod(array.shape[a] for a in axes))
+def averaged(array, axes=None, keepdim=False):
+    """The mean of an array: nan of no elements, without a warning."""
+    exact = np.float32 if array.dtype == np.float16 else array.dtype
+    total = row_major(array.sum(axis=axes, keepdims=keepdim, dtype=exact))
+    size = array.size if axes is None else math.prod(array.shape[a] for a in axes)
+    return (total / total.dtype.type(size)).astype(array.dtype, copy=False)
 
 
 def zeros_of(grad, sizes):
