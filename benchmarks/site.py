@@ -6,7 +6,8 @@ FOLDER is a site that `tinygrad-edu site --live` wrote; without one it is built 
 are from the start of the navigation. "Live" is a picture whose steps work: the front page and explore.html show a recorded one
 first. "By Python" is the picture that Python computes in the page: on the front page it answers to a switch, which is pressed as
 soon as it is there; in explore.html it shows the program of a link. Cold is a browser that has never seen the site. A click is
-timed afterwards, from the click to the frame after its picture. Files come from this machine: the time that a network takes
+timed afterwards, from the click to the frame after its picture: one switch back and forth, which Python remembers, and
+switches that never stood so before. Files come from this machine: the time that a network takes
 comes on top.
 """
 
@@ -38,6 +39,7 @@ from tinygrad_edu.course.site import build
 
 LESSON = "01_slopes_and_local_derivatives/01_slopes_and_local_derivatives.html"
 ROUNDS = 20
+LOADS = 5
 
 FIRST_PICTURE = """async () => {
     const frame = () => new Promise(resolve => setTimeout(resolve, 15));
@@ -64,12 +66,34 @@ CLICKS = """async rounds => {
     }
     return took;
 }"""
+# Each press leads to switches that have not stood so before: a Gray code over those in sight.
+FRESH = """async ([rounds, pause]) => {
+    const root = document.querySelector(".tgv-explorer");
+    const took = [];
+    for (let round = 1; round <= rounds; round++) {
+        const pills = [...root.querySelectorAll(".tgv-listing .tgv-pill")];
+        if (pause) await new Promise(resolve => setTimeout(resolve, pause));
+        const start = performance.now();
+        pills[Math.log2(round & -round)].click();
+        while (root.hasAttribute("aria-busy")) await new Promise(resolve => setTimeout(resolve, 1));
+        await new Promise(requestAnimationFrame);
+        took.push(performance.now() - start);
+    }
+    return took;
+}"""
 LIVE = "() => new Promise(resolve => { const look = () => document.documentElement.hasAttribute('data-tgv-ready') ? resolve(performance.now()) : setTimeout(look, 10); look(); })"
 SHOWN = LIVE.replace("data-tgv-ready", "data-shown")
 READ = LIVE.replace(
     "document.documentElement.hasAttribute('data-tgv-ready')", "document.querySelector('main > iframe')"
 )
 LINKED = "x = T.tensor(3.0, requires_grad=True)\ny = x * x * 2 + x\ny.backward()"
+PRESSED = """x = T.tensor([1.0, 2.0], requires_grad=True)
+w = T.tensor([3.0, 1.0], requires_grad=True)
+y = x * w
+z = (y * y).sum()
+L = z.relu() + x.sum()
+L.backward()"""
+THINKS = 2000  # milliseconds between two presses of a reader who looks at the answer
 LOADED = "() => performance.getEntriesByType('navigation')[0].loadEventEnd"
 
 
@@ -160,6 +184,28 @@ def explored(folder: Path) -> dict[str, float]:
     return found
 
 
+def pressed(folder: Path) -> dict[str, float]:
+    """How long a switch takes that was never pressed before: by a reader who looks, and right after the first picture."""
+    from viz.export.link import link
+
+    hurried: list[float] = []
+    with served(folder) as home, start_browser() as browser:
+        for last in range(LOADS):
+            page = new_page(browser, viewport={"width": 1366, "height": 768})
+            page.goto(home + link(PRESSED))
+            page.wait_for_selector("html[data-shown]", state="attached")
+            stage = page.frames[-1]
+            hurried += stage.evaluate(FRESH, [1, 0])
+            if last == LOADS - 1:
+                looked = stage.evaluate(FRESH, [ROUNDS, THINKS])
+            page.context.close()
+    return {
+        "explore.html: fresh switch, right after the picture": statistics.median(hurried),
+        "explore.html: fresh switch, after a look": statistics.median(looked),
+        "explore.html: fresh switch, after a look, slowest": max(looked),
+    }
+
+
 def written(folder: Path) -> dict[str, float]:
     """What the site takes on a disk."""
     sizes = {path: path.stat().st_size / 1e6 for path in folder.rglob("*") if path.is_file()}
@@ -184,7 +230,7 @@ def main() -> None:
         start = time.perf_counter()
         folder = given(sys.argv[1:]) or build(Path(scratch) / "site", live=True).parent
         took = {} if sys.argv[1:] else {"built, s": time.perf_counter() - start}
-        found = {**took, **written(folder), **measure(folder), **explored(folder)}
+        found = {**took, **written(folder), **measure(folder), **explored(folder), **pressed(folder)}
     print(f"{os.cpu_count()} cores, load {before:.1f} before and {os.getloadavg()[0]:.1f} after")
     for name, value in found.items():
         print(f"{name:55} {value:8.1f}")

@@ -99,7 +99,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("text, expected", TEXTS.items())
 def test_the_switches_that_a_text_names_together_are_recorded_together(text: str, expected: list[Any]) -> None:
-    singles = list(tape._states(PROGRAM))
+    singles = list(tape.states(PROGRAM))
     found = list(tape._together(tape._named(singles, PROGRAM, text)))
     assert [state for state in expected if state not in found] == []
     assert bool(found) == bool(expected)

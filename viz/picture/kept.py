@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,6 +61,12 @@ class Kept:
         self.played: dict[tuple[int, int], tuple[Any, Any]] = Latest()
         self.insides: dict[tuple[str, str, Room], Manner] = {}  # the same for the contents of folds
 
+    def branch(self) -> Kept:
+        """One for a picture that is drawn ahead, which nobody may ever see: it shares finished work, and changes no choice here."""
+        made = copy.copy(self)
+        made._longest, made.choices, made.insides = dict(self._longest), dict(self.choices), dict(self.insides)
+        return made
+
     def longest(self, graph: Graph, view: str, longest: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
         """`longest`, with each text as wide as it ever was in a graph of this structure."""
         structure = view, _structure(graph)
@@ -87,7 +94,7 @@ class Kept:
 
     def add(self, drawn: Drawn) -> None:
         """Store a picture, and drop the oldest."""
-        self._drawn = [drawn, *self._drawn[: KEPT - 1]]
+        self._drawn[:] = [drawn, *self._drawn[: KEPT - 1]]  # in place: branches share it
 
 
 def _structure(graph: Graph) -> Any:

@@ -79,6 +79,17 @@ class _Run:
         return {**self.program.passes, **self.state, "requires_grad": wanted, "lines": made, "passes": passes}
 
 
+@dataclass(frozen=True)
+class _Performed:
+    """What both engines did with a listing: each one's part of the result, the table, whether they agree, the pictures."""
+
+    recordings: dict[str, Recording]
+    sides: list[dict[str, Any]]
+    rows: list[dict[str, Any]]
+    verdict: dict[str, Any]
+    pictures: dict[str, dict[str, str]] = field(default_factory=dict)
+
+
 def _as_text(value: dict[str, Any], widget: Any) -> str:
     """A large answer, sent to the browser as text, so that it is not searched for binary parts number by number."""
     return json.dumps(value, ensure_ascii=False)
@@ -334,33 +345,17 @@ class Explorer(Live):
         asked = {name: self.state.get(name) for name in _OF_THE_QUESTION}
         state = {name: value for name, value in self.state.items() if name not in _OF_THE_QUESTION}
         result: dict[str, Any] = {"seq": asked["seq"] or 0}
-        recordings: dict[str, Recording] = {}
-        sides, pictures = [], {}
         drawn: list[str] = []
         program = self._parsed
         try:
             self._parsed, state = self._wanted(state, asked["text"])
             edited = edit(self._parsed, Edits.of(state))
             with interruptible():
-                for engine in (CORE, TORCH):
-                    side, recording = self._side(engine, edited, state, drawn)
-                    sides.append(side)
-                    if recording is not None:
-                        recordings[engine] = recording
-                if not self.place and recordings:
-                    self._choose_place(recordings)
-                rows = table(recordings)
-                found = verdict(recordings, rows, sides)
-                for side in sides:
-                    if (recording := recordings.get(side["engine"])) is not None:
-                        side.update(said(recording))
-                        # Where both agree, the answer does not wait for the picture that is behind the badge.
-                        if recording.graph.values and (side["engine"] == CORE or self.split or not found["agree"]):
-                            side["scene"] = self._drawn(side["engine"], recordings, found["agree"])
-                            pictures[side["engine"]] = _taken_out(side["scene"])
+                done = self._performed(edited, state, drawn)
         except (ProgramError, KeyboardInterrupt) as error:
             self._refuse(error, program, asked["text"] is not None, result)
             return
+        recordings = done.recordings
         ran = _Run(recordings, state, self._parsed, tuple(edited.source.splitlines()), edited.owner)
         before = self._before(asked["drag"])
         self._last = ran
@@ -368,10 +363,10 @@ class Explorer(Live):
         result["codes"] = codes(edited.source, self._parsed, state, {name: SEED for name in drawn})
         result["origin"] = list(edited.origin)
         result["owner"] = list(edited.owner)
-        result["sides"] = sides
-        result["table"] = rows
-        result["errors"] = errors_of(sides)
-        result["verdict"] = found
+        result["sides"] = done.sides
+        result["table"] = done.rows
+        result["errors"] = errors_of(done.sides)
+        result["verdict"] = done.verdict
         result["account"] = self._told(before, ran, asked["why"] or "") if before.recordings else ""
         both = [engine for engine in recordings if engine in before.recordings]
         result["lit"] = {engine: lit(before.recordings[engine], recordings[engine]) for engine in both}
@@ -382,9 +377,54 @@ class Explorer(Live):
         with self.hold_sync():
             if program is not self._parsed or not before.recordings:
                 self.program = {**_description(self._parsed), "values": self._tensors()}
-            self._show(pictures)
+            self._show(done.pictures)
             self._settle({**state, "seq": result["seq"]} if asked["text"] is not None else None)
             self.result = result
+
+    def _performed(self, edited: Edited, state: dict[str, Any], drawn: list[str]) -> _Performed:
+        """Run a listing on both engines, and draw it in the current view.
+
+        `drawn` receives the sources of random numbers that the program used.
+        """
+        recordings: dict[str, Recording] = {}
+        sides: list[dict[str, Any]] = []
+        for engine in (CORE, TORCH):
+            side, recording = self._side(engine, edited, state, drawn)
+            sides.append(side)
+            if recording is not None:
+                recordings[engine] = recording
+        if not self.place and recordings:
+            self._choose_place(recordings)
+        rows = table(recordings)
+        done = _Performed(recordings, sides, rows, verdict(recordings, rows, sides))
+        agree = done.verdict["agree"]
+        for side in sides:
+            if (recording := recordings.get(side["engine"])) is not None:
+                side.update(said(recording))
+                # Where both agree, the answer does not wait for the picture that is behind the badge.
+                if recording.graph.values and (side["engine"] == CORE or self.split or not agree):
+                    side["scene"] = self._drawn(side["engine"], recordings, agree)
+                    done.pictures[side["engine"]] = _taken_out(side["scene"])
+        return done
+
+    def rehearse(self, state: dict[str, Any]) -> None:
+        """Do what a press that asks for this state will ask for, and show nothing: the press finds its run remembered.
+
+        Raises:
+            ProgramError: no program can be written with these switches.
+        """
+        edited = edit(self._parsed, Edits.of(state))
+        kept = self._kept
+        self._kept = kept.branch()
+        try:
+            if self._may_remember(edited.source):
+                self._performed(edited, state, [])
+        finally:
+            self._kept = kept
+
+    def _may_remember(self, source: str) -> bool:
+        """Whether a listing gives the same each time that it runs."""
+        return self._own is None and not self._parsed.namespace and _runs_alike(source)
 
     def _wanted(self, state: dict[str, Any], text: str | None) -> tuple[Program, dict[str, Any]]:
         """The program and the switches that the page requests."""
@@ -523,7 +563,7 @@ class Explorer(Live):
         if engine == TORCH:
             about += [f"{name.upper()}: {reason}" for name, reason in self.program["devices"].items() if reason]
         side["about"] = " · ".join(about)
-        if self._own is None and not self._parsed.namespace and _runs_alike(edited.source):
+        if self._may_remember(edited.source):
             self._ran[run] = dict(side), recording, random
         return side, recording
 

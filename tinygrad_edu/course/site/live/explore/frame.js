@@ -3,7 +3,7 @@
 // The frame has an origin of its own, which is nobody's: no storage, no cookies, no other page. What comes from the worker is data;
 // the widgets' code comes from the site. The page outside receives {type: "shown" | "state" | "report" | …}, checked over there.
 import { onlyPictures } from "./plain.js";
-import { Manager, RemoteModel, mount } from "./widgets.js";
+import { Manager, RemoteModel, mount, whetherSeen } from "./widgets.js";
 
 const WIDGETS = { "explored._linked.<locals>.Linked": "Explorer", "viz.widgets.mistake.MistakeView": "MistakeView" };
 const SLOW = 8000; // milliseconds without an answer after which the page says how to end a program
@@ -44,6 +44,10 @@ export class Frame {
     document.body.replaceChildren(this.editor, this.stage, this.report);
     this.area.addEventListener("keydown", (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && this.run.click());
     port.onmessage = ({ data }) => this.#hear(data);
+    whetherSeen(document.body, (seen) => {
+      this.seen = seen;
+      this.worker.postMessage({ type: "seen", seen });
+    });
     this.#start();
   }
 
@@ -66,6 +70,7 @@ export class Frame {
     this.worker.onmessage = ({ data }) => this.#take(data);
     this.worker.onerror = (event) => this.#say(`Python cannot run here: ${event.message || "its worker could not start"}.`);
     for (const [name, content] of this.files) this.worker.postMessage({ type: "file", name, content });
+    this.worker.postMessage({ type: "seen", seen: this.seen });
     this.ready = false;
   }
 

@@ -1,5 +1,5 @@
 // Python's worker, seen from the page: cells wait for it, stopping an endless loop ends it, and another one starts.
-import { Manager, RemoteModel } from "./widgets.js";
+import { Manager, RemoteModel, whetherSeen } from "./widgets.js";
 
 export class Python {
   constructor(worker, tape) {
@@ -12,6 +12,11 @@ export class Python {
     this.lost = false; // true if the results of earlier runs are gone
     this.onChecked = () => {};
     this.text = "";
+    this.seen = true;
+    whetherSeen(document.body, (seen) => {
+      this.seen = seen;
+      this.worker?.postMessage({ type: "seen", seen });
+    });
   }
 
   #tell = () => {};
@@ -29,6 +34,7 @@ export class Python {
     this.worker.onmessage = ({ data }) => this.#hear(data);
     this.worker.onerror = (event) => this.#hear({ type: "died", text: event.message || "its worker could not start" });
     const { worker } = this;
+    worker.postMessage({ type: "seen", seen: this.seen });
     this.taped = Promise.resolve(); // when the worker has what PyTorch did; no cell runs before
     if (this.tape) {
       this.taped = fetch(this.tape)

@@ -61,6 +61,14 @@ export class RemoteModel {
   }
 }
 
+/** Tell whether a reader sees `place`, now and whenever it changes. */
+export function whetherSeen(place, tell) {
+  let inView = true;
+  const say = () => tell(inView && !document.hidden);
+  new IntersectionObserver((entries) => { inView = entries.at(-1).isIntersecting; say(); }).observe(place);
+  document.addEventListener("visibilitychange", say);
+}
+
 /** Show a widget in `place`, once `loaded` has its code. */
 export async function mount(place, model, { default: widget }) {
   const el = document.createElement("div");

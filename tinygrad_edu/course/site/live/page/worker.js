@@ -106,6 +106,16 @@ let python;
 const waiting = [];
 let busy = false;
 
+const REST = 300; // milliseconds without a message after which Python runs ahead
+let resting = 0;
+let seen = true; // whether a reader sees what Python would be asked about
+
+/** While nobody asks for anything: one run after the other, and every message comes first. */
+function rest(pause = REST) {
+  clearTimeout(resting);
+  resting = setTimeout(() => { if (python && seen && !busy && python.ahead()) rest(0); }, pause);
+}
+
 async function work() {
   if (busy || !python) return;
   busy = true;
@@ -128,6 +138,7 @@ async function work() {
     }
   }
   busy = false;
+  rest();
 }
 
 onmessage = ({ data }) => {
@@ -136,7 +147,11 @@ onmessage = ({ data }) => {
     const file = given(name);
     file.bytes = content && new Uint8Array(content);
     file.resolve(content);
-    return;
+    return busy || rest();
+  }
+  if (data.type === "seen") {
+    ({ seen } = data);
+    return rest();
   }
   if (data.type === "answer") return answer?.(data.text);
   waiting.push(data);

@@ -34,6 +34,7 @@ class AnyWidget(traitlets.HasTraits):
             return
         self.comm = self.model_id
         kernel.widgets[self.model_id] = self
+        kernel.touched = self.model_id
         texts = {"module": str(self._esm), "style": str(self._css)}
         code = f"{type(self).__module__}.{type(self).__qualname__} {hash(tuple(texts.values()))}"
         message = {"type": "open", "model": self.model_id, "code": code, "state": self._state(self._synced())}

@@ -22,6 +22,7 @@ send: Callable[[dict[str, Any]], None] = lambda message: None  # noqa: E731 the 
 _main = types.ModuleType("__main__")  # where the cells of the page live
 namespace = _main.__dict__
 widgets: dict[str, Any] = {}  # by model id: those that the page may write to
+touched = ""  # the model id of the one that was opened or changed last
 _cell = ""  # the cell whose output is being written
 shell: Any = None  # stands in for IPython's; the worker makes it
 
@@ -187,7 +188,9 @@ def _progress(thing: Any) -> None:
 
 def receive(model: str, changes: dict[str, Any]) -> None:
     """Take over what the page changed in a widget."""
+    global touched
     if model in widgets:
+        touched = model
         with output():
             try:
                 widgets[model].receive(changes)

@@ -81,7 +81,7 @@ def press_every_switch(texts: Sequence[str]) -> None:
         if not isinstance(shown, explorer.Explorer):
             continue
         given = {"input": explorer._asks, **shown._parsed.namespace}
-        singles = list(_states(shown.program))
+        singles = list(states(shown.program))
         together = [several for text in texts for several in _together(_named(singles, shown.program, text))]
         for state in [*singles, *together]:
             with contextlib.suppress(ProgramError), warnings.catch_warnings():
@@ -122,7 +122,8 @@ def _together(singles: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield state
 
 
-def _states(program: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def states(program: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """What one switch of a program asks for, or calling backward twice with another one."""
     inputs, lines = program["inputs"], program["lines"]
     values = dict.fromkeys(name for line in lines for name in line["names"])
     for given in inputs:

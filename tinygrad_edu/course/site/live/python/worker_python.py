@@ -80,6 +80,13 @@ def explore(about: str) -> None:
     explored.open(about)
 
 
+def ahead() -> bool:
+    """Try what the reader may press next. Returns whether there is more to try."""
+    import ahead
+
+    return ahead.rehearse()
+
+
 def diagnose(program: str) -> None:
     """Tell explore.html what is wrong with a program."""
     import explored
