@@ -2,6 +2,7 @@
 
 import gc
 import json
+import re
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 
@@ -229,6 +230,16 @@ def test_volatile_is_ignored_by_pytorch_alone_and_both_warn():
     assert ops(explorer) == []
     assert all("volatile was removed" in side["warnings"][0] for side in explorer.result["sides"])
     assert "requires_grad: False and True" in row(explorer, "d")["differs"]
+
+
+def test_the_warning_of_anomaly_mode_tells_the_lines_of_the_program_and_no_others():
+    explorer = viz.explore(
+        "x = T.tensor(-1.0, requires_grad=True)\ny = x.sqrt()\ny.backward()", state={"anomaly": True}
+    )
+    for side in explorer.result["sides"]:
+        told = next(text for text in side["warnings"] if "Traceback of forward call" in text)
+        assert re.findall(r'File "(.*?)", line (\d+)', told) == [("<program>", "3")]
+        assert "y = x.sqrt()" in told
 
 
 def test_pytorch_in_double_precision_leaves_its_default_alone():

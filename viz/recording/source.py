@@ -7,6 +7,7 @@ import functools
 import inspect
 import itertools
 import linecache
+import re
 import textwrap
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
@@ -14,6 +15,7 @@ from typing import Any
 
 KEPT_PROGRAMS = 32
 _programs = itertools.count(1)
+_FRAME = re.compile(r' {2}File "([^"\n]*)"(, line \d+, in [^\n]*\n(?: {4}[^\n]*\n)*)')
 
 
 class Source:
@@ -79,6 +81,14 @@ class Source:
                 return self.number(frame, frame.f_lineno)
             frame = frame.f_back
         return None
+
+
+def without_other_frames(text: str) -> str:
+    """A warning in whose traceback the lines of programs alone are left, as an engine's anomaly mode tells them.
+
+    The others are those of this package and of the notebook's server, and name the folders of a machine.
+    """
+    return _FRAME.sub(lambda frame: f'  File "<program>"{frame[2]}' if frame[1].startswith("<program ") else "", text)
 
 
 def codes_in(code: CodeType) -> Iterator[CodeType]:

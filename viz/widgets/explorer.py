@@ -32,6 +32,7 @@ from viz.picture.network import has_modules
 from viz.recording import own
 from viz.recording.record import STEPS, record
 from viz.recording.recording import Recording
+from viz.recording.source import without_other_frames
 from viz.recording.summary import keeping
 from viz.recording.teaching import check, name_of
 from viz.telling.account import account, beside, errors_of, missing, pictured, rewritten, said, table, title, verdict
@@ -557,7 +558,7 @@ class Explorer(Live):
                 f"The picture ends at line {edited.line_of(recording.cut)}, after {STEPS:,} steps; the program ran on without it."
             )
         drawn += [name for name in random if name not in drawn]
-        told = dict.fromkeys(f"{one.category.__name__}: {one.message}" for one in warned)
+        told = dict.fromkeys(without_other_frames(f"{one.category.__name__}: {one.message}") for one in warned)
         side["warnings"] = list(told)[:_WARNED]
         about = [f"random numbers start from seed {SEED} in every run"] if random else []
         if engine == TORCH:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
+import re
+import sys
+import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,6 +19,7 @@ from playwright.sync_api import expect
 from support import firefox
 from support.harness import complaints, eventually, new_page
 
+import tinygrad_edu
 from tinygrad_edu.course.working_copy import lessons_root
 
 # Looked for, and not imported: that takes a second, in every process of a run.
@@ -514,6 +521,27 @@ def test_on_a_phone_the_graph_is_on_the_first_screen_and_stop_stays_in_reach(pag
     page.wait_for_selector(DRESSED, state="attached")
     page.evaluate("scrollTo(0, document.documentElement.scrollHeight / 2)")
     expect(page.get_by_role("button", name="Stop")).to_be_in_viewport(ratio=1)
+
+
+def texts(path: Path) -> Iterator[bytes]:
+    """What a file of the site holds, as it is and unpacked."""
+    content = path.read_bytes()
+    yield gzip.decompress(content) if path.suffix == ".pack" else content
+    for packed in re.findall(rb"[A-Za-z0-9+/]{100,}={0,2}", content) if path.suffix in {".html", ".js"} else ():
+        with suppress(zlib.error, ValueError):
+            yield zlib.decompress(base64.b64decode(packed, validate=True))
+
+
+def test_no_file_names_a_folder_of_the_machine_that_built_it(site: Path) -> None:
+    own = {
+        Path(tinygrad_edu.__file__).parents[1],
+        site,
+        *(Path(one) for one in (sys.prefix, sys.base_prefix) if len(one) > 8),
+    }
+    names = [str(folder).encode() for folder in own]
+    files = [path for path in site.rglob("*") if path.is_file()]
+    assert any(b"Error detected in" in text for path in files if path.suffix == ".pack" for text in texts(path))
+    assert [path.name for path in files for text in texts(path) if any(name in text for name in names)] == []
 
 
 def test_from_a_disk_it_is_the_page_for_reading_and_says_so(browser: Any, site: Path) -> None:

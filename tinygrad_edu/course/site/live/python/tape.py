@@ -44,6 +44,7 @@ def start() -> None:
     """Store what PyTorch records in this process from now on. Called where the site is built."""
     from viz import engines
     from viz.recording.record import Recorder
+    from viz.recording.source import without_other_frames
 
     run = Recorder.run
 
@@ -55,7 +56,7 @@ def start() -> None:
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             made = run(self, inputs)
-        told = [[one.category.__name__, str(one.message)] for one in warned]
+        told = [[one.category.__name__, without_other_frames(str(one.message))] for one in warned]
         _recordings[found] = {"run": made.to_json(), "warned": told}
         for one in warned:
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
