@@ -15,6 +15,8 @@ import torch
 
 import tinygrad_edu
 
+from ..support.both import same_on_both
+
 ENGINES = (tinygrad_edu, torch)
 
 OPTIMIZERS = [
@@ -590,3 +592,29 @@ def test_a_rate_that_is_a_tensor_is_written_to_and_the_first_rates_stay(made: st
         rates += [*getattr(scheduler, "base_lrs", []), *scheduler.get_last_lr()]
         seen.append([None if rate is None else round(float(rate), 6) for rate in rates])
     assert seen[0] == seen[1]
+
+
+@same_on_both
+def test_a_gradient_of_nan_leaves_a_number_where_it_is_under_rprop(T: Any) -> Any:
+    w = T.tensor([1.0, 2.0], requires_grad=True)
+    optimizer = T.optim.Rprop([w], lr=0.1)
+    for slopes in ([float("nan"), 1.0], [0.5, float("nan")], [0.5, 1.0]):
+        w.grad = T.tensor(slopes)
+        optimizer.step()
+    return w
+
+
+@pytest.mark.parametrize("name", ["Adam", "NAdam", "ASGD", "Adagrad", "Adadelta"])
+def test_steps_are_counted_in_float64_where_that_is_the_default(name: str) -> None:
+    kinds = []
+    for E in (torch, tinygrad_edu):
+        E.set_default_dtype(E.float64)
+        try:
+            w = E.tensor([1.0], requires_grad=True)
+            optimizer = getattr(E.optim, name)([w])
+            (w * w).sum().backward()
+            optimizer.step()
+            kinds.append({key: str(value.dtype).split(".")[1] for key, value in optimizer.state[w].items()})
+        finally:
+            E.set_default_dtype(E.float32)
+    assert kinds[0] == kinds[1]

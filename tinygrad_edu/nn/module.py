@@ -77,7 +77,7 @@ class Module:
             )
         if isinstance(value, Parameter):
             self._forget(name, keep="_parameters")
-            self._parameters[name] = value
+            self.register_parameter(name, value)
         elif isinstance(value, Module) and name not in own["_parameters"]:
             self._forget(name, keep="_modules")
             self._modules[name] = value

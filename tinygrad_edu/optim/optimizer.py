@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..array import companions
-from ..array.dtypes import addend, rounded, wide
+from ..array.dtypes import addend, float64, get_default_dtype, rounded, wide
 from ..array.tensor import Tensor, wrap
 from ..autograd import grad_mode
 from ..autograd.hooks import RemovableHandle, add_hook
@@ -339,15 +339,15 @@ class Optimizer:
         order = [number for kept in saved for number in kept["params"]]
         named = dict(zip(order, self._all(), strict=True))
         state: defaultdict[Any, Any] = defaultdict(dict)
-        for number, kept in state_dict["state"].items():
-            if number not in named:
-                state[number] = kept
+        for index, kept in state_dict["state"].items():
+            if index not in named:
+                state[index] = kept
                 continue
-            p = named[number]
+            p = named[index]
             state[p] = own = _own(kept, None, p)
             # Files of earlier versions store the step count as a number. A custom optimizer may do so on purpose.
             if type(self)._update is not Optimizer._update and isinstance(own.get("step"), int | float):
-                own["step"] = wrap(np.asarray(own["step"], np.float32))
+                own["step"] = number(own["step"])
         groups = []
         for group, kept in zip(self.param_groups, saved, strict=True):
             names = {"param_names": group["param_names"]} if "param_names" in group else {}
@@ -402,14 +402,12 @@ def zeros_like(p: np.ndarray) -> Tensor:
     return wrap(np.zeros_like(p))
 
 
-def no_steps() -> Tensor:
-    """A step count of 0, in the form in which PyTorch stores it."""
-    return wrap(np.zeros((), np.float32))
-
-
 def number(value: float) -> Tensor:
-    """A number in a parameter's state, in the form in which PyTorch stores it."""
-    return wrap(np.asarray(value, np.float32))
+    """A number in a parameter's state, in the form in which PyTorch stores it: float64 only where that is the default."""
+    return wrap(np.asarray(value, np.float64 if get_default_dtype() is float64 else np.float32))
+
+
+no_steps = functools.partial(number, 0)  # a step count
 
 
 def counted(state: dict[str, Any]) -> float:

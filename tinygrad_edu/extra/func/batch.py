@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from ...array.tensor import Tensor
+from ...autograd.inplace import owner
 from ...func.trees import Function, filled, leaves, mapped
-from ...modes import thread
+from ...modes import NOT_COUNTED, thread
 from ...ops import functions as F
 from ...ops.creation import random
 
@@ -61,9 +62,11 @@ def vmap(
         results = []
         for start in range(0, size, chunk_size or max(size, 1)):
             draws = _Draws(randomness, min(size - start, chunk_size or size))
-            for index in range(draws.size):
-                with draws.of(index), _before_others(start + index + 1 < size):
-                    results.append(func(*sample(start + index), **kwargs))
+            with _Writes() as writes:
+                for index in range(draws.size):
+                    with draws.of(index), _before_others(start + index + 1 < size):
+                        results.append(func(*sample(start + index), **kwargs))
+                    writes.next_sample()
         like = results[0] if results else func(*nothing(), **kwargs)
         outs = [leaves(r) for r in results]
         for leaf in leaves(like):
@@ -173,6 +176,61 @@ def _over(dim: Any, arg: Any) -> Any:
         return {key: _over(dim[key], value) for key, value in arg.items()}
     # A dimension given once holds for all tensors below it; values that are not tensors are shared.
     return mapped(lambda leaf: dim, arg)
+
+
+class _Writes:
+    """What the samples write to. Each sample finds what the first one found, so that a captured tensor is written to once.
+
+    Raises:
+        RuntimeError: at the end, if two samples wrote different numbers to one storage.
+    """
+
+    def __enter__(self) -> Self:
+        # By storage: the array, what it held before, its version counter, and what each sample left there.
+        self._now: dict[int, tuple[np.ndarray, np.ndarray, Any, int]] = {}
+        self._left: dict[int, list[tuple[np.ndarray, np.ndarray, Any, int]]] = {}
+        self._outer = thread.state.keep_versions
+        thread.state.keep_versions = self
+        return self
+
+    def track(self, saved: Any) -> None:
+        if self._outer is not None:
+            self._outer.track(saved)
+
+    def before_write(self, t: Tensor) -> None:
+        if self._outer is not None:
+            self._outer.before_write(t)
+        array = owner(t._data)
+        t._counter = [0] if t._counter is None else t._counter
+        if id(array) not in self._now:
+            self._now[id(array)] = array, array.copy(), t._counter, _count(t._counter)
+
+    def next_sample(self) -> None:
+        for array, before, counter, version in self._now.values():
+            self._left.setdefault(id(array), []).append((array, array.copy(), counter, _count(counter)))
+            _put_back(array, before, counter, version)
+        self._now.clear()
+
+    def __exit__(self, kind: Any, *exception: object) -> None:
+        thread.state.keep_versions = self._outer
+        for left in self._left.values():
+            _put_back(*left[0])
+            if kind is None and any(not np.array_equal(left[0][1], other[1], equal_nan=True) for other in left[1:]):
+                raise RuntimeError(
+                    "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
+                    "extra_args that has more elements than `self`: the samples write different numbers to a tensor that "
+                    "they share. Return the numbers instead, or use the out-of-place op."
+                )
+
+
+def _count(counter: Any) -> int:
+    return 0 if counter is NOT_COUNTED else counter[0]
+
+
+def _put_back(array: np.ndarray, numbers: np.ndarray, counter: Any, version: Any) -> None:
+    array[...] = numbers
+    if counter is not NOT_COUNTED:
+        counter[0] = version
 
 
 class _Draws:

@@ -64,7 +64,13 @@ def functional_call(
                 )
         swapped = {key: given[names[0]] for key, names in by.items()}
     undo: list[tuple[dict[str, Any], str, Any]] = []
+    attributes: list[tuple[Module, str, Any]] = []  # what is no parameter, as what a parametrization computes
     try:
+        for path in unexpected:
+            above, _, name = path.rpartition(".")
+            owner = module.get_submodule(above)
+            attributes.append((owner, name, getattr(owner, name, None)))
+            setattr(owner, name, given[path])
         for path, old in known.items():
             new = given.get(path, swapped.get(id(old)))
             if new is not None:
@@ -78,6 +84,8 @@ def functional_call(
     finally:
         for table, name, old in reversed(undo):
             table[name] = old
+        for owner, name, old in attributes:
+            delattr(owner, name) if old is None else setattr(owner, name, old)
 
 
 def stack_module_state(models: list[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:

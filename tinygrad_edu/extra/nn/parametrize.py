@@ -92,7 +92,7 @@ class ParametrizationList(ModuleList):
                         f"{i} of the sequence with type {type(one).__name__}."
                     )
                 if isinstance(original, Parameter):
-                    one = Parameter(one.detach().clone(), original.requires_grad)
+                    one = Parameter(one, original.requires_grad)
                 _register(self, f"original{i}", one.requires_grad_(original.requires_grad))
         if not unsafe:
             self._check(original, self())

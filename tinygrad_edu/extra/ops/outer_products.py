@@ -77,6 +77,8 @@ def combinations(input, r=2, with_replacement: bool = False) -> Tensor:
             [1, 3],
             [2, 3]])
     """
+    if input.ndim != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = np.array(list(choose(range(len(input)), r)), np.int64).reshape(-1, r)
     return input[wrap(rows)]

@@ -84,7 +84,21 @@ class LerpTensor(Op, name="LerpBackward1"):
     jvp = elementwise
 
 
-@public(inplace=Addcmul)
+def _check_factors(name, tensor1, tensor2):
+    for position, factor in enumerate((tensor1, tensor2), 1):
+        if not isinstance(factor, Tensor):
+            raise TypeError(
+                f"{name}(): argument 'tensor{position}' (position {position}) must be Tensor, not {type(factor).__name__}. "
+                "A number goes into value."
+            )
+
+
+def _addcmul_(self, tensor1, tensor2, *, value=1):
+    _check_factors("addcmul_", tensor1, tensor2)
+    return Addcmul.apply_(self, tensor1, tensor2, value=value)
+
+
+@public(inplace=_addcmul_)
 def addcmul(input, tensor1, tensor2, *, value=1) -> Tensor:
     """input + value * tensor1 * tensor2.
 
@@ -92,10 +106,12 @@ def addcmul(input, tensor1, tensor2, *, value=1) -> Tensor:
     >>> T.addcmul(T.tensor([1.0, 1.0]), T.tensor([2.0, 3.0]), T.tensor([4.0, 5.0]), value=0.1)
     tensor([1.8000, 2.5000])
     """
+    _check_factors("addcmul", tensor1, tensor2)
     return Addcmul.apply(input, tensor1, tensor2, value=value)
 
 
-def _check_addcdiv(tensor1, tensor2):
+def _check_addcdiv(name, tensor1, tensor2):
+    _check_factors(name, tensor1, tensor2)
     if all(t._data.dtype.kind not in "fcV" for t in (tensor1, tensor2)):
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a true "
@@ -104,7 +120,7 @@ def _check_addcdiv(tensor1, tensor2):
 
 
 def _addcdiv_(self, tensor1, tensor2, *, value=1):
-    _check_addcdiv(tensor1, tensor2)
+    _check_addcdiv("addcdiv_", tensor1, tensor2)
     return Addcdiv.apply_(self, tensor1, tensor2, value=value)
 
 
@@ -116,7 +132,7 @@ def addcdiv(input, tensor1, tensor2, *, value=1) -> Tensor:
     >>> T.addcdiv(T.tensor([1.0, 1.0]), T.tensor([2.0, 3.0]), T.tensor([4.0, 6.0]))
     tensor([1.5000, 1.5000])
     """
-    _check_addcdiv(tensor1, tensor2)
+    _check_addcdiv("addcdiv", tensor1, tensor2)
     return Addcdiv.apply(input, tensor1, tensor2, value=value)
 
 

@@ -411,5 +411,5 @@ class Rprop(Optimizer):
         size *= np.where(agreement > 0, longer, np.where(agreement < 0, shorter, 1)).astype(size.dtype)
         np.clip(size, *group["step_sizes"], out=size)
         grad = np.where(agreement < 0, 0, grad)
-        p -= np.sign(grad) * size
+        p -= np.where(np.isnan(grad), 0, np.sign(grad)) * size  # as in `sign`: nan has none
         previous[...] = grad

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...array.tensor import Tensor, bind
+from ...array.tensor import Tensor, bind, wrap
 from ...overrides import overridable
 from ..binding import public
 from ..op import Op, linear
@@ -157,9 +157,9 @@ def copy_(self, other, non_blocking=False):
     >>> x.grad  # the copy passes the gradient on
     tensor([1., 1.])
     """
-    if not isinstance(other, Tensor):
+    if not isinstance(other, Tensor | int | float):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
-    return Copy.apply_(self, other)
+    return Copy.apply_(self, other if isinstance(other, Tensor) else wrap(np.asarray(other)))
 
 
 def overwrite(self, result):

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...array.promotion import ones, sum_over
 from ...array.tensor import Tensor, wrap
+from ...modes import thread
 from ..arrays import row_major
 from ..binding import functions, nn_functions, public
 from ..op import Op
@@ -310,6 +311,9 @@ def batch_norm(
             raise RuntimeError(f"TensorAccessor expected 1 dims but tensor has {t.ndim}: {name} is a vector")
     need_float(input._data, "batch_norm")
     _check_alike(input, running_mean, running_var, weight, bias)
+    for t in (running_mean, running_var) if training and thread.state.keep_versions is not None else ():
+        if t is not None:
+            thread.state.keep_versions.before_write(t)
     return NativeBatchNorm.apply(
         input, weight, bias, running_mean=running_mean, running_var=running_var, training=training,
         momentum=momentum, eps=eps,
