@@ -247,7 +247,7 @@ class Op(core.op.Op):
             if type(array) is not np.ndarray and hasattr(array, "refuse"):
                 array.refuse()  # it has no numbers
         if settings and cls.without_gradient:
-            settings = as_arrays(settings, cls.without_gradient)
+            settings = as_arrays(cls, settings)
         if not are_alike:
             if cls.promotes or cls.makes_float:
                 arrays = promoted(arrays, cls.makes_float)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,12 +29,18 @@ __all__ = [
 ]
 
 
-def as_arrays(settings: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    """The settings that `forward` receives: tensors among those in `names` become arrays."""
+def as_arrays(op: Any, settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings that `forward` of `op` receives: tensors among those without a gradient become arrays."""
     given = dict(settings)
-    for name in names:
+    for name in op.without_gradient:
         value = given.get(name)
         if isinstance(value, Tensor):
+            if value.requires_grad and thread.state.recording:
+                function = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", re.sub(r"Backward\d$", "", op._name)).lower()
+                raise RuntimeError(
+                    f"The function {function!r} is not differentiable with respect to argument {name!r}. This input cannot "
+                    f"have requires_grad True. Use {name}.detach()."
+                )
             given[name] = value._data
         elif type(value) is tuple:
             given[name] = tuple([v._data if isinstance(v, Tensor) else v for v in value])

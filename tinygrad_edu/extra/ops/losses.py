@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from ...array.tensor import Tensor, wrap
-from ...modes import quiet, thread
+from ...modes import quiet
 from ...ops.binding import functions, nn_functions, public
 from ...ops.creation.copies import clone
 from ...ops.creation.factories import full_like
@@ -383,11 +383,6 @@ def soft_margin_loss(input: Tensor, target, size_average=None, reduce=None, redu
     tensor(0.2201)
     """
     check_writable(tuple(input.shape), tuple(target.shape))
-    if target.requires_grad and thread.state.grad_enabled:
-        raise RuntimeError(
-            "The function 'soft_margin_loss' is not differentiable with respect to argument 'target'. This input cannot have "
-            "requires_grad True. Use target.detach()."
-        )
     return SoftMarginLoss.apply(
         input,
         target=refuse_cast(target, input.dtype).to(input.dtype),

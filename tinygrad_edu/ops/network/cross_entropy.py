@@ -34,8 +34,9 @@ class BinaryCrossEntropy(Op):
     """-w·(t·ln s + (1 - t)·ln(1 - s)), with the logarithms clamped at -100."""
 
     mixes = True
+    without_gradient = ("weight",)
 
-    def forward(self, target, weight, *, reduction):
+    def forward(self, target, *, weight, reduction):
         need_float(self, "binary_cross_entropy")
         loss = (target - 1) * np.maximum(np.log1p(-self), -100) - target * np.maximum(np.log(self), -100)
         return reduced(_weighed(loss, weight), reduction)
@@ -48,7 +49,7 @@ class BinaryCrossEntropy(Op):
         slope = log1p(-self) - log(self)
         return spread(grad, tuple(self.shape), reduction) * (slope if weight is None else slope * weight)
 
-    def jvp(tangent, target_tangent, weight_tangent, self, target, weight, reduction):
+    def jvp(tangent, target_tangent, self, target, weight, reduction):
         moved = tangent * ((self - target) / ((1 - self) * self)) + target_tangent * (log1p(-self) - log(self))
         return moved_by(moved if weight is None else moved * weight, reduction)
 
@@ -57,8 +58,9 @@ class BinaryCrossEntropyWithLogits(Op):
     """-w·(p·t·ln σ(s) + (1 - t)·ln(1 - σ(s)))"""
 
     mixes = True
+    without_gradient = ("weight", "pos_weight")
 
-    def forward(self, target, weight, pos_weight, *, reduction):
+    def forward(self, target, *, weight, pos_weight, reduction):
         need_float(self, "log_sigmoid_cpu")
         # ln(1 - σ(s)) = -s - ln(1 + e^-s), computed without overflow.
         minus_log = np.log1p(np.exp(-np.abs(self))) + np.maximum(-self, 0)
@@ -77,7 +79,7 @@ class BinaryCrossEntropyWithLogits(Op):
         slope = -self if pos_weight is None else (pos_weight - 1) * -LogSigmoid.apply(self) - self
         return spread(grad, tuple(self.shape), reduction) * (slope if weight is None else slope * weight)
 
-    def jvp(tangent, target_tangent, weight_tangent, pos_tangent, self, target, weight, pos_weight, reduction):
+    def jvp(tangent, target_tangent, self, target, weight, pos_weight, reduction):
         s = sigmoid(self)
         factor = 1 if pos_weight is None else 1 + (pos_weight - 1) * target
         to_target = -self if pos_weight is None else (pos_weight - 1) * -LogSigmoid.apply(self) - self
@@ -312,7 +314,7 @@ def binary_cross_entropy(
         raise RuntimeError("all elements of input should be between 0 and 1")
     if target._data.size and not (target._data.min() >= 0 and target._data.max() <= 1):
         raise RuntimeError("all elements of target should be between 0 and 1")
-    return BinaryCrossEntropy.apply(input, target, weight, reduction=reduction)
+    return BinaryCrossEntropy.apply(input, target, weight=weight, reduction=reduction)
 
 
 @public(where=_BOTH, method=False)
@@ -330,4 +332,4 @@ def binary_cross_entropy_with_logits(
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     refuse_booleans(target, *(() if pos_weight is None else (pos_weight,)))
     refuse_cast(input, target.dtype)
-    return BinaryCrossEntropyWithLogits.apply(input, target, weight, pos_weight, reduction=reduction)
+    return BinaryCrossEntropyWithLogits.apply(input, target, weight=weight, pos_weight=pos_weight, reduction=reduction)
