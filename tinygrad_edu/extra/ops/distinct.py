@@ -113,6 +113,20 @@ def unique(
     return kept[0] if len(kept) == 1 else kept
 
 
+class Bincount(Op, name="torch::autograd::NotImplemented"):
+    without_gradient = ("index",)
+
+    def forward(self, *, index, minlength):
+        found = np.bincount(index, self, minlength)
+        return found.astype(self.dtype) if self.dtype == np.float32 else found
+
+    def grad_self(grad):
+        raise RuntimeError(
+            "derivative for aten::bincount is not implemented. zeros(n).index_add(0, input, weights) sums the same numbers, "
+            "and has one."
+        )
+
+
 @public()
 def bincount(input: Tensor, weights=None, minlength=0) -> Tensor:
     """Count how often each of 0, 1, 2, … occurs in a vector of integers, or sum the `weights` there.
@@ -131,5 +145,6 @@ def bincount(input: Tensor, weights=None, minlength=0) -> Tensor:
         raise RuntimeError("minlength should be >= 0")
     if weights is not None and weights.shape != input.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    found = np.bincount(array, None if weights is None else weights._data, minlength)
-    return finish(found.astype(np.float32) if weights is not None and weights._data.dtype == np.float32 else found)
+    if weights is None:
+        return finish(np.bincount(array, None, minlength))
+    return Bincount.apply(weights, index=input, minlength=minlength)
