@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import pytest
@@ -82,3 +83,36 @@ def test_what_is_a_tensor_and_what_a_number(T: Any) -> Any:
         lambda: x.copy_([1.0, 2.0]),
     )
     return [attempt(f) for f in wrong], x.clone().copy_(1.5), T.tensor([1, 2]).copy_(True)
+
+
+@same_on_both
+def test_the_vectors_of_spectral_norm_are_written_in_place(T: Any) -> Any:
+    T.manual_seed(0)
+    layer = T.nn.utils.parametrizations.spectral_norm(T.nn.Linear(3, 2))
+    shared = layer.parametrizations.weight[0]._u
+    state = (dict(layer.named_parameters()), dict(layer.named_buffers()))
+    T.func.functional_call(layer, state, (T.ones(3),))
+    batch = T.func.vmap(lambda x: T.func.functional_call(layer, state[0], (x,)))(T.eye(3))
+    return shared, shared._version, dict(layer.named_buffers()), batch.detach()
+
+
+@pytest.mark.parametrize("E", [torch, T])
+def test_an_inference_tensor_can_be_transformed(E: Any) -> None:
+    with E.inference_mode():
+        x = E.tensor([1.0, 2.0]) * 1
+    assert plain(E.func.grad(lambda v: (v**2).sum())(x)) == [2.0, 4.0]
+
+
+@pytest.mark.parametrize("E", [torch, T])
+def test_what_has_no_numbers_yet_or_no_parameter_is_refused(E: Any) -> None:
+    lazy = E.nn.LazyLinear(2)
+    for ask in (lambda p: p.numel(), lambda p: p.clone(), lambda p: E.optim.Adagrad([p])):
+        with pytest.raises(ValueError, match="Attempted to use an uninitialized parameter"):
+            ask(lazy.weight)
+    layer = E.nn.utils.parametrizations.weight_norm(E.nn.Linear(2, 2))
+    with pytest.raises(TypeError, match="to parameter 'weight_orig'"):
+        importlib.import_module(f"{E.__name__}.nn.utils.prune").l1_unstructured(layer, "weight", 0.3)
+    with pytest.raises(IndexError, match="index out of range"):
+        E.zeros(0).index_add_(0, E.tensor([0]), E.ones(1))
+    with pytest.raises(RuntimeError, match="one-dimensional"):
+        E.vander(E.ones(2, 2))

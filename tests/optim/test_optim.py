@@ -618,3 +618,17 @@ def test_steps_are_counted_in_float64_where_that_is_the_default(name: str) -> No
         finally:
             E.set_default_dtype(E.float32)
     assert kinds[0] == kinds[1]
+
+
+@same_on_both
+def test_a_cleared_state_begins_again(T: Any) -> Any:
+    T.manual_seed(0)
+    model = T.nn.Sequential(*[T.nn.Linear(2, 2) for _ in range(4)])
+    optimizer = T.optim.AdamW(model.parameters(), lr=0.1)
+    for step in range(5):
+        if step in (1, 3):
+            optimizer.state.clear()
+        optimizer.zero_grad()
+        model(T.ones(1, 2)).sum().backward()
+        optimizer.step()
+    return list(model.parameters()), optimizer.state_dict()["state"]

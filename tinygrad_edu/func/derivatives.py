@@ -33,7 +33,7 @@ def _fresh(t: Any) -> Tensor:
     """A tensor to differentiate with respect to. It is joined to the graph of `t`, if `t` is in one."""
     if not isinstance(t, Tensor):
         raise ValueError(f"Thing passed to transform API must be Tensor, got {type(t)}")
-    return t.view_as(t) if t.requires_grad else t.detach().requires_grad_()
+    return t.view_as(t) if t.requires_grad else (t.clone() if t.is_inference() else t.detach()).requires_grad_()
 
 
 def _reaches_beyond(roots: Iterable[Any], own: Iterable[Tensor]) -> bool:

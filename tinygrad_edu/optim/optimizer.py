@@ -251,11 +251,12 @@ class Optimizer:
     def _as_one(self, number: int, params: list[Tensor]) -> Together | None:
         """The parameters of a group, updated as one array. This requires that they are the same as in the previous step."""
         known = self.__dict__.setdefault("_together", {})
+        kept = all(p in self.state for p in params)  # a program may have cleared it
         states = [self.state[p] for p in params]
         before = known.get(number)
         if isinstance(before, Together) and before.holds(params, states):
             return before
-        again = isinstance(before, list) and len(before) == len(params) and all(map(is_, before, params))
+        again = kept and isinstance(before, list) and len(before) == len(params) and all(map(is_, before, params))
         known[number] = Together(params, states) if again and Together.fits(params, states) else params
         return known[number] if isinstance(known[number], Together) else None
 
@@ -282,7 +283,7 @@ class Optimizer:
 
     def _change_parts(self, p: np.ndarray, grad: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:
         """A step of complex numbers: as in PyTorch the real and the imaginary part of each are numbers by themselves."""
-        parts = {k: wrap(_parts(v._data)) if _is_complex(v) else v for k, v in state.items()}
+        parts = {k: wrap(_parts(v._data)) if isinstance(v, Tensor) and v.is_complex() else v for k, v in state.items()}
         before = dict(parts)
         self._change(_parts(p), _parts(np.ascontiguousarray(grad)), parts, group)
         for k, v in parts.items():
@@ -373,10 +374,6 @@ class Optimizer:
 def _parts(array: np.ndarray) -> np.ndarray:
     """The same memory as real and imaginary parts along a new last dimension."""
     return array[..., None].view(array.real.dtype)
-
-
-def _is_complex(value: Any) -> bool:
-    return isinstance(value, Tensor) and value._data.dtype.kind == "c"
 
 
 def _or(answer: Any, otherwise: Any) -> Any:

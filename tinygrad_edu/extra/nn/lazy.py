@@ -20,11 +20,26 @@ __all__ = [
 ]  # fmt: skip
 
 
+# What a program asks a parameter for that has no numbers yet.
+_OF_NUMBERS = {
+    "abs", "clone", "dim", "fill_", "flatten", "item", "max", "mean", "min", "nelement", "norm", "normal_", "numel", "numpy",
+    "reshape", "std", "sum", "tolist", "uniform_", "var", "view", "zero_",
+}  # fmt: skip
+
+
 class _Uninitialized:
     """What a parameter and a buffer whose shape is still unknown have in common."""
 
     _plain: type[Tensor]
     _data: Any
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in _OF_NUMBERS:
+            raise ValueError(
+                f"Attempted to use an uninitialized parameter in {name}(). Call the module on an input first: that determines "
+                "the size, and draws the numbers."
+            )
+        return super().__getattribute__(name)
 
     @property
     def shape(self) -> Any:

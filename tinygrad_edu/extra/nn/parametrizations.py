@@ -205,8 +205,9 @@ class _SpectralNorm(Module):
     @no_grad()
     def _iterate(self, matrix: Any, times: int) -> None:
         for _ in range(times):
-            self._u = self._normalize(matrix @ self._v)
-            self._v = self._normalize(matrix.mT @ self._u)
+            # In place: they may be shared, or given by `functional_call`.
+            self._u.copy_(self._normalize(matrix @ self._v))
+            self._v.copy_(self._normalize(matrix.mT @ self._u))
 
     def forward(self, weight: Any) -> Any:
         if weight.ndim == 1:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...array.tensor import Tensor
 from ...nn.module import Module
+from ...nn.parameter import Parameter
 from ...nn.utils import parameters_to_vector
 from ...ops import functions as ops
 
@@ -55,6 +56,11 @@ class BasePruningMethod(ABC):
         method: Any = cls(*args, **kwargs)
         method._tensor_name = name
         weight = getattr(module, name)
+        if not earlier and not isinstance(weight, Parameter):
+            raise TypeError(
+                f"cannot assign '{type(weight).__name__}' object to parameter '{name}_orig' (torch.nn.Parameter or None "
+                "required): only a parameter can be pruned, not what a parametrization computes."
+            )
         scores = weight if importance_scores is None else importance_scores
         if scores.shape != weight.shape:
             raise AssertionError(

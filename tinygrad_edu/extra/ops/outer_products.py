@@ -62,6 +62,8 @@ def vander(x, N=None, increasing: bool = False) -> Tensor:
             [4, 2, 1],
             [9, 3, 1]])
     """
+    if x.ndim != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
     count = x.shape[0] if N is None else N
     powers = np.arange(count) if increasing else np.arange(count)[::-1].copy()
     return pow(unsqueeze(x, -1), wrap(powers))

@@ -98,6 +98,7 @@ class Adagrad(Optimizer):
         super().__init__(params, settings)
         for group in self.param_groups:
             for p in group["params"]:
+                p.dim()  # refused where its shape is still unknown: the sum has that shape
                 self._begin(p._data, self.state[p], group)
 
     @staticmethod
