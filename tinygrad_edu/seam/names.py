@@ -74,7 +74,7 @@ NAMES: dict[str, dict[str, str]] = {
             "pinverse qr svd svd_lowrank"
         ),
         "extra.ops.linalg.lu": "lu lu_solve lu_unpack",
-        "extra.ops.logarithms": "exp2 expm1 log10 log2 logaddexp logit",
+        "extra.ops.logarithms": "exp2 expm1 log10 log2 logaddexp logit xlogy",
         "extra.ops.losses": (
             "cosine_embedding_loss ctc_loss hinge_embedding_loss margin_ranking_loss poisson_nll_loss"
         ),
@@ -155,7 +155,7 @@ NAMES: dict[str, dict[str, str]] = {
         "extra.ops.linalg.decomposition": "cholesky det inv inverse matrix_power slogdet",
         "extra.ops.linalg.factors": "cholesky_inverse cholesky_solve lstsq matrix_exp pinverse qr svd",
         "extra.ops.linalg.lu": "lu lu_solve",
-        "extra.ops.logarithms": "exp2 exp2_ expm1 expm1_ log10 log10_ log2 log2_ logaddexp logit logit_",
+        "extra.ops.logarithms": "exp2 exp2_ expm1 expm1_ log10 log10_ log2 log2_ logaddexp logit logit_ xlogy xlogy_",
         "extra.ops.masks": "masked_fill masked_fill_ masked_select nonzero",
         "extra.ops.medians": "kthvalue median nanmedian",
         "extra.ops.order": "argwhere",
@@ -313,8 +313,8 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "optim.lr_scheduler": {
         "extra.optim.schedulers": (
-            "ChainedScheduler ConstantLR CosineAnnealingLR CosineAnnealingWarmRestarts CyclicLR ExponentialLR "
-            "LinearLR MultiStepLR MultiplicativeLR OneCycleLR PolynomialLR SequentialLR"
+            "ChainedScheduler ConstantLR CosineAnnealingLR CosineAnnealingWarmRestarts CyclicLR ExponentialLR LambdaLR "
+            "LinearLR MultiStepLR MultiplicativeLR OneCycleLR PolynomialLR SequentialLR StepLR"
         ),
     },
     "utils.checkpoint": {

@@ -115,7 +115,7 @@ _declare(
     cross_entropy.BinaryCrossEntropyWithLogits, convolution.Convolution, convolution.ConvolutionTransposed,
     convolution.InputOfConvolution, convolution.WeightOfConvolution, powers.Rsqrt, angles.Hypot, logarithms.Logaddexp,
     statistics.Var, statistics.Std, statistics.VarMean, statistics.StdMean, distance.Dist, reduce.Prod, reduce.ProdDim, running.Cumprod,
-    weighted_sums.Addcdiv, angles.Atan2, angles.Asin, angles.Acos, exponential.Xlogy,
+    weighted_sums.Addcdiv, angles.Atan2, angles.Asin, angles.Acos, logarithms.Xlogy,
     group_norms.NativeGroupNorm, pooling.AvgPool2D, pooling.AvgPool2DBack, pooling.MaxPool2D,
     pooling.AdaptiveAvgPool2D, pooling.AdaptiveBack, resampling.PixelShuffle, resampling.PixelUnshuffle,
 )  # fmt: skip

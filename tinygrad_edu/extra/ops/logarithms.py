@@ -86,6 +86,25 @@ class Logit(FloatOp):
     jvp = elementwise
 
 
+class Xlogy(FloatOp):
+    """self·ln other, and 0 where self is 0."""
+
+    promotes = True
+
+    def forward(self, other):
+        return np.where((self == 0) & ~np.isnan(other), 0, np.multiply(self, np.log(other))).astype(
+            np.result_type(self, other)
+        )
+
+    def grad_self(grad, self, other):
+        return where((self == 0) & (other <= 0), 0.0, xlogy(grad, other))
+
+    def grad_other(grad, self, other):
+        return grad * (self / other)
+
+    jvp = elementwise
+
+
 @public(inplace=Exp2)
 def exp2(input: Tensor) -> Tensor:
     """2 to the power of input.
@@ -152,3 +171,14 @@ def logit(input: Tensor, eps=None) -> Tensor:
     tensor([0.0000, 2.1972])
     """
     return Logit.apply(input, eps=eps)
+
+
+@public(inplace=Xlogy, number_first=True)
+def xlogy(input, other) -> Tensor:
+    """input * ln(other), and 0 where `input` is 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.xlogy(T.tensor([0.0, 2.0]), T.tensor([0.0, 1.0]))
+    tensor([0., 0.])
+    """
+    return Xlogy.apply(input, other)

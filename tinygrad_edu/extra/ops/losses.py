@@ -29,12 +29,13 @@ from ...ops.op import Op
 from ...ops.operands import check_writable, need_float, need_tensor, refuse_cast, refuse_mismatch, refuse_mixture
 from ...ops.pointwise.arithmetic import AddNumber, abs, sub
 from ...ops.pointwise.clamp import clamp_min, minimum
-from ...ops.pointwise.exponential import exp, log, sigmoid, xlogy
+from ...ops.pointwise.exponential import exp, log, sigmoid
 from ...ops.pointwise.powers import pow, sqrt
 from ...ops.reductions.reduce import mean, sum
 from ...ops.shapes.joining import stack
 from ...ops.shapes.shape import axis_of, reshape, unsqueeze
 from .distance import pairwise_distance
+from .logarithms import xlogy
 from .padding import pad
 from .rectifiers import Hardtanh
 

@@ -9,15 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from ...optim.lr_scheduler import (
-    LambdaLR,
-    LRScheduler,
-    ReduceLROnPlateau,
-    _ByFactors,
-    _check,
-    _for_each_group,
-    set_rate,
-)
+from ...optim.lr_scheduler import LRScheduler, ReduceLROnPlateau, _check, _for_each_group, set_rate
 from ...optim.optimizer import Optimizer
 
 __all__ = [
@@ -27,13 +19,88 @@ __all__ = [
     "CosineAnnealingWarmRestarts",
     "CyclicLR",
     "ExponentialLR",
+    "LambdaLR",
     "LinearLR",
     "MultiStepLR",
     "MultiplicativeLR",
     "OneCycleLR",
     "PolynomialLR",
     "SequentialLR",
+    "StepLR",
 ]  # fmt: skip
+
+
+class _ByFactors(LRScheduler):
+    """Multiplies the current rates by `_factor(epoch, …)` each epoch, so that several schedulers can be combined."""
+
+    def _factor(self, epoch: int, first: bool) -> float:
+        """`first` is True for the rates that are set as the scheduler is made."""
+        raise NotImplementedError
+
+    def get_lr(self) -> list[Any]:
+        self._warn_outside_step()
+        factor = self._factor(self.last_epoch, self._is_initial)
+        return [rate * factor for rate in self._rates()]
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        factor = math.prod(self._factor(epoch, epoch == 0) for epoch in range(self.last_epoch + 1))
+        return [base * factor for base in self.base_lrs]
+
+
+class StepLR(_ByFactors):
+    """Multiplies the rates by `gamma` every `step_size` epochs.
+
+    >>> import tinygrad_edu as T
+    >>> optimizer = T.optim.SGD([T.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = T.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.1)
+    >>> for _ in range(2):
+    ...     optimizer.step()
+    ...     schedule.step()
+    >>> schedule.get_last_lr()
+    [0.1]
+    """
+
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
+        self.step_size, self.gamma = step_size, gamma
+        super().__init__(optimizer, last_epoch)
+
+    def _factor(self, epoch: int, first: bool) -> float:
+        return self.gamma if epoch and epoch % self.step_size == 0 else 1.0
+
+
+class LambdaLR(LRScheduler):
+    """Multiplies the initial rates by a function of the epoch: one function for all groups, or one per group.
+
+    >>> import tinygrad_edu as T
+    >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = T.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 3))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.5, 0.333, 0.25]
+    """
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+        self.lr_lambdas: list[Callable[[int], float]] = _for_each_group("lr_lambdas", lr_lambda, optimizer)
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        self._warn_outside_step()
+        return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
+
+    def state_dict(self) -> dict[str, Any]:
+        # A plain function is not saved; of a callable object, its attributes are saved.
+        kept = [None if isinstance(f, types.FunctionType) else dict(f.__dict__) for f in self.lr_lambdas]
+        return super().state_dict() | {"lr_lambdas": kept}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        super().load_state_dict(state_dict)
+        for f, kept in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
+            if kept is not None:
+                f.__dict__.update(kept)
 
 
 class ConstantLR(_ByFactors):

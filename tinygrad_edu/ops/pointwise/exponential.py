@@ -6,7 +6,6 @@ import numpy as np
 
 from ...array.tensor import Tensor
 from ..binding import public
-from ..indexing.masking import where
 from ..op import Op, elementwise
 
 
@@ -42,25 +41,6 @@ class Log1p(FloatOp, name="Log1PBackward0"):
 
     def grad_self(grad, self):
         return grad / (self + 1)
-
-    jvp = elementwise
-
-
-class Xlogy(FloatOp):
-    """self·ln other, and 0 where self is 0."""
-
-    promotes = True
-
-    def forward(self, other):
-        return np.where((self == 0) & ~np.isnan(other), 0, np.multiply(self, np.log(other))).astype(
-            np.result_type(self, other)
-        )
-
-    def grad_self(grad, self, other):
-        return where((self == 0) & (other <= 0), 0.0, xlogy(grad, other))
-
-    def grad_other(grad, self, other):
-        return grad * (self / other)
 
     jvp = elementwise
 
@@ -112,17 +92,6 @@ def log1p(input: Tensor) -> Tensor:
     tensor([0.0000, 0.6931])
     """
     return Log1p.apply(input)
-
-
-@public(inplace=Xlogy, number_first=True)
-def xlogy(input, other) -> Tensor:
-    """input * ln(other), and 0 where `input` is 0.
-
-    >>> import tinygrad_edu as T
-    >>> T.xlogy(T.tensor([0.0, 2.0]), T.tensor([0.0, 1.0]))
-    tensor([0., 0.])
-    """
-    return Xlogy.apply(input, other)
 
 
 @public(inplace=Sigmoid)
