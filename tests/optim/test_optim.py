@@ -105,18 +105,18 @@ def _assert_same_state(ours: Any, theirs: Any) -> None:
         assert ours == theirs
 
 
-@pytest.mark.parametrize("code", ["SGD(params, lr=0.1, momentum=0.9)", "Adam(params, lr=0.1)"])
+@pytest.mark.parametrize("code", OPTIMIZERS)
 def test_a_saved_state_continues_where_it_stopped(code: str) -> None:
-    T = tinygrad_edu
-    params, loss = _problem(T)
-    optimizer = eval(code, {**vars(T.optim), "params": params})
-    whole = _train(T, optimizer, loss, 6)
-    params, loss = _problem(T)
-    first = eval(code, {**vars(T.optim), "params": params})
-    start = _train(T, first, loss, 3)
-    second = eval(code, {**vars(T.optim), "params": params})
-    second.load_state_dict(first.state_dict())
-    assert start + _train(T, second, loss, 3) == whole
+    runs = []
+    for T in ENGINES:
+        params, loss = _problem(T)
+        first, second = (eval(f"T.optim.{code}", {"params": params, "T": T}) for _ in range(2))
+        losses = _train(T, first, loss, 3)
+        second.load_state_dict(first.state_dict())
+        runs.append((losses + _train(T, second, loss, 4), [p.detach().numpy() for p in params]))
+    np.testing.assert_allclose(runs[0][0], runs[1][0], rtol=1e-12)
+    for a, b in zip(runs[0][1], runs[1][1], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
 SCHEDULES = [

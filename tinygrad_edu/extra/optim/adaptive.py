@@ -199,8 +199,8 @@ class ASGD(Optimizer):
         p -= eta * grad
         mean = state["ax"]._data
         mean[...] = mean + (p - mean) * mu if mu != 1 else p
-        state["eta"]._data[...] = lr / (1 + lambd * lr * step) ** group["alpha"]
-        state["mu"]._data[...] = 1 / max(1, step - group["t0"])
+        state["eta"]._data[...] = number(lr / (1 + lambd * lr * step) ** group["alpha"])._data
+        state["mu"]._data[...] = number(1 / max(1, step - group["t0"]))._data
 
 
 class NAdam(Optimizer):
