@@ -116,3 +116,23 @@ def test_what_has_no_numbers_yet_or_no_parameter_is_refused(E: Any) -> None:
         E.zeros(0).index_add_(0, E.tensor([0]), E.ones(1))
     with pytest.raises(RuntimeError, match="one-dimensional"):
         E.vander(E.ones(2, 2))
+
+
+@pytest.mark.parametrize("E", [torch, T])
+def test_a_state_taken_before_the_first_call_of_a_lazy_layer_has_its_numbers_after_it(E: Any) -> None:
+    layer = E.nn.Sequential(E.nn.LazyLinear(2))
+    before = layer.state_dict()
+    layer(E.ones(1, 3))
+    assert before["0.weight"] is layer[0].weight
+    assert plain(before["0.bias"]) == plain(layer[0].bias)
+
+
+@pytest.mark.parametrize("E", [torch, T])
+def test_the_last_bag_does_not_end_behind_the_indices(E: Any) -> None:
+    with pytest.raises(RuntimeError, match=r"offsets\[-1\] can not be greater than input's length 2"):
+        E.nn.functional.embedding_bag(E.tensor([0, 1]), E.ones(2, 2), E.tensor([0, 3]), include_last_offset=True)
+
+
+def test_the_last_bag_does_not_end_before_the_indices() -> None:
+    with pytest.raises(NotImplementedError, match="the end of the last bag"):
+        T.nn.functional.embedding_bag(T.tensor([0, 1]), T.ones(2, 2), T.tensor([0, 1]), include_last_offset=True)

@@ -108,6 +108,12 @@ class _Lazy(Module):
         """True before the first call, and before sizes are loaded."""
         return any(isinstance(t, _Uninitialized) for t in (*self._parameters.values(), *self._buffers.values()))
 
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        for name, t in (*self._parameters.items(), *self._buffers.items()):
+            if isinstance(t, _Uninitialized):
+                destination[prefix + name] = t  # itself: a state taken before the first call has the numbers after it
+
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         raise NotImplementedError
 

@@ -83,6 +83,16 @@ def embedding_bag(
         raise ValueError("offsets has to be a 1D Tensor but got None")
     else:
         starts = offsets._data[:-1] if include_last_offset else offsets._data
+        end = offsets._data[-1] if include_last_offset and offsets.numel() else len(input)
+        if end > len(input):
+            raise RuntimeError(
+                f"offsets[-1] can not be greater than input's length {len(input)} but got offsets[-1] of {end}"
+            )
+        if end < len(input):
+            raise NotImplementedError(
+                f"embedding_bag with include_last_offset: the last offset, {end}, is the end of the last bag, and so the number of "
+                f"indices, which is {len(input)}. PyTorch reads memory beside its numbers here."
+            )
     if sparse:
         raise NotImplementedError(
             "embedding_bag with sparse=True is not built: leave it out, the gradient is a dense tensor."
