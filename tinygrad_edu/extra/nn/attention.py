@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import enum
 import math
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ...array.tensor import Tensor, wrap
+from ...autograd.grad_mode import is_grad_enabled
 from ...nn import functional as F
 from ...nn import init
 from ...nn.layers import Linear, add_parameters
@@ -125,11 +127,16 @@ class MultiheadAttention(Module):
             )
         if query.shape[-1] != self.embed_dim:
             raise AssertionError(f"was expecting embedding dimension of {self.embed_dim}, but got {query.shape[-1]}")
-        if is_causal and attn_mask is None:
+        _check_types(attn_mask, key_padding_mask)
+        quick = self._is_quick(query, key, value, attn_mask, key_padding_mask)
+        if is_causal and attn_mask is None and not quick:
             raise RuntimeError(
                 "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
                 "`generate_square_subsequent_mask` to create this mask."
             )
+        is_causal = is_causal and key_padding_mask is None and not need_weights and not quick
+        if is_causal:
+            attn_mask = None  # as in PyTorch, the hint takes its place
         batched = query.ndim == 3
         if not batched:
             query, key, value = (x.unsqueeze(1) for x in (query, key, value))
@@ -160,7 +167,7 @@ class MultiheadAttention(Module):
         mask = self._mask(attn_mask, key_padding_mask, query)
         dropout = self.dropout if self.training else 0.0
         weights = None
-        if need_weights:
+        if need_weights or (quick and mask is not None):  # a query that may see nothing gives nan, else 0
             q, k = q * math.sqrt(1.0 / self.head_dim), k.transpose(-2, -1)
             weights = F.softmax(_bmm(q, k) if mask is None else functions["baddbmm"](mask, q, k), -1)
             if dropout:
@@ -170,14 +177,30 @@ class MultiheadAttention(Module):
             q, k, v = (x.view(batch, self.num_heads, x.shape[1], self.head_dim) for x in (q, k, v))
             if mask is not None:
                 mask = mask.unsqueeze(0) if len(mask) == 1 else mask.view(batch, self.num_heads, -1, mask.shape[-1])
-            out = F.scaled_dot_product_attention(q, k, v, mask, dropout).permute(2, 0, 1, 3)
+            out = F.scaled_dot_product_attention(q, k, v, mask, dropout, is_causal).permute(2, 0, 1, 3)
         out = self.out_proj(out.reshape(targets * batch, self.embed_dim)).view(targets, batch, self.embed_dim)
+        weights = weights if need_weights else None
         if weights is not None:
             weights = weights.view(batch, self.num_heads, *weights.shape[1:])
             weights = weights.mean(1) if average_attn_weights else weights
         if not batched:
             return out.squeeze(1), weights if weights is None else weights.squeeze(0)
         return out.transpose(1, 0) if self.batch_first else out, weights
+
+    def _is_quick(self, query: Tensor, key: Tensor, value: Tensor, *masks: Tensor | None) -> bool:
+        """True where PyTorch takes its kernel for inference."""
+        ways = not self.training and self.batch_first and self.num_heads % 2 == 0 and query.ndim == 3
+        return (
+            ways
+            and query is key is value
+            and self._qkv_same_embed_dim
+            and self.in_proj_bias is not None
+            and self.bias_k is None
+            and not self.add_zero_attn
+            and query.dtype == self.in_proj_weight.dtype
+            and all(m is None or m._data.dtype == bool for m in masks)
+            and not any(is_grad_enabled() and t.requires_grad for t in (query, *self.parameters()))
+        )
 
     def _check(self, query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None) -> None:
         """Raise PyTorch's errors for shapes that do not fit; each tensor is (L, N, features)."""
@@ -223,21 +246,31 @@ class MultiheadAttention(Module):
 
     def _mask(self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor) -> Tensor | None:
         """The mask to add to the scores, (1 or N·heads, L, S): -inf where a query must not attend (where a boolean mask is True)."""
-        total: Tensor | None = None
-        if attn_mask is not None:
-            total = _additive(attn_mask, query)
-            if total.ndim == 2:
-                total = total.unsqueeze(0)
-        if key_padding_mask is not None:
+        total = _additive(attn_mask, query)
+        if total is not None and total.ndim == 2:
+            total = total.unsqueeze(0)
+        padding = _additive(key_padding_mask, query)
+        if padding is not None:
             batch = query.shape[1]
-            padding = _additive(key_padding_mask, query).view(batch, 1, 1, -1)
+            padding = padding.view(batch, 1, 1, -1)
             padding = padding.expand(-1, self.num_heads, -1, -1).reshape(batch * self.num_heads, 1, -1)
             total = padding if total is None else total + padding
         return total
 
 
-def _additive(mask: Tensor, like: Tensor) -> Tensor:
-    if mask._data.dtype != np.bool_:
+def _check_types(mask: Tensor | None, padding: Tensor | None) -> None:
+    for name, given in (("key_padding_mask", padding), ("attn_mask", mask)):
+        if given is not None and given._data.dtype != bool and not given.is_floating_point():
+            raise AssertionError(f"only bool and floating types of {name} are supported")
+    if mask is not None and padding is not None and mask.dtype != padding.dtype:
+        warnings.warn(
+            "Support for mismatched key_padding_mask and attn_mask is deprecated. Use same type for both instead.",
+            stacklevel=4,
+        )
+
+
+def _additive(mask: Tensor | None, like: Tensor) -> Tensor | None:
+    if mask is None or mask._data.dtype != np.bool_:
         return mask
     return wrap(np.where(mask._data, -np.inf, 0.0).astype(like._data.dtype))
 

@@ -16,7 +16,7 @@ from ...nn.layers import Dropout, Linear
 from ...nn.module import Module
 from ...nn.norms import LayerNorm
 from ...ops.creation.factories import full
-from .attention import MultiheadAttention
+from .attention import MultiheadAttention, _additive, _check_types
 
 __all__ = [
     "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer",
@@ -73,14 +73,31 @@ class TransformerEncoderLayer(Module):
     def forward(
         self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False
     ) -> Tensor:
+        _check_types(src_mask, src_key_padding_mask)
+        quick = self._is_quick(src)
+        # PyTorch's kernel for inference asks only which numbers of a mask are 0.
+        src_mask, src_key_padding_mask = (
+            m.bool() if quick and m is not None else _additive(m, src) for m in (src_mask, src_key_padding_mask)
+        )
         if self.norm_first:
-            src = src + self._sa_block(self.norm1(src), src_mask, src_key_padding_mask)
+            src = src + self._sa_block(self.norm1(src), src_mask, src_key_padding_mask, is_causal)
             return src + self._ff_block(self.norm2(src))
-        src = self.norm1(src + self._sa_block(src, src_mask, src_key_padding_mask))
+        src = self.norm1(src + self._sa_block(src, src_mask, src_key_padding_mask, is_causal))
         return self.norm2(src + self._ff_block(src))
 
+    def _is_quick(self, src: Any) -> bool:
+        """True where PyTorch takes its kernel for inference."""
+        return (
+            not self.training
+            and src.ndim == 3
+            and _needs_padding(self, False) == ""
+            and not any(m._forward_hooks or m._forward_pre_hooks for m in self.modules())
+            and not (is_grad_enabled() and any(t.requires_grad for t in (src, *self.parameters())))
+        )
+
     def _sa_block(self, x: Any, mask: Any, padding: Any, is_causal: bool = False) -> Tensor:
-        return self.dropout1(self.self_attn(x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False)[0])
+        masks = {"attn_mask": mask, "key_padding_mask": padding, "is_causal": is_causal}
+        return self.dropout1(self.self_attn(x, x, x, need_weights=False, **masks)[0])
 
     def _ff_block(self, x: Any) -> Tensor:
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
@@ -111,7 +128,8 @@ class TransformerDecoderLayer(TransformerEncoderLayer):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        to_self, to_memory = (tgt_mask, tgt_key_padding_mask), (memory, memory_mask, memory_key_padding_mask)
+        to_self = tgt_mask, tgt_key_padding_mask, tgt_is_causal
+        to_memory = memory, memory_mask, memory_key_padding_mask, memory_is_causal
         if self.norm_first:
             tgt = tgt + self._sa_block(self.norm1(tgt), *to_self)
             tgt = tgt + self._mha_block(self.norm2(tgt), *to_memory)
@@ -121,18 +139,18 @@ class TransformerDecoderLayer(TransformerEncoderLayer):
         return self.norm3(tgt + self._ff_block(tgt))
 
     def _mha_block(self, x: Any, memory: Any, mask: Any, padding: Any, is_causal: bool = False) -> Tensor:
-        seen = self.multihead_attn(x, memory, memory, attn_mask=mask, key_padding_mask=padding, need_weights=False)[0]
-        return self.dropout2(seen)
+        masks = {"attn_mask": mask, "key_padding_mask": padding, "is_causal": is_causal}
+        return self.dropout2(self.multihead_attn(x, memory, memory, need_weights=False, **masks)[0])
 
     def _ff_block(self, x: Any) -> Tensor:
         return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
-def _needs_padding(layer: Any) -> str:
-    """The reason why PyTorch does not skip padding in a layer like this one; "" if it does."""
+def _needs_padding(layer: Any, stacked: bool = True) -> str:
+    """The reason why PyTorch has no kernel for a layer like this one, which skips padding if `stacked`; "" if it has."""
     if not isinstance(layer, TransformerEncoderLayer):
         return "encoder_layer was not TransformerEncoderLayer"
-    if layer.norm_first:
+    if layer.norm_first and stacked:
         return "encoder_layer.norm_first was True"
     attention = layer.self_attn
     if not attention.batch_first:
@@ -144,6 +162,13 @@ def _needs_padding(layer: Any) -> str:
     if layer.norm1.eps != layer.norm2.eps:
         return "encoder_layer.norm1.eps was not equal to encoder_layer.norm2.eps"
     return "encoder_layer.self_attn.num_heads is odd" if attention.num_heads % 2 else ""
+
+
+def _is_causal(mask: Any, hint: bool | None) -> bool:
+    """The hint, or whether the mask to add is the one that hides later positions."""
+    if hint is not None or mask is None or mask._data.dtype == bool or mask.ndim != 2:
+        return hint is True
+    return np.array_equal(mask._data, np.triu(np.full(mask.shape, -np.inf), 1)) and mask.shape[0] == mask.shape[1]
 
 
 class TransformerEncoder(Module):
@@ -178,9 +203,17 @@ class TransformerEncoder(Module):
         self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None
     ) -> Tensor:
         drops = self._drops_padding(src, mask, src_key_padding_mask)
+        _check_types(mask, src_key_padding_mask)
+        masks: dict[str, Any] = {
+            "src_mask": _additive(mask, src),
+            "src_key_padding_mask": _additive(src_key_padding_mask, src),
+        }
+        masks["is_causal"] = _is_causal(masks["src_mask"], is_causal)
         for layer in self.layers:
-            src = layer(src, mask, src_key_padding_mask)
+            src = layer(src, **masks)
         if drops:
+            if src_key_padding_mask._data.all():
+                raise RuntimeError("to_padded_tensor: at least one constituent tensor should have non-zero numel")
             src = src.masked_fill(src_key_padding_mask.logical_not().logical_not().unsqueeze(-1), 0.0)
         return src if self.norm is None else self.norm(src)
 
@@ -221,8 +254,13 @@ class TransformerDecoder(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
+        masks = {
+            "tgt_mask": tgt_mask, "memory_mask": memory_mask, "tgt_key_padding_mask": tgt_key_padding_mask,
+            "memory_key_padding_mask": memory_key_padding_mask, "tgt_is_causal": _is_causal(tgt_mask, tgt_is_causal),
+            "memory_is_causal": memory_is_causal,
+        }  # fmt: skip
         for layer in self.layers:
-            tgt = layer(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
+            tgt = layer(tgt, memory, **masks)
         return tgt if self.norm is None else self.norm(tgt)
 
 
@@ -291,8 +329,12 @@ class Transformer(Module):
         rows = 0 if self.batch_first else 1
         if src.ndim == 3 and src.size(rows) != tgt.size(rows):
             raise RuntimeError("the batch number of src and tgt must be equal")
-        memory = self.encoder(src, src_mask, src_key_padding_mask)
-        return self.decoder(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
+        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
+        return self.decoder(
+            tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=tgt_is_causal,
+            memory_is_causal=memory_is_causal,
+        )  # fmt: skip
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:

@@ -134,8 +134,10 @@ def scaled_dot_product_attention(
     if attn_mask is None and dropout_p == 0 and query.ndim == 4:
         return ScaledDotProductAttention.apply(query, key, value, is_causal=is_causal, scale=factor)[0]
     # As in PyTorch, each side is multiplied by the square root of the scale.
-    root = math.sqrt(factor)
-    scores = matmul(MulNumber.apply(query, other=root), MulNumber.apply(transpose(key, -2, -1), other=root))
+    root = math.sqrt(abs(factor))
+    scores = matmul(
+        MulNumber.apply(query, other=math.copysign(root, factor)), MulNumber.apply(transpose(key, -2, -1), other=root)
+    )
     if is_causal:
         attn_mask = wrap(_causal(query.shape[-2], key.shape[-2]))
     if attn_mask is not None:
