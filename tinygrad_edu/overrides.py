@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -95,14 +96,49 @@ def explained_or_raised(
     return result
 
 
+# Switches that PyTorch reads in Python, where everything is true or false.
+_IN_PYTHON = ("inplace", "return_indices", "antialias", "hard", "full")
+
+
+def is_switch(parameter: inspect.Parameter) -> bool:
+    """True if the parameter takes True and False alone (or its default None): it is declared so, or its default is one of them."""
+    declared = isinstance(parameter.default, bool) or str(parameter.annotation).removesuffix(" | None") == "bool"
+    return declared and parameter.name not in _IN_PYTHON
+
+
+def switches_of(function: Callable[..., Any]) -> tuple[dict[str, int], int]:
+    """The switches of a function with their places among its arguments (99 for a keyword), and the first place."""
+    parameters = enumerate(inspect.signature(function).parameters.values())
+    places = {p.name: 99 if p.kind is p.KEYWORD_ONLY else i for i, p in parameters if is_switch(p)}
+    return places, min(places.values(), default=99)
+
+
+def refuse_switches(
+    name: str, function: Callable[..., Any], switches: dict[str, int], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Raise TypeError if a switch is given anything else."""
+    for switch, place in switches.items():
+        given = kwargs.get(switch, args[place] if place < len(args) else True)
+        if type(given) is not bool:
+            parameter = inspect.signature(function).parameters[switch]
+            of_factory = switch == "requires_grad" and parameter.kind is parameter.KEYWORD_ONLY
+            if given is None and (parameter.default is None or of_factory):
+                continue
+            position = "" if switch in kwargs else f" (position {place + 1})"
+            raise TypeError(f"{name}(): argument '{switch}'{position} must be bool, not {type(given).__name__}")
+
+
 def overridable(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
-    """Make a function visible to function modes."""
+    """Make a function visible to function modes, and check its switches."""
+    switches, first = switches_of(function)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if (companions or thread.state.modes) and (result := seen(call, call.__name__, args, kwargs)) is not GO_ON:
             return result
         try:
+            if switches and (kwargs or len(args) > first):
+                refuse_switches(call.__name__, function, switches, args, kwargs)
             return function(*args, **kwargs)
         except Exception as error:
             return explained_or_raised(error, call.__name__, function, args, kwargs)

@@ -163,6 +163,33 @@ NEAR_MISSES = [
     "T.heaviside(o(2).requires_grad_(),o(2)).sum().backward()",
     "o(2).copysign(o(2).requires_grad_())",
     "T.autograd.grad(o(2).requires_grad_().view(2),[*[o(2).requires_grad_()]],o(2),allow_unused=True)",
+    "T.cumsum(o(3).bool(),0,out=o(3).bool())",
+    "o(3).bool().cumprod(0,dtype=T.bool)",
+    "o(3).bool().cumsum_(0)",
+    "o(()).bool().cumsum_(0)",
+    "o(0).bool().cumprod_(0)",
+    "o(3).cumprod_(0,dtype=T.int64)",
+    "T.linalg.vecdot(o(1),o(4))",
+    "T.linalg.vecdot(o(4),o(1))",
+    "T.linalg.vecdot(o(2,4),o(1,4))",
+    "T.linalg.vecdot(o(3).long(),o(3).long())",
+    "(lambda b:T.clamp(o(2),min=b[:2],out=b[1:]))(o(3))",
+    "(lambda b:T.clamp(o(3),0.,1.,out=b))(o(1).expand(3))",
+    "o(1).expand(3).clamp_(o(3),o(3))",
+    "(lambda x:T.autograd.grad(x.cumprod(0),x,o(1)*2,create_graph=True)[0].requires_grad)(o(1).requires_grad_())",
+    "(lambda x:T.autograd.grad(x.cumprod(1),x,o(3,2)[:,:1])[0].stride())(T.zeros(3,1).requires_grad_())",
+    "o(3,0).index_select(0,T.tensor([1,1]))",
+    "o(3,0).index_select(0,T.tensor([5]))",
+    "o(0).index_select(0,T.tensor([0]))",
+    "o(0,3).index_select(0,T.tensor([0]))",
+    "o(()).index_select(0,T.tensor([0,0]))",
+    "o(0).index_add(0,T.tensor([0]),o(1))",
+    "o(3,0).index_add(0,T.tensor([5]),o(1,0))",
+    "o(3).index_add(0,T.tensor([-1]),o(1))",
+    "o(2,3).index_add(0,T.tensor([-1]),o(1,3))",
+    "o(3,0).index_fill(0,T.tensor([7]),2.)",
+    "o(0,3).index_fill(1,T.tensor([-4]),2.)",
+    "o(3,0).index_copy(0,T.tensor([7]),o(1,0))",
 ]
 
 
@@ -172,3 +199,40 @@ def test_what_nearly_fits_raises_or_gives_what_it_does_in_pytorch(code: str) -> 
         return eval(code, {"T": T, "F": T.nn.functional, "o": T.ones})
 
     assert not_alike([()], program, ignored=(".version: ", ".is_view: ", ".base")) == []
+
+
+# A switch, in its place or by its name, with and without a default that says so.
+SWITCHES = [
+    "T.sort(o(3),stable={})",
+    "o(2,2).argsort(stable={})",
+    "F.interpolate(o(1,1,2,2),scale_factor=2,mode='bilinear',align_corners={})",
+    "T.nn.Upsample(scale_factor=2,mode='bilinear',align_corners={})(o(1,1,2,2))",
+    "F.grid_sample(o(1,1,2,2),T.zeros(1,2,2,2),align_corners={})",
+    "F.affine_grid(o(1,2,3),(1,1,2,2),align_corners={})",
+    "T.stft(o(8),4,return_complex={},window=o(4))",
+    "T.linalg.solve_triangular(T.eye(2),o(2,2),upper={})",
+    "T.cholesky_solve(o(2,2),T.eye(2),{})",
+    "o(3).index_put_((T.tensor([0]),),o(1),accumulate={})",
+    "o(3).put_(T.tensor([0]),o(1),{})",
+    "o(3,3).fill_diagonal_(2,{})",
+    "T.multinomial(o(1),1,{})",
+    "T.zeros(2,requires_grad={})",
+    "T.randn(0,requires_grad={})",
+    "T.hann_window(4,{})",
+    "T.tril_indices(2,2).unique(sorted={})",
+    "o(2,2).sum(0,{})",
+    "F.gumbel_softmax(o(1),hard={})",
+    "T.set_grad_enabled({}).mode",
+]
+
+
+@pytest.mark.parametrize("given", ["3", "'x'", "None", "1.5", "[True]", "o(()) > 0", "T.tensor(1)", "True", "False"])
+def test_a_switch_takes_what_it_takes_in_pytorch(given: str) -> None:
+    def program(T: Any, code: str) -> Any:
+        with T.enable_grad():
+            try:
+                return eval(code.format(given), {"T": T, "F": T.nn.functional, "o": T.ones})
+            except TypeError:  # PyTorch lists the forms of a call; ours names the switch
+                return "refused"
+
+    assert not_alike([(code,) for code in SWITCHES], program, ignored=(".version: ", ".is_view: ", ".base")) == []

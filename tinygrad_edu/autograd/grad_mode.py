@@ -171,9 +171,13 @@ class set_grad_enabled(_GradMode):
     """
 
     def __init__(self, mode: bool) -> None:
-        self.mode = bool(mode)
+        if type(mode) is not bool:
+            raise TypeError(
+                f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}"
+            )
+        self.mode = mode
         self.previous = thread.state.grad_enabled
-        thread.state.grad_enabled = self.mode
+        thread.state.grad_enabled = mode
 
     def clone(self) -> _Mode:
         return set_grad_enabled(self.mode)

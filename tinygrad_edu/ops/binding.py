@@ -14,7 +14,7 @@ from ..array.companions import GO_ON, companions
 from ..array.tensor import Tensor, wrap
 from ..array.tensor import bind as bind_to_tensor
 from ..modes import thread
-from ..overrides import explained_or_raised, overridable, seen
+from ..overrides import explained_or_raised, overridable, refuse_switches, seen, switches_of
 from ..seam.later import bring
 from . import number_first as older
 from .creation.factories import write_out
@@ -51,7 +51,6 @@ _HOMES = {
 }
 
 _UNARY = ("__neg__", "__abs__", "__invert__")
-_IN_PYTHON = ("inplace", "return_indices", "antialias")
 _OPERANDS = (int, float, complex, np.ndarray, np.generic)
 
 
@@ -179,11 +178,8 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
     """Check that a user's call has a Tensor among its arguments: the functions of `ops` also accept arrays, for the rules."""
 
     parameters = inspect.signature(function).parameters.values()
-    # PyTorch takes nothing but True and False for a switch, but for some that it reads in Python.
-    flags = [(i, p) for i, p in enumerate(parameters) if (isinstance(p.default, bool) or p.annotation == "bool")]
-    switches = {p.name: 99 if p.kind is p.KEYWORD_ONLY else i for i, p in flags if p.name not in _IN_PYTHON}
+    switches, first = switches_of(function)
     rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
-    first = min(switches.values(), default=99)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -194,10 +190,14 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
             if out is not None and name in ("sum", "prod", "cumsum", "cumprod", "nansum"):
                 kwargs = {"dtype": out.dtype, **kwargs}
             result = call(*args, **kwargs)
-            return result if out is None else write_out(result, out, function.__name__.lstrip("_"), args)
+            return (
+                result
+                if out is None
+                else write_out(result, out, function.__name__.lstrip("_"), (*args, *kwargs.values()))
+            )
         try:
             if switches and (kwargs or len(args) > first):
-                _refuse_switches(name, switches, args, kwargs)
+                refuse_switches(name, function, switches, args, kwargs)
             if args and isinstance(args[0], Tensor):
                 if kwargs:
                     args, kwargs = _arranged(args, kwargs, rest)
@@ -225,14 +225,6 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
 
     call.__name__ = call.__qualname__ = name
     return call
-
-
-def _refuse_switches(name: str, switches: dict[str, int], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    for switch, place in switches.items():
-        given = kwargs.get(switch, args[place] if place < len(args) else True)
-        if type(given) is not bool:
-            position = "" if switch in kwargs else f" (position {place + 1})"
-            raise TypeError(f"{name}(): argument '{switch}'{position} must be bool, not {type(given).__name__}")
 
 
 def _arranged(

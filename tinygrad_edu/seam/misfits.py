@@ -10,6 +10,7 @@ from typing import Any
 from ..array import dtypes
 from ..array.promotion import refuse_mismatch
 from ..array.tensor import Tensor
+from ..overrides import is_switch
 
 __all__ = ["explained"]
 
@@ -51,7 +52,7 @@ def _numbers(parameters: Mapping[str, inspect.Parameter], given: Mapping[str, An
         each: x._data.item()
         for each, x in list(given.items())[1:]
         if isinstance(x, Tensor) and not x.ndim and not x.requires_grad
-        if each not in parameters or parameters[each].annotation != "Tensor"
+        if each not in parameters or not (parameters[each].annotation == "Tensor" or is_switch(parameters[each]))
     }
 
 

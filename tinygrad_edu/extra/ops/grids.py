@@ -18,7 +18,7 @@ _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
 
 @public(where=_NN, method=False)
-def affine_grid(theta, size, align_corners=None) -> Tensor:
+def affine_grid(theta, size, align_corners: bool | None = None) -> Tensor:
     """A grid (N, H, W, 2) of sampling positions for images of `size` (N, C, H, W), from affine maps theta (N, 2, 3); or for
     volumes (N, C, D, H, W) a grid (N, D, H, W, 3) from maps (N, 3, 4).
 
@@ -88,7 +88,9 @@ def _cubic_weights(t):
 
 
 @public(where=_NN, method=False)
-def grid_sample(input: Tensor, grid, mode: str = "bilinear", padding_mode: str = "zeros", align_corners=None) -> Tensor:
+def grid_sample(
+    input: Tensor, grid, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
+) -> Tensor:
     """Sample images (N, C, H, W) at the positions of `grid` (N, h, w, 2), from -1 to 1: interpolated or nearest.
 
     >>> import tinygrad_edu as T

@@ -12,7 +12,7 @@ from ...array import dtypes
 from ...array.tensor import Tensor
 from ...ops.binding import linalg_functions, nn_functions, public
 from ...ops.indexing.masking import where
-from ...ops.linalg.matmul import _AddProduct, _array, _check_batches, _check_in_place, _same_dtype, matmul
+from ...ops.linalg.matmul import _AddProduct, _array, _check_batches, _check_in_place, _same_dtype, dot, matmul
 from ...ops.op import Op, linear
 from ...ops.operands import refuse_mixture
 from ...ops.pointwise.powers import pow
@@ -33,6 +33,13 @@ def vecdot(x, y, *, dim=-1) -> Any:
     tensor([3., 7.])
     """
     refuse_mixture([x._data, y._data])
+    if x._data.dtype.kind not in "fcV":
+        kind = x.dtype.legacy_name
+        raise RuntimeError(
+            f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {kind}. Convert first: t.float()."
+        )
+    if x.ndim == y.ndim == 1:  # PyTorch takes `dot`, which broadcasts nothing
+        return dot(x, y)
     return sum(x * y, dim)
 
 

@@ -375,7 +375,7 @@ def interpolate(
     size=None,
     scale_factor=None,
     mode: str = "nearest",
-    align_corners=None,
+    align_corners: bool | None = None,
     recompute_scale_factor=None,
     antialias: bool = False,
 ) -> Tensor:
@@ -500,7 +500,9 @@ def _wide(old, new, step, align_corners, cubic):
 
 
 @public(where=_NN, method=False)
-def upsample(input: Tensor, size=None, scale_factor=None, mode: str = "nearest", align_corners=None) -> Tensor:
+def upsample(
+    input: Tensor, size=None, scale_factor=None, mode: str = "nearest", align_corners: bool | None = None
+) -> Tensor:
     """The older name of `interpolate`.
 
     >>> import tinygrad_edu as T

@@ -27,7 +27,7 @@ class Cumprod(Op):
 
     # ∂(s₁…sᵢ)/∂sₖ is, for k <= i, the product of the others: resultᵢ/sₖ where no factor is 0
     def grad_self(grad, self, result, dim):
-        if not self.ndim:
+        if not self.ndim or self.shape[dim] <= 1:
             return grad
         if not any_zero(self):
             return flip(cumsum(flip(grad * result, (dim,)), dim), (dim,)) / self
@@ -100,8 +100,20 @@ def _best(keep, array, dim):
     return values, row_major(np.maximum.accumulate(there, axis=dim))
 
 
+def _setting(name, input, dtype, dim, inplace=False):
+    """The settings of a running sum or product, which PyTorch does not compute in booleans."""
+    if inplace and dtype not in (None, input.dtype):
+        raise RuntimeError(
+            f"Bad in-place call: input tensor dtype {input.dtype.name} and output tensor dtype {dtype.name} should match"
+        )
+    dtype = input.dtype if inplace else dtype
+    if dtype is not None and dtype.numpy.kind == "b" and input.ndim and input.numel():
+        raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'. Compute it as integers: t.long().")
+    return {"dim": axis_of(dim, input.ndim), **dtype_setting(dtype, input)}
+
+
 def _cumprod_(self, dim, *, dtype=None):
-    return Cumprod.apply_(self, dim=axis_of(dim, self.ndim), **dtype_setting(dtype, self))
+    return Cumprod.apply_(self, **_setting("cumprod", self, dtype, dim, True))
 
 
 _Cummax, _Cummin = (named(op, "values", "indices") for op in ("cummax", "cummin"))
@@ -115,7 +127,7 @@ def cumprod(input: Tensor, dim, *, dtype=None) -> Tensor:
     >>> T.cumprod(T.tensor([1.0, 2.0, 3.0]), dim=0)
     tensor([1., 2., 6.])
     """
-    return Cumprod.apply(input, dim=axis_of(dim, input.ndim), **dtype_setting(dtype, input))
+    return Cumprod.apply(input, **_setting("cumprod", input, dtype, dim))
 
 
 @public()
@@ -163,7 +175,7 @@ class Cumsum(Op):
 
 
 def _cumsum_(self, dim, *, dtype=None):
-    return Cumsum.apply_(self, dim=axis_of(dim, self.ndim), **dtype_setting(dtype, self))
+    return Cumsum.apply_(self, **_setting("cumsum", self, dtype, dim, True))
 
 
 @public(inplace=_cumsum_)
@@ -174,4 +186,4 @@ def cumsum(input: Tensor, dim, *, dtype=None) -> Tensor:
     >>> T.cumsum(T.tensor([1.0, 2.0, 3.0]), dim=0)
     tensor([1., 3., 6.])
     """
-    return Cumsum.apply(input, dim=axis_of(dim, input.ndim), **dtype_setting(dtype, input))
+    return Cumsum.apply(input, **_setting("cumsum", input, dtype, dim))

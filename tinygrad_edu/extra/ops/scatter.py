@@ -141,7 +141,8 @@ class IndexCopy(Op):
 
     def forward(self, source, *, dim, index):
         out = copied(self)
-        np.atleast_1d(out)[(slice(None),) * dim + (index,)] = source
+        if out.size:
+            np.atleast_1d(out)[(slice(None),) * dim + (index,)] = source
         return out
 
     def grad_self(grad, dim, index):
@@ -161,7 +162,8 @@ class IndexFill(Op):
 
     def forward(self, *, dim, index, value):
         out = copied(self, "K")
-        np.atleast_1d(out)[(slice(None),) * dim + (index,)] = fitted(value, self.dtype)
+        if out.size:
+            np.atleast_1d(out)[(slice(None),) * dim + (index,)] = fitted(value, self.dtype)
         return out
 
     def grad_self(grad, dim, index):
@@ -342,8 +344,15 @@ def _slices(name, input, dim, index, from_end=False):
     if array.ndim > 1:
         raise IndexError(f"{name}(): Index is supposed to be a vector")
     size = input.shape[axis] if input.ndim else 1
-    if array.size and not (array.min() >= (-size if from_end else 0) and array.max() < size):
-        raise IndexError("index out of range in self")
+    outside = array[(array < (-size if from_end else 0)) | (array >= size)]
+    # A fill asks only where there is something to fill; a selection of several empty slices has words of its own.
+    if outside.size and (not from_end or math.prod(n for d, n in enumerate(input.shape) if d != axis)):
+        if input.numel() or (input.ndim < 2 and not from_end):
+            raise IndexError("index out of range in self")
+        told = f"INDICES element is out of DATA bounds, id={outside.flat[0]} axis_dim={size}"
+        raise RuntimeError(told if size else f"{name}(): self indexing axis dim should be positive")
+    if not input.ndim and array.size != 1 and not from_end:
+        raise RuntimeError(f"{name}(): Index to scalar can have only 1 value, got {array.size} value(s)")
     return axis, index if index.ndim else reshape(index, (-1,))
 
 
@@ -380,7 +389,9 @@ def _with_source(op, form, name, input, dim, index, source, **settings):
     outside = index._data[(index._data < 0) | (index._data >= size)]
     if outside.size and op is IndexAdd and input.ndim < 2:
         raise IndexError("index out of range in self")
-    if outside.size and (input.numel() or op is not IndexAdd):
+    if outside.size and op is IndexAdd and input.ndim < 2:
+        raise IndexError("index out of range in self")
+    if outside.size and (input.numel() or not (size or op is IndexAdd)):
         where = f"index {outside.flat[0]} is out of bounds for dimension {axis} with size {size}"
         raise RuntimeError(where) if op is IndexAdd else IndexError(f"index_copy_(): {where}")
     index = index if index.ndim else reshape(index, (-1,))

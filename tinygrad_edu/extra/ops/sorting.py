@@ -67,7 +67,7 @@ _Sort, _Topk, _Mode = (named(op, "values", "indices") for op in ("sort", "topk",
 
 
 @public()
-def sort(input: Tensor, *args, dim=-1, descending: bool = False, stable=None) -> Any:
+def sort(input: Tensor, *args, dim=-1, descending: bool = False, stable: bool | None = None) -> Any:
     """Sort the elements along `dim`, and return their old indices too. Equal elements keep their order.
 
     >>> import tinygrad_edu as T

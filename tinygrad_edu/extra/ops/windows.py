@@ -7,6 +7,7 @@ import numpy as np
 from ...array import dtypes
 from ...ops.binding import functions
 from ...ops.creation.factories import plain
+from ...overrides import overridable
 
 
 def _window(name, numbers):
@@ -23,7 +24,7 @@ def _window(name, numbers):
     >>> T.{name}(5, periodic=False).argmax()
     tensor(2)
     """
-    functions[name] = plain(window)
+    functions[name] = overridable(plain(window))
 
 
 def _hamming(k, n, alpha=0.54, beta=0.46):

@@ -431,7 +431,7 @@ def cond(A: Tensor, p=None) -> Any:
 
 
 @public(where=_LINALG, method=False)
-def _solve_triangular(A: Tensor, B, *, upper, left: bool = True, unitriangular: bool = False) -> Any:
+def _solve_triangular(A: Tensor, B, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
     """The X of A·X = B for a triangular A. The other triangle, and a diagonal of ones, are not read.
 
     >>> import tinygrad_edu as T
