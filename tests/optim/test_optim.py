@@ -15,7 +15,7 @@ import torch
 
 import tinygrad_edu
 
-from ..support.both import same_on_both
+from ..support.both import attempt, same_on_both
 
 ENGINES = (tinygrad_edu, torch)
 
@@ -632,3 +632,11 @@ def test_a_cleared_state_begins_again(T: Any) -> Any:
         model(T.ones(1, 2)).sum().backward()
         optimizer.step()
     return list(model.parameters()), optimizer.state_dict()["state"]
+
+
+@same_on_both
+def test_a_cycle_of_an_optimizer_without_momentum_has_set_its_rates_when_it_is_refused(T: Any) -> Any:
+    optimizer = T.optim.Rprop([T.ones(1, requires_grad=True)], lr=0.1)
+    refused = attempt(lambda: T.optim.lr_scheduler.OneCycleLR(optimizer, 0.2, total_steps=4))
+    group = optimizer.param_groups[0]
+    return refused, [group[name] for name in ("lr", "initial_lr", "max_lr", "min_lr")]

@@ -356,10 +356,6 @@ class OneCycleLR(LRScheduler):
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         self.total_steps, self._anneal_func_type, self.cycle_momentum = total_steps, anneal_strategy, cycle_momentum
-        if cycle_momentum:
-            self.use_beta1 = "betas" in optimizer.defaults
-            if not self.use_beta1 and "momentum" not in optimizer.defaults:
-                raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
         # For each phase: where it ends, and the rates and momenta of a group that it moves between.
         rise, last = float(pct_start * total_steps), total_steps - 1
         rows: list[tuple[float, str, str, str, str]] = [
@@ -374,11 +370,16 @@ class OneCycleLR(LRScheduler):
         names = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
         self._schedule_phases: list[dict[str, Any]] = [dict(zip(names, row, strict=True)) for row in rows]
         if last_epoch == -1:
-            given = (_for_each_group("values", x, optimizer) for x in (max_lr, base_momentum, max_momentum))
-            for group, peak, least, most in zip(optimizer.param_groups, *given, strict=True):
+            for group, peak in zip(optimizer.param_groups, _for_each_group("values", max_lr, optimizer), strict=True):
                 low = peak / div_factor
                 group.update(initial_lr=low, max_lr=peak, min_lr=low / final_div_factor)
-                if cycle_momentum:
+        if cycle_momentum:
+            self.use_beta1 = "betas" in optimizer.defaults
+            if not self.use_beta1 and "momentum" not in optimizer.defaults:
+                raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+            given = (_for_each_group("values", x, optimizer) for x in (base_momentum, max_momentum))
+            for group, least, most in zip(optimizer.param_groups, *given, strict=True):
+                if last_epoch == -1:
                     group.update(max_momentum=most, base_momentum=least)
         super().__init__(optimizer, last_epoch)
 
