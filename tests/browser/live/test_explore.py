@@ -323,6 +323,7 @@ def test_a_loop_that_never_ends_is_stopped_and_its_text_stays(browser: Any, addr
     page.wait_for_selector("html[data-python-ready]", state="attached")
     expect(stage(page).locator(".program")).to_have_value(re.compile("while True"))
     stage(page).get_by_role("button", name="Stop").click()
+    page.wait_for_timeout(1000)  # Python starts again meanwhile
     expect(page.locator(".said")).to_contain_text("Stopped")
     stage(page).locator(".program").fill("w = T.tensor(2.0, requires_grad=True)\n(w * w).backward()")
     stage(page).get_by_role("button", name="Run").click()

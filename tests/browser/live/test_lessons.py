@@ -142,7 +142,14 @@ def its_cells_run(page: Any, address: str) -> None:
     page.get_by_role("button", name="Run all").click()
     page.wait_for_selector("html[data-all-ran]", state="attached")
     assert page.locator(".output.traceback").all_inner_texts() == []
-    assert page.evaluate(PRINTED) == native
+    printed = page.evaluate(PRINTED)
+    assert [name for name, _ in printed] == [name for name, _ in native]
+    # An error of ours says what PyTorch's says, and some go on.
+    assert [
+        (name, text, told)
+        for (name, text), (_, told) in zip(printed, native, strict=True)
+        if text != told and not text.startswith(f"{told}. ")
+    ] == []
 
 
 def test_every_cell_runs_in_order_with_the_numbers_of_the_native_run(page: Any, address: str) -> None:

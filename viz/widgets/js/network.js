@@ -10,6 +10,7 @@ const LINE = { name: 18, word: 18, small: 14, tiny: 13, title: 14, sign: 15 };
 const TITLE = 22;
 const PADDING = 12;
 const GLIDE = 260; // milliseconds
+const FADES = 11; // pixels out of sight; the outermost 10 are empty
 const LEAST = 1; // the smallest letters have 10 pixels: what is too big is panned
 
 function svg(tag, attributes, ...children) {
@@ -440,6 +441,11 @@ export class NetworkStage {
   #setView(view) {
     this.view = view;
     this.svg.style.touchAction = touchAction(view, this.natural);
+    const { x, y, w, h: high } = this.#whole;
+    const rest = { left: view.x - x, top: view.y - y, right: x + w - view.x - view.w, bottom: y + high - view.y - view.h };
+    // At an edge where it goes on, the picture fades: that is where it can be moved.
+    for (const [side, hidden] of Object.entries(rest)) this.svg.style.setProperty(`--tgv-${side}`, hidden > FADES ? "36px" : "0px");
+    this.svg.classList.toggle("tgv-goes-on", Object.values(rest).some((hidden) => hidden > FADES));
     this.svg.setAttribute("viewBox", `${view.x} ${view.y} ${view.w} ${view.h}`);
     const paper = this.svg.querySelector(".paper");
     for (const [name, value] of Object.entries({ x: view.x, y: view.y, width: view.w, height: view.h })) paper.setAttribute(name, value);

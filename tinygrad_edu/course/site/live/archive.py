@@ -69,7 +69,8 @@ _LEFT_OUT_OF_OURS = (
     "/viz/export/fonts/",
     "__pycache__",
 )
-_WITH_SOURCE = "tinygrad_edu/exercises/answers/"  # a probe is sent as its source text
+# A probe is sent as its source text; lesson 8 copies the heart of the engine, to run it alone.
+_WITH_SOURCE = ("tinygrad_edu/exercises/answers/", "tinygrad_edu/core/")
 
 
 @dataclass(frozen=True)

@@ -137,10 +137,10 @@ export class Frame {
   #take(message) {
     if (typeof message !== "object" || message === null) return;
     const { type, model } = message;
-    if (type === "starting") this.#say(`${message.text} …`);
+    if (type === "starting") this.busy && this.#say(`${message.text} …`); // else it says that a program was stopped
     else if (type === "ready") {
       this.ready = true;
-      this.#say(this.busy ? "Running …" : "");
+      if (this.busy) this.#say("Running …");
       this.port.postMessage({ type: "ready" });
     } else if (type === "waits") this.#send({ type: "explore", about: this.asked, needsAll: true });
     else if (type === "open") this.#model(message);

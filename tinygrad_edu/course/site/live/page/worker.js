@@ -35,10 +35,10 @@ async function unzipped(packed) {
 
 /**
  * Load a file of the site synchronously: Python imports a module that is not loaded at the start. Of a worker that is given its
- * files: null while it may still come, false if it will not.
+ * files: undefined while it may still come, false if it will not. (Python's None is undefined; null is another object there.)
  */
 function now(name) {
-  if (!HERE) return given(name).bytes ?? (given("all").bytes === null ? false : null);
+  if (!HERE) return given(name).bytes ?? (given("all").bytes === null ? false : undefined);
   const request = new XMLHttpRequest();
   request.open("GET", new URL(name, HERE), false);
   request.responseType = "arraybuffer";
@@ -51,9 +51,9 @@ function now(name) {
 const CAN_WAIT = "Suspending" in WebAssembly;
 let answer = null;
 
-/** Ask the reader for a line of text; without a page that can ask, null. */
+/** Ask the reader for a line of text; without a page that can ask, undefined. */
 function ask(cell, prompt) {
-  if (!HERE || !CAN_WAIT) return null;
+  if (!HERE || !CAN_WAIT) return undefined;
   postMessage({ type: "ask", cell, prompt });
   return new Promise((resolve) => { answer = resolve; });
 }
