@@ -190,6 +190,12 @@ NEAR_MISSES = [
     "o(3,0).index_fill(0,T.tensor([7]),2.)",
     "o(0,3).index_fill(1,T.tensor([-4]),2.)",
     "o(3,0).index_copy(0,T.tensor([7]),o(1,0))",
+    "o(1,2,3).expand(4,2,3).double().stride()",
+    "o(1,2,3).long().expand(4,2,3).clone().stride()",
+    "o(2,1,3).bool().transpose(0,2).expand(3,5,2).float().stride()",
+    "o(1,2,3).expand(4,2,3).put(T.tensor([0]),o(1)).stride()",
+    "T.rot90(o(1,2,3).expand(4,2,3)).stride()",
+    "T.rot90(o(1,2,3).expand(4,2,3),3,(1,2)).stride()",
 ]
 
 

@@ -85,7 +85,7 @@ DRAWS = {i for i, sample in enumerate(SAMPLES) if any(sample is s for s in RANDO
 DECLARED = re.compile(
     r"T\.where\(a > 0, a, b\)"  # of an expanded operand
     r"|linalg|inverse|cholesky|nonzero|argwhere|scaled_dot|einsum|bilinear|kron|rms_norm|one_hot|a\[True\]"
-    r"|\.put|rot90|uint8|dropout|max_pool3d|circular"
+    r"|dropout|max_pool3d|circular"
     r"|smooth_l1_loss\(x, y.*none"
 )
 # Elementwise ops of which the gradients are compared too.

@@ -202,7 +202,9 @@ class Rot90(Op):
     """Turned `k` times in the plane of two dimensions."""
 
     def forward(self, *, k, dims):
-        return copied(np.rot90(self, k, dims), "K" if k % 4 else "C")
+        if k % 2 == 0:
+            return copied(np.rot90(self, k, dims), "K" if k % 4 else "C")
+        return copied(np.flip(self, dims[k % 4 == 1]), "K").swapaxes(*dims)
 
     def grad_self(grad, k, dims):
         return Rot90.apply(grad, k=-k, dims=dims)

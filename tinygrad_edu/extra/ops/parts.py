@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...array.tensor import Tensor
-from ...ops.arrays import copied
+from ...ops.arrays import copied, in_order
 from ...ops.binding import functions, public
 from ...ops.creation.factories import finish
 from ...ops.indexing.index import narrow, select
@@ -166,9 +166,7 @@ class Put(Op):
             np.add.at(flat, places, source.reshape(-1))
         else:
             flat[places] = source.reshape(-1)
-        kept = np.empty_like(self)
-        kept[...] = out
-        return kept
+        return in_order(out, (self,))
 
     def grad_self(grad, index, accumulate):
         if accumulate:

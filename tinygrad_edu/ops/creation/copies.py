@@ -9,6 +9,7 @@ import numpy as np
 
 from ...array.tensor import Tensor, bind, wrap
 from ...overrides import overridable
+from ..arrays import in_order
 from ..binding import public
 from ..op import Op, linear
 from ..operands import check_fits, check_writable
@@ -17,9 +18,9 @@ from .factories import as_number, fitted, zeros_like
 
 class Clone(Op):
     def forward(self, *, order="K"):
-        if order == "K" and 0 in self.strides and self.dtype.kind == "f":
+        if order == "K" and 0 in self.strides:
             # NumPy's copy would make an expanded dimension the innermost one; PyTorch leaves it in place.
-            return np.positive(self)
+            return in_order(self.copy(), (self,))
         if order == "channels_last":
             return self.transpose(0, 2, 3, 1).copy("C").transpose(0, 3, 1, 2)
         return self.copy(order)
@@ -46,7 +47,7 @@ class ToCopy(Op):
     """A copy in another dtype; the engine converts the gradient back to the input's dtype."""
 
     def forward(self, *, dtype):
-        return cast(self, dtype)
+        return in_order(cast(self, dtype), (self,)) if 0 in getattr(self, "strides", ()) else cast(self, dtype)
 
     def grad_self(grad):
         return grad
