@@ -491,3 +491,41 @@ def test_the_gradient_of_batch_norm_is_right_whatever_the_order_in_memory() -> N
         )
 
     assert tinygrad_edu.autograd.gradcheck(program, x)
+
+
+ODD_CALLS = [
+    "F.avg_pool2d(halves(2, 3, 9, 9), 3, 2, 1)",
+    "F.avg_pool1d(halves(2, 3, 9), 3, 2)",
+    "F.max_unpool1d(T.zeros(0, 3, 4), T.zeros(0, 3, 4).long(), 2)",
+    "F.max_unpool2d(T.zeros(0, 3, 4, 4), T.zeros(0, 3, 4, 4).long(), 2)",
+    "F.max_unpool2d(T.zeros(1, 0, 4, 4), T.zeros(1, 0, 4, 4).long(), 2)",
+    "F.ctc_loss(T.zeros(0, 2, 3), T.ones(2, 2).long(), [0, 0], [2, 2])",
+    "F.ctc_loss(T.zeros(3, 2, 3).log_softmax(2), T.ones(2, 2).long(), [0, 3], [0, 1], reduction='none')",
+    "F.ctc_loss(T.zeros(3, 2, 3).log_softmax(2), T.ones(2, 2).long(), [0, 3], [1, 1], reduction='none')",
+    "T.nn.Linear(2, 2).to('cpu', True)",
+    "T.nn.Linear(2, 2).to('cpu', T.float64, True).weight * 0",
+    "T.zeros(2).to('cpu', True)",
+    "T.nn.ParameterList([T.zeros(1)])()",
+]
+
+
+@pytest.mark.parametrize("code", ODD_CALLS)
+def test_an_odd_call_gives_or_raises_what_it_does_in_pytorch(code: str) -> None:
+    outcomes = []
+    for engine in ENGINES:
+        numbers = np.random.default_rng(0)
+
+        def halves(*shape: int, engine: Any = engine, numbers: Any = numbers) -> Any:
+            return engine.tensor(3 * numbers.standard_normal(shape)).half()
+
+        try:
+            found = eval(code, {"T": engine, "F": engine.nn.functional, "halves": halves}).detach().numpy()
+            outcomes.append((found.dtype, found.shape, found.tolist()))
+        except (RuntimeError, TypeError) as error:
+            outcomes.append(type(error))
+    mine, theirs = outcomes
+    if isinstance(theirs, tuple) and theirs[0] != np.float16:
+        assert mine[:2] == theirs[:2]
+        np.testing.assert_allclose(mine[2], theirs[2], 1e-6)
+    else:
+        assert mine == theirs

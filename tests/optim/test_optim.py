@@ -640,3 +640,26 @@ def test_a_cycle_of_an_optimizer_without_momentum_has_set_its_rates_when_it_is_r
     refused = attempt(lambda: T.optim.lr_scheduler.OneCycleLR(optimizer, 0.2, total_steps=4))
     group = optimizer.param_groups[0]
     return refused, [group[name] for name in ("lr", "initial_lr", "max_lr", "min_lr")]
+
+
+@pytest.mark.parametrize("settings", [{"max_iter": 0}, {"max_iter": -1}, {"history_size": 0}, {"history_size": 1}])
+def test_lbfgs_with_odd_settings_is_pytorchs(settings: dict[str, int]) -> None:
+    outcomes: list[Any] = []
+    for engine in (torch, tinygrad_edu):
+        weight = engine.nn.Parameter(engine.tensor([1.0, -2.0], dtype=engine.float64))
+        optimizer = engine.optim.LBFGS([weight], **settings)
+
+        def closure(weight: Any = weight, optimizer: Any = optimizer) -> Any:
+            optimizer.zero_grad()
+            loss = (weight**4).sum() + weight[0] * weight[1]
+            loss.backward()
+            return loss
+
+        try:
+            optimizer.step(closure)
+        except IndexError as error:
+            outcomes.append(str(error))
+            continue
+        kept = {name: value is None for name, value in optimizer.state[weight].items()}
+        outcomes.append([*weight.detach().numpy().round(9).tolist(), kept])
+    assert outcomes[0] == outcomes[1]

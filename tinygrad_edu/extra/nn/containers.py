@@ -115,6 +115,9 @@ class ParameterList(Module):
         self._size = 0
         self.extend(() if values is None else values)
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("ParameterList should not be called.")
+
     def append(self, value: Any) -> ParameterList:
         """Add a parameter at the end."""
         self._size += 1

@@ -272,6 +272,8 @@ def ctc_loss(
 
 def _check_ctc(log_probs, targets, lengths, sizes, blank):
     steps, batch, classes = log_probs.shape
+    if 0 in log_probs.shape:
+        raise RuntimeError("log_probs tensor must not be empty: it needs a step, a sequence and a class at least")
     where_from = "(while checking arguments for ctc_loss_allocate_outputs)"
     if not 0 <= blank < classes:
         raise RuntimeError(f"blank must be in label range: 0 to {classes - 1}")
@@ -303,6 +305,8 @@ def _check_ctc(log_probs, targets, lengths, sizes, blank):
 
 def _ctc(scores, labels, blank):
     """The loss of one sequence: a running sum, for each position in blank a blank b … blank, over all paths that reach it."""
+    if not len(scores):
+        return wrap(scores._data.dtype.type(math.inf if labels else 0))  # no path spells labels in no time
     path = [blank, *itertools.chain.from_iterable((label, blank) for label in labels)]
     never = -1e30 if scores._data.dtype != np.float16 else -1e4
     skips = wrap(np.array([i >= 2 and s != blank and s != path[i - 2] for i, s in enumerate(path)]))

@@ -506,14 +506,17 @@ def _avg_pool(dims):
             stride, dilation = stride or kernel_size, (1,) * dims
             counts = _counts(self.shape, kernel_size, stride, padding, dilation, ceil_mode)
             room = _room(self, 0, kernel_size, stride, padding, dilation, counts)
-            total = np.zeros((*self.shape[:-dims], *counts), self.dtype)
+            # As in PyTorch, means of float16 are rounded once, at the end.
+            kind = np.float32 if self.dtype == np.float16 else self.dtype
+            total = np.zeros((*self.shape[:-dims], *counts), kind)
             for part in _parts(room, kernel_size, counts, stride, dilation):
                 total += part
             divisor = _divisor(
-                self.shape, counts, kernel_size, stride, padding, count_include_pad, divisor_override, self.dtype
+                self.shape, counts, kernel_size, stride, padding, count_include_pad, divisor_override, total.dtype
             )
             # For integers the mean is truncated.
-            return by_channels(np.divide(total, divisor, out=total, casting="unsafe"), self)
+            mean = np.divide(total, divisor, out=total, casting="unsafe").astype(self.dtype, copy=False)
+            return by_channels(mean, self)
 
         # Only its shape is used. It is still saved, and so version-checked, as in PyTorch.
         def grad_self(grad, self, *about):
@@ -768,7 +771,11 @@ for _dims in (1, 2, 3):
 
 
 def _unpool(input, indices, output_size, dims):
-    flat, places = (reshape(x, (*x.shape[:-dims], -1)) for x in (input, indices))
+    if 0 in input.shape[-dims - 1 :]:
+        raise RuntimeError(
+            f"max_unpooling{dims}d(): Expected input to have non-zero size for non-batch dimensions, but got {list(input.shape)}"
+        )
+    flat, places = (reshape(x, (*x.shape[:-dims], math.prod(x.shape[-dims:]))) for x in (input, indices))
     room = wrap(np.zeros((*flat.shape[:-1], math.prod(output_size)), input._data.dtype))
     return reshape(functions["scatter"](room, -1, places, flat), (*input.shape[:-dims], *output_size))
 

@@ -166,10 +166,10 @@ class _Memory:
     def __init__(self) -> None:
         self.last: Any = None
         self.length: Any = None
-        self.gradient_changes: list[np.ndarray] = []
-        self.parameter_changes: list[np.ndarray] = []
-        self.inverses: list[Any] = []
-        self.scale: Any = 1
+        self.gradient_changes: Any = None  # lists from the first move on
+        self.parameter_changes: Any = None
+        self.inverses: Any = None
+        self.scale: Any = None
         self.previous_gradient: Any = None
         self.previous_loss: Any = None
 
@@ -194,7 +194,8 @@ class _Memory:
         product = y @ s
         if product > 1e-10:
             for kept in (self.gradient_changes, self.parameter_changes, self.inverses):
-                del kept[: max(0, len(kept) - most + 1)]
+                if len(kept) == most:
+                    kept.pop(0)
             self.gradient_changes.append(y)
             self.parameter_changes.append(s)
             self.inverses.append(1 / product)

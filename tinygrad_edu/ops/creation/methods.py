@@ -86,7 +86,7 @@ def target_of(args: tuple[Any, ...], dtype: Any, device: Any, copy: bool = False
             dtype = first.dtype
         elif isinstance(first, str | int) or first is None or builtins.type(first).__name__ == "device":
             device = first
-            if rest and not isinstance(rest[0], bool):
+            if rest:
                 dtype, *rest = rest
         else:
             dtype = first
