@@ -136,3 +136,15 @@ def test_the_last_bag_does_not_end_behind_the_indices(E: Any) -> None:
 def test_the_last_bag_does_not_end_before_the_indices() -> None:
     with pytest.raises(NotImplementedError, match="the end of the last bag"):
         T.nn.functional.embedding_bag(T.tensor([0, 1]), T.ones(2, 2), T.tensor([0, 1]), include_last_offset=True)
+
+
+@same_on_both
+def test_the_sign_that_copysign_takes_may_be_written_to(T: Any) -> Any:
+    x, other = leaf(T, 1.0, -2.0), leaf(T, -1.0, -1.0)
+    sign = other * 1
+    y = T.copysign(x, sign)
+    sign.mul_(-1)
+    own = x * 1
+    own.copysign_(own)
+    (y + own).sum().backward()
+    return x.grad, other.grad

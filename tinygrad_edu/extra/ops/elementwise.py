@@ -49,7 +49,7 @@ class Copysign(Op):
     def grad_self(grad, self, result):
         return grad * where(self == 0, 0.0, result / self)
 
-    def grad_other(grad, other):
+    def grad_other(grad):
         return zeros_like(grad)
 
     def jvp(self_tangent, other_tangent, self, result):
