@@ -195,6 +195,10 @@ NEAR_MISSES = [
     "o(2,1,3).bool().transpose(0,2).expand(3,5,2).float().stride()",
     "o(1,2,3).expand(4,2,3).put(T.tensor([0]),o(1)).stride()",
     "T.rot90(o(1,2,3).expand(4,2,3)).stride()",
+    "T.bernoulli(o(2,3).t()).stride()",
+    "T.normal(o(2,3).t(),1.).stride()",
+    "T.normal(o(2,3).t(),o(2,3).t()).stride()",
+    "T.normal(0.,o(2,3).t()).stride()",
     "T.rot90(o(1,2,3).expand(4,2,3),3,(1,2)).stride()",
 ]
 

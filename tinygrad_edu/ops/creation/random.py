@@ -21,7 +21,7 @@ from ...array.tensor import Tensor, bind
 from ...overrides import overridable
 from ...seam.later import later
 from ..binding import functions
-from ..op import Op, elementwise
+from ..op import Op, elementwise, row_by_row
 from .factories import finish, plain, shape_of, zeros_like
 
 __all__ = ["default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
@@ -425,7 +425,7 @@ class NormalOfBoth(Op, name="NormalBackward3"):
     def grad_std(grad):
         return zeros_like(grad)
 
-    jvp = elementwise
+    jvp = row_by_row
 
 
 class NormalOfMean(NormalOfBoth, name="NormalBackward1"):
@@ -436,11 +436,15 @@ class NormalOfStd(_Filled, name="NormalBackward2"):
     def forward(self, *, mean, generator):
         return NormalOfBoth.forward(mean, self, generator=generator)
 
+    jvp = row_by_row
+
 
 class Bernoulli(_Filled):
     def forward(self, *, p, generator):
         # Unlike `bernoulli_`, PyTorch's function draws in the order of the indices.
         return chance(np.empty(self.shape, self.dtype), p, generator)
+
+    jvp = row_by_row
 
 
 class BernoulliOfTensor(_Filled, name="BernoulliBackward1"):
