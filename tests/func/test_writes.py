@@ -106,7 +106,7 @@ def test_an_inference_tensor_can_be_transformed(E: Any) -> None:
 @pytest.mark.parametrize("E", [torch, T])
 def test_what_has_no_numbers_yet_or_no_parameter_is_refused(E: Any) -> None:
     lazy = E.nn.LazyLinear(2)
-    for ask in (lambda p: p.numel(), lambda p: p.clone(), lambda p: E.optim.Adagrad([p])):
+    for ask in (lambda p: p.numel(), lambda p: p.clone(), E.nn.init.ones_, lambda p: E.optim.Adagrad([p])):
         with pytest.raises(ValueError, match="Attempted to use an uninitialized parameter"):
             ask(lazy.weight)
     layer = E.nn.utils.parametrizations.weight_norm(E.nn.Linear(2, 2))

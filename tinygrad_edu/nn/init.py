@@ -8,7 +8,6 @@ from typing import Any
 
 from ..array import companions, dtypes
 from ..array.tensor import Tensor
-from ..autograd.grad_mode import no_grad
 from ..modes import bump_version
 from ..ops.creation.random import even_like, normal_like
 from ..seam.later import later, names_of
@@ -62,9 +61,9 @@ def _refuse_unusual(tensor: Tensor, name: str) -> None:
 
 
 def _fill(tensor: Tensor, array: Any) -> Tensor:
-    with no_grad():
-        tensor._data[...] = array
-        bump_version(tensor)
+    tensor.numel()  # refused by a lazy parameter, whose shape is still unknown
+    tensor._data[...] = array
+    bump_version(tensor)
     return tensor
 
 
