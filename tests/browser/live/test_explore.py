@@ -331,6 +331,30 @@ def test_a_loop_that_never_ends_is_stopped_and_its_text_stays(browser: Any, addr
     page.context.close()
 
 
+def test_a_program_that_needs_what_is_still_on_its_way_waits_for_it(browser: Any, address: str) -> None:
+    page = new_page(browser, service_workers="block")
+    held: list[Any] = []
+    comes = False
+    page.route("**/later/*", lambda route: route.continue_() if comes else held.append(route))
+    page.goto(
+        viz.link(
+            "model = T.nn.Linear(1, 1)\nout = T.nn.functional.softplus(model(T.ones(1, 1)))\nout.sum().backward()",
+            address,
+        )
+    )
+    page.wait_for_selector("html[data-python-ready]", state="attached")
+    page.wait_for_timeout(1500)  # long enough to run it, if all were there
+    expect(stage(page).locator(".tgv-error")).to_have_count(0)
+    assert held
+    comes = True
+    for route in held:
+        route.continue_()
+    page.wait_for_selector(SHOWN, state="attached")
+    expect(stage(page).locator(".tgv-network svg")).to_be_visible()
+    expect(stage(page).locator(".tgv-error")).to_have_count(0)
+    page.context.close()
+
+
 def test_what_is_wrong_is_told_with_its_line(opened: Any, address: str) -> None:
     show(
         opened,

@@ -560,6 +560,37 @@ def test_from_a_disk_it_is_the_page_for_reading_and_says_so(browser: Any, site: 
 
 
 @pytest.mark.long
+def test_in_firefox_input_asks_in_the_output_and_a_loop_ends_with_stop(address: str, tmp_path: Path) -> None:
+    if firefox.path() is None:
+        pytest.skip("no Firefox was found: apt-get install firefox-esr, or https://www.mozilla.org/firefox")
+    with firefox.started(tmp_path) as tab:
+        tab.open(address + FIRST)
+        id = tab.evaluate(
+            "JSON.parse(document.getElementById('tgv-live-page').textContent).cells.find(({ id }) => document.querySelector(`.tag_cell-${id} .cell_input`)).id"
+        )
+        code = json.dumps("print('Hello', input('Who? '))\nwhile True: pass")
+        tab.evaluate(f"localStorage.setItem('tinygrad-edu:{LESSON}/{id}', {code})")
+        tab.open(address + FIRST)
+        tab.wait("document.querySelector('html[data-python-ready]')")
+        place = f"document.querySelector('.tag_cell-{id}')"
+        tab.evaluate(f"[...{place}.querySelectorAll('button')].find((one) => one.textContent.includes('Run')).click()")
+        tab.wait(f"{place}.querySelector('.live-asks input') || {place}.querySelector('.traceback')")
+        if tab.evaluate("'Suspending' in WebAssembly"):
+            tab.evaluate(f"{place}.querySelector('.live-asks input').value = 'Ada'")
+            tab.evaluate(f"{place}.querySelector('.live-asks').requestSubmit()")
+            tab.wait(f"{place}.querySelector('.cell_output').textContent.includes('Hello Ada')")
+            tab.evaluate(
+                "[...document.querySelectorAll('button')].find((one) => one.textContent.includes('Stop')).click()"
+            )
+            tab.wait(f"{place}.querySelector('.live-state').textContent.includes('Stopped')")
+        else:
+            assert "write the value into the program instead" in tab.evaluate(
+                f"{place}.querySelector('.traceback').textContent"
+            )
+        assert tab.wrong == []
+
+
+@pytest.mark.long
 def test_in_firefox_the_front_page_plays_and_answers(address: str, tmp_path: Path) -> None:
     if firefox.path() is None:
         pytest.skip("no Firefox was found: apt-get install firefox-esr, or https://www.mozilla.org/firefox")

@@ -57,7 +57,9 @@ class _Stream(io.TextIOBase):
                 _printed.append(
                     (self.name, f"\n… more was printed; these are its first {MOST_PRINTED:,} characters.\n")
                 )
-            if _left <= 0 or time.monotonic() - _since > PAUSE_S:
+            # At the end of a line if it comes soon: what follows a `print` may never end, and its words come one by one.
+            pause = PAUSE_S if text.endswith("\n") else 4 * PAUSE_S
+            if _left <= 0 or time.monotonic() - _since > pause:
                 flush()
         return len(text)
 
