@@ -213,14 +213,18 @@ class _Writes:
 
     def __exit__(self, kind: Any, *exception: object) -> None:
         thread.state.keep_versions = self._outer
+        others = False
         for left in self._left.values():
-            _put_back(*left[0])
-            if kind is None and any(not np.array_equal(left[0][1], other[1], equal_nan=True) for other in left[1:]):
-                raise RuntimeError(
-                    "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
-                    "extra_args that has more elements than `self`: the samples write different numbers to a tensor that "
-                    "they share. Return the numbers instead, or use the out-of-place op."
-                )
+            differ = any(not np.array_equal(left[0][1], later[1], equal_nan=True) for later in left[1:])
+            if not differ:  # else it stays as it was before the first sample
+                _put_back(*left[0])
+            others = others or differ
+        if kind is None and others:
+            raise RuntimeError(
+                "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
+                "extra_args that has more elements than `self`: the samples write different numbers to a tensor that "
+                "they share. Return the numbers instead, or use the out-of-place op."
+            )
 
 
 def _count(counter: Any) -> int:
