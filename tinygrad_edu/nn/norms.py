@@ -89,8 +89,6 @@ class _BatchNorm(_NormBase):
             if momentum is None:
                 momentum = 1 / float(self.num_batches_tracked)
         measure = self.training or not self.track_running_stats
-        if measure and self.eps <= 0:
-            raise ValueError(f"batch_norm eps must be positive during training, but got {self.eps}")
         keep = self.track_running_stats
         return F.batch_norm(
             input, self.running_mean if keep else None, self.running_var if keep else None, self.weight, self.bias, measure,

@@ -300,6 +300,10 @@ def batch_norm(
     """
     if training and math.prod(input.shape[:1] + input.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+    if eps < 0 or (training and not eps):
+        raise ValueError(
+            f"batch_norm eps must be {'positive during training' if training else 'non-negative'}, but got {eps}"
+        )
     if input.ndim < 2:
         raise RuntimeError(f"expected at least 2D input (got {input.ndim}D input)")
     if not training and (running_mean is None or running_var is None):
