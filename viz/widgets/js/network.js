@@ -10,6 +10,7 @@ const LINE = { name: 18, word: 18, small: 14, tiny: 13, title: 14, sign: 15 };
 const TITLE = 22;
 const PADDING = 12;
 const GLIDE = 260; // milliseconds
+const LEGEND = 26; // pixels of its height, where it takes one line
 const FADES = 11; // pixels out of sight; the outermost 10 are empty
 const LEAST = 1; // the smallest letters have 10 pixels: what is too big is panned
 
@@ -162,7 +163,7 @@ export class NetworkStage {
     this.maxHeight = maxHeight;
     const width = host.clientWidth || host.parentElement?.clientWidth || 600;
     this.chosen = opened !== null; // whether a reader has chosen what is open
-    this.opened = new Set(opened ?? openAtFirst(this.net, width, maxHeight - (this.net.scale ? 26 : 0)));
+    this.opened = new Set(opened ?? openAtFirst(this.net, width, maxHeight - (this.net.scale ? LEGEND : 0)));
     this.step = this.net.patches.length - 1;
     this.style = h("style");
     this.style.textContent = picture.svg.match(/<style>([\s\S]*?)<\/style>/)?.[1] ?? "";
@@ -402,7 +403,7 @@ export class NetworkStage {
   /** The part of the picture to show; if it does not all fit, the part from the top of the box `around`. */
   #wanted(around = null) {
     const width = this.host.clientWidth || 600;
-    const most = this.maxHeight - (this.legend ? 26 : 0);
+    const most = this.maxHeight - (this.legend ? Math.max(LEGEND, this.legend.offsetHeight) : 0);
     const scale = Math.max(LEAST, Math.min(1.15, width / this.natural.w, most / this.natural.h)) * (this.zoomed ?? 1);
     const height = Math.min(most, Math.ceil(this.natural.h * scale));
     this.svg.style.height = `${height}px`;
