@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.axes import not_alike, on_axis, steps
-from support.op_table import _flat, seed
+from support.op_table import ENGINES, _flat, seed
 from support.samples import RANDOM, SAMPLES
 
 pytestmark = [pytest.mark.outer, pytest.mark.filterwarnings("ignore")]
@@ -112,3 +112,32 @@ def test_results_lie_in_memory_in_the_order_of_the_operands_as_in_pytorch(cases:
 def only_raises(case: Any, lines: list[str]) -> bool:
     """Operands that are broadcast do not suit every row: both engines say so."""
     return all(re.search("PyTorch raises|INTERNAL ASSERT", line) for line in lines)
+
+
+INDEXED = ["x[i]", "x[:, i]", "x[..., i]", "x[i, i]", "x[i, i, i]", "x[i[:, None], i]", "x[i, :, i]", "x[:, i, i]"]
+INDEXED += [
+    "x[m]",
+    "x[m, 0]",
+    "x[j]",
+    "x[j.t()]",
+    "x[:, j.t()]",
+    "x[j.t(), i]",
+    "x[j.t(), :, j.t()]",
+    "x[0, i]",
+    "x[i, 1]",
+]
+
+
+@pytest.mark.parametrize("layout", ["row_major", "transposed", "permuted", "expanded", "stepped"])
+def test_what_indices_select_lies_in_pytorchs_order(layout: str) -> None:
+    different = []
+    for code in INDEXED:
+        found = []
+        for T in ENGINES:
+            x = LAYOUTS[layout](T, np.arange(24.0).reshape(2, 3, 4))
+            i, j, m = T.tensor([0, 1, 1]), T.tensor([[0, 1], [1, 1], [0, 1]]), T.tensor([True, True])
+            y = eval(code, {"x": x, "i": i, "j": j, "m": m})
+            found.append((steps(y), y.tolist()))
+        if found[0] != found[1]:
+            different.append((code, *found))
+    assert different == []

@@ -8,13 +8,14 @@ import warnings
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from ...array import dtypes
 from ...array.tensor import Tensor, bind, tensor_method, wrap
 from ...autograd.inplace import check_inplace, refuse_shared_memory
 from ...modes import quiet, thread
 from ...overrides import overridable
-from ..arrays import copied, sum_at
+from ..arrays import copied, in_order, sum_at
 from ..binding import public
 from ..creation.copies import copy_, fill_, to_copy
 from ..creation.factories import fitted
@@ -97,13 +98,35 @@ class Index(Op):
     without_gradient = ("indices",)
 
     def forward(self, *, indices):
-        # Copy to row-major order, as in PyTorch: NumPy keeps the dimensions of the indices together in memory.
-        return np.array(self[indices], order="C", copy=None)
+        # NumPy keeps the dimensions of the indices together in memory; PyTorch does not.
+        out = np.array(self[indices], order="C", copy=None)
+        return in_order(out, _walked(self, indices, out)) if out.size else out
 
     def grad_self(grad, self_sym_sizes, indices):
         return accumulate_at(grad, self_sym_sizes, indices)
 
     jvp = linear
+
+
+def _walked(array, indices, result):
+    """`array` and the indices in the shape of `result`, with the steps by which PyTorch's kernel walks them, if these decide its order."""
+    given = [i for i in indices if isinstance(i, np.ndarray)]
+    if array.flags.c_contiguous and all(i.ndim < 2 or i.flags.c_contiguous for i in given):
+        return []
+    # At the first element of each index only the other dimensions are left.
+    rest = array[(*itertools.chain.from_iterable([_first(i) for i in indices]), ...)]
+    at = [n for n, i in enumerate(indices) if isinstance(i, np.ndarray)]
+    place, new = at[0] if at[-1] - at[0] < len(at) else 0, result.ndim - rest.ndim
+    before, after = rest.strides[:place], rest.strides[place:]
+    walked = [as_strided(array, result.shape, (*before, *(0,) * new, *after))]
+    for i in given if new > 1 else ():
+        steps = np.broadcast_to(i, result.shape[place : place + new]).strides
+        walked.append(as_strided(i, result.shape, (*(0,) * len(before), *steps, *(0,) * len(after))))
+    return walked
+
+
+def _first(index):
+    return [index] if isinstance(index, slice) else [0] * (index.ndim if index.dtype == bool else 1)
 
 
 class AccumulateAt(Op, name="IndexPutBackward1"):
