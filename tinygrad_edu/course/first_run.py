@@ -181,7 +181,8 @@ async def _press_a_switch(port: int, token: str, kernel: str) -> None:
         state = content.get("data", {}).get("state", {}) if kind in ("comm_open", "comm_msg") else {}
         if kind == "comm_open" and "place" in state:
             explorer = content["comm_id"]
-        elif kind == "execute_reply" and message["parent_header"].get("msg_id") == asked:
+        # The reply to the cell itself comes on another channel, and may overtake what the cell shows.
+        elif content.get("execution_state") == "idle" and message["parent_header"].get("msg_id") == asked:
             if not explorer:
                 raise RuntimeError("the explorer sent nothing to the page")
             change = {"state": {"state": {"requires_grad": {"w": False}, "seq": 1}}, "method": "update"}
