@@ -190,11 +190,9 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
             if out is not None and name in ("sum", "prod", "cumsum", "cumprod", "nansum"):
                 kwargs = {"dtype": out.dtype, **kwargs}
             result = call(*args, **kwargs)
-            return (
-                result
-                if out is None
-                else write_out(result, out, function.__name__.lstrip("_"), (*args, *kwargs.values()))
-            )
+            if out is None:
+                return result
+            return write_out(result, out, function.__name__.lstrip("_"), (*args, *kwargs.values()))
         try:
             if switches and (kwargs or len(args) > first):
                 refuse_switches(name, function, switches, args, kwargs)

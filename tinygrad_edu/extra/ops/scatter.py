@@ -389,8 +389,6 @@ def _with_source(op, form, name, input, dim, index, source, **settings):
     outside = index._data[(index._data < 0) | (index._data >= size)]
     if outside.size and op is IndexAdd and input.ndim < 2:
         raise IndexError("index out of range in self")
-    if outside.size and op is IndexAdd and input.ndim < 2:
-        raise IndexError("index out of range in self")
     if outside.size and (input.numel() or not (size or op is IndexAdd)):
         where = f"index {outside.flat[0]} is out of bounds for dimension {axis} with size {size}"
         raise RuntimeError(where) if op is IndexAdd else IndexError(f"index_copy_(): {where}")
