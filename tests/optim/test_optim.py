@@ -119,6 +119,19 @@ def test_a_saved_state_continues_where_it_stopped(code: str) -> None:
         np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
+# A load gives ASGD's rate and NAdam's product another dtype, in PyTorch too.
+@pytest.mark.parametrize("code", [code for code in OPTIMIZERS if not code.startswith(("ASGD", "NAdam"))])
+def test_a_saved_state_changes_no_bit_of_what_follows(code: str) -> None:
+    T = tinygrad_edu
+    params, loss = _problem(T)
+    whole = _train(T, eval(f"T.optim.{code}", {"params": params, "T": T}), loss, 6)
+    params, loss = _problem(T)
+    first, second = (eval(f"T.optim.{code}", {"params": params, "T": T}) for _ in range(2))
+    start = _train(T, first, loss, 3)
+    second.load_state_dict(first.state_dict())
+    assert start + _train(T, second, loss, 3) == whole
+
+
 SCHEDULES = [
     "StepLR(o, 3, gamma=0.5)",
     "MultiStepLR(o, [5, 2, 5])",
