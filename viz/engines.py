@@ -138,6 +138,10 @@ class Engine(ABC):
         """A context for small work, where threads would cost more time than they save."""
         yield
 
+    def import_the_rest(self) -> None:
+        """Import now what the engine would import while a program runs."""
+        return
+
     @abstractmethod
     def packs_saved_tensors(self) -> bool:
         """Whether `saved_tensors_hooks` are active now: then reading a saved tensor would run user code."""
@@ -244,6 +248,9 @@ class Torch(Engine):
             yield
         finally:
             self.module.set_num_threads(threads)
+
+    def import_the_rest(self) -> None:
+        importlib.import_module("torch._dynamo")  # an optimizer's first step imports it, and it writes a file
 
     def packs_saved_tensors(self) -> bool:
         top = getattr(self.module._C._autograd, "_top_saved_tensors_default_hooks", None)

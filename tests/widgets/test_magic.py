@@ -379,3 +379,25 @@ def test_importing_viz_in_a_notebook_brings_the_magic_once():
     )
     run = subprocess.run([sys.executable, "-c", session], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
+
+
+# A shell of its own, where no optimizer has made a step: PyTorch imports a part of itself at the first one.
+FIRST = """
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_line_magic("load_ext", "viz")
+shell.run_cell('''%%diagnose --engine torch
+import torch
+w = torch.ones(2, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+for _ in range(3):
+    (w * 2).sum().backward()
+    opt.zero_grad()
+    opt.step()
+''')
+"""
+
+
+def test_the_first_diagnosis_of_a_notebook_tries_its_fix():
+    shown = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, timeout=120)
+    assert "1 finding, certain." in shown.stdout, shown

@@ -113,6 +113,7 @@ class Place:
 
     def _serve(self, pipe: Any) -> None:
         """The early fork: it waits for questions, and forks another one for each."""
+        self._engine.import_the_rest()  # beside the first run; a trial could no longer
         while True:
             pipe.send(self._forked(pipe.recv()))
 
