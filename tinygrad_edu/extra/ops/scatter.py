@@ -150,7 +150,8 @@ class IndexCopy(Op):
 
     # `source` is not used. It is still saved, and so version-checked, as in PyTorch.
     def grad_source(grad, source, dim, index):
-        return IndexSelect.apply(grad, dim=dim, index=index)
+        selected = IndexSelect.apply(grad, dim=dim, index=index)
+        return selected if selected.ndim == source.ndim else selected.reshape(source.shape)  # one of the two is 0-d
 
     jvp = linear
 

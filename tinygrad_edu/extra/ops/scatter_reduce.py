@@ -48,7 +48,7 @@ def _combined(self, src, dim, index, reduce, include_self):
     return out
 
 
-def _gradients(grad, self, src, result, dim, index, reduce, include_self):
+def _gradients(grad, needs_input_grad, self, src, result, dim, index, reduce, include_self):
     """The same formulas as PyTorch. Among equal extremes the gradient is shared."""
     kind = getattr(self, "_data", self).dtype
     size = tuple(self.shape)
@@ -59,7 +59,8 @@ def _gradients(grad, self, src, result, dim, index, reduce, include_self):
     def added(mask):
         return PutAlong.apply(mask.astype(kind), size=size, dim=dim, index=index)
 
-    if tuple(src.shape) != tuple(index.shape):
+    needs_all_of_src = needs_input_grad[1] or reduce not in ("sum", "mean")
+    if needs_all_of_src and tuple(src.shape) != tuple(index.shape):
         raise RuntimeError(
             f"The size of src {list(src.shape)} must match the size of index {list(index.shape)}: otherwise scatter_reduce has no "
             "gradient. Slice src to the shape of the index."
@@ -99,7 +100,7 @@ class ScatterReduce(Op):
 
     def gradients(grad, needs_input_grad, self, src, result, dim, index, reduce, include_self):
         index = getattr(index, "_data", index)
-        return list(_gradients(grad, self, src, result, dim, index, reduce, include_self))
+        return list(_gradients(grad, needs_input_grad, self, src, result, dim, index, reduce, include_self))
 
 
 class IndexReduce(Op):
@@ -113,7 +114,7 @@ class IndexReduce(Op):
 
     def gradients(grad, needs_input_grad, self, source, result, dim, index, reduce, include_self):
         index = _along(getattr(index, "_data", index), dim, source.shape)
-        return list(_gradients(grad, self, source, result, dim, index, reduce, include_self))
+        return list(_gradients(grad, needs_input_grad, self, source, result, dim, index, reduce, include_self))
 
 
 def _along(index, dim, shape):
