@@ -676,3 +676,16 @@ def test_lbfgs_with_odd_settings_is_pytorchs(settings: dict[str, int]) -> None:
         kept = {name: value is None for name, value in optimizer.state[weight].items()}
         outcomes.append([*weight.detach().numpy().round(9).tolist(), kept])
     assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize("name", ["Adam", "AdamW", "NAdam", "RAdam", "Adamax"])
+def test_a_model_converted_after_its_first_step_is_refused(name: str) -> None:
+    for T in (torch, tinygrad_edu):
+        net = T.nn.Linear(2, 1)
+        optimizer = getattr(T.optim, name)(net.parameters())
+        net(T.ones(1, 2)).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        net.double()(T.ones(1, 2, dtype=T.float64)).sum().backward()
+        with pytest.raises(RuntimeError, match="expected dtype float"):
+            optimizer.step()

@@ -47,15 +47,15 @@ def as_arrays(op: Any, settings: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def need_tensor(name: str, value: Any, argument: str = "other") -> Any:
-    """`value`, the second argument of a function that does not accept a number for it.
+def need_tensor(name: str, value: Any, argument: str = "other", position: int = 2) -> Any:
+    """`value`, an argument of a function that does not accept a number for it.
 
     Raises:
         TypeError: it is neither a tensor nor (inside a rule) an array.
     """
     if not isinstance(value, Tensor | np.ndarray | np.generic):
         raise TypeError(
-            f"{name}(): argument '{argument}' (position 2) must be Tensor, not {type(value).__name__}. Make one with tensor(…)."
+            f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}. Make one with tensor(…)."
         )
     return value
 

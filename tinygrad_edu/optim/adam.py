@@ -10,7 +10,7 @@ import numpy as np
 
 from ..array.dtypes import wide
 from ..seam.later import later
-from .optimizer import Optimizer, checked, counted, no_steps, zeros_like
+from .optimizer import Optimizer, averaged, checked, counted, no_steps, zeros_like
 
 __all__ = ["Adam"]
 
@@ -61,7 +61,7 @@ class Adam(Optimizer):
         step = counted(state)
         lr, beta1, beta2 = map(float, (group["lr"], *group["betas"]))
         m, v = state["exp_avg"]._data, state["exp_avg_sq"]._data
-        m += (grad - m) * (1 - beta1)
+        averaged(m, grad, 1 - beta1)
         v *= beta2
         v += (1 - beta2) * (grad * grad)
         if group["amsgrad"]:

@@ -414,6 +414,20 @@ def counted(state: dict[str, Any]) -> float:
     return float(count)
 
 
+def averaged(mean: np.ndarray, grad: np.ndarray, weight: float) -> None:
+    """Move a running mean towards a gradient, in place.
+
+    Raises:
+        RuntimeError: the two are of different precision: the parameters were converted after the first step.
+    """
+    if mean.dtype != grad.dtype and mean.dtype.kind == grad.dtype.kind == "f":
+        raise RuntimeError(
+            f"expected dtype {mean.dtype} for `end` but got dtype {grad.dtype}: the state is of the dtype that the parameters had. "
+            "Convert the model before its first step, or make a new optimizer."
+        )
+    mean += (grad - mean) * weight
+
+
 _NAMES = {"eps": "epsilon value", "weight_decay": "weight_decay value", "momentum": "momentum value"}
 _NEVER_NEGATIVE = {*_NAMES, "lr_decay", "initial_accumulator_value", "momentum_decay"}
 
@@ -439,10 +453,15 @@ def checked(**settings: Any) -> dict[str, Any]:
     return settings
 
 
-def _check_rate(lr: Any) -> None:
-    """Raise for a negative learning rate, or for a Tensor with several elements."""
+def check_size(lr: Any) -> None:
+    """Raise for a rate that is a Tensor with several elements."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
+
+
+def _check_rate(lr: Any) -> None:
+    """Raise for a negative learning rate, or for a Tensor with several elements."""
+    check_size(lr)
     if not 0.0 <= lr:  # noqa: SIM300 - so Python names both types in the order of PyTorch
         raise ValueError(f"Invalid learning rate: {lr}")
 

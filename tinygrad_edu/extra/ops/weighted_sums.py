@@ -86,11 +86,7 @@ class LerpTensor(Op, name="LerpBackward1"):
 
 def _check_factors(name, tensor1, tensor2):
     for position, factor in enumerate((tensor1, tensor2), 1):
-        if not isinstance(factor, Tensor):
-            raise TypeError(
-                f"{name}(): argument 'tensor{position}' (position {position}) must be Tensor, not {type(factor).__name__}. "
-                "A number goes into value."
-            )
+        need_tensor(name, factor, f"tensor{position}", position)
 
 
 def _addcmul_(self, tensor1, tensor2, *, value=1):

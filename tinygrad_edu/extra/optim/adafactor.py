@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...array.tensor import Tensor, wrap
-from ...optim.optimizer import Optimizer, counted, no_steps
+from ...array.tensor import wrap
+from ...optim.optimizer import Optimizer, check_size, counted, no_steps
 
 __all__ = ["Adafactor"]
 
@@ -41,8 +41,7 @@ class Adafactor(Optimizer):
         foreach: Any = None,
         maximize: bool = False,
     ) -> None:
-        if isinstance(lr, Tensor) and lr.numel() != 1:
-            raise ValueError("Tensor lr must be 1-element")
+        check_size(lr)
         for wrong, message in (
             (not lr >= 0, f"Learning rate should be >= 0 but is: {lr}"),
             (not beta2_decay <= 0, f"beta2_decay should be <= 0 but is: {beta2_decay}"),

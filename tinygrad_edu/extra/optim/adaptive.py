@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...array.tensor import wrap
-from ...optim.optimizer import Optimizer, checked, counted, no_steps, number, zeros_like
+from ...optim.optimizer import Optimizer, averaged, checked, counted, no_steps, number, zeros_like
 
 __all__ = ["ASGD", "Adadelta", "Adagrad", "Adamax", "NAdam", "RAdam", "RMSprop", "Rprop"]
 
@@ -153,7 +153,7 @@ class Adamax(Optimizer):
             state.update(step=no_steps(), exp_avg=zeros_like(p), exp_inf=zeros_like(p))
         step, (beta1, beta2) = counted(state), map(float, group["betas"])
         m, u = state["exp_avg"]._data, state["exp_inf"]._data
-        m += (grad - m) * (1 - beta1)
+        averaged(m, grad, 1 - beta1)
         np.maximum(u * beta2, np.abs(grad) + group["eps"], out=u)
         p -= (float(group["lr"]) / (1 - beta1**step)) * (m / u)
 
@@ -246,7 +246,7 @@ class NAdam(Optimizer):
         state["mu_product"]._data *= now
         product = float(state["mu_product"]._data)
         m, v = state["exp_avg"]._data, state["exp_avg_sq"]._data
-        m += (grad - m) * (1 - beta1)
+        averaged(m, grad, 1 - beta1)
         v *= beta2
         v += (1 - beta2) * (grad * grad)
         root = np.sqrt(v / (1 - beta2**step)) + group["eps"]
@@ -293,7 +293,7 @@ class RAdam(Optimizer):
             state.update(step=no_steps(), exp_avg=zeros_like(p), exp_avg_sq=zeros_like(p))
         step, (beta1, beta2) = counted(state), map(float, group["betas"])
         m, v = state["exp_avg"]._data, state["exp_avg_sq"]._data
-        m += (grad - m) * (1 - beta1)
+        averaged(m, grad, 1 - beta1)
         v *= beta2
         v += (1 - beta2) * (grad * grad)
         correction = 1 - beta2**step

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...array.tensor import Tensor
-from ...optim.optimizer import Optimizer, checked, zeros_like
+from ...optim.optimizer import Optimizer, check_size, checked, zeros_like
 
 __all__ = ["Muon"]
 
@@ -44,8 +43,7 @@ class Muon(Optimizer):
         ns_steps: int = 5,
         adjust_lr_fn: str | None = None,
     ) -> None:
-        if isinstance(lr, Tensor) and lr.numel() != 1:
-            raise ValueError("Tensor lr must be 1-element")
+        check_size(lr)
         for name, value in (("Learning rate", lr), ("momentum", momentum), ("weight decay", weight_decay)):
             if not value >= 0.0:
                 raise ValueError(f"{name} should be >= 0 but is: {value}")

@@ -81,6 +81,8 @@ class LinalgSlogdet(Op):
 
     def forward(A):
         sign, size = np.linalg.slogdet(A)
+        if A.dtype.kind == "f":
+            sign = np.where(np.isnan(size), A.dtype.type(0), sign)  # LAPACK's sign of a nan is that of a pivot
         return np.asarray(sign), np.asarray(size)
 
     # d ln|det A| = tr(A⁻¹·dA)
