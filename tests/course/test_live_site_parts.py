@@ -68,6 +68,15 @@ CASES = {
 }
 
 
+def test_what_a_cell_needs_is_what_it_uses_first():
+    names = [f"y{i}" for i in range(9)]
+    made = "\n".join(
+        ["import torch", "import threading", *(f"{name} = torch.ones(1)" for name in names), "x = threading.Lock()"]
+    )
+    shown = parts_of([made, f"print(x, {', '.join(names)})", f"print({', '.join(names)}, x)"])
+    assert [part.needs for part in shown[1:]] == ["threads", "PyTorch itself"]
+
+
 @pytest.mark.parametrize("cells, expected", CASES.values(), ids=CASES)
 def test_a_page_runs_what_needs_no_computer(cells: list[str], expected: list[tuple[str, bool]]) -> None:
     assert [(part.runs, bool(part.needs)) for part in parts_of(cells)] == expected

@@ -37,6 +37,8 @@ def test_a_random_program_gives_the_same_on_both_engines(lines):
     assume("INTERNAL ASSERT" not in str(theirs["errors"]))
     # It has not built a hook on several tensors, one a leaf, for autograd.grad.
     assume("_will_engine_execute_node" not in str(theirs))
+    # It writes over a tangent of its own that has no memory.
+    assume("ZeroTensors are immutable" not in str(theirs["errors"]))
     # Where a write both overlaps what it reads and does not fit, PyTorch tells of one, we of the other; and it cannot fill
     # an expanded gradient.
     assume("to a single memory location" not in str(theirs["errors"]))

@@ -119,9 +119,10 @@ def _imports(statement: ast.stmt) -> Iterator[str]:
         yield from (need for name in names for module, need in NEEDED.items() if f"{name}.".startswith(f"{module}."))
 
 
-def _reads(statement: ast.stmt) -> set[str]:
-    """The page's names that a statement uses, including those in functions that it defines."""
-    return {each.argval for each in _instructions(statement) if each.opname in ("LOAD_NAME", "LOAD_GLOBAL")}
+def _reads(statement: ast.stmt) -> list[str]:
+    """The page's names that a statement uses, in the order of their use, including those in functions that it defines."""
+    used = (each.argval for each in _instructions(statement) if each.opname in ("LOAD_NAME", "LOAD_GLOBAL"))
+    return list(dict.fromkeys(used))
 
 
 def _binds(statement: ast.stmt) -> set[str]:
