@@ -1,12 +1,14 @@
 """Runs notebooks for the site, each in its own Jupyter kernel.
 
-Most of a lesson's time would go into importing PyTorch and Jupyter's kernel. So one process imports them and computes
-nothing, and every kernel is a fork of it. On platforms without fork, each kernel imports them itself.
+Most of a lesson's time would go into importing PyTorch and Jupyter's kernel. So one process imports them and `viz`
+and computes nothing, and every kernel is a fork of it. On platforms without fork, each kernel imports them itself.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
+import importlib
 import multiprocessing
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -19,8 +21,18 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError as CellError
 
 CELL_LIMIT_S = 600
-# Not `viz`, nor modules that check at import time whether a notebook imports them.
-_IMPORTED_ONCE = ["torch", "tinygrad_edu", "ipykernel.kernelapp", __name__]
+# PyTorch imports `torch._dynamo` at an optimizer's first step, which takes as long as importing the rest of it.
+_IMPORTED_ONCE = [
+    "torch",
+    "torch._dynamo",
+    "tinygrad_edu",
+    "ipykernel.kernelapp",
+    "viz.magic",
+    "viz.widgets.explorer",
+    __name__,
+]
+# These look for a notebook when they are imported, which is before there is one.
+_TOLD_OF_THE_SHELL = ("ipywidgets", "viz")
 _way = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 _processes: Any = multiprocessing.get_context(_way)
 
@@ -62,13 +74,18 @@ class _Kernel(_processes.Process):  # type: ignore[misc,name-defined]
     def run(self) -> None:
         from ipykernel.kernelapp import IPKernelApp
 
+        gc.freeze()  # a search for garbage among all that was imported would take longer than most cells
         arguments, folder, environment = self.given
         os.environ.clear()
         os.environ.update(environment)
         os.chdir(folder)
         if hasattr(os, "setsid"):
             os.setsid()  # Ctrl+C must reach only the build
-        IPKernelApp.launch_instance(argv=[*arguments, f"--IPKernelApp.parent_handle={os.getppid()}"])
+        kernel = IPKernelApp.instance()
+        kernel.initialize([*arguments, f"--IPKernelApp.parent_handle={os.getppid()}"])
+        for package in _TOLD_OF_THE_SHELL:
+            importlib.import_module(package).load_ipython_extension(kernel.shell)
+        kernel.start()
 
     def poll(self) -> int | None:
         return self.exitcode
