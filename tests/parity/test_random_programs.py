@@ -44,7 +44,7 @@ def test_a_random_program_gives_the_same_on_both_engines(lines):
     assume("to a single memory location" not in str(theirs["errors"]))
     assume(not has_huge_numbers(theirs))
     # We refuse to go on with a view, or its base, that was given other memory: the page of differences says so.
-    assume("was given other memory" not in str(ours["errors"]))
+    assume("was given other memory" not in str(ours))
     # So it does of a write that would change a leaf's shape.
     assume("and a leaf stay one" not in str(ours["errors"]))
     # The page of differences tells which tangents a gradient keeps, and what is computed from it.
