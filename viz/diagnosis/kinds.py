@@ -47,6 +47,8 @@ KINDS = {
     "unregistered": Kind(1, "Modules or parameters in a plain list or dict, which parameters() does not look into.", "the list or dict"),
     "wrong-backward": Kind(7, "A custom Function's backward disagrees with numbers.", "what its backward returns, where that is made"),
     "data-write": Kind(7, "A write through .data to what backward() needs: wrong gradients without an error.", "the write"),
+    "not-kept": Kind(7, "A call that changes nothing, and whose result is thrown away.", "the call",
+        "If the call is left over, take it away."),
     "non-leaf": Kind(1, ".grad of a tensor that was computed from another.", "where the tensor is computed"),
     "not-finite-input": Kind(3, "The data hold a nan or an infinity.", "where they come in"),
     "half-range": Kind(3, "A number leaves the range of half precision.", "the op"),
@@ -96,6 +98,8 @@ KINDS = {
         "If the outputs are to be random, as in Monte Carlo dropout, all is well."),
     "zero": Kind(2, "Some other op sends only zeros back.", "the op"),
     "unused": Kind(1, "Parameters that no op was given, as in a branch not taken.", "the condition, or where the layer is made"),
+    "unlike-data": Kind(7, "Evaluation on numbers in another range than those of the training.", "where they are made, or come in",
+        "If the network is meant to be tried on other data, all is well."),
     "unseeded": Kind(7, "Two runs that are compared begin with different random numbers.", "where the weights are made",
         "If the two runs need not begin alike, all is well."),
 }  # fmt: skip

@@ -131,6 +131,7 @@ class Through:
     ops: int  # the number of ops before it
     order: int
     loss: float | None = None
+    sign: int = 1  # of the gradient that backward() was given; 0 where it has both
     raised: str = ""
     got: dict[int, float] = field(default_factory=dict)  # leaf -> largest magnitude
     reached: list[tuple[int, float]] = field(default_factory=list)  # values, in the order that gradients came to them

@@ -149,6 +149,24 @@ class Places:
         calls = {node.lineno for node in self.find(ast.Expr, fits=lambda node: isinstance(node.value, ast.Call))}
         return next((line for line in stack if line in calls), None)
 
+    @cached_property
+    def not_kept(self) -> dict[int, str]:
+        """The lines of functions and loops that call a method and do not keep the result, with the name of the method."""
+        calls = self.find(ast.Expr, fits=lambda node: isinstance(node.value, ast.Call))
+        inside = [one for one in calls if self.loops(one.lineno) or self.function_around(one.lineno)]
+        return {one.lineno: name for one in inside if (name := _last(one.value.func))}
+
+    @cached_property
+    def new_in_loops(self) -> list[int]:
+        """The lines of loops that give the variable of the loop something else."""
+        loops = self.find(ast.For)
+        return [
+            node.lineno
+            for node in self.find(ast.Assign)
+            for loop in loops
+            if loop.lineno < node.lineno <= (loop.end_lineno or 0) and _read(node.targets[0]) & _read(loop.target)
+        ]
+
     def condition(self, line: int) -> int | None:
         """The line of the innermost `if` that decides over a line: it holds it, or leaves the function before it."""
         around = self.find(ast.If, at=line, fits=lambda node: node.body[0].lineno <= line)
@@ -236,6 +254,13 @@ class Places:
     def where_given(self, name: str) -> int | None:
         """The first line that gives a name, such as `w` or `self.layers`."""
         return self.first(ast.Name, ast.Attribute, fits=lambda node: _stored(node) and ast.unparse(node) == name)
+
+    def where_aliased(self, lines: Iterable[int]) -> int | None:
+        """The line that gives one thing a second name, `self.target = self.online`, of the names that some lines, and the loops around them, read."""
+        plain = self.find(ast.Assign, fits=lambda node: isinstance(node.value, (ast.Name, ast.Attribute)))
+        places = [place for line in lines for place in (*(first for first, _ in self.loops(line)), line)]
+        read = (names for place in places for first, _, _, names in self._statements if first == place)
+        return next((node.lineno for names in read for node in plain if _last(node.targets[0]) in names), None)
 
     def where_registered(self, name: str) -> int | None:
         """The first line that gives a name by `register_buffer(name, …)` or its kin."""

@@ -2,6 +2,8 @@
 
 from viz.diagnosis.rules import (
     comparing,
+    copies,
+    data,
     finite,
     intent,
     memory,
@@ -19,6 +21,6 @@ from viz.diagnosis.rules.rule import Rule
 
 RULES: tuple[Rule, ...] = tuple(
     rule
-    for group in (refused, none, zero, finite, sizes, order, optimizer, comparing, objective, modes, memory, silent, intent)
+    for group in (refused, none, zero, finite, sizes, order, optimizer, comparing, objective, modes, memory, silent, intent, copies, data)
     for rule in group.RULES
 )  # fmt: skip

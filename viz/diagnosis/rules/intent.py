@@ -63,7 +63,7 @@ class Push:
 def _pushes(seen: Observation, each: Through) -> Iterator[Push]:
     """The answers that a loss makes larger or smaller: what it adds up, or compares with one constant."""
     root = seen.maker(seen.values[each.roots[0]])
-    stack = [(each.roots[0], -1)]
+    stack = [(each.roots[0], -each.sign)] if each.sign else []
     met: set[int] = set()
     while stack and root is not None:
         nr, way = stack.pop()

@@ -160,7 +160,7 @@ def _sign_of(seen: Observation, passes: list[Through]) -> Iterator[Match]:
     if len(losses) < 2:
         return
     last = passes[-1]
-    terms = list(_terms(seen, last.roots[0], 1, None))
+    terms = list(_terms(seen, last.roots[0], last.sign or None, None))
     turned = _turned(seen, last, terms)
     runs = max(losses[1:]) < 0 and losses[-1] < -RUNS_AWAY * max(1.0, abs(losses[0])) and len(losses) >= 4
     runs = runs and all(b < a for a, b in itertools.pairwise(losses))

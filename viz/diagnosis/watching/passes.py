@@ -40,6 +40,7 @@ class Passes:
         watch.seen.passes.append(current)
         with watch.aside():
             self._take(current, watch.tensors([given]))
+            current.sign = self._sign(name, args, kwargs)
             if name == "backward":
                 self.writes.before_pass(current)
         before, watch.passing = watch.passing, current
@@ -96,6 +97,15 @@ class Passes:
         current.roots = [self.values.value(tensor, current.line) for tensor in tensors]
         if tensors and tensors[0].numel() == 1:
             current.loss = float(tensors[0].detach().item())
+
+    def _sign(self, name: str, args: Any, kwargs: dict[str, Any]) -> int:
+        """Which way the gradient that a pass is given points: `loss.backward(-one)` makes the loss larger."""
+        place, words = (1, ("gradient", "grad_tensors")) if name == "backward" else (2, ("grad_outputs",))
+        given = args[place] if len(args) > place else next((kwargs[word] for word in words if word in kwargs), None)
+        numbers = [self.watch.engine.array(tensor.detach()) for tensor in self.watch.tensors([given])]
+        if all((one >= 0).all() for one in numbers):
+            return 1
+        return -1 if all((one <= 0).all() for one in numbers) else 0
 
     def _handed_out(self, current: Through, given: Any, result: Any) -> None:
         """`grad()` writes no `.grad`: its results are the leaves' gradients."""

@@ -1,0 +1,73 @@
+"""Weights that are to follow others, and do not: they are no copy, or nothing is written into them. And results that nobody keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from viz.diagnosis import families as ops
+from viz.diagnosis.observation import Leaf, Observation, Ran
+from viz.diagnosis.rules.rule import Match, Rule
+
+BLENDS = {"copy_", "lerp", "add"}  # in place: what makes one weight follow another
+PAST = ops.TURNS | ops.FACTORS | ops.SUMS | {"detach", "data"}
+AGAIN = 3  # times that show that it is always so
+
+
+def _into_itself(seen: Observation) -> Iterator[Match]:
+    """A weight that follows itself, as a target network or an average that is no copy of the network."""
+    for op in seen.ops:
+        if op.name not in BLENDS or not op.in_place or op.recorded or len(op.inputs) < 2 or _decays(op):
+            continue
+        leaves = [_weight(seen, nr) for nr in op.inputs]
+        if leaves[0] is not None and all(leaf is leaves[0] for leaf in leaves):
+            line = seen.places.where_aliased(op.stack) or op
+            yield Match(line, [op], names=seen.called([leaves[0].nr]), wrote=op)
+            return
+
+
+def _weight(seen: Observation, nr: int) -> Leaf | None:
+    """The weight that a value is, or that its first part is computed from."""
+    for _ in range(ops.FAR):
+        value, op = seen.values[nr], seen.maker(seen.values[nr])
+        if value.leaf is not None or value.of_grad is not None:
+            return seen.leaves[value.leaf] if value.leaf is not None else None
+        if value.base is None and (op is None or op.name not in PAST or not op.inputs):
+            break
+        nr = value.base if value.base is not None else op.inputs[0]  # type: ignore[union-attr]
+    return None
+
+
+def _decays(op: Ran) -> bool:
+    """Whether it makes a weight smaller by a part of itself, which is a decay by hand."""
+    return any(isinstance(one, (int, float)) and one < 0 for one in op.options.values())
+
+
+def _not_written(seen: Observation) -> Iterator[Match]:
+    """New numbers for a weight that only the variable of a loop gets: the weight stays as it is."""
+    for line in seen.places.new_in_loops:
+        made = [op for op in seen.at(line) if op.outputs and not op.recorded and not seen.users(op.outputs[-1])]
+        weights = [_weight(seen, nr) for op in made[-AGAIN:] for nr in op.inputs]
+        kept = [one for one in weights if one is not None and one.holder is not None and not one.held]
+        if len(made) >= AGAIN and len(kept) >= AGAIN:
+            yield Match(made[-1], names=seen.called({one.nr: None for one in kept}))
+
+
+def _thrown_away(seen: Observation) -> Iterator[Match]:
+    """A call that changes nothing, and whose result nobody keeps."""
+    for line, method in seen.places.not_kept.items():
+        made = [op for op in seen.at(line) if op.called == method and op.inputs and op.outputs and not op.in_place]
+        if len(made) > 1 and not any(seen.users(nr) for op in made for nr in op.outputs):
+            yield Match(made[-1], names=[seen.values[made[-1].inputs[0]].name], path=made[-1].inputs[:1])
+
+
+RULES = [
+    Rule("alias", _into_itself,
+        "{wrote}, writes {names} into itself: what was to follow it is no copy, but the same tensor. {at}, gives it a second name.",
+        "Make a copy of its own there: `copy.deepcopy(model)`.", share=0.5),
+    Rule("rebound", _not_written,
+        "{at}, gives new numbers to the loop's own variable: {names} {are} not written to, and {get} none of them.",
+        "Write into the weight, under no_grad: `p.copy_(…)`.", share=0.5),
+    Rule("not-kept", _thrown_away,
+        "{at}: `{op}` returns a new tensor and changes nothing, and nobody keeps what it returns.",
+        "Give the result a name, `x = x.{op}(…)`; or write in place, where there is a form with an underscore.", share=0.5),
+]  # fmt: skip

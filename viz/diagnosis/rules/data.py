@@ -1,0 +1,50 @@
+"""What goes into a network: data in evaluation that are unlike those in training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from viz.diagnosis import families as ops
+from viz.diagnosis.observation import Observation, Ran, Seen
+from viz.diagnosis.rules.rule import Match, Rule
+
+APART = 0.4  # of the span of both, which both cover: numbers of one distribution cover more of it
+SEVERAL = 2  # calls in training, at least: one batch tells little
+
+
+def _unlike(seen: Observation) -> Iterator[Match]:
+    """A network that is evaluated on numbers in another range than those that it learns from, as where one of the two is not normalised."""
+    for leaf in seen.trained():
+        calls = [seen.ops[nr] for nr in leaf.used_by if seen.ops[nr].name in ops.LAYERS and len(seen.ops[nr].inputs) > 1]
+        learnt = [op for op in calls if op.recorded and _data(seen, op) is not None]
+        asked = [op for op in calls if not op.grad_on and _data(seen, op) is not None]
+        if len(learnt) < max(SEVERAL, len([op for op in calls if op.recorded])) or not asked:
+            continue
+        (low, high), (least, most) = (_span(seen, some) for some in (learnt, asked))
+        both, whole = min(high, most) - max(low, least), max(high, most) - min(low, least)
+        if both < APART * whole:
+            value = _data(seen, asked[-1])
+            span = f"{least:.3g} to {most:.3g}", f"{low:.3g} to {high:.3g}"
+            yield Match(value, [asked[-1], learnt[-1]], names=[value.name if value else ""], layer=learnt[-1], asked=span[0], learnt=span[1])
+            return
+
+
+def _data(seen: Observation, op: Ran) -> Seen | None:
+    """What a layer is given, where that is data: it has no history, and was not computed by a layer before."""
+    value = seen.values[op.inputs[0]]
+    made = [seen.maker(seen.values[nr]) for nr in seen.above([value.nr], past_leaves=True)]
+    computed = value.requires_grad or any(one is not None and one.name in ops.LAYERS for one in made)
+    return None if computed or not value.floating or value.low is None else value
+
+
+def _span(seen: Observation, calls: list[Ran]) -> tuple[float, float]:
+    """The smallest and the largest number that layers are given."""
+    given = [value for op in calls if (value := _data(seen, op)) is not None]
+    return min(one.low or 0.0 for one in given), max(one.peak or 0.0 for one in given)
+
+
+RULES = [
+    Rule("unlike-data", _unlike,
+        "{at}: evaluated on numbers from {asked}, and trained, in {layer}, on numbers from {learnt}. A network knows nothing of numbers that it never saw.",
+        "Prepare both in the same way: the same scale, the mean and deviation of the training data.", share=0.3),
+]  # fmt: skip
