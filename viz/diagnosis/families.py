@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 
 from viz.diagnosis.observation import Observation, Ran, Seen
@@ -118,6 +119,16 @@ def canonical(name: str) -> str:
     elif name.endswith("_") and not name.startswith("_") and name not in AS_WRITTEN:
         bare = name[:-1]
     return SPELLINGS.get(bare, bare)
+
+
+def makers(seen: Observation, nrs: Iterable[int]) -> list[Ran]:
+    """The ops that made some values, in the order in which they ran."""
+    return [op for nr in sorted(nrs) if (op := seen.maker(seen.values[nr])) is not None]
+
+
+def constants(op: Ran) -> list[float]:
+    """The plain numbers that a call was given."""
+    return [one for one in op.options.values() if isinstance(one, (int, float)) and not isinstance(one, bool)]
 
 
 def subtracted(op: Ran) -> tuple[int, ...]:
