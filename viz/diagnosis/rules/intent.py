@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from viz.diagnosis import families as ops
 from viz.diagnosis.families import numbers_of, source, subtracted
-from viz.diagnosis.observation import Observation, Ran, Seen, Through
+from viz.diagnosis.observation import Observation, Ran, Through
 from viz.diagnosis.rules.rule import Match, Rule
 
 TAKES_LABELS = {"gather", "scatter", "scatter_"}  # in a loss by hand
@@ -25,28 +26,18 @@ def _last(seen: Observation) -> dict[int | None, Through]:
     )
 
 
-def _makers(seen: Observation, each: Through) -> list[Ran]:
-    return [op for nr in sorted(seen.behind(each)) if (op := seen.maker(seen.values[nr])) is not None]
-
-
 def _told_the_answer(seen: Observation) -> Iterator[Match]:
     """Class labels that are, place by place, the very tokens that the answers were computed from."""
     for each in _last(seen).values():
-        makers = _makers(seen, each)
-        indices = [
-            (nr, op) for op in makers if op.name == "embedding" for nr in op.inputs if not seen.values[nr].floating
-        ]
-        looked_up = {numbers_of(seen, nr): (nr, op) for nr, op in indices}
+        makers = ops.makers(seen, seen.behind(each))
+        looked_up = {_numbers(seen, nr): op for op in makers if op.name == "embedding" for nr in op.inputs}
         for op in makers:
-            if op.name not in ops.CLASS_LOSSES | TAKES_LABELS or len(op.inputs) < 2:
-                continue
-            nr, looks = looked_up.get(numbers_of(seen, op.inputs[1]), (0, None))
-            if looks is not None and math.prod(seen.values[nr].shape) == math.prod(seen.values[op.inputs[1]].shape):
+            if op.name in ops.CLASS_LOSSES | TAKES_LABELS and (looks := looked_up.get(_numbers(seen, op.inputs[-1]))):
                 yield Match(op, [looks], looks=looks)
 
 
-def _one_of(leaves: set[int]) -> Callable[[Seen], bool]:
-    return lambda value: value.leaf in leaves
+def _numbers(seen: Observation, nr: int) -> tuple[object, int]:
+    return numbers_of(seen, nr), math.prod(seen.values[nr].shape)
 
 
 @dataclass
@@ -72,7 +63,7 @@ def _pushes(seen: Observation, each: Through) -> Iterator[Push]:
             continue
         met.add(nr)
         learnt = [one for one in op.inputs if seen.values[one].requires_grad]
-        numbers = [one for one in op.options.values() if isinstance(one, (int, float)) and not isinstance(one, bool)]
+        numbers = ops.constants(op)
         if op.name in ops.BINARY | ops.DISTANCES and len(op.inputs) > 1:
             target = seen.values[op.inputs[1]]
             if target.low is not None and target.low == target.peak and not target.requires_grad:
@@ -88,61 +79,49 @@ def _pushes(seen: Observation, each: Through) -> Iterator[Push]:
 
 def _not_adversaries(seen: Observation) -> Iterator[Match]:
     """Two networks, of which one judges what the other makes, with optimizers of their own: both push its answer the same way."""
-    if len(seen.optimizers) < 2:
-        return
     pushes = [(push, seen.stepped_by(push.each)) for each in _last(seen).values() for push in _pushes(seen, each)]
-    for made, maker in pushes:
-        for judged, judge in pushes:
-            if (
-                maker is None
-                or judge is None
-                or maker == judge
-                or made.way != judged.way
-                or max(maker, judge) >= len(seen.optimizers)
-            ):
-                continue
-            judging, making = (set(seen.optimizers[nr].leaves) for nr in (judge, maker))
-            behind = [
-                {seen.values[nr].leaf for nr in seen.above([one.answer], past_leaves=True)} for one in (made, judged)
-            ]
-            roles = making & set(made.each.got) and not making & set(judged.each.got)
-            if judging & making or not roles or not all(one & judging and one & making for one in behind):
-                continue
-            nearest = seen.route(made.answer, _one_of(judging | making))
-            if not nearest or seen.values[nearest[-1]].leaf not in judging:
-                continue  # what judges comes last
-            others = [push for push, held in pushes if held == judge and push is not judged and push.way != judged.way]
-            if not others or judged.op.name in ops.BINARY | ops.DISTANCES:
-                yield Match(
-                    judged.op if judged.op.name in ops.BINARY | ops.DISTANCES else judged.last,
-                    [made.op],
-                    made=made.op,
-                    way="up" if made.way > 0 else "down",
-                )
-            else:  # it tells the two apart: the sign of one of the two losses is turned
-                wrong, other = (judged, made) if judged.way > 0 else (made, judged)
-                words = "{at}: this loss pushes the answer to what is made {way}, and so does that of {made}. Of two that work against each other one has the wrong sign."
-                yield Match(wrong.last, [other.last], made=other.last, way="up" if made.way > 0 else "down", given={"kind": "reversed", "words": words,
-                            "fix": "A critic's loss is `fake - real`, the generator's is `-fake`."})  # fmt: skip
-            return
+    known = [(push, who) for push, who in pushes if who is not None and who < len(seen.optimizers)]
+    for (made, maker), (judged, judge) in itertools.permutations(known, 2):
+        if maker == judge or made.way != judged.way or not _judges(seen, made, judged, *_leaves(seen, maker, judge)):
+            continue
+        way, alone = "up" if made.way > 0 else "down", judged.op.name in ops.BINARY | ops.DISTANCES
+        if alone or not any(held == judge and push.way != judged.way for push, held in known):
+            yield Match(judged.op if alone else judged.last, [made.op], made=made.op, way=way)
+        else:  # it tells the two apart: the sign of one of the two losses is turned
+            wrong, other = (judged.last, made.last) if judged.way > 0 else (made.last, judged.last)
+            yield Match(wrong, [other], made=other, way=way, given=SIGN)
+        return
+
+
+def _leaves(seen: Observation, *optimizers: int) -> list[set[int]]:
+    return [set(seen.optimizers[nr].leaves) for nr in optimizers]
+
+
+def _judges(seen: Observation, made: Push, judged: Push, making: set[int], judging: set[int]) -> bool:
+    """Whether both losses go through two networks, of which the one that the second loss trains comes last."""
+    behind = [{seen.values[nr].leaf for nr in seen.above([one.answer], past_leaves=True)} for one in (made, judged)]
+    if judging & making or making & set(judged.each.got) or not all(one & judging and one & making for one in behind):
+        return False
+    nearest = seen.route(made.answer, lambda value: value.leaf in judging | making)
+    return bool(nearest) and seen.values[nearest[-1]].leaf in judging
+
+
+SIGN = {
+    "kind": "reversed", "fix": "A critic's loss is `fake - real`, the generator's is `-fake`.",
+    "words": "{at}: this loss pushes the answer to what is made {way}, and so does that of {made}. Of two that work against each other one has the wrong sign.",
+}  # fmt: skip
 
 
 def _bounded_below(seen: Observation) -> Iterator[Match]:
     """A loss that is the mean of what a network answers, as a critic's is, where the network ends in a relu: half of its answers are 0."""
     for each in _last(seen).values():
-        for op in _makers(seen, each):
-            if op.name not in ops.RELUS or op.name == "prelu" or not op.recorded:
+        for op in ops.makers(seen, seen.recorded(each)):
+            if op.name not in ops.RELUS - {"prelu"}:
                 continue
             value, maker = source(seen, op.inputs[0])
-            users = _users(seen, op.outputs[0])
-            scored = bool(users) and all(user.name in ops.AVERAGES | ops.NEGATIONS for user in users)
-            if (
-                maker is not None
-                and maker.name in ops.LAYERS
-                and scored
-                and value.shape[-1:] == (1,)
-                and (value.low or 0.0) < 0
-            ):
+            scores = maker is not None and maker.name in ops.LAYERS and value.shape[-1:] == (1,)
+            averaged = all(user.name in ops.AVERAGES | ops.NEGATIONS for user in _users(seen, op.outputs[0]))
+            if scores and averaged and (value.low or 0.0) < 0:
                 yield Match(op, [maker, each], low=value.low)
 
 
@@ -156,23 +135,15 @@ def _users(seen: Observation, nr: int) -> list[Ran]:
 def _unscaled(seen: Observation) -> Iterator[Match]:
     """Data that go into the first layer as they were read: far from 0, and far apart."""
     for each in _last(seen).values():
-        layers = [op for op in _makers(seen, each) if op.name in ops.LAYERS and len(op.inputs) > 1 and op.recorded]
+        layers = [op for op in ops.makers(seen, seen.recorded(each)) if op.name in ops.LAYERS and len(op.inputs) > 1]
         for op in layers[:MOST]:
             value, _ = source(seen, op.inputs[0])
             weight = seen.values[op.inputs[1]].leaf
-            data = (
-                not value.requires_grad and value.leaf is None and weight is not None and bool(seen.leaves[weight].held)
-            )
-            if (
-                data
-                and value.floating
-                and value.low is not None
-                and value.low >= 0
-                and FAR_OUT < (value.peak or 0.0) < math.inf
-            ):
-                yield Match(
-                    value, [op], names=[value.name], peak=value.peak, layer=op, path=[value.nr, *op.outputs[:1]]
-                )
+            data = not value.requires_grad and value.leaf is None and value.floating and value.low is not None
+            trained = weight is not None and bool(seen.leaves[weight].held)
+            if data and trained and (value.low or 0.0) >= 0 and FAR_OUT < (value.peak or 0.0) < math.inf:
+                path = [value.nr, *op.outputs[:1]]
+                yield Match(value, [op], names=[value.name], peak=value.peak, layer=op, path=path)
                 return
 
 
