@@ -11,10 +11,10 @@ from viz.diagnosis.change import Change, applied
 from viz.diagnosis.finding import Finding
 from viz.diagnosis.observation import Observation
 
-ROUNDS = ("round", "floor", "ceil", "trunc", "sign")
 ADAPTIVE = re.compile(r"\b(Adam|AdamW|RMSprop|NAdam|RAdam|Adamax)\(")
 LITTLE = "1e-8"
 LIBRARIES = re.compile(r"torch|T|F|np|math|(torch\.|T\.)?(nn|nn\.functional|nn\.init|special|linalg)")
+ROUNDS = "round|floor|ceil|trunc|sign"
 INSIDE = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"  # what stands in parentheses
 
 # Of one line: the first pattern of its kind that it holds, and what to write. `{T}` is the engine.
@@ -63,6 +63,12 @@ PATTERNS: dict[str, list[tuple[str, str]]] = {
         (r"^([\w.]+ = .+) - (\w+)$", r"\1 + \2"),
         (rf"^(return|[\w.]+ =) ([\w.]*\({INSIDE}\)[\w.]*\({INSIDE}\)|[\w.]+\({INSIDE}\))$", r"\1 -\2"),
         (r"^(return|[\w.]+ =) (.+)$", r"\1 -(\2)"),
+    ],
+    "zero-by-zero": [(rf" / ([\w.]+(?:\({INSIDE}\))?|\({INSIDE}\))", r" / (\1 + 1e-8)")],
+    "flat": [
+        (rf"([\w.]+)\.({ROUNDS})\(\)", r"(\1 + (\g<0> - \1).detach())"),
+        (rf"\(({INSIDE})\)\.({ROUNDS})\(\)", r"(\1 + (\g<0> - (\1)).detach())"),
+        (rf"[\w.]+\.({ROUNDS})\(({INSIDE})\)", r"(\2 + (\g<0> - (\2)).detach())"),
     ],
     "alias": [(r" = (.+\.state_dict\(\))$", r" = copy.deepcopy(\1)")],
     "used-twice": [
@@ -211,19 +217,6 @@ def _away_from_zero(code: Code) -> Changes:
     return code.put(given, f"({new})" if getattr(call.func, "value", None) is given else new)
 
 
-def _divisor(code: Code) -> Changes:
-    found = code.parts(ast.BinOp, lambda node: isinstance(node.op, ast.Div))
-    return code.put(found[0].right, f"({code.text(found[0].right)} + {LITTLE})") if len(found) == 1 else None
-
-
-def _straight(code: Code) -> Changes:
-    found = code.call(*ROUNDS)
-    if found is None:
-        return None
-    given = code.text(found[1])
-    return code.put(found[0], f"({given} + ({code.text(found[0])} - {code.operand(found[1])}).detach())")
-
-
 def _no_squash(code: Code) -> Changes:
     if "takes logarithms" in code.finding.message:  # of a loss that wants them, so nothing is taken away
         module = code.call("softmax")
@@ -321,16 +314,16 @@ def _made_after(code: Code) -> Changes:
 
 
 def _held_too(code: Code) -> Changes:
-    """The parameters in the optimizer that lacks them."""
+    """The parameters in the optimizer that lacks them, in place of what does not learn by it."""
     call, roots = getattr(code.here, "value", None), {name.partition(".")[0] for name in code.finding.tensors}
     given = code.places.where_given(root := min(roots, default=""))
-    if not isinstance(call, ast.Call) or not call.args or len(roots) != 1 or given is None or given >= code.line:
+    own = next((one for one in code.seen.optimizers if one.line == code.line), None)
+    if not isinstance(call, ast.Call) or not call.args or len(roots) != 1 or given is None or own is None:
         return None
-    old, own = code.text(call.args[0]), next((one for one in code.seen.optimizers if one.line == code.line), None)
-    others = [set(one.leaves) for one in code.seen.optimizers if one is not own]
-    doubled = own is not None and any(set(own.leaves) <= one for one in others)
-    idle = own is not None and not any(code.seen.leaves[nr].gradients for nr in own.leaves)
-    instead = doubled or idle or "deepcopy(" in old or old.startswith(f"{root}.")
+    old, others = code.text(call.args[0]), (one for one in code.seen.optimizers if one is not own)
+    doubled = any(set(own.leaves) <= set(one.leaves) for one in others)
+    idle = not any(code.seen.leaves[nr].gradients for nr in own.leaves)
+    instead = doubled or idle or old.startswith(f"{root}.")
     return code.put(call.args[0], f"{root}.parameters()" if instead else f"[*{old}, *{root}.parameters()]")
 
 
@@ -399,8 +392,6 @@ WAYS: dict[str, Callable[[Code], Changes]] = {
     "sqrt-at-zero": _away_from_zero,
     "log-of-zero": _away_from_zero,
     "norm-at-zero": _away_from_zero,
-    "zero-by-zero": _divisor,
-    "flat": _straight,
     "double-softmax": _no_squash,
     "unregistered": _registered,
     "broadcast-loss": _one_shape,

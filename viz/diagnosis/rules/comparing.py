@@ -18,32 +18,20 @@ FAR = 6  # ops that are looked at after a product
 def _shapes(seen: Observation) -> Iterator[Match]:
     """A comparison that pairs each answer with all targets."""
     for each in seen.passes:
-        made = {seen.values[nr].op for nr in seen.above(each.roots)}
         found = False
-        for op in (seen.ops[nr] for nr in sorted(nr for nr in made if nr is not None)):
+        for op in ops.makers(seen, seen.behind(each)):
             if len(op.inputs) < 2:
                 continue
             a, b = seen.values[op.inputs[0]], seen.values[op.inputs[1]]
             sure = op.name in ops.BY_ELEMENT
-            whole, grew = _outgrown(a.shape, b.shape), None
-            if whole is None and sure and min(math.prod(a.shape), math.prod(b.shape)) > 1:
-                whole, grew = _outgrown(a.shape, b.shape, any_size=True), _grew(seen, b)
+            whole, grew = _outgrown(a.shape, b.shape, any_size=sure), _grew(seen, b) if sure else None
             if whole is None or not (a.requires_grad or b.requires_grad):
                 continue
             held = (op.name in ops.DIFFERENCES and compared(seen, op.outputs[0])) or _weighed(seen, op, a, b)
             if sure or (held and not _pairwise(seen, a, b)):
-                found, rows = True, max(a.shape[0], b.shape[0])
-                names = [a.name, b.name]
-                yield Match(
-                    grew or op,
-                    [op],
-                    names=names,
-                    a=str(a.shape),
-                    b=str(b.shape),
-                    whole=str(whole),
-                    rows=rows,
-                    given={"certain": sure},
-                )
+                found, rows, names = True, max(a.shape[0], b.shape[0]), [a.name, b.name]
+                shapes = [str(shape) for shape in (a.shape, b.shape, whole)]
+                yield Match(grew or op, [op], names=names, rows=rows, shapes=shapes, given={"certain": sure})
         if found:
             return
 
@@ -75,7 +63,8 @@ def _grew(seen: Observation, value: Seen) -> Ran | None:
 
 def _outgrown(a: tuple[int, ...], b: tuple[int, ...], any_size: bool = False) -> tuple[int, ...] | None:
     """The shape that two tensors of equal size broadcast to, if it is larger than both: (N, 1) and (N,) to (N, N)."""
-    if a == b or (math.prod(a) != math.prod(b) and not any_size) or min(len(a), len(b)) == 0:
+    sizes = {math.prod(a), math.prod(b)}
+    if a == b or () in (a, b) or (len(sizes) > 1 and (not any_size or 1 in sizes)):
         return None
     try:
         whole = np.broadcast_shapes(a, b)
@@ -104,8 +93,8 @@ def _dimension(seen: Observation) -> Iterator[Match]:
             continue
         value = seen.values[op.outputs[0]]
         rank = len(value.shape)
-        dim = op.options.get("dim", op.options.get("1"))
-        if not isinstance(dim, int) or isinstance(dim, bool) or not -rank <= dim < rank:
+        dim = _along(op)
+        if dim is None or not -rank <= dim < rank:
             continue
         found = _expected(seen, value, op.nr)
         if found is None or found[0] == dim % rank or value.shape[dim] < 2:
@@ -127,59 +116,43 @@ def _expected(seen: Observation, value: Seen, after: int) -> tuple[int, Ran] | N
     for user in seen.ops[after + 1 : after + 12]:
         if value.nr not in user.inputs:
             continue
-        if user.name in ops.PASSES_ON and user.outputs:
-            return _expected(seen, seen.values[user.outputs[0]], user.nr)
-        if user.name in ("nll_loss", "cross_entropy") and rank >= 2 and user.inputs[0] == value.nr:
+        first, made = user.inputs[0] == value.nr, seen.values[user.outputs[0]] if user.outputs else value
+        if user.name in ops.PASSES_ON:
+            return _expected(seen, made, user.nr)
+        if user.name in ops.SCORE_LOSSES | {"nll_loss"} and rank >= 2 and first:
             return 1, user
-        if (user.name == "kl_div" and rank == 2) or (user.name == "ctc_loss" and user.inputs[0] == value.nr):
+        if (user.name == "kl_div" and rank == 2) or (user.name == "ctc_loss" and first):
             return rank - 1, user
-        if user.name in ("view", "reshape", "flatten") and user.outputs and rank > 2:
-            flat = seen.values[user.outputs[0]].shape  # rows of one dimension, and the last one as it was
-            if len(flat) == 2 and flat[-1] == value.shape[-1] and _to_classes(seen, user):
-                return rank - 1, user
-        if user.name in ("view", "reshape", "unsqueeze") and user.outputs and rank >= 2:
-            return _through(seen, value, seen.values[user.outputs[0]], user.nr)
-        if user.name == "gather" and isinstance(along := user.options.get("dim", user.options.get("1")), int):
+        if user.name in ops.VIEWS | {"unsqueeze"} and rank >= 2:
+            return _through(seen, value, made, user.nr)
+        if user.name == "gather" and (along := _along(user)) is not None:
             return along % rank, user
-        if user.name in ("matmul", "bmm") and user.inputs[0] == value.nr and rank >= 2:
+        if user.name in ("matmul", "bmm") and first and rank >= 2:
             return (rank - 1, user) if len(seen.values[user.inputs[-1]].shape) >= 2 else None
-        if user.name == "mul" and user.outputs and rank > 2:
-            product = seen.values[user.outputs[0]]
-            total = next((one for one in seen.users(product.nr) if one.nr < user.nr + 4), None)
-            along = (
-                total.options.get("dim", total.options.get("1")) if total is not None and total.name == "sum" else None
-            )
-            if (
-                total is not None
-                and isinstance(along, int)
-                and not isinstance(along, bool)
-                and len(product.shape) == rank
-            ):
-                return along % rank, total
-            return None
+        if user.name == "mul" and rank > 2:
+            total = next((one for one in seen.users(made.nr) if one.name == "sum"), None)
+            along = _along(total) if total is not None and len(made.shape) == rank else None
+            return (along % rank, total) if along is not None and total is not None else None
         if rank == 2 and user.name in ("__getitem__", "mul", "log"):
             return 1, user
     return None
 
 
+def _along(op: Ran) -> int | None:
+    """The dimension that a call was given."""
+    dim = op.options.get("dim", op.options.get("1"))
+    return dim if isinstance(dim, int) and not isinstance(dim, bool) else None
+
+
 def _through(seen: Observation, before: Seen, after: Seen, op: int) -> tuple[int, Ran] | None:
-    """What is expected of a value in another shape, as a dimension of the first one: the last is the last of both."""
-    found = _expected(seen, after, op) if before.shape[-1] == after.shape[-1] else None
+    """What is expected of a value in another shape, as a dimension of the first one: the last is the last of both, also of rows laid end to end."""
+    found = _expected(seen, after, op) if before.shape[-1:] == after.shape[-1:] else None
     return (len(before.shape) - 1, found[1]) if found is not None and found[0] == len(after.shape) - 1 else None
-
-
-def _to_classes(seen: Observation, view: Ran) -> bool:
-    """True if a loss takes a class from each row of a flattened tensor."""
-    return any(
-        user.name in ("nll_loss", "cross_entropy") and view.outputs[0] == user.inputs[0]
-        for user in seen.ops[view.nr + 1 : view.nr + 6]
-        if user.inputs
-    )
 
 
 RULES = [
     Rule("broadcast-loss", _shapes,
-        "{at}: shapes {a} and {b} are broadcast to {whole}: each guess is compared with all {rows} targets, and the best guess is their mean.",
+        "{at}: shapes {shapes[0]} and {shapes[1]} are broadcast to {shapes[2]}: each guess is compared with all {rows} targets, and the best guess is their mean.",
         "Give both the same shape: `y.unsqueeze(1)`, or `guess.squeeze(1)`."),
     Rule("wrong-dim", _dimension,
         "{at}: `{op}` over dimension {dim} of shape {shape} makes the numbers along that dimension sum to 1, but `{user}` in line {at_use} "
