@@ -6,43 +6,42 @@ import math
 from collections.abc import Iterator
 
 from viz.diagnosis.families import LOSSES
-from viz.diagnosis.observation import Moment, Observation, Ran
+from viz.diagnosis.observation import Moment, Observation
 from viz.diagnosis.rules.rule import Match, Rule
 
 NEAR = 6  # ops after a dropout, among which its result is used
 HEAVY = 0.9  # the share that a dropout drops, from which on hardly anything is left
+CHANGED = ("Dropout", "BatchNorm", "InstanceNorm")  # modules that the mode changes
+ON_OUTPUTS = (
+    "drops outputs right before the loss: {p} of what is compared with the targets is 0.",
+    "Put dropout between hidden layers, never on the outputs.",
+)
+HEAVILY = (
+    "drops {p} of what comes in: hardly anything is left to learn from.",
+    "Use a p between 0.1 and 0.5: p is the share that is dropped, not the share that is kept.",
+)
+EVALUATING = (
+    "drops values in a forward pass under no_grad: this does not evaluate the whole model.",
+    "Call model.eval() before evaluating, and tell F.dropout the mode: `F.dropout(x, p, training=self.training)`.",
+)
 
 
 def _evaluating(seen: Observation) -> Iterator[Match]:
     """Steps between an eval() and the next train() that move what the mode changes."""
     stepped = [m for m in seen.moments if m.kind in ("step", "update")]
-    learns = {leaf for held in seen.optimizers for leaf in held.leaves}
     for moment in (m for m in seen.moments if m.kind == "eval"):
         until = next((m.order for m in seen.moments if m.kind == "train" and m.order > moment.order), math.inf)
         part, whole = seen.parts[moment.who], {moment.who, *seen.inside(moment.who)}
-        changes = {
-            kind
-            for nr in whole
-            if any(one in (kind := seen.parts[nr].kind) for one in ("Dropout", "BatchNorm", "InstanceNorm"))
-        }
-        told = (
-            op for op in seen.ops if "dropout" in op.name and op.owner in whole and op.grad_on
-        )  # as by `self.training`
-        changes |= {op.name for op in told}
+        changes = {seen.parts[nr].kind for nr in whole if any(one in seen.parts[nr].kind for one in CHANGED)}
+        # an op of the model's own is told the mode by `self.training`
+        changes |= {op.name for op in seen.ops if "dropout" in op.name and op.owner in whole and op.grad_on}
         own = {leaf for nr in whole for leaf in seen.parts[nr].parameters}
         inside = [step for step in stepped if moment.order < step.order < until and own & _moved_by(seen, step)]
-        norms = all(kind.startswith("BatchNorm") for kind in changes)
-        kept_still = norms and (
-            bool(part.parents) or (part.library and part.kind.startswith("BatchNorm"))
-        )  # a part alone, as in fine-tuning
-        if inside and changes and own & learns and not kept_still:
+        alone = part.parents or part.kind.startswith("BatchNorm")  # as in fine-tuning, where its statistics are kept
+        kept_still = alone and all(kind.startswith("BatchNorm") for kind in changes)
+        if inside and changes and not kept_still:
             yield Match(moment, names=[part.path], count=len(inside), layers=sorted(changes))
             return
-
-
-def _training(op: Ran) -> object:
-    """What a dropout was told of the mode."""
-    return op.options.get("training", op.options.get("2", True))
 
 
 def _moved_by(seen: Observation, step: Moment) -> set[int]:
@@ -53,33 +52,24 @@ def _moved_by(seen: Observation, step: Moment) -> set[int]:
 
 def _dropping(seen: Observation) -> Iterator[Match]:
     """Dropout in evaluation, on the outputs, or of nearly everything."""
-    if not any(m.kind in ("step", "update") for m in seen.moments):
-        return
-    for op in seen.ops:
-        p = op.options.get("p", op.options.get("1", 0.5))
-        if "dropout" not in op.name or not op.outputs or _training(op) is False or p == 0:
+    for op in seen.ops if any(m.kind in ("step", "update") for m in seen.moments) else ():
+        p, training = (op.options.get(name, op.options.get(place, given)) for name, place, given in PARAMETERS)
+        if "dropout" not in op.name or not op.outputs or training is False or p == 0:
             continue
-        users = [one.name in LOSSES for one in seen.users(op.outputs[0]) if one.nr < op.nr + NEAR]
-        on_outputs = bool(users) and all(users) and op.recorded
-        heavy = isinstance(p, float) and p >= HEAVY and op.recorded
-        made = seen.parts[op.owner].line if op.library and op.owner is not None and (heavy or on_outputs) else None
-        if on_outputs:
-            text = f"drops outputs right before the loss: {p:.0%} of what is compared with the targets is 0."
-            fix = "Put dropout between hidden layers, never on the outputs."
-        elif heavy:
-            text = f"drops {p:.0%} of what comes in: hardly anything is left to learn from."
-            fix = "Use a p between 0.1 and 0.5: p is the share that is dropped, not the share that is kept."
-        elif not op.grad_on and op.owner is not None and seen.steps:
-            text = "drops values in a forward pass under no_grad: this does not evaluate the whole model."
-            fix = "Call model.eval() before evaluating, and tell F.dropout the mode: `F.dropout(x, p, training=self.training)`."
-        else:
-            continue
-        yield Match(made or op.line, [op], path=[], name=op.name, text=text, given={"fix": fix})
+        users = {one.name in LOSSES for one in seen.users(op.outputs[0]) if one.nr < op.nr + NEAR}
+        said = EVALUATING if not op.grad_on and op.owner is not None and seen.steps else None
+        if op.recorded:
+            said = ON_OUTPUTS if users == {True} else HEAVILY if p >= HEAVY else None
+        if said is not None:
+            made = seen.parts[op.owner].line if op.library and op.owner is not None and op.recorded else None
+            given = {"words": "{at}: `{name}` " + said[0], "fix": said[1]}
+            yield Match(made or op.line, [op], path=[], name=op.name, p=f"{p:.0%}", given=given)
 
 
+PARAMETERS = (("p", "1", 0.5), ("training", "2", True))  # of a dropout: by name, or by place, or by default
 RULES = [
     Rule("eval-mode", _evaluating,
         "{at}, puts the model in evaluation mode, and {count} steps were taken in it: {layers} did not do what is done in training.",
         "Call model.train() before the training steps, after each evaluation.", share=0.7),
-    Rule("dropout-active", _dropping, "{at}: `{name}` {text}", share=0.4),
+    Rule("dropout-active", _dropping, share=0.4),
 ]  # fmt: skip
