@@ -51,6 +51,7 @@ RESHAPES = {
 }  # fmt: skip
 CASTS = {"float", "to", "type", "double", "type_as"}
 TURNS = RESHAPES | {"to", "float", "clone"}  # same numbers, in another shape or type
+SPLITS = {"chunk", "split", "unbind", "tensor_split", "__getitem__", "select", "narrow"}
 JOINS = {"cat", "pad", "stack", "hstack", "vstack"}
 COPIES = {"tensor", "as_tensor", "asarray", "scalar_tensor", "Tensor", "FloatTensor", "new_tensor", "full", "array"}
 CHOSEN = {"__getitem__", "stack", "cat", "narrow", "select"}  # numbers of others, at places that the call names

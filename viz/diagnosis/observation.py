@@ -131,7 +131,7 @@ class Through:
     ops: int  # the number of ops before it
     order: int
     loss: float | None = None
-    sign: int = 1  # of the gradient that backward() was given; 0 where it has both
+    given: int | None = None  # the sign of the gradient that backward() was given; 0 where it has both, None where it has none
     raised: str = ""
     got: dict[int, float] = field(default_factory=dict)  # leaf -> largest magnitude
     reached: list[tuple[int, float]] = field(default_factory=list)  # values, in the order that gradients came to them
@@ -139,6 +139,11 @@ class Through:
     step: int = 0
     done: bool = False
     used: bool = False  # whether a step has used any gradient that it brought
+
+    @property
+    def sign(self) -> int:
+        """With which the loss is made smaller by what the pass brings; 0 where it cannot be told."""
+        return 1 if self.given is None else self.given
 
 
 @dataclass

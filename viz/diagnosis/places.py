@@ -157,15 +157,15 @@ class Places:
         return {one.lineno: name for one in inside if (name := _last(one.value.func))}
 
     @cached_property
-    def new_in_loops(self) -> list[int]:
-        """The lines of loops that give the variable of the loop something else."""
-        loops = self.find(ast.For)
-        return [
-            node.lineno
+    def new_in_loops(self) -> dict[int, int]:
+        """The statements in loops that give the variable of the loop something else: first and last line."""
+        return {
+            node.lineno: node.end_lineno
+            for loop in self.find(ast.For)
             for node in self.find(ast.Assign)
-            for loop in loops
-            if loop.lineno < node.lineno <= (loop.end_lineno or 0) and _read(node.targets[0]) & _read(loop.target)
-        ]
+            if loop.lineno < node.lineno <= loop.end_lineno
+            and ast.unparse(node.targets[0]) in {ast.unparse(one) for one in ast.walk(loop.target) if isinstance(one, ast.Name)}
+        }
 
     def condition(self, line: int) -> int | None:
         """The line of the innermost `if` that decides over a line: it holds it, or leaves the function before it."""

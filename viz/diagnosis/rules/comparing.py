@@ -12,7 +12,6 @@ from viz.diagnosis import families as ops
 from viz.diagnosis.observation import Observation, Ran, Seen
 from viz.diagnosis.rules.rule import Match, Rule
 
-FAR = 6  # ops that are looked at after a product
 
 
 def _shapes(seen: Observation) -> Iterator[Match]:
@@ -24,10 +23,10 @@ def _shapes(seen: Observation) -> Iterator[Match]:
                 continue
             a, b = seen.values[op.inputs[0]], seen.values[op.inputs[1]]
             sure = op.name in ops.BY_ELEMENT
-            whole, grew = _outgrown(a.shape, b.shape, any_size=sure), _grew(seen, b) if sure else None
+            whole, grew = _outgrown(a.shape, b.shape, any_size=sure), (_grew(seen, a) or _grew(seen, b)) if sure else None
             if whole is None or not (a.requires_grad or b.requires_grad):
                 continue
-            held = (op.name in ops.DIFFERENCES and compared(seen, op.outputs[0])) or _weighed(seen, op, a, b)
+            held = (op.name in ops.DIFFERENCES and compared(seen, op.outputs[0])) or _with_data(seen, op, a, b)
             if sure or (held and not _pairwise(seen, a, b)):
                 found, rows, names = True, max(a.shape[0], b.shape[0]), [a.name, b.name]
                 shapes = [str(shape) for shape in (a.shape, b.shape, whole)]
@@ -36,19 +35,12 @@ def _shapes(seen: Observation) -> Iterator[Match]:
             return
 
 
-def _weighed(seen: Observation, op: Ran, a: Seen, b: Seen) -> bool:
-    """Whether a product weighs an answer by its label, as in a loss by hand: what follows only adds up, to one number."""
-    if op.name not in ops.PRODUCTS or a.requires_grad == b.requires_grad or not op.outputs:
-        return False
-    nr = op.outputs[0]
-    for _ in range(FAR):
-        user = next(iter(seen.users(nr)), None)
-        if user is None or user.name not in ops.ADDS or not user.outputs:
-            return False
-        nr = user.outputs[0]
-        if seen.values[nr].shape == ():
-            return True
-    return False
+def _with_data(seen: Observation, op: Ran, a: Seen, b: Seen) -> bool:
+    """Whether an answer meets data, one for each row, and nobody turned either into a column for that."""
+    answer, data = (a, b) if a.requires_grad else (b, a)
+    turned = {maker.name for one in (a, b) if (maker := seen.maker(one)) is not None} & (ops.VIEWS | {"unsqueeze", "__getitem__"})
+    plain = answer.leaf is None and data.leaf is None and data.floating and not data.requires_grad
+    return op.name in ops.DIFFERENCES | ops.PRODUCTS and plain and not turned
 
 
 def _grew(seen: Observation, value: Seen) -> Ran | None:
@@ -70,7 +62,7 @@ def _outgrown(a: tuple[int, ...], b: tuple[int, ...], any_size: bool = False) ->
         whole = np.broadcast_shapes(a, b)
     except ValueError:
         return None
-    return whole if math.prod(whole) > math.prod(a) else None
+    return whole if math.prod(whole) > min(sizes) else None
 
 
 def _pairwise(seen: Observation, a: Seen, b: Seen) -> bool:

@@ -44,12 +44,13 @@ def _decays(op: Ran) -> bool:
 
 def _not_written(seen: Observation) -> Iterator[Match]:
     """New numbers for a weight that only the variable of a loop gets: the weight stays as it is."""
-    for line in seen.places.new_in_loops:
-        made = [op for op in seen.at(line) if op.outputs and not op.recorded and not seen.users(op.outputs[-1])]
+    for line, last in seen.places.new_in_loops.items():
+        ran = [op for one in range(line, last + 1) for op in seen.at(one)]
+        made = [op for op in ran if op.outputs and not op.recorded and not seen.users(op.outputs[-1])]
         weights = [_weight(seen, nr) for op in made[-AGAIN:] for nr in op.inputs]
         kept = [one for one in weights if one is not None and one.holder is not None and not one.held]
         if len(made) >= AGAIN and len(kept) >= AGAIN:
-            yield Match(made[-1], names=seen.called({one.nr: None for one in kept}))
+            yield Match(line, names=seen.called({one.nr: None for one in kept}))
 
 
 def _thrown_away(seen: Observation) -> Iterator[Match]:

@@ -33,7 +33,9 @@ def _told_the_answer(seen: Observation) -> Iterator[Match]:
         looked_up = {_numbers(seen, nr): op for op in makers if op.name == "embedding" for nr in op.inputs}
         for op in makers:
             if op.name in ops.CLASS_LOSSES | TAKES_LABELS and (looks := looked_up.get(_numbers(seen, op.inputs[-1]))):
-                yield Match(op, [looks], looks=looks)
+                labels, tokens = (source(seen, one.inputs[-1])[1] for one in (op, looks))
+                taken = labels if labels is not None and tokens is not None and labels.line != tokens.line else op
+                yield Match(taken, [op, looks], op=op.name, looks=looks)
 
 
 def _numbers(seen: Observation, nr: int) -> tuple[object, int]:
@@ -88,8 +90,9 @@ def _not_adversaries(seen: Observation) -> Iterator[Match]:
         if alone or not any(held == judge and push.way != judged.way for push, held in known):
             yield Match(judged.op if alone else judged.last, [made.op], made=made.op, way=way)
         else:  # it tells the two apart: the sign of one of the two losses is turned
-            wrong, other = (judged.last, made.last) if judged.way > 0 else (made.last, judged.last)
-            yield Match(wrong, [other], made=other, way=way, given=SIGN)
+            wrong, other = (judged, made) if judged.way > 0 else (made, judged)
+            at = wrong.last if wrong.each.given is None else wrong.each  # the gradient that it was given has a sign
+            yield Match(at, [other.last], made=other.last, way=way, given=SIGN)
         return
 
 

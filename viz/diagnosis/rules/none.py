@@ -121,7 +121,7 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
     for leaf in seen.leaves if passes else ():
         got = (leaf.gradients or leaf.reached_unwatched) and not failed and not _only_handed_out(seen, leaf)
         learns = leaf.held or leaf.requires_grad or leaf.frozen_at is not None
-        if got or not learns or _on_the_way_to_a_leaf(seen, leaf):
+        if got or not learns or _on_the_way_to_a_leaf(seen, leaf) or _a_table(seen, leaf):
             continue
         wanted = leaf.held or (leaf.requires_grad and not any(each.held for each in seen.leaves))
         through = failed or [each for each in passes if each.kind == "backward" or not leaf.gradients]
@@ -154,6 +154,13 @@ def _on_the_way_to_a_leaf(seen: Observation, leaf: Leaf) -> bool:
         return False
     learning = (nr for other in seen.leaves if other.gradients for nr in other.values)
     return not seen.above(learning, past_leaves=True).isdisjoint(leaf.values)
+
+
+def _a_table(seen: Observation, leaf: Leaf) -> bool:
+    """Whether it is made as a table that stays as it is, such as one of sines, and rows of it are looked up."""
+    made = seen.parts[leaf.holder].line if leaf.holder is not None else None
+    looked_up = {seen.ops[nr].name for nr in leaf.used_by} == {"embedding"}
+    return not leaf.requires_grad and looked_up and leaf.frozen_at in (None, made)
 
 
 def _only_handed_out(seen: Observation, leaf: Leaf) -> bool:

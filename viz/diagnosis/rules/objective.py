@@ -127,10 +127,9 @@ def _sign(seen: Observation) -> Iterator[Match]:
             continue
         last = own[-1]
         turned = _turned(seen, last, list(_terms(seen, last)))
-        runs = losses[-1] < -RUNS_AWAY * max(1.0, abs(losses[0])) and len(losses) >= 4 and losses[1] < 0
-        runs = runs and all(b < a for a, b in itertools.pairwise(losses))
+        runs = len(losses) >= 4 and max(losses[-(len(losses) // 4) :]) < -RUNS_AWAY * max(1.0, abs(losses[0]))
         if turned is not None or runs:
-            line = turned or _asked_for(seen, last)
+            line = turned or _lowest(seen, last) or _asked_for(seen, last)
             yield Match(line, [last], path=last.roots[:1], first=losses[0], last=losses[-1], count=len(losses))
 
 
@@ -160,6 +159,15 @@ def _terms(seen: Observation, each: Through) -> Iterator[tuple[Term, Ran]]:
             turned = ops.subtracted(op) if op.name in ops.DIFFERENCES else ()
             minus = replace(term, sign=-term.sign if term.sign else None, written=-term.written, line=op.line)
             stack += [replace(minus if one in turned else term, nr=one) for one in ahead[::-1]]
+
+
+def _lowest(seen: Observation, each: Through) -> int | None:
+    """The line of the term that makes a sum so low; None for a loss that is no sum."""
+    root = seen.values[each.roots[0]]
+    sums = seen.above([root.nr], lambda one: (op := seen.maker(one)) is not None and op.name in ops.ADDITIVE)
+    terms = [one for nr in sums for one in seen.inputs(seen.values[nr]) if one.nr not in sums and one.requires_grad]
+    lowest = min(terms, key=lambda one: one.low or 0.0, default=root)
+    return lowest.line if (lowest.low or 0.0) < (root.low or 0.0) / 2 < 0 else None
 
 
 def _of_probabilities(seen: Observation, op: Ran) -> bool:
@@ -284,6 +292,38 @@ def _pairs(seen: Observation) -> Iterator[Match]:
         return
 
 
+def _laid_apart(seen: Observation) -> Iterator[Match]:
+    """Answers and labels whose dimensions were put into one, in different orders: steps by batch, and batch by steps."""
+    for op in seen.ops:
+        if op.name in ops.CLASS_LOSSES and op.recorded and len(op.inputs) > 1:
+            (answers, one), (labels, other) = (_dimensions(seen, nr) for nr in op.inputs[:2])
+            if answers != labels and sorted(answers) == sorted(labels):
+                told = {"said": f"puts rows of {labels} labels beside rows of {answers} answers", "op": op.name, "compared": op.line}
+                yield Match(other or op, [one, op], **told)
+                return
+
+
+def _dimensions(seen: Observation, nr: int) -> tuple[tuple[int, ...], Ran | None]:
+    """The dimensions that became the one of the rows of a value, and the op that did it."""
+    rows, maker = seen.values[nr].shape[:1], seen.maker(seen.values[nr])
+    while maker is not None and maker.inputs:
+        before, after = (seen.values[one].shape for one in (maker.inputs[0], maker.outputs[0]))
+        if maker.name in ops.VIEWS and before[:1] != rows:
+            kept = len(after) - 1
+            leading = before[: len(before) - kept]
+            return (leading, maker) if before[len(before) - kept :] == after[1:] and math.prod(leading) == rows[0] else ((), None)
+        if before[:1] != rows:
+            break
+        maker = seen.maker(seen.values[maker.inputs[0]])
+    return (), None
+
+
+def _apart(seen: Observation) -> Iterator[Match]:
+    """Inputs and labels that do not belong together, row by row."""
+    yield from _pairs(seen)
+    yield from _laid_apart(seen)
+
+
 def _as_many(seen: Observation, nr: int, taken: Ran) -> bool:
     """Whether a value comes from data with as many rows as those that `taken` takes rows from."""
     rows = seen.values[taken.inputs[0]].shape[:1]
@@ -310,6 +350,6 @@ RULES = [
     Rule("reversed", _sign,
         "{at}, gets smaller in training, although it has no lower bound: {first} → {last} in {count} passes. Training shrinks what should grow.",
         "Minimise what should be small: an error as it is, and a likelihood or a reward with a minus sign."),
-    Rule("shuffled-apart", _pairs, "{at}, {said}: `{op}` in line {compared} compares each answer with the label of another row.",
+    Rule("shuffled-apart", _apart, "{at}, {said}: `{op}` in line {compared} compares each answer with the label of another row.",
         "Draw one order and use it for both: `order = T.randperm(len(x)); x, y = x[order], y[order]`."),
 ]  # fmt: skip

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator
+from statistics import median
 
 from viz.diagnosis.finding import number
 from viz.diagnosis.observation import Held, Leaf, Moment, Observation, Write
@@ -13,6 +14,7 @@ from viz.diagnosis.rules.rule import Match, Rule
 
 LARGEST_RATE = 0.1  # that is usual
 AGAIN = 3  # new things of one line that show that each pass, or step, makes its own
+SUNK = 5e-3  # likewise, where it is at that in the middle
 ENDED = 1e-3  # of its first rate: a training that ends there learns no more
 SMALL = 1e-6  # a step, relative to the size of what it changes
 STILL = 1e-5  # a change of the loss over all steps, relative to the loss
@@ -21,6 +23,8 @@ LARGE = 3.0  # times that a loss grows over five passes or more; batches differ,
 AT_ONCE = 100.0
 MOSTLY = 0.7  # of the steps, after which the loss is larger
 THROWN = 0.5  # a step, relative to the size of the weights, that throws them around
+WILD = 0.05  # likewise, where the loss is no better in the end
+NO_BETTER = 0.8  # of the first loss
 CAREFUL = 0.02  # likewise: steps that move no weight by more are not what makes a loss grow
 
 
@@ -170,12 +174,14 @@ def _too_small(seen: Observation) -> Iterator[Match]:
     """Steps that move no weight."""
     for held, own in _rated(seen):
         rates = [step.rate for step in own if step.rate is not None] or [held.rate or 0.0]
+        middle = rates[len(rates) // 2]
         fell = rates[-1] < ENDED * rates[0]  # then it is the later half that goes nowhere
+        sank = fell and middle < SUNK * max(rates)  # by a schedule that is over before the training is
         late = own[len(own) // 2 :] if fell else own
         moved = [step.moved for step in late if step.moved is not None]
         passes = [each for each in seen.passes if each.kind == "backward" and each.loss is not None]
         losses = [each.loss or 0.0 for each in passes if seen.stepped_by(each) == held.nr]
-        if len(own) < 2 or len(moved) < len(late) or max(moved) >= SMALL or _arrived(seen, held) or not losses:
+        if len(own) < 2 or len(moved) < len(late) or (max(moved) >= SMALL and not sank) or _arrived(seen, held) or not losses:
             continue
         still = len(losses) > 1 and abs(losses[-1] - losses[0]) <= STILL * abs(losses[0])
         if abs(losses[0]) > LEARNT and (still or rates[-1] <= rates[0]):  # a warm-up begins small
@@ -192,7 +198,7 @@ def _too_large(seen: Observation) -> Iterator[Match]:
     """A loss that grows from step to step, by steps that move the weights far."""
     for who, own in seen.trainings():
         losses = [each.loss or 0.0 for each in own]
-        if len(losses) < 3 or not all(map(math.isfinite, losses)) or losses[-1] <= losses[0]:
+        if len(losses) < 3 or not all(map(math.isfinite, losses)):
             continue
         steps = [moment.moved or 0.0 for moment in seen.moments if moment.kind == "step" and who in (moment.who, None)]
         updated = (leaf for leaf in seen.leaves if leaf.began and any(write.kind == "update" for write in leaf.writes))
@@ -201,10 +207,12 @@ def _too_large(seen: Observation) -> Iterator[Match]:
         apart = abs(losses[-1]) > (LARGE if len(losses) >= 5 else AT_ONCE) * abs(losses[0]) > 0
         top = max(losses, key=abs)
         leapt = far > THROWN and abs(top) > AT_ONCE * abs(losses[0])
+        grew = losses[-1] > losses[0] and ((apart and rises and far > CAREFUL) or leapt)
+        stuck = far > WILD and top > 2 * losses[0] > 0 and median(losses[-(len(losses) // 4 + 1) :]) > NO_BETTER * losses[0]
         held = next((held for held, _ in _rated(seen) if who in (held.nr, None)), None)
         line = next((moment.line for moment in seen.moments if moment.kind == "update"), None)
         line = seen.given_in(held, held.rate) if held is not None else line
-        if line is not None and ((apart and rises and far > CAREFUL) or leapt):
+        if line is not None and (grew or stuck):
             by = (
                 f" The {held.kind} takes steps of {number(far)} times the weights' size, at a rate of {held.rate:g}."
                 if held

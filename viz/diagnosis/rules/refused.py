@@ -26,6 +26,32 @@ def _here(seen: Observation, line: int, said: re.Match[str]) -> Found:
     return Match(line)
 
 
+def _written(pattern: str, new: str) -> Callable[[Observation, int, re.Match[str]], Found]:
+    """The line that raised, with a pattern of it written anew; `{T}` is the engine."""
+
+    def find(seen: Observation, line: int, said: re.Match[str]) -> Found:
+        code = seen.places.code(line)
+        change = code, re.sub(pattern, new.replace("{T}", seen.places.engine_name), code, count=1)
+        return Match(line, given={"change": change} if change[0] != change[1] else {})
+
+    return find
+
+
+def _nothing_held(seen: Observation, line: int, said: re.Match[str]) -> Found:
+    """An optimizer of no parameters: those of modules in a plain list."""
+    part = next((one for one in seen.parts if not one.registered), None)
+    at = seen.places.where_given(f"self.{part.attribute}") if part is not None else None
+    words = {"words": "{at}, keeps modules in a plain list or dict, which parameters() does not look into: the optimizer of line {made} got nothing.",
+             "fix": "Keep them in nn.ModuleList."}  # fmt: skip
+    return Match(at or line, [line], made=line, given=words if at is not None else {})
+
+
+def _not_kept(seen: Observation, line: int, said: re.Match[str]) -> Found:
+    """A tensor of inference mode that a recorded op needs: where the mode begins."""
+    op = next((one for one in reversed(seen.ops) if one.inference), None)
+    return Match((seen.places.switched_off(op.stack) if op is not None else None) or line, [line], used=line)
+
+
 def _several(seen: Observation, line: int, said: re.Match[str]) -> Found:
     """backward() of several numbers."""
     code, root = (
@@ -117,6 +143,30 @@ REFUSALS: tuple[tuple[str, str, str, str, Callable[[Observation, int, re.Match[s
         "Call `loss.backward()` first.", _none_read),
     ("used in an in-place operation", "in-place", "{at}, writes into a leaf that requires grad, and autograd records: the value before would be lost.",
         "Write under no_grad, as an optimizer does: `with T.no_grad(): …`; or into a clone() of it.", _here),
+    (r"Can't call numpy\(\) on Tensor that requires grad", "numpy", "{at}: a tensor with a history cannot become an array.",
+        "Take it out of the graph first, `.detach().numpy()`; what NumPy computes from it has no gradient.", _written(r"\.numpy\(\)", ".detach().numpy()")),
+    ("appears to not have been used in the graph", "unused", "{at}, asks for the gradient of a tensor that the result was not computed from.",
+        "Compute the result from it; or say allow_unused=True, and take None for an answer.", _written(r"\)$", ", allow_unused=True)")),
+    (r"floating point (and complex )?dtype can require gradients", "integer-op", "{at}: whole numbers have no slope, so they cannot require a gradient.",
+        "Make it of numbers with a point: `1.0` for 1, or dtype=T.float32.", _written("requires_grad=True", "dtype={T}.float32, requires_grad=True")),
+    ("support the deepcopy protocol", "non-leaf", "{at}, copies a tensor that was computed from another one, and no copy can take its history along.",
+        "Copy its numbers alone, `y.detach().clone()`; or copy the leaf that it was computed from.", _written(r"deepcopy\((\w+)\)", r"deepcopy(\1.detach())")),
+    ("multi-target not supported", "wrong-loss", "{at}: the labels have a dimension too many. The loss takes one class number for each row.",
+        "Take it away, `y.squeeze(1)`; of rows with one 1 each, take the classes: `y.argmax(1)`.", _here),
+    (r"expected (scalar type|target dtype to be) Long", "wrong-loss", "{at}: class labels are whole numbers, and these are not.",
+        "Give the labels as they are counted: `y.long()`.", _here),
+    ("must be the same as input size", "broadcast-loss", "{at}: the answers and the labels have different shapes.",
+        "Give both the same shape: `y.unsqueeze(1)`, or `guess.squeeze(1)`.", _here),
+    (r"Target -?\d+ is out of bounds", "wrong-loss", "{at}: a label names a class that the answers have no place for. Classes are counted from 0.",
+        "Count the labels from 0, and let the last layer have as many outputs as there are classes.", _here),
+    ("elements cannot be converted to Scalar", "item", "{at}: item() gives one number, and there are several.",
+        "Make one of them first, `.mean().item()`; or take all: `.tolist()`.", _written(r"\.item\(\)", ".tolist()")),
+    ("Legacy autograd function", "wrong-backward", "{at}: forward and backward of a Function are static methods, and it runs by apply().",
+        "Write @staticmethod above both, and call `Name.apply(x)` without making an object.", _here),
+    ("got an empty parameter list", "unregistered", "{at}: the optimizer got no parameters.",
+        "Give it `model.parameters()` of a model with layers that are attributes of its own.", _nothing_held),
+    ("Inference tensors cannot be saved for backward", "inference-mode", "{at}, makes tensors that no gradient can ever pass by. Line {used} needs one for "
+        "backward().", "Use no_grad in place of inference_mode, or make a clone() of it outside.", _not_kept),
     ("should be between 0 and 1", "wrong-loss", "{at}: binary cross-entropy takes probabilities, but its {which} is outside 0 to 1.",
         "Use binary_cross_entropy_with_logits (nn.BCEWithLogitsLoss) on the scores, or put a sigmoid before it.", _outside),
 )  # fmt: skip

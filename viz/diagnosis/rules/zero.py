@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -22,6 +23,8 @@ MOST_ROWS = 0.8  # of the rows of a softmax, likewise
 MANY_UNITS = 0.4  # likewise, before any step, where the program itself made the weights so large
 MANY_ROWS = 0.5  # likewise, before any step, of a softmax over products as in attention
 FAR_APART = 50.0  # such products, in size, where the products of normal numbers would be below 5
+WIDE = 4.0  # likewise, where nothing divides them: divided, they stay around 1
+NARROW = 8  # products that a score adds up, at least
 HARDLY = 0.02  # of a gradient: the most that a nearly saturated op lets pass
 COSINE = 1.01  # the largest cosine, with room for rounding
 SATURATING = 4.0  # an input from which on a sigmoid, tanh or softmax can pass nothing at all
@@ -267,6 +270,35 @@ def _products(seen: Observation, softmax: Ran) -> Ran | None:
     return maker if all(one.leaf is None and one.requires_grad for one in computed) else None
 
 
+def _unscaled(seen: Observation) -> Iterator[Match]:
+    """Scores of an attention, the products of two projections, that nothing divides by the root of their width."""
+    for op in seen.ops:
+        if op.name != "softmax" or op.step or not op.recorded:
+            continue  # before the first step, projections are as they were made
+        scores, maker = _unmasked(seen, op.inputs[0])
+        if maker is None or maker.name not in ops.SCORES or not WIDE < (scores.peak or 0.0) < math.inf:
+            continue
+        projected = [source(seen, nr, ops.TURNS | ops.SPLITS)[1] for nr in maker.inputs]
+        width = seen.values[maker.inputs[0]].shape[-1]
+        if len(projected) == 2 and width >= NARROW and all(one is not None and _projects(seen, one) for one in projected):
+            yield Match(maker, [op], peak=scores.peak, width=width, here=op, less=(scores.peak or 0.0) / math.sqrt(width), cut=op.inputs[0])
+
+
+def _unmasked(seen: Observation, nr: int) -> tuple[Seen, Ran | None]:
+    """What a mask was put on, and its maker."""
+    value, maker = source(seen, nr)
+    while maker is not None and maker.name in ops.MASKS:
+        learnt = next((one for one in maker.inputs if seen.values[one].requires_grad), None)
+        if learnt is None:
+            break
+        value, maker = source(seen, learnt)
+    return value, maker
+
+
+def _projects(seen: Observation, op: Ran) -> bool:
+    return op.name in ops.LAYERS and any(seen.values[nr].leaf is not None for nr in op.inputs)
+
+
 def _equal_units(seen: Observation) -> Iterator[Match]:
     """Weights whose units are equal before and after every step, so all of them compute the same."""
     for leaf in seen.trained():
@@ -325,6 +357,11 @@ RULES = [
         "{at}: all {count} {units} of {names} are the same, each of the {times} times that they were looked at. Equal weights get equal gradients, so "
         "the layer works like a single unit.",
         "Start with random numbers, as layers do by default. Use a constant only for biases.", certain=True, share=0.5),
+    Rule("saturated", _unscaled,
+        "{at}: the scores that `softmax` in {here}, weighs reach {peak} in size before the first step: each adds {width} products, and nothing divides them. "
+        "A softmax of such scores chooses one place, and the others learn little. Divided by the root of {width} they reach {less}.",
+        "Divide the products by the root of how many numbers each adds up: `q @ k.transpose(-2, -1) / math.sqrt(d)`.", share=0.3,
+        change=lambda code, match: re.sub(r"^(\w+ = )(.+)$", rf"\1(\2) / {match.told['width']} ** 0.5", code)),
     Rule("saturated", _nearly_flat, NEARLY_FLAT,
         "Scale the inputs to about 1 (subtract the mean, divide by the deviation), or make the weights smaller.", share=0.3),
 ]  # fmt: skip

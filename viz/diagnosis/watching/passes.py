@@ -40,7 +40,7 @@ class Passes:
         watch.seen.passes.append(current)
         with watch.aside():
             self._take(current, watch.tensors([given]))
-            current.sign = self._sign(name, args, kwargs)
+            current.given = self._sign(name, args, kwargs)
             if name == "backward":
                 self.writes.before_pass(current)
         before, watch.passing = watch.passing, current
@@ -98,11 +98,13 @@ class Passes:
         if tensors and tensors[0].numel() == 1:
             current.loss = float(tensors[0].detach().item())
 
-    def _sign(self, name: str, args: Any, kwargs: dict[str, Any]) -> int:
+    def _sign(self, name: str, args: Any, kwargs: dict[str, Any]) -> int | None:
         """Which way the gradient that a pass is given points: `loss.backward(-one)` makes the loss larger."""
         place, words = (1, ("gradient", "grad_tensors")) if name == "backward" else (2, ("grad_outputs",))
         given = args[place] if len(args) > place else next((kwargs[word] for word in words if word in kwargs), None)
         numbers = [self.watch.engine.array(tensor.detach()) for tensor in self.watch.tensors([given])]
+        if not numbers:
+            return None
         if all((one >= 0).all() for one in numbers):
             return 1
         return -1 if all((one <= 0).all() for one in numbers) else 0
