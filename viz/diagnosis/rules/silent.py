@@ -14,43 +14,28 @@ from viz.diagnosis.rules.rule import Match, Rule
 
 def _data_writes(seen: Observation) -> Iterator[Match]:
     """A write through .data to what a later backward() needs."""
+    done = [each for each in seen.passes if each.done]
     for op in seen.ops:
         source = _behind_data(seen, seen.values[op.inputs[0]]) if op.in_place and op.inputs else None
         if source is None:
             continue
         values = {source.nr} if source.leaf is None else set(seen.leaves[source.leaf].values)
-        values |= {
-            value.nr for value in seen.values if value.base in values and value.requires_grad
-        }  # views, such as w.t()
-        done = [each for each in seen.passes if each.done]
+        views = {value.nr for value in seen.values if value.base in values and value.requires_grad}  # such as w.t()
+        takers = [user for nr in sorted(values | views) for user in seen.users(nr) if user.nr < op.nr and user.recorded]
+        keepers = [user for user in takers if user.name not in KEEPS_NOTHING]
+        maker = seen.maker(source) if source.leaf is None else None
+        if maker is not None and maker.name in KEEPS_RESULT:
+            keepers.append(maker)
         for each in (one for one in done if one.ops > op.nr):
-            fresh = seen.recorded(each).difference(
-                *(seen.recorded(one) for one in done if one.nr < each.nr and one.ops <= op.nr)
-            )
-            users = (user for nr in sorted(values) for user in seen.users(nr) if user.nr < op.nr and user.recorded)
-            user = next((one for one in users if one.name not in KEEPS_NOTHING and fresh & set(one.outputs)), None)
-            maker = seen.maker(source)
-            if (
-                user is None
-                and source.leaf is None
-                and source.nr in fresh
-                and maker is not None
-                and maker.name in KEEPS_RESULT
-            ):
-                user = maker
+            before = [seen.recorded(one) for one in done if one.nr < each.nr and one.ops <= op.nr]
+            fresh = seen.recorded(each).difference(*before)
+            user = next((one for one in keepers if fresh.intersection(one.outputs)), None)
             if user is not None:
                 names = seen.called([source.leaf]) if source.leaf is not None else [source.name]
-                what, path = (user.name, user.line), [source.nr, *user.outputs[:1]]
                 yield Match(
-                    op,
-                    [user, each],
-                    names=names,
-                    path=path,
-                    cut=source.nr,
-                    what=what[0],
-                    at_use=what[1],
-                    back=each.line,
-                )
+                    op, [user, each], names=names, path=[source.nr, *user.outputs[:1]], cut=source.nr,
+                    what=user.name, at_use=user.line, back=each.line,
+                )  # fmt: skip
                 break
 
 
@@ -87,7 +72,7 @@ def _uphill(seen: Observation) -> Iterator[Match]:
         not writes
         or len(losses) < 2
         or rises < 0.6 * (len(losses) - 1)
-        or _climbs_on_purpose(seen, [leaf for leaf, _ in writes])
+        or _on_purpose(seen, [one for one, _ in writes])
     ):
         return
     names = seen.called(dict.fromkeys(leaf.nr for leaf, _ in writes))
@@ -96,7 +81,7 @@ def _uphill(seen: Observation) -> Iterator[Match]:
     yield Match(writes[0][1], names=names, first=losses[0], last=losses[-1], count=len(losses), given=given)
 
 
-def _climbs_on_purpose(seen: Observation, leaves: list[Leaf]) -> bool:
+def _on_purpose(seen: Observation, leaves: list[Leaf]) -> bool:
     """Whether it is an input of a network that goes uphill, as in a dream or an attack, and the network itself stays as it is."""
     if any(leaf.parameter for leaf in leaves) or seen.optimizers:
         return False
@@ -147,22 +132,11 @@ def _used_twice(seen: Observation) -> Iterator[Match]:
             if len(lines) < 2:
                 continue
             short, other = part.path.rpartition(".")[2], twin.path.rpartition(".")[2]
-            code = seen.places.code(lines[-1])
-            change = (code, code.replace(f"self.{other}", f"self.{short}")) if f"self.{other}" in code else None
-            both = " and ".join(str(one) for one in lines)
-            yield Match(
-                lines[-1],
-                lines[::-1],
-                names=[part.path or part.kind],
-                both=both,
-                twin=twin.path,
-                short=short,
-                given={
-                    "change": change,
-                    "fix": "Use {short} in one of the two, if that was intended.",
-                    "words": "Lines {both} both use {twin}, and nothing uses {names}, which has the same shape.",
-                },
-            )
+            code, both = seen.places.code(lines[-1]), " and ".join(map(str, lines))
+            changed = code.replace(f"self.{other}", f"self.{short}")
+            given = IDLE | ({"change": (code, changed)} if changed != code else {})
+            names = [part.path or part.kind]
+            yield Match(lines[-1], lines[::-1], names=names, both=both, twin=twin.path, short=short, given=given)
             break
 
 
@@ -186,10 +160,7 @@ def _repeated(seen: Observation) -> Iterator[Match]:
                 continue  # one by one, and by name: weights are shared on purpose
             line = seen.places.where_given(f"self.{part.names[-1]}") or line
         made = f"{'T.nn.' if part.library else ''}{part.kind}"
-        words = (
-            "{at}, puts one {made} into {times} places: this does not copy the layer, so all of them share its weights."
-        )
-        given = {"words": words, "fix": "Make one for each place: `[{made}(…) for _ in range({times})]`."}
+        given = {"words": REPEATED, "fix": "Make one for each place: `[{made}(…) for _ in range({times})]`."}
         yield Match(line, [part], names=[part.path], made=made, times=part.repeated, given=given)
 
 
@@ -201,10 +172,10 @@ def _unseeded(seen: Observation) -> Iterator[Match]:
         if turns != sorted(turns):
             continue  # two parts of one training run, which take their steps in turn
         compared = (
-            first.rate != second.rate or first.settings != second.settings or first.stack[-1:] != second.stack[-1:]
+            (first.rate, first.settings, first.stack[-1:]) != (second.rate, second.settings, second.stack[-1:])
+            or _kinds(seen, first) != _kinds(seen, second)
+            or (_first_data(seen, first) == _first_data(seen, second) != [] and not _both_used(seen, first, second))
         )
-        compared = compared or _kinds(seen, first) != _kinds(seen, second)
-        compared = compared or (_same_data(seen, first, second) and not _both_used(seen, first, second))
         shapes = [[seen.leaves[nr].shape for nr in held.leaves] for held in (first, second)]
         if len(found) < 2 or shapes[0] != shapes[1] or not compared:
             continue
@@ -265,19 +236,11 @@ def _runs(seen: Observation) -> Iterator[tuple[int, list[Held]]]:
     yield from ((line, found) for line, found in by_model.items() if len({held.line for held in found}) > 1)
 
 
-def _same_data(seen: Observation, *runs: Held) -> bool:
-    """Whether the first thing that each run computes with is the same data: folds have each their own."""
-    begun = [_first_taken(seen, held, of_leaf=False) for held in runs]
-    return bool(begun[0]) and begun[0] == begun[-1]
-
-
-def _first_taken(
-    seen: Observation, held: Held, of_leaf: bool
-) -> list[tuple[tuple[int, ...], float | None, float | None]]:
-    """The size of what the first recorded op of a run's first parameter takes: the parameters, or the data."""
+def _first_data(seen: Observation, held: Held) -> list[tuple[tuple[int, ...], float | None, float | None]]:
+    """The size of the data that the first recorded op of a run's first parameter takes: folds have each their own."""
     first = next((seen.ops[nr] for nr in seen.leaves[held.leaves[0]].used_by if seen.ops[nr].recorded), None)
     taken = (seen.values[nr] for nr in (first.inputs if first is not None else ()))
-    return [(value.shape, value.peak, value.low) for value in taken if (value.leaf is not None) == of_leaf]
+    return [(value.shape, value.peak, value.low) for value in taken if value.leaf is None]
 
 
 def _both_used(seen: Observation, *runs: Held) -> bool:
@@ -286,6 +249,11 @@ def _both_used(seen: Observation, *runs: Held) -> bool:
     return all(any(nr >= end for nr in seen.leaves[held.leaves[0]].used_by) for held in runs)
 
 
+IDLE = {
+    "words": "Lines {both} both use {twin}, and nothing uses {names}, which has the same shape.",
+    "fix": "Use {short} in one of the two, if that was intended.",
+}
+REPEATED = "{at}, puts one {made} into {times} places: this does not copy the layer, so all of them share its weights."
 RULES = [
     Rule("data-write", _data_writes,
         "{at}, writes through .data over {names} that `{what}` in line {at_use} had saved. Nothing is checked there: backward() in line {back} computed with "
