@@ -82,11 +82,9 @@ def _shown(passes: list[Through]) -> list[Through]:
 def _modules(seen: Observation) -> Iterator[_Found]:
     """Each module that has parameters of its own and ran, in the order of their first ops."""
     by_part: dict[int, list[int]] = {}
-    paths = {part.path: part.nr for part in seen.parts if part.path}
     for op in seen.ops:
-        owner = op.owner if op.owner is not None else paths.get(op.module)
-        if owner is not None and seen.parts[owner].parameters:
-            by_part.setdefault(owner, []).append(op.nr)
+        if op.owner is not None and seen.parts[op.owner].parameters:
+            by_part.setdefault(op.owner, []).append(op.nr)
     for nr, ops in by_part.items():
         part = seen.parts[nr]
         yield _Found(part.path or part.kind, ops, None, part.parameters)

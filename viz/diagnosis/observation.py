@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-from viz.diagnosis.places import Places
+from viz.diagnosis.places import Places, once
 
 
 @dataclass(slots=True)
@@ -20,12 +21,12 @@ class Seen:
     dtype: str
     requires_grad: bool
     peak: float | None  # the largest magnitude; nan if it holds a nan, None if not examined
+    low: float | None  # the smallest number
     line: int | None = None  # where it was made, or first seen
-    leaf: int | None = None  # the leaf whose value it is
     base: int | None = None  # the value whose memory it uses
+    leaf: int | None = None  # the leaf whose value it is
     name: str = ""
     grad: float | None = None  # the largest magnitude of the last gradient that arrived at it
-    low: float | None = None
     of_grad: int | None = None  # the leaf whose `.grad` it is
     bound: float | None = None  # for a sigmoid, tanh or softmax: the share of results where its slope is nearly 0
 
@@ -40,26 +41,36 @@ class Seen:
         return "float" in self.dtype
 
 
+class Standing:
+    """What ran in lines of the program: `stack`, the innermost first."""
+
+    __slots__ = ()
+    stack: tuple[int, ...]
+
+    @property
+    def line(self) -> int | None:
+        """The innermost line; None where none of the program's ran."""
+        return self.stack[0] if self.stack else None
+
+
 @dataclass(slots=True)
-class Ran:
+class Ran(Standing):
     """One op that ran, recorded by autograd or not."""
 
     nr: int
     name: str  # however the program spelled it: see `families.canonical`
-    line: int | None
-    stack: tuple[int, ...]  # the program's lines that were running, innermost first
+    stack: tuple[int, ...]
     where: tuple[str, int] | None  # file and line, where the code that ran is the user's but not the program's text
-    module: str
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     recorded: bool
     grad_on: bool
-    inference: bool
-    library: bool = False  # whether it ran inside a module of the engine itself
+    inference: bool = False
+    owner: int | None = None  # the module whose forward ran it
+    library: bool = False  # whether that is a module of the engine itself
     in_place: bool = False
     options: dict[str, Any] = field(default_factory=dict)  # numbers, words and flags that the call was given
     step: int = 0  # how many optimizer steps there had been
-    owner: int | None = None  # the module whose forward ran it
     node: str = ""  # the name of the node that was recorded
     called: str = ""  # its name as the program spelled it
 
@@ -71,7 +82,6 @@ class Exit:
     name: str
     value: int
     line: int | None
-    stack: tuple[int, ...]
     op: int  # the number of ops before it
     number: float | None = None
 
@@ -86,23 +96,21 @@ class Leaf:
     requires_grad: bool
     line: int | None
     parameter: bool = False
+    by_hand: bool = False  # made by a Parameter(…) in the program's own text
     holder: int | None = None  # the module that it is a parameter of
     held: list[int] = field(default_factory=list)  # optimizers that hold it
-    gradients: list[tuple[int, float]] = field(default_factory=list)  # pass, largest magnitude
-    writes: list[Write] = field(default_factory=list)
-    frozen_at: int | None = None  # line that switched its requires_grad off
     values: list[int] = field(default_factory=list)
-    asked: bool = False  # whether the program read its `.grad`
     used_by: list[int] = field(default_factory=list)  # the first ops that took it
-    equal_rows: list[bool] = field(
-        default_factory=list
-    )  # at each pass after new steps: whether its rows are all the same
+    gradients: list[tuple[int, float]] = field(default_factory=list)  # pass, largest magnitude
+    reached_unwatched: bool = False  # whether a gradient came in a pass that was not watched
+    asked: bool = False  # whether the program read its `.grad`
+    frozen_at: int | None = None  # line that switched its requires_grad off
+    writes: list[Write] = field(default_factory=list)
+    # at each pass after new writes: whether its rows are all the same, and its columns
+    equal_rows: list[bool] = field(default_factory=list)
     equal_columns: list[bool] = field(default_factory=list)
-    by_hand: bool = False  # made by a Parameter(…) in the program's own text
-    looked: int = -1  # how many writes there had been when its rows were looked at last
     size: float = 0.0  # its largest magnitude when last examined
     began: float = 0.0  # likewise, before the first step
-    reached_unwatched: bool = False  # whether a gradient came in a pass that was not watched
 
 
 @dataclass(slots=True)
@@ -117,27 +125,26 @@ class Write:
     ascent: bool = False
 
 
-@dataclass
-class Through:
+@dataclass(eq=False)
+class Through(Standing):
     """One backward pass."""
 
     nr: int
     kind: str  # backward | grad
-    line: int | None
     stack: tuple[int, ...]
-    roots: list[int]
     retain: bool
     create: bool
     ops: int  # the number of ops before it
     order: int
+    step: int
+    roots: list[int] = field(default_factory=list)
     loss: float | None = None
     given: int | None = None  # the sign of the gradient that backward() was given; 0 where it has both, None where it has none
     raised: str = ""
+    done: bool = False
     got: dict[int, float] = field(default_factory=dict)  # leaf -> largest magnitude
     reached: list[tuple[int, float]] = field(default_factory=list)  # values, in the order that gradients came to them
     stale: set[int] = field(default_factory=set)  # leaves whose .grad a step had used already and that was added to
-    step: int = 0
-    done: bool = False
     used: bool = False  # whether a step has used any gradient that it brought
 
     @property
@@ -147,40 +154,36 @@ class Through:
 
 
 @dataclass
-class Moment:
+class Moment(Standing):
     """An event between the ops, in order: zero, step, update, train, eval, seed."""
 
     kind: str
-    line: int | None
+    stack: tuple[int, ...]
     order: int
-    who: int = 0  # the optimizer or module
-    passes: int = 0
+    passes: int  # there had been
+    who: int = -1  # the optimizer or module, or the leaf of an update
     empty: bool = False  # step: no leaf that it holds has a gradient other than zero
-    stale: tuple[int, ...] = ()  # step: leaves whose gradient holds what a step before had used
+    stale: tuple[int, ...] = ()  # step, update: leaves whose gradient holds what a step before had used
     moved: float | None = None
-    stack: tuple[int, ...] = ()
     rate: float | None = None  # step: the learning rate then
-    uphill: bool | None = (
-        None  # step: whether it went along the gradients that the pass brought, in place of against them
-    )
+    uphill: bool | None = None  # step: whether it went along the gradients that the pass brought, and not against them
     thrown: tuple[int, ...] = ()  # zero: passes whose gradients no step had used
 
 
 @dataclass
-class Held:
+class Held(Standing):
     """An optimizer: what it is, where it was made and which leaves it holds."""
 
     nr: int
     kind: str
-    line: int | None
-    rate: float | None
-    leaves: list[int] = field(default_factory=list)
-    made_here: bool = True
+    stack: tuple[int, ...]
+    made_here: bool
+    settings: dict[str, Any]  # its numbers and flags, such as weight_decay
+    rate: float | None = None
     maximises: bool = False
+    leaves: list[int] = field(default_factory=list)
     parts: int = 0  # modules that were known when it was made
     known: int = 0  # leaves, likewise
-    stack: tuple[int, ...] = ()  # the lines that ran when it was made
-    settings: dict[str, Any] = field(default_factory=dict)  # its other numbers and flags, such as weight_decay
 
 
 @dataclass
@@ -190,18 +193,21 @@ class Part:
     nr: int
     kind: str
     line: int | None
+    stack: tuple[int, ...]
+    library: bool
     path: str = ""
     training: bool = True
-    library: bool = False
     called: int = 0
     parents: list[int] = field(default_factory=list)
     parameters: list[int] = field(default_factory=list)
     registered: bool = True  # False: found in a plain list or dict of a module
     attribute: str = ""  # the plain attribute it is kept in
-    stack: tuple[int, ...] = ()
-    repeated: int = 1  # under how many names one module holds it
-    names: list[str] = field(default_factory=list)  # these names, where there are several
-    inside: int | None = None  # the module in whose forward it was made
+    names: list[str] = field(default_factory=list)  # under which one module holds it
+
+    @property
+    def repeated(self) -> int:
+        """Under how many names one module holds it."""
+        return len(self.names)
 
 
 @dataclass
@@ -227,7 +233,7 @@ class FunctionCheck:
     identity: bool  # the forward gives back its input
     opposite: bool
     missing: bool  # None where the numbers say otherwise
-    text: str = ""
+    text: str
 
 
 @dataclass(slots=True)
@@ -260,7 +266,7 @@ class Observation:
     )  # value whose `.grad` was read and is no leaf, line
     asked_unrequired: dict[int, int] = field(
         default_factory=dict
-    )  # value that requires no grad, line that read its `.grad`
+    )  # value without requires_grad, line that read its `.grad`
     hooks: list[tuple[int, int | None]] = field(default_factory=list)  # leaf that the program put a hook on, line
     schedules: list[tuple[str, int | None]] = field(default_factory=list)  # class of a scheduler, line that made it
     aliases: list[Alias] = field(default_factory=list)
@@ -270,61 +276,60 @@ class Observation:
     unwatched: int = 0  # backward passes in such parts
     steps: int = 0
     links: dict[int, list[int]] | None = None  # see `rules.none.links`
-    _trainings: list[tuple[int | None, list[Through]]] | None = None
-    _behind: dict[int, set[int]] = field(default_factory=dict)
-    _recorded: dict[int, set[int]] = field(default_factory=dict)
-    _users: dict[int, list[Ran]] = field(default_factory=dict)
-    _at: dict[int | None, list[Ran]] = field(default_factory=dict)
+
+    @cached_property
+    def _users(self) -> dict[int, list[Ran]]:
+        found: dict[int, list[Ran]] = {}
+        for op in self.ops:
+            for one in dict.fromkeys(op.inputs):
+                found.setdefault(one, []).append(op)
+        return found
+
+    @cached_property
+    def _at(self) -> dict[int | None, list[Ran]]:
+        found: dict[int | None, list[Ran]] = {}
+        for op in self.ops:
+            found.setdefault(op.line, []).append(op)
+        return found
 
     def users(self, nr: int) -> list[Ran]:
         """The ops that took a value, in order. Ask after the run: the index is built once."""
-        if not self._users:
-            for op in self.ops:
-                for one in dict.fromkeys(op.inputs):
-                    self._users.setdefault(one, []).append(op)
         return self._users.get(nr, [])
 
     def at(self, line: int | None) -> list[Ran]:
         """The ops of a line, in order; likewise."""
-        if not self._at:
-            for op in self.ops:
-                self._at.setdefault(op.line, []).append(op)
         return self._at.get(line, [])
 
+    @once
     def behind(self, each: Through) -> set[int]:
         """The values that the roots of a pass were computed from."""
-        found = self._behind.get(each.nr)
-        if found is None:
-            found = self._behind[each.nr] = self.above(each.roots)
-        return found
+        return self.above(each.roots)
 
+    @once
     def recorded(self, each: Through) -> set[int]:
         """The values that a pass goes back through: what was detached on the way is none of them."""
-        found = self._recorded.get(each.nr)
-        if found is None:
-            found = self._recorded[each.nr] = self.above(each.roots, lambda value: value.requires_grad)
-        return found
+        return self.above(each.roots, lambda value: value.requires_grad)
 
-    def inputs(self, value: Seen) -> list[Seen]:
-        """The values that `value` was made from."""
-        return [] if value.op is None else [self.values[nr] for nr in self.ops[value.op].inputs]
+    def maker(self, value: Seen) -> Ran | None:
+        """The op that made a value."""
+        return None if value.op is None else self.ops[value.op]
+
+    def inputs(self, value: Seen, past_leaves: bool = True) -> list[Seen]:
+        """The values that a value was made from; none of a leaf's, unless `past_leaves`."""
+        ends = value.op is None or (value.leaf is not None and value.requires_grad and not past_leaves)
+        return [] if ends else [self.values[nr] for nr in self.ops[value.op or 0].inputs]
 
     def above(
         self, start: Iterable[int], follow: Callable[[Seen], bool] | None = None, past_leaves: bool = False
     ) -> set[int]:
         """The values that the values `start` were computed from, themselves included; it ends at leaves."""
         found: set[int] = set()
-        stack = list(start)
+        stack = [self.values[nr] for nr in start]
         while stack:
-            nr = stack.pop()
-            if nr in found:
-                continue
-            value = self.values[nr]
-            if follow is not None and not follow(value):
-                continue
-            found.add(nr)
-            if value.op is not None and (past_leaves or value.leaf is None or not value.requires_grad):
-                stack.extend(self.ops[value.op].inputs)
+            value = stack.pop()
+            if value.nr not in found and (follow is None or follow(value)):
+                found.add(value.nr)
+                stack += self.inputs(value, past_leaves)
         return found
 
     def below(self, start: int) -> set[int]:
@@ -337,14 +342,9 @@ class Observation:
         return found
 
     def route(
-        self,
-        root: int,
-        goal: Callable[[Seen], bool],
-        extra: dict[int, list[int]] | None = None,
-        past_leaves: bool = False,
-        recorded: bool = False,
-        past_lines: frozenset[int | None] = frozenset(),
-    ) -> list[int]:
+        self, root: int, goal: Callable[[Seen], bool], extra: dict[int, list[int]] | None = None, past_leaves: bool = False,
+        recorded: bool = False, past_lines: frozenset[int | None] = frozenset(),
+    ) -> list[int]:  # fmt: skip
         """The shortest chain of values from `root` up to one that is a `goal`; empty where there is none.
 
         `extra` are further links, from a value to what its numbers came from by way of Python; `past_leaves` goes on where an op
@@ -360,60 +360,39 @@ class Observation:
                 while (behind := before[chain[-1]]) is not None:
                     chain.append(behind)
                 return chain[::-1]
-            ahead: list[int] = []
-            if value.op is not None and (past_leaves or value.leaf is None or not value.requires_grad):
-                ahead += self.ops[value.op].inputs
-            ahead += (extra or {}).get(nr, [])
-            for one in ahead:
-                if (
-                    one not in before
-                    and (not recorded or self.values[one].requires_grad)
-                    and self._made_in(one) not in past_lines
-                ):
-                    before[one] = nr
-                    queue.append(one)
+            for one in [*self.inputs(value, past_leaves), *(self.values[nr] for nr in (extra or {}).get(nr, ()))]:
+                made = self.maker(one)
+                shut = made is not None and made.line is not None and made.line in past_lines
+                if one.nr not in before and not shut and (one.requires_grad or not recorded):
+                    before[one.nr] = nr
+                    queue.append(one.nr)
         return []
-
-    def _made_in(self, nr: int) -> int | None:
-        maker = self.maker(self.values[nr])
-        return maker.line if maker is not None and maker.line is not None else -1
-
-    def maker(self, value: Seen) -> Ran | None:
-        """The op that made a value."""
-        return None if value.op is None else self.ops[value.op]
 
     def trained(self) -> Iterator[Leaf]:
         """The leaves that should learn: those that an optimizer holds or, without an optimizer, all that require grad."""
-        if any(leaf.held for leaf in self.leaves):
-            yield from (leaf for leaf in self.leaves if leaf.held)
-        else:
-            yield from (leaf for leaf in self.leaves if leaf.requires_grad)
+        held = [leaf for leaf in self.leaves if leaf.held]
+        yield from held or (leaf for leaf in self.leaves if leaf.requires_grad)
 
+    @once
     def trainings(self) -> list[tuple[int | None, list[Through]]]:
         """The passes of each line, with the optimizer that steps after them; where there are several, only those that no other steers."""
-        if self._trainings is not None:
-            return self._trainings
         found: dict[tuple[int | None, int | None], list[Through]] = {}
         for each in self.passes:
             if each.kind == "backward" and each.done and each.loss is not None:
                 found.setdefault((each.line, self.stepped_by(each)), []).append(each)
-        for key in [key for key in found if key[1] is None and len(found) > 1]:
+        for key in [key for key in found if key[1] is None]:
             known = [other for other in found if other[0] == key[0] and other[1] is not None]
             if known:  # the last pass, after which no step was taken
                 found[known[-1]] += found.pop(key)
         every = [(who, own) for (_, who), own in found.items()]
-        several = len(every) > 1
-        self._trainings = [(who, own) for who, own in every if not several or not self._steered(who, own)]
-        return self._trainings
+        return [(who, own) for who, own in every if len(every) == 1 or not self._steered(who, own)]
 
     def _steered(self, who: int | None, own: list[Through]) -> bool:
         """Whether the loss of passes goes through what another optimizer changes meanwhile, as that of an adversary does."""
         made = [maker for nr in self.recorded(own[-1]) if (maker := self.maker(self.values[nr])) is not None]
         taken = {self.values[nr].leaf for op in made for nr in op.inputs} - {None}
         others = {m.who for m in self.moments if m.kind == "step" and own[0].order < m.order < own[-1].order} - {who}
-        return who is None or any(
-            taken & set(self.optimizers[nr].leaves) for nr in others if 0 <= nr < len(self.optimizers)
-        )
+        return who is None or any(taken & set(self.optimizers[nr].leaves) for nr in others if nr >= 0)
 
     def stepped_by(self, each: Through) -> int | None:
         """The first optimizer to take a step after a pass."""
@@ -428,21 +407,20 @@ class Observation:
 
     def weights(self, part: Part) -> list[int]:
         """The leaves of a module and of all that is in it."""
-        inner = [nr for one in self.parts if part.nr in one.parents for nr in self.weights(one)]
-        return [*part.parameters, *inner]
+        return [leaf for nr in (part.nr, *self.inside(part.nr)) for leaf in self.parts[nr].parameters]
 
     def origin(self, leaf: Leaf) -> int | None:
         """The line that makes a leaf: of a parameter of the program's own module the one that gives it its name there."""
         if leaf.holder is not None and not self.parts[leaf.holder].library:
             return self.places.where_given(f"self.{leaf.name.rpartition('.')[2]}") or leaf.line
-        made = self.maker(self.values[leaf.values[0]]) if leaf.values else None
-        return leaf.line if made is None or made.line is None or leaf.holder is not None else made.line
+        made = self.maker(self.values[leaf.values[0]]) if leaf.values and leaf.holder is None else None
+        return (made.line if made is not None else None) or leaf.line
 
     def given_in(self, held: Held, number: float | None) -> int | None:
         """The line that gives an optimizer a number: the one that makes it, or a call around it that hands the number in."""
         return held.line if number is None else self.places.where_written(number, held.stack) or held.line
 
     def called(self, nrs: Iterable[int]) -> list[str]:
-        """The names of leaves. If there are many, those of one module are joined."""
+        """The names of leaves, each once."""
         names = [self.leaves[nr].name or f"a tensor of shape {self.leaves[nr].shape}" for nr in nrs]
         return list(dict.fromkeys(names))

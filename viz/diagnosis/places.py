@@ -21,15 +21,16 @@ _SWITCHES = ("no_grad", "inference_mode", "set_grad_enabled(")
 _LOOPS = (ast.For, ast.While)
 
 
-def _once(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A question about the text, answered once for the same lines: rules ask it for each op."""
+def once(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A question that is answered once for the same lines, or the same pass: rules ask it for each op."""
 
     @wraps(method)
-    def answered(self: Places, *given: Any) -> Any:
-        key = (method, *given)
-        if key not in self._answers:
-            self._answers[key] = method(self, *given)
-        return self._answers[key]
+    def answered(self: Any, *given: Any) -> Any:
+        answers = vars(self).setdefault("_answers", {})
+        key = (method.__name__, *given)
+        if key not in answers:
+            answers[key] = method(self, *given)
+        return answers[key]
 
     return answered
 
@@ -39,14 +40,13 @@ class Places:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self._answers: dict[tuple[Any, ...], Any] = {}
 
     @property
     def text(self) -> str:
         """The program as it was written."""
         return self.source.text
 
-    @_once
+    @once
     def code(self, line: int | None) -> str:
         """One line of the program, without its indentation."""
         lines = self.text.splitlines()
@@ -65,7 +65,7 @@ class Places:
             frame = frame.f_back
         return tuple(lines), where
 
-    @_once
+    @once
     def foreign(self, filename: str) -> bool:
         """Whether a file is the user's own: neither a library's nor ours."""
         return not filename.startswith((*_LIBRARIES, *_OURS, "<")) and "site-packages" not in filename
@@ -119,19 +119,19 @@ class Places:
 
     # what is around a line
 
-    @_once
+    @once
     def loops(self, line: int | None) -> list[tuple[int, int]]:
         """The loops around a line: first and last line of each, innermost first."""
         around = self.find(*_LOOPS, at=line or 0, fits=lambda node: node.body[0].lineno <= (line or 0))
         return [(node.lineno, node.end_lineno) for node in reversed(around)]
 
-    @_once
+    @once
     def function_around(self, line: int) -> tuple[int, int] | None:
         """First and last line of the innermost function around a line."""
         around = self.find(ast.FunctionDef, ast.Lambda, at=line)
         return (around[-1].lineno, around[-1].end_lineno) if around else None
 
-    @_once
+    @once
     def switched_off(self, stack: tuple[int, ...]) -> int | None:
         """The line that switched gradients off around the running lines: a `with`, a decorator, or a call before them."""
         for line in stack:
@@ -143,7 +143,7 @@ class Places:
         calls = self.find(ast.Call, fits=lambda node: bool(re.search(r"set_grad_enabled\((?!True)", ast.unparse(node))))
         return max((node.lineno for node in calls if not stack or node.lineno <= stack[-1]), default=None)
 
-    @_once
+    @once
     def thrown_away(self, stack: tuple[int, ...]) -> int | None:
         """The innermost of some lines that calls something and does not keep the result."""
         calls = {node.lineno for node in self.find(ast.Expr, fits=lambda node: isinstance(node.value, ast.Call))}
@@ -199,7 +199,7 @@ class Places:
             found.append((node, given))
         return [(node.lineno, node.end_lineno, given, _read(node)) for node, given in found]
 
-    @_once
+    @once
     def flows(self, start: int | None, end: int | None) -> bool:
         """Whether what line `start` computes can come to line `end` by the names that lines give and read."""
         if start is None or end is None:
@@ -207,7 +207,7 @@ class Places:
         tainted = self.carried(start)
         return start == end or any(first <= end <= last and read & tainted for first, last, _, read in self._statements)
 
-    @_once
+    @once
     def carried(self, start: int) -> set[str]:
         """The names that what line `start` computes can come to."""
         tainted = self._given_at(start)
@@ -226,7 +226,7 @@ class Places:
     def _given_at(self, line: int | None) -> set[str]:
         return set().union(*(given for first, last, given, _ in self._statements if first <= (line or 0) <= last))
 
-    @_once
+    @once
     def hands_on(self, line: int) -> bool:
         """Whether a line gives again what it reads, as `loss, state = step(batch, state)` does."""
         return any(
@@ -251,6 +251,7 @@ class Places:
         """The lines that call a class by its name."""
         return [node.lineno for node in self.find(ast.Call, fits=lambda node: _last(node.func) == kind)]
 
+    @once
     def where_given(self, name: str) -> int | None:
         """The first line that gives a name, such as `w` or `self.layers`."""
         return self.first(ast.Name, ast.Attribute, fits=lambda node: _stored(node) and ast.unparse(node) == name)

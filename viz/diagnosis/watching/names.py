@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import is_dataclass
+from dataclasses import dataclass, is_dataclass
 from types import FrameType, FunctionType, SimpleNamespace
 from typing import Any
 
@@ -26,26 +26,19 @@ def _content(cell: Any) -> Any:
         return None
 
 
+@dataclass
 class Names:
-    """Learns names from the variables of running frames.
+    """Learns names from the variables of running frames."""
 
-    Args:
-        watch: the run.
-        values: numbers of its values and leaves.
-        modules: its modules.
-    """
-
-    def __init__(self, watch: Watch, values: Values, modules: Modules) -> None:
-        self.watch = watch
-        self.values = values
-        self.modules = modules
-        self._lines: dict[str, int | None] = {}
+    watch: Watch
+    values: Values
+    modules: Modules
 
     def harvest(self, frame: FrameType | None) -> None:
         """Learn the current names of the program's variables, in all of its running frames."""
         if len(self.watch.seen.passes) > NAMING_PASSES:
             return
-        with self.watch.aside():
+        with self.watch.aside:
             while frame is not None:
                 if self.watch.places.source.owns(frame):
                     self.learn(variables_of(frame))
@@ -53,7 +46,7 @@ class Names:
 
     def learn(self, variables: dict[str, Any]) -> None:
         """Learn the values behind the names of a frame or a namespace, and what they keep alive."""
-        with self.watch.aside():
+        with self.watch.aside:
             self._name(variables)
             self._kept(variables)
             met: set[int] = set()
@@ -116,13 +109,7 @@ class Names:
                     value = seen.values[nr]
                     value.name = value.name or name + path
                     if value.op is None and value.leaf is None and value.name == name:  # no observed call made it
-                        value.line = self._line_of(name) or value.line
-
-    def _line_of(self, name: str) -> int | None:
-        """The first line that gives a name."""
-        if name not in self._lines:
-            self._lines[name] = self.watch.places.where_given(name)
-        return self._lines[name]
+                        value.line = self.watch.places.where_given(name) or value.line
 
     def _kept(self, variables: dict[str, Any]) -> None:
         """Note which variables keep values of earlier steps, with their graphs."""

@@ -25,34 +25,19 @@ from viz.engines import Engine
 
 
 class Observer:
-    """Sees one run of a program.
-
-    Args:
-        engine: whose ops to see.
-        places: the program's text.
-        most: the backward passes after which the program is stopped; None: it runs to its end.
-    """
+    """Sees one run of a program; it is stopped after `most` backward passes."""
 
     def __init__(self, engine: Engine, places: Places, most: int | None = None) -> None:
-        self._watch = Watch(engine, places)
-        self._watch.most = most
-        self._values = Values(self._watch)
-        self._writes = Writes(self._watch, self._values)
-        self._modules = Modules(self._watch, self._values)
-        self._names = Names(self._watch, self._values, self._modules)
-        self._optimizers = Optimizers(self._watch, self._values, self._writes, self._names)
-        self._ops = Ops(
-            self._watch, self._values, self._writes, Passes(self._watch, self._values, self._writes, self._names)
-        )
-
-    @property
-    def seen(self) -> Observation:
-        """Everything that was seen so far."""
-        return self._watch.seen
-
-    def taken(self) -> tuple[float, float]:
-        """Seconds of processor time that the program took itself, and that watching it took."""
-        return self._watch.taken()
+        self._watch = watch = Watch(engine, places, most)
+        self._values = values = Values(watch)
+        writes = Writes(watch, values)
+        self._modules = Modules(watch, values, writes)
+        self._names = Names(watch, values, self._modules)
+        self._optimizers = Optimizers(watch, values, writes, self._names)
+        self._ops = Ops(watch, values, writes, Passes(watch, values, writes, self._names))
+        self.seen: Observation = watch.seen
+        self.taken = watch.taken
+        self.learn = self._names.learn
 
     @contextmanager
     def watching(self) -> Iterator[Observer]:
@@ -74,7 +59,3 @@ class Observer:
             self._modules.know(thing, name)
         elif hasattr(thing, "param_groups"):
             self._optimizers.held(thing, made_here=False)
-
-    def learn(self, variables: dict[str, Any]) -> None:
-        """Learn the values behind the names of a frame or a namespace, and what they keep alive."""
-        self._names.learn(variables)

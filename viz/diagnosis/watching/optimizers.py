@@ -2,51 +2,40 @@
 
 from __future__ import annotations
 
-import functools
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from viz.diagnosis.observation import Held, Moment, Write
+from viz.diagnosis.observation import Held
 from viz.diagnosis.watching.names import Names
 from viz.diagnosis.watching.values import Values
-from viz.diagnosis.watching.watch import Call, Register, Watch
+from viz.diagnosis.watching.watch import Call, Noting, Register, Watch
 from viz.diagnosis.watching.writes import Writes
 
 
 @dataclass
 class _Step:
-    """A running call of `step()`."""
+    """A running call of `step()`: what the optimizer holds, and its numbers before."""
 
-    lines: tuple[int, ...]
-    held: int
-    parameters: list[Any] = field(default_factory=list)
-    leaves: list[int] = field(default_factory=list)
-    before: list[np.ndarray] = field(default_factory=list)
+    parameters: list[Any]
+    leaves: list[int]
+    before: list[np.ndarray]
     empty: bool = False
     stale: set[int] = field(default_factory=set)
 
 
+@dataclass
 class Optimizers:
-    """Keeps track of the optimizers, and wraps their methods.
+    """Keeps track of the optimizers, and hears of their methods."""
 
-    Args:
-        watch: the run.
-        values: numbers of its values and leaves.
-        writes: what was written into leaves.
-        names: the program's names, which are read when an optimizer is made.
-    """
-
-    def __init__(self, watch: Watch, values: Values, writes: Writes, names: Names) -> None:
-        self.watch = watch
-        self.values = values
-        self.writes = writes
-        self.names = names
-        self.met: Callable[[type], None] = lambda kind: None
-        self._numbers = Register()
+    watch: Watch
+    values: Values
+    writes: Writes
+    names: Names
+    met: Callable[[type], None] = lambda kind: None  # hears of the class of each
+    _numbers: Register[int] = field(default_factory=Register)
 
     def held(self, optimizer: Any, stack: tuple[int, ...] = (), made_here: bool = True) -> int:
         """The number of an optimizer, with the leaves that it holds now."""
@@ -54,108 +43,73 @@ class Optimizers:
         nr = self._numbers[optimizer]
         if nr is None:
             nr = self._numbers[optimizer] = len(seen.optimizers)
-            numbers = {key: one for key, one in optimizer.defaults.items() if isinstance(one, (int, float, tuple))}
+            settings = {key: one for key, one in optimizer.defaults.items() if isinstance(one, (int, float, tuple))}
             kind = type(optimizer).__name__
-            own = seen.places.defined(kind, "__init__") or (
+            first, last = seen.places.defined(kind, "__init__") or (
                 0,
                 -1,
-            )  # of an optimizer of the program: what makes it is further out
-            stack = tuple(line for line in stack if not own[0] <= line <= own[1])
-            line = next(iter(stack), None)
-            seen.optimizers.append(Held(nr, kind, line, None, [], made_here, stack=stack, settings=numbers))
+            )  # what makes one of the program's is further out
+            stack = tuple(line for line in stack if not first <= line <= last)
+            seen.optimizers.append(Held(nr, kind, stack, made_here, settings))
         known = seen.optimizers[nr]
-        with self.watch.aside():
+        with self.watch.aside:
             for group in optimizer.param_groups:
-                rate = group.get("lr")
                 known.maximises = known.maximises or bool(group.get("maximize"))
-                known.rate = float(rate) if rate is not None else known.rate
-                for tensor in group["params"]:
-                    leaf = self.values.leaf(tensor)
+                known.rate = known.rate if group.get("lr") is None else float(group["lr"])
+                for leaf in map(self.values.leaf, group["params"]):
                     if leaf not in known.leaves:
                         known.leaves.append(leaf)
                         seen.leaves[leaf].held.append(nr)
         known.known, known.parts = known.known or len(seen.leaves), known.parts or len(seen.parts)
         return nr
 
-    # the replacements of their methods
+    # their methods
 
-    def around_group(self, add: Any) -> Any:
+    def takes(self, call: Call) -> Noting:
         """`add_param_group`, which making an optimizer calls too."""
+        self.met(type(call.args[0]))
+        for tensor in self.watch.tensors(call.args[1:]):
+            if not self.watch.is_leaf(tensor):  # it is refused, for it has no `.grad` to use
+                self.values.asked(tensor, call.line)
+        yield
+        if not self.watch.skipping:
+            self.names.harvest(call.frame)
+            self.held(call.args[0], call.stack)
 
-        @functools.wraps(add)
-        def add_param_group(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-            try:
-                result = add(optimizer, *args, **kwargs)
-            except ValueError:
-                for tensor in self.watch.tensors(args):  # one that is not a leaf has no `.grad` to use
-                    self.watch.asked_in_vain(tensor, self.values.known(tensor))
-                raise
-            if self.watch.active:
-                self.met(type(optimizer))
-            if self.watch.looking:
-                self.names.harvest(sys._getframe(1))
-                self.held(optimizer, self.watch.stack())
-            return result
-
-        return add_param_group
-
-    def around_zero(self, zero: Any) -> Any:
+    def zeroes(self, call: Call) -> Noting:
         """`zero_grad()` of an optimizer or a module."""
+        owner, watch = call.args[0], self.watch
+        module = watch.engine.is_module(owner)
+        leaves = [self.values.leaf(one) for one in (owner.parameters() if module else _parameters(owner))]
+        who = -1 if module or watch.skipping else self.held(owner)
+        thrown = self.writes.thrown_away(leaves)
+        yield
+        for leaf in leaves:
+            self.writes.emptied(leaf)
+        if not watch.skipping:
+            watch.moment("zero", call.stack, who=who, thrown=thrown)
 
-        @functools.wraps(zero)
-        def zero_grad(owner: Any, *args: Any, **kwargs: Any) -> Any:
-            if not self.watch.active or self.watch.within:
-                return zero(owner, *args, **kwargs)
-            looking, lines, seen = self.watch.looking, self.watch.stack(), self.watch.seen
-            module = self.watch.engine.is_module(owner)
-            leaves: list[int] = []
-            with self.watch.aside():
-                leaves = [self.values.leaf(one) for one in (owner.parameters() if module else _parameters(owner))]
-            who = self.held(owner) if looking and not module else -1
-            result = self._inside(zero, owner, args, kwargs)
-            thrown = self.writes.thrown_away(leaves)
-            for leaf in leaves:
-                self.writes.emptied(leaf)
-            if looking:
-                line, order = next(iter(lines), None), self.watch.following()
-                moment = Moment("zero", line, order, who, passes=len(seen.passes), stack=lines, thrown=thrown)
-                seen.moments.append(moment)
-            return result
-
-        return zero_grad
-
-    def _inside(self, call: Any, owner: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Run a method of an optimizer; what it does itself is not the program's."""
-        self.watch.within += 1
-        try:
-            return call(owner, *args, **kwargs)
-        finally:
-            self.watch.within -= 1
-
-    def around_step(self, step: Any) -> Any:
+    def steps(self, call: Call) -> Noting:
         """`step()` of an optimizer; a closure that it is given is the program's, and is seen as such."""
-
-        @functools.wraps(step)
-        def wrapped(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-            if not self.watch.active or self.watch.within:
-                return step(optimizer, *args, **kwargs)
-            looking = self.watch.looking
-            run = _Step(self.watch.stack(), self.held(optimizer) if looking else -1, _parameters(optimizer))
-            with self.watch.aside():
-                run.leaves = [self.values.leaf(p) for p in run.parameters]
-                run.before = [self.watch.sample(p) for p in run.parameters] if looking else []
-            self._used(run)
-            closure = args[0] if args else kwargs.get("closure")
-            if callable(closure):
-                args, kwargs = (self._around_closure(run, closure), *args[1:]), {}
-            result = self._inside(step, optimizer, args, kwargs)
-            if looking:
-                self._after(run, optimizer)
-            self.watch.seen.steps += 1
-            self.watch.weigh()
-            return result
-
-        return wrapped
+        watch, optimizer = self.watch, call.args[0]
+        looking, parameters = not watch.skipping, _parameters(optimizer)
+        held = self.held(optimizer) if looking else -1
+        leaves = [self.values.leaf(p) for p in parameters]
+        run = _Step(parameters, leaves, [watch.sample(p) for p in parameters] if looking else [])
+        self._used(run)
+        closure = call.given(1, "closure")
+        if callable(closure):
+            call.args, call.kwargs = (optimizer, self._around_closure(run, closure), *call.args[2:]), {}
+        yield
+        watch.seen.steps += 1
+        watch.weigh()
+        if looking:
+            order, uphill = watch.following(), self._uphill(run)
+            rate = max((float(one["lr"]) for one in optimizer.param_groups if one.get("lr") is not None), default=None)
+            watch.moment(
+                "step", call.stack, order, who=held, empty=run.empty, stale=tuple(sorted(run.stale)), rate=rate, uphill=uphill,
+                moved=self._moved(run, call.line, order),
+            )  # fmt: skip
 
     def _around_closure(self, run: _Step, closure: Any) -> Any:
         def observed(*args: Any, **kwargs: Any) -> Any:
@@ -164,31 +118,18 @@ class Optimizers:
                 return closure(*args, **kwargs)
             finally:
                 self.watch.within = within
-                self._used(run)
+                with self.watch.aside:
+                    self._used(run)
 
         return observed
 
     def _used(self, run: _Step) -> None:
         """The contents of `.grad` that the step finds, now or after one more call of its closure."""
-        with self.watch.aside():
-            got = [(nr, p.grad) for p, nr in zip(run.parameters, run.leaves, strict=True) if p.grad is not None]
-            run.empty = not self.watch.skipping and not any(self.watch.peak(grad) for _, grad in got)
-            run.stale |= set(self.writes.stale(run.leaves))
-            for nr, _ in got:
-                self.writes.stepped(nr)
-
-    def _after(self, run: _Step, optimizer: Any) -> None:
-        seen, line = self.watch.seen, next(iter(run.lines), None)
-        with self.watch.aside():
-            order, uphill = self.watch.following(), self._uphill(run)
-            moved = self._moved(run, line, order)
-            rate = max((float(one["lr"]) for one in optimizer.param_groups if one.get("lr") is not None), default=None)
-            seen.moments.append(
-                Moment(
-                    "step", line, order, run.held, len(seen.passes), run.empty, tuple(sorted(run.stale)), moved, run.lines,
-                    rate, uphill,
-                )
-            )  # fmt: skip
+        got = [(nr, p.grad) for p, nr in zip(run.parameters, run.leaves, strict=True) if p.grad is not None]
+        run.empty = not self.watch.skipping and not any(self.watch.peak(grad) for _, grad in got)
+        run.stale |= set(self.writes.stale(run.leaves))
+        for nr, _ in got:
+            self.writes.stepped(nr)
 
     def _uphill(self, run: _Step) -> bool | None:
         """True if the step went along the gradients of the last pass, False if against them, None if neither."""
@@ -209,14 +150,15 @@ class Optimizers:
             furthest = max(furthest, float(np.abs(new - old).max()) if new.size else 0.0)
             leaf.size = float(np.abs(old).max()) if old.size else 0.0
             leaf.began, largest = leaf.began or leaf.size, max(largest, leaf.size)
-            leaf.writes.append(Write("step", "step", line, len(self.watch.seen.passes), order))
+            self.writes.note(nr, "step", "step", line, order)
         return furthest / largest if largest else None
 
-    def scheduled(self, call: Call) -> None:
+    def scheduled(self, call: Call) -> Noting:
         """Note the class of a new learning-rate scheduler, and the line that makes it."""
         known = type(call.args[0]).__name__, call.line
         if known not in self.watch.seen.schedules:
             self.watch.seen.schedules.append(known)
+        yield
 
 
 def _parameters(optimizer: Any) -> list[Any]:

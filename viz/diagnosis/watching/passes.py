@@ -2,106 +2,76 @@
 
 from __future__ import annotations
 
-import sys
+from dataclasses import dataclass
 from typing import Any
 
 from viz.diagnosis.observation import Through
 from viz.diagnosis.watching.names import Names
 from viz.diagnosis.watching.values import Values
-from viz.diagnosis.watching.watch import Enough, Watch
+from viz.diagnosis.watching.watch import Call, Enough, Noting, Watch
 from viz.diagnosis.watching.writes import Writes
 
 
+@dataclass
 class Passes:
-    """Sees the backward passes.
+    """Sees the backward passes. The program's names are read before each."""
 
-    Args:
-        watch: the run.
-        values: numbers of its values and leaves.
-        writes: what was written into leaves.
-        names: the program's names, which are read before a pass.
-    """
+    watch: Watch
+    values: Values
+    writes: Writes
+    names: Names
 
-    def __init__(self, watch: Watch, values: Values, writes: Writes, names: Names) -> None:
-        self.watch = watch
-        self.values = values
-        self.writes = writes
-        self.names = names
-
-    def run(self, func: Any, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Run a pass, and note it; `name` is `backward` or `grad`."""
-        watch = self.watch
-        if watch.most is not None and len(watch.seen.passes) >= watch.most:
+    def runs(self, name: str, call: Call) -> Noting:
+        """A pass; `name` is `backward` or `grad`. While the program runs unwatched, only one that raises is noted."""
+        watch, seen = self.watch, self.watch.seen
+        watched, place = not watch.skipping, 3 if name == "grad" else 2
+        if watched and watch.most is not None and len(seen.passes) >= watch.most:
             raise Enough
-        frame = sys._getframe(1)
-        self.names.harvest(frame)
-        given = args[0] if args else kwargs.get("tensors", kwargs.get("outputs"))
-        current = self._begun(name, args, kwargs, watch.places.stack(frame)[0])
-        watch.seen.passes.append(current)
-        with watch.aside():
-            self._take(current, watch.tensors([given]))
-            current.given = self._sign(name, args, kwargs)
+        if watched:
+            self.names.harvest(call.frame)
+        current = Through(
+            len(seen.passes) + 1, name, call.stack, bool(call.given(place, "retain_graph")),
+            bool(call.given(place + 1, "create_graph")), len(seen.ops), watch.following(), seen.steps,
+        )  # fmt: skip
+        roots = watch.tensors([call.given(0, "outputs", call.kwargs.get("tensors"))])
+        if watched:
+            self._begins(current, roots)
+            words = (1, "gradient", call.kwargs.get("grad_tensors")) if name == "backward" else (2, "grad_outputs")
+            current.given = self._sign(call.given(*words))
             if name == "backward":
                 self.writes.before_pass(current)
-        before, watch.passing = watch.passing, current
+        before, watch.passing = watch.passing, current if watched else watch.passing
         try:
-            result = func(*args, **kwargs)
+            yield
         except BaseException as error:
             current.raised = f"{type(error).__name__}: {error}"
+            if not watched:
+                self._begins(current, roots)
             raise
         finally:
             watch.passing = before
-        with watch.aside():
+        if watched:
             current.done = True
             if name == "grad":
-                self._handed_out(current, args[1] if len(args) > 1 else kwargs.get("inputs"), result)
+                self._handed_out(current, call.given(1, "inputs"), call.result)
             self.writes.after_pass(current)
-            if name == "backward":
-                for leaf, tensor in self.values.leaves():
-                    if self.watch.is_leaf(tensor) and tensor.grad is not None:
-                        self._is_gradient(tensor.grad, leaf.nr)
-        if not watch.seen.optimizers:
+            for leaf, tensor in self.values.leaves() if name == "backward" else ():
+                if watch.is_leaf(tensor) and tensor.grad is not None:
+                    self._is_gradient(tensor.grad, leaf.nr)
+        else:
+            seen.unwatched += 1
+        if not seen.optimizers:
             watch.weigh()
-        return result
 
-    def unwatched(self, func: Any, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Run a pass while the program is not watched: only what it raises is noted."""
-        watch = self.watch
-        try:
-            result = func(*args, **kwargs)
-        except Exception as error:
-            current = self._begun(name, args, kwargs, watch.places.stack(sys._getframe(1))[0])
-            current.raised = f"{type(error).__name__}: {error}"
-            watch.seen.passes.append(current)
-            with watch.aside():
-                self._take(current, watch.tensors([args[0] if args else kwargs.get("tensors", kwargs.get("outputs"))]))
-            raise
-        watch.seen.unwatched += 1
-        if not watch.seen.optimizers:
-            watch.weigh()
-        return result
+    def _begins(self, current: Through, roots: list[Any]) -> None:
+        """Note a pass, with the state at its start."""
+        self.watch.seen.passes.append(current)
+        current.roots = [self.values.value(tensor, current.line) for tensor in roots]
+        if roots and roots[0].numel() == 1:
+            current.loss = float(roots[0].detach().item())
 
-    def _begun(self, name: str, args: Any, kwargs: dict[str, Any], lines: tuple[int, ...]) -> Through:
-        seen = self.watch.seen
-        place = 3 if name == "grad" else 2
-        retain = args[place] if len(args) > place else kwargs.get("retain_graph")
-        create = args[place + 1] if len(args) > place + 1 else kwargs.get("create_graph")
-        line = lines[0] if lines else None
-        return Through(
-            len(seen.passes) + 1, name, line, lines, [], bool(retain), bool(create), len(seen.ops),
-            self.watch.following(), step=seen.steps,
-        )  # fmt: skip
-
-    def _take(self, current: Through, tensors: list[Any]) -> None:
-        """Note the state at the start of the pass."""
-        current.roots = [self.values.value(tensor, current.line) for tensor in tensors]
-        if tensors and tensors[0].numel() == 1:
-            current.loss = float(tensors[0].detach().item())
-
-    def _sign(self, name: str, args: Any, kwargs: dict[str, Any]) -> int | None:
+    def _sign(self, given: Any) -> int | None:
         """Which way the gradient that a pass is given points: `loss.backward(-one)` makes the loss larger."""
-        place, words = (1, ("gradient", "grad_tensors")) if name == "backward" else (2, ("grad_outputs",))
-        given = args[place] if len(args) > place else next((kwargs[word] for word in words if word in kwargs), None)
         numbers = [self.watch.engine.array(tensor.detach()) for tensor in self.watch.tensors([given])]
         if not numbers:
             return None

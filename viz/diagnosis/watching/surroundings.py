@@ -10,12 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from viz.diagnosis.functions import check_function
-from viz.diagnosis.observation import Moment, Write
 from viz.diagnosis.watching.modules import Modules
 from viz.diagnosis.watching.ops import Ops
 from viz.diagnosis.watching.optimizers import Optimizers
-from viz.diagnosis.watching.watch import Call, Watch
+from viz.diagnosis.watching.watch import Call, Hears, Noting, Watch
 
 
 @contextmanager
@@ -25,24 +23,24 @@ def surrounded(watch: Watch, ops: Ops, modules: Modules, optimizers: Optimizers)
     nn, optim = engine.module.nn, engine.module.optim
     replaced = _Replaced()
 
-    def heard(owner: Any, name: str, then: Callable[[Call], None], first: Any = None, inside: bool = True) -> None:
-        replaced.put(owner, name, functools.partial(_heard, watch, then, first, inside))
+    def heard(owner: Any, name: str, hears: Hears, **how: bool) -> None:
+        replaced.put(owner, name, lambda function: _heard(watch, hears, function, **how))
 
-    replaced.put(nn.Module, "__call__", modules.around_call)
+    heard(nn.Module, "__call__", modules.runs)
     heard(nn.Module, "__init__", modules.made)
-    heard(nn.Module, "train", modules.switched, inside=False)
+    heard(nn.Module, "train", modules.switched, hidden=True)
     heard(nn.Module, "state_dict", modules.state_taken)
-    heard(nn.Module, "load_state_dict", modules.loaded, first=modules.loads)
-    replaced.put(nn.Module, "zero_grad", optimizers.around_zero)
-    replaced.put(optim.Optimizer, "zero_grad", optimizers.around_zero)
-    replaced.put(optim.Optimizer, "add_param_group", optimizers.around_group)
+    heard(nn.Module, "load_state_dict", modules.loaded)
+    heard(nn.Module, "zero_grad", optimizers.zeroes, hidden=True, always=True)
+    heard(optim.Optimizer, "zero_grad", optimizers.zeroes, hidden=True, always=True)
+    heard(optim.Optimizer, "add_param_group", optimizers.takes, always=True)
     stepping: set[type] = set()
 
     def watch_steps(kind: type) -> None:
         for one in kind.__mro__:
             if "step" in vars(one) and one not in stepping:
                 stepping.add(one)
-                replaced.put(one, "step", optimizers.around_step)
+                heard(one, "step", optimizers.steps, hidden=True, always=True)
 
     optimizers.met = watch_steps  # a class that the program defines, or that is imported on first use
     for kind in (optim.Optimizer, *_below(optim.Optimizer)):
@@ -52,15 +50,22 @@ def surrounded(watch: Watch, ops: Ops, modules: Modules, optimizers: Optimizers)
         heard(scheduler, "__init__", optimizers.scheduled)
     for name in dir(nn.init):
         if name.endswith("_") and not name.startswith("_") and callable(getattr(nn.init, name)):
-            heard(nn.init, name, functools.partial(_initialised, watch, ops, name), inside=False)
+            heard(nn.init, name, functools.partial(ops.writes.initialised, name), hidden=True)
     for name in ("manual_seed", "seed"):
-        heard(engine.module, name, functools.partial(_seeded, watch))
+        heard(engine.module, name, _seeded)
     if "__new__" in vars(nn.Parameter):
-        made = functools.partial(_by_hand, watch, ops)
-        replaced.put(nn.Parameter, "__new__", lambda make: staticmethod(_heard(watch, made, None, True, make)))
-    applied = inspect.getattr_static(engine.function_type, "apply")
-    replaced.put(engine.function_type, "apply", lambda shown: classmethod(_applied(watch, ops, shown, applied)))
-    _properties(watch, ops, engine.tensor_type, replaced)
+        make = _heard(watch, ops.values.by_hand, nn.Parameter.__new__)
+        replaced.put(nn.Parameter, "__new__", lambda _: staticmethod(make))
+    applied = inspect.getattr_static(engine.function_type, "apply")  # a classmethod, in Python or in C
+    apply = _heard(watch, ops.applied, lambda kind, *args, **kwargs: applied.__get__(None, kind)(*args, **kwargs))
+    replaced.put(engine.function_type, "apply", lambda shown: classmethod(functools.wraps(shown)(apply)))
+    data, grad = vars(engine.tensor_type).get("data"), vars(engine.tensor_type).get("grad")
+    if isinstance(data, property) and isinstance(grad, property):  # which the engine's mode does not show
+        read = _heard(watch, functools.partial(ops.runs, "data"), data.fget, own=True)
+        write = _heard(watch, ops.writes.set_data, data.fset)
+        asked = _heard(watch, ops.asks, grad.fget, own=True)
+        replaced.put(engine.tensor_type, "data", lambda _: property(read, write, data.fdel))
+        replaced.put(engine.tensor_type, "grad", lambda _: property(asked, grad.fset, grad.fdel))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -69,27 +74,26 @@ def surrounded(watch: Watch, ops: Ops, modules: Modules, optimizers: Optimizers)
         replaced.undo()
 
 
-def _heard(watch: Watch, then: Callable[[Call], None], first: Any, inside: bool, function: Any) -> Any:
-    """A function of the engine whose calls are noted by `then`, and by `first` before they run; what runs inside is seen if `inside`."""
+def _heard(
+    watch: Watch, hears: Hears, function: Any, hidden: bool = False, always: bool = False, own: bool = False
+) -> Any:
+    """A function of the engine whose calls are noted: `always`, or not while nobody looks; with `own` only those in a line of the program."""
 
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        if not watch.looking:
+        frame = sys._getframe(1)
+        unheard = not watch.active or watch.within or (watch.skipping and not always)
+        if unheard or (own and not watch.places.source.owns(frame)):
             return function(*args, **kwargs)
-        call = Call(watch, sys._getframe(1), args, kwargs)
-        if first is not None:
-            with watch.aside():
-                first(call)
-        watch.within += not inside
-        try:
-            call.result = function(*args, **kwargs)
-        finally:
-            watch.within -= not inside
-        with watch.aside():
-            then(call)
-        return call.result
+        return watch.heard(hears, function, Call(watch, frame, args, kwargs), hidden)
 
     return wrapped
+
+
+def _seeded(call: Call) -> Noting:
+    """`manual_seed` and `seed` of the engine."""
+    yield
+    call.watch.moment("seed", call.stack)
 
 
 class _Replaced:
@@ -112,96 +116,6 @@ class _Replaced:
                 delattr(owner, name)
             else:
                 setattr(owner, name, before)
-
-
-def _seeded(watch: Watch, call: Call) -> None:
-    """`manual_seed` and `seed` of the engine."""
-    watch.seen.moments.append(Moment("seed", call.line, watch.following()))
-
-
-def _initialised(watch: Watch, ops: Ops, name: str, call: Call) -> None:
-    """`nn.init.…_` in a line of the program."""
-    values = ops.values
-    tensor: Any = (*call.args, call.kwargs.get("tensor"))[0]
-    known = watch.engine.is_tensor(tensor) and (tensor.requires_grad or values.known_leaf(tensor) is not None)
-    if call.own and known:
-        leaf = watch.seen.leaves[values.leaf(tensor)]
-        leaf.writes.append(Write("init", name, call.line, len(watch.seen.passes), watch.following()))
-
-
-def _by_hand(watch: Watch, ops: Ops, call: Call) -> None:
-    """`nn.Parameter(…)` in a line of the program, which no op shows."""
-    if call.own and watch.engine.is_tensor(call.result):
-        watch.seen.leaves[ops.values.leaf(call.result, call.line)].by_hand = True
-
-
-def _applied(watch: Watch, ops: Ops, shown: Any, applied: Any) -> Any:
-    """`Function.apply`, which the mode does not show: it counts as one op, whatever ran inside.
-
-    `applied` is the class's own descriptor: a classmethod, which PyTorch writes in Python up to 2.13 and in C since.
-    """
-    checked: set[type] = set()
-
-    @functools.wraps(shown)
-    def wrapped(kind: Any, *args: Any, **kwargs: Any) -> Any:
-        seen, apply = watch.seen, applied.__get__(None, kind)
-        if not watch.looking:
-            return apply(*args, **kwargs)
-        lines, where = watch.places.stack(sys._getframe(1))
-        tensors = watch.tensors(args)
-        inputs, versions = ops.before(tensors, lines)
-        first, known = len(seen.ops), len(seen.values)
-        result = apply(*args, **kwargs)
-        with watch.aside():
-            del seen.ops[first:]
-            for leaf in seen.leaves:
-                while leaf.used_by and leaf.used_by[-1] >= first:
-                    leaf.used_by.pop()
-            for value in seen.values[known:]:
-                value.op = None
-            ops.ran(f"{kind.__name__}.apply", lines, where, inputs, tensors, versions, result, args, kwargs)
-            own = kind.__module__.partition(".")[0] not in (watch.engine.name, "viz")
-            if kind not in checked and watch.module.is_grad_enabled() and own:
-                checked.add(kind)
-                found = check_function(watch.engine, kind, args, watch.places, next(iter(lines), None))
-                seen.functions += [found] if found is not None else []
-        return result
-
-    return wrapped
-
-
-def _properties(watch: Watch, ops: Ops, kind: Any, replaced: _Replaced) -> None:
-    """`.data` and `.grad` of an engine whose mode does not show them: they are Python's properties."""
-    data, grad = vars(kind).get("data"), vars(kind).get("grad")
-
-    def read(tensor: Any) -> Any:
-        """`tensor.data`."""
-        if watch.looking and watch.places.source.owns(sys._getframe(1)):
-            return ops.called(_named_data, (tensor,), {})
-        return data.fget(tensor)  # type: ignore[union-attr]
-
-    def _named_data(tensor: Any) -> Any:
-        return data.fget(tensor)  # type: ignore[union-attr]
-
-    _named_data.__name__ = "data"
-
-    def write(tensor: Any, new: Any) -> None:
-        """`tensor.data = …`."""
-        if watch.looking and watch.engine.is_tensor(new):
-            ops.writes.set_data(lambda: data.fset(tensor, new), tensor, new)  # type: ignore[union-attr]
-        else:
-            data.fset(tensor, new)  # type: ignore[union-attr]
-
-    def asked(tensor: Any) -> Any:
-        """`tensor.grad`."""
-        if watch.looking and watch.places.source.owns(sys._getframe(1)):
-            ops.asked(tensor)
-        return grad.fget(tensor)  # type: ignore[union-attr]
-
-    if isinstance(data, property):
-        replaced.put(kind, "data", lambda _: property(read, write, data.fdel))
-    if isinstance(grad, property):
-        replaced.put(kind, "grad", lambda _: property(asked, grad.fset, grad.fdel))
 
 
 def _below(kind: type) -> list[type]:

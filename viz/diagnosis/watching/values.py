@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import math
+from dataclasses import dataclass, field
 from typing import Any
 
 from viz.diagnosis.observation import Leaf, Ran, Seen
-from viz.diagnosis.watching.watch import Register, Watch, weak
+from viz.diagnosis.watching.watch import Call, Noting, Register, Watch
 from viz.engines import ACCUMULATE
 
 MOST_USES = 200  # ops that are noted for one leaf
@@ -15,25 +16,21 @@ MOST_NODES = 5_000  # nodes that are visited to find where a value came from
 MOST_HANDLES = 20_000  # hooks on nodes; the older half belongs to graphs that no longer exist
 
 
+@dataclass
 class Values:
-    """Gives a number to each value and each leaf, and listens for their gradients.
+    """Gives a number to each value and each leaf, and listens for their gradients."""
 
-    Args:
-        watch: the run.
-    """
-
-    def __init__(self, watch: Watch) -> None:
-        self.watch = watch
-        self.brought: dict[
-            int, Any
-        ] = {}  # leaf: a sample of the last gradient, as the pass brought it, before any hook
-        self.gradients = Register()  # each `.grad`: its leaf
-        self._leaves = Register()
-        self._tensor: dict[int, tuple[Any, int, int]] = {}  # id -> weak reference, value, version
-        self._nodes: dict[tuple[int, str, int], int] = {}  # by sequence number, name and output: the value
-        self._on_nodes: list[Any] = []
-        self._on_leaves: list[Any] = []
-        self._hooks_before: list[tuple[Any, Any]] = []
+    watch: Watch
+    brought: dict[int, Any] = field(
+        default_factory=dict
+    )  # leaf: a sample of what the last pass brought, before any hook
+    gradients: Register[int] = field(default_factory=Register)  # each `.grad`: its leaf
+    _leaves: Register[int] = field(default_factory=Register)
+    _known: Register[tuple[int, int]] = field(default_factory=Register)  # each tensor: its value, and its version then
+    _nodes: dict[tuple[int, str, int], int] = field(default_factory=dict)  # by number, name and output: the value
+    _on_nodes: list[Any] = field(default_factory=list)
+    _on_leaves: list[Any] = field(default_factory=list)
+    _hooks_before: list[tuple[Any, Any]] = field(default_factory=list)
 
     def close(self) -> None:
         """Remove every hook."""
@@ -48,15 +45,8 @@ class Values:
 
     def known(self, tensor: Any) -> int | None:
         """The number of a tensor's current value; None if it was changed since it was last seen, or never seen."""
-        reference, nr, version = self._tensor.get(id(tensor), (None, 0, 0))
-        if reference is None or reference() is not tensor:
-            return None
-        return nr if version == self.watch.version(tensor) else None
-
-    def last(self, tensor: Any) -> Seen | None:
-        """The value of a tensor when it was last seen, even if it was changed since."""
-        reference, nr, _ = self._tensor.get(id(tensor), (None, 0, 0))
-        return self.watch.seen.values[nr] if reference is not None and reference() is tensor else None
+        nr, version = self._known[tensor] or (None, 0)
+        return nr if nr is None or version == self.watch.version(tensor) else None
 
     def value(self, tensor: Any, line: int | None = None, op: int | None = None, base: int | None = None) -> int:
         """The number of a tensor's current value; a new number if this value has not been seen."""
@@ -71,23 +61,24 @@ class Values:
         nr = len(seen.values)
         peak, low = self.watch.extremes(tensor)
         dtype = self.watch.engine.dtype(tensor)
-        value = Seen(nr, op, tuple(tensor.shape), dtype, bool(tensor.requires_grad), peak, line, low=low, base=base)
+        value = Seen(nr, op, tuple(tensor.shape), dtype, bool(tensor.requires_grad), peak, low, line, base)
         seen.values.append(value)
-        before = self.last(tensor)
+        before = self._known[tensor]  # before it was changed
         if before is not None:
-            value.name = before.name
-            value.line = value.line if op is not None else before.line
+            value.name = seen.values[before[0]].name
+            value.line = value.line if op is not None else seen.values[before[0]].line
+            value.base = seen.values[before[0]].base if op is not None else None
         recorded = op is not None and tensor.requires_grad and not self.watch.is_leaf(tensor)
         value.leaf = (
             None if recorded else self._leaves[tensor]
-        )  # inside a Function's forward its result looks like a leaf
+        )  # within a Function's forward its result looks like a leaf
         if value.leaf is None and tensor.requires_grad and self.watch.is_leaf(tensor):
             value.leaf = self.leaf(tensor, line)
         if value.leaf is not None:
             seen.leaves[value.leaf].values.append(nr)
         elif op is None:
             value.of_grad = self.gradients[tensor]
-        self._tensor[id(tensor)] = weak(tensor), nr, self.watch.version(tensor)
+        self._known[tensor] = nr, self.watch.version(tensor)
         if op is None and tensor.requires_grad and not self.watch.is_leaf(tensor):
             self._unseen(tensor, value, line)
         elif op is None and value.leaf is None and value.of_grad is None:
@@ -99,21 +90,16 @@ class Values:
         base = getattr(tensor, "_base", None)
         nr = self.known(base) if base is not None else None
         if nr is not None and base is not None:
-            off = bool(base.requires_grad)  # and its view has no history
-            self._ran_unseen(value, "view", line, (nr,), recorded=False, grad_on=not off)
+            self._ran_unseen(value, "view", line, (nr,), recorded=False, grad_on=not base.requires_grad)
 
     def _unseen(self, tensor: Any, value: Seen, line: int | None) -> None:
         """A value with a history that no call showed, as what a fused layer computes: its inputs are read from the graph."""
-        try:
-            node = tensor.grad_fn
-        except RuntimeError:  # a view whose history an in-place change made unreadable
-            return
+        node = self.watch.node(tensor)
         found: list[int] = []
         met: set[Any] = set()
-        stack = [node]
+        stack = [node] if node is not None else []
         while stack and len(met) < MOST_NODES:
-            one = stack.pop()
-            for behind, number in one.next_functions:
+            for behind, number in stack.pop().next_functions:
                 if behind is None or (key := (behind._sequence_nr(), behind.name(), number)) in met:
                     continue
                 met.add(key)
@@ -123,33 +109,30 @@ class Values:
                     found.append(self._nodes[key])
                 else:
                     stack.append(behind)
-        name = node.name().partition("Backward")[0].lower()
-        made = self._ran_unseen(value, name, line, tuple(dict.fromkeys(found)))
-        made.node = node.name()
-        self.hear_node(node, ((tensor.output_nr, value.nr),))
+        if node is not None:
+            name = node.name().partition("Backward")[0].lower()
+            made = self._ran_unseen(value, name, line, tuple(dict.fromkeys(found)))
+            made.node = node.name()
+            self.hear_node(node, ((tensor.output_nr, value.nr),))
 
     def _ran_unseen(
-        self,
-        value: Seen,
-        name: str,
-        line: int | None,
-        inputs: tuple[int, ...],
-        recorded: bool = True,
-        grad_on: bool = True,
-    ) -> Ran:
+        self, value: Seen, name: str, line: int | None, inputs: tuple[int, ...], recorded: bool = True, grad_on: bool = True
+    ) -> Ran:  # fmt: skip
         """Note the op behind a value that no call showed."""
         seen, running = self.watch.seen, self.watch.running
-        module = seen.parts[running[-1]].path if running else ""
-        lines = (line,) if line is not None else ()
         value.op = len(seen.ops)
-        made = Ran(
-            value.op, name, line, lines, None, module, inputs, (value.nr,), recorded, grad_on, False, step=seen.steps
-        )
+        stack, owner = (line,) if line is not None else (), running[-1] if running else None
+        made = Ran(value.op, name, stack, None, inputs, (value.nr,), recorded, grad_on, owner=owner, step=seen.steps)
         seen.ops.append(made)
-        for leaf in {one for nr in inputs if (one := seen.values[nr].leaf) is not None}:
-            if len(seen.leaves[leaf].used_by) < MOST_USES:
-                seen.leaves[leaf].used_by.append(made.nr)
+        self.used(made)
         return made
+
+    def used(self, op: Ran) -> None:
+        """Note that an op took leaves; not one that takes their shapes alone, as optimizers do."""
+        seen = self.watch.seen
+        for leaf in {seen.values[nr].leaf for nr in op.inputs} - {None} if not op.name.endswith("_like") else ():
+            if leaf is not None and len(seen.leaves[leaf].used_by) < MOST_USES:
+                seen.leaves[leaf].used_by.append(op.nr)
 
     # leaves
 
@@ -162,26 +145,48 @@ class Values:
         """The number of a leaf. Its gradients are observed from now on."""
         seen = self.watch.seen
         leaf = self.known_leaf(tensor)
-        if leaf is not None:
-            if tensor.requires_grad and not leaf.requires_grad:
-                leaf.requires_grad = True
-                self._listen(tensor, leaf.nr)
-            return leaf.nr
-        nr = len(seen.leaves)
-        parameter = isinstance(tensor, self.watch.module.nn.Parameter)
-        seen.leaves.append(Leaf(nr, "", tuple(tensor.shape), bool(tensor.requires_grad), line, parameter))
-        self._leaves[tensor] = nr
-        self._listen(tensor, nr)
-        if (known := self.known(tensor)) is not None and self.watch.is_leaf(tensor) and seen.values[known].leaf is None:
-            seen.values[known].leaf = nr  # ops used it before it was known that it learns
-            seen.leaves[nr].values.append(known)
-        return nr
+        if leaf is None:
+            parameter = isinstance(tensor, self.watch.module.nn.Parameter)
+            leaf = Leaf(len(seen.leaves), "", tuple(tensor.shape), False, line, parameter)
+            seen.leaves.append(leaf)
+            self._leaves[tensor] = leaf.nr
+            known = self.known(tensor)
+            if known is not None and self.watch.is_leaf(tensor) and seen.values[known].leaf is None:
+                seen.values[known].leaf = leaf.nr  # ops used it before it was known that it learns
+                leaf.values.append(known)
+        if tensor.requires_grad and not leaf.requires_grad:
+            leaf.requires_grad = True
+            self._listen(tensor, leaf.nr)
+        return leaf.nr
 
     def leaves(self) -> list[tuple[Leaf, Any]]:
         """The leaves that still exist, with their tensors."""
         return [(self.watch.seen.leaves[nr], tensor) for tensor, nr in self._leaves.alive()]
 
+    def name(self, tensor: Any, name: str) -> None:
+        """Give a leaf a name, if it has none."""
+        leaf = self.watch.seen.leaves[self.leaf(tensor)]
+        leaf.name = leaf.name or name
+
+    def by_hand(self, call: Call) -> Noting:
+        """`nn.Parameter(…)` in a line of the program, which no op shows."""
+        yield
+        if call.own and self.watch.engine.is_tensor(call.result):
+            self.watch.seen.leaves[self.leaf(call.result, call.line)].by_hand = True
+
     # gradients
+
+    def asked(self, tensor: Any, line: int | None) -> None:
+        """Note that the program wants a tensor's `.grad`. A tensor that is not a leaf has none."""
+        leaf, nr, seen = self.known_leaf(tensor), self.known(tensor), self.watch.seen
+        if leaf is not None:
+            leaf.asked = True
+        elif nr is None or line is None:
+            return
+        elif not tensor.requires_grad and seen.passes:
+            seen.asked_unrequired[nr] = line
+        elif tensor.requires_grad and not self.watch.is_leaf(tensor) and not tensor.retains_grad:
+            seen.asked_in_vain.append((nr, line))
 
     def hear_node(self, node: Any, places: tuple[tuple[int, int], ...]) -> None:
         """Observe a node: `places` are its outputs, each with its value."""
@@ -199,11 +204,11 @@ class Values:
 
     def _came_to_leaf(self, nr: int, gradient: Any) -> None:
         current = self.watch.passing
-        if self.watch.unwatched:
+        if self.watch.skipping:
             self.watch.seen.leaves[nr].reached_unwatched = True
         if not self.watch.active or current is None:
             return
-        with self.watch.aside():
+        with self.watch.aside:
             peak = self.watch.peak(gradient) or 0.0
             if gradient is not None:
                 self.brought[nr] = self.watch.sample(gradient)
@@ -215,7 +220,7 @@ class Values:
         current = self.watch.passing
         if not self.watch.active or current is None:
             return
-        with self.watch.aside():
+        with self.watch.aside:
             for number, nr in places:
                 gradient = gradients[number] if number < len(gradients) else None
                 if gradient is None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-import sys
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from types import FrameType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from viz.diagnosis.observation import Observation, Through
+from viz.diagnosis.observation import Moment, Observation, Standing, Through
 from viz.diagnosis.places import Places
 from viz.engines import Engine
 from viz.interrupts import hold, release
@@ -27,9 +28,11 @@ WINDOW = 4  # backward passes that are watched together, at least
 MOST_OPS = 60_000  # that are noted
 CERTAINLY = 20_000  # ops that are noted whatever they cost, and so those of a long first pass
 
+Known = TypeVar("Known")
+
 
 @dataclass
-class Call:
+class Call(Standing):
     """A call of one of the engine's functions by the program."""
 
     watch: Watch
@@ -38,20 +41,33 @@ class Call:
     kwargs: dict[str, Any]
     result: Any = None
 
-    @property
-    def lines(self) -> tuple[int, ...]:
-        """The program's lines that run, innermost first."""
-        return self.watch.places.stack(self.frame)[0]
+    @cached_property
+    def _place(self) -> tuple[tuple[int, ...], tuple[str, int] | None]:
+        return self.watch.places.stack(self.frame)
 
     @property
-    def line(self) -> int | None:
-        """The innermost of them."""
-        return next(iter(self.lines), None)
+    def stack(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The program's lines that run, innermost first."""
+        return self._place[0]
+
+    @property
+    def where(self) -> tuple[str, int] | None:
+        """File and line of user code further in, where there is some."""
+        return self._place[1]
 
     @property
     def own(self) -> bool:
         """Whether the program calls it in a line of its own, and not some library."""
         return self.watch.places.source.owns(self.frame)
+
+    def given(self, place: int, name: str, default: Any = None) -> Any:
+        """An argument, by its place or its name."""
+        return self.args[place] if place < len(self.args) else self.kwargs.get(name, default)
+
+
+# What stands before its `yield` is done before a call, and the rest after it.
+Noting = Generator[None, None, None]
+Hears = Callable[[Call], Noting]
 
 
 class Enough(BaseException):
@@ -61,11 +77,10 @@ class Enough(BaseException):
 class Watch:
     """One run that is watched.
 
-    Args:
+    Attributes:
         engine: what it runs on.
         places: the program's text.
-
-    Attributes:
+        most: the backward passes after which the program is stopped; None: it runs to its end.
         seen: all that was seen so far.
         active: whether the run is under way.
         within: our own running calls, in which nothing is observed.
@@ -74,44 +89,45 @@ class Watch:
         skipping: whether the program runs unwatched for a while, for watching it has cost too much so far.
     """
 
-    def __init__(self, engine: Engine, places: Places) -> None:
+    def __init__(self, engine: Engine, places: Places, most: int | None = None) -> None:
         self.engine = engine
         self.module = engine.module
         self.places = places
+        self.most = most
         self.seen = Observation(engine.name, places)
-        self.most: int | None = None  # backward passes before the program is stopped
         self.active = False
         self.within = 0
         self.running: list[int] = []
         self.passing: Through | None = None
         self.skipping = False
         self._order = 0
-        self._aside = _Aside(self)
+        self.aside = _Aside(self)
         self._began = time.perf_counter(), time.process_time()
         self._since = 0  # passes that had been seen when watching began, or began again
         self._quick = hasattr(engine.module, "aminmax")  # which needs one pass and no memory
 
-    @property
-    def looking(self) -> bool:
-        """True if the program's own code runs now."""
-        return self.active and not self.within and not self.skipping
-
-    @property
-    def unwatched(self) -> bool:
-        """True if the program's own code runs now, at a time when nobody looks."""
-        return self.active and not self.within and self.skipping
-
-    def aside(self) -> _Aside:
-        """A context in which reading a tensor does not count as the program's, and whose time is counted as ours.
-
-        Errors in it are ours: they are noted in `seen.troubles`, and the program must not notice them.
-        """
-        return self._aside
+    def heard(self, hears: Hears, function: Any, call: Call, hidden: bool = False) -> Any:
+        """Run a function that the program calls, while `hears` notes it; what it calls itself is seen unless `hidden`."""
+        noting = hears(call)
+        with self.aside:
+            next(noting)
+        self.within += hidden
+        try:
+            call.result = function(*call.args, **call.kwargs)
+        except BaseException as error:
+            with contextlib.suppress(BaseException):
+                noting.throw(error)
+            raise
+        finally:
+            self.within -= hidden
+        with self.aside:
+            next(noting, None)
+        return call.result
 
     def taken(self) -> tuple[float, float]:
         """Seconds of processor time that the program took, and that watching it took."""
         wall, cpu = time.perf_counter() - self._began[0], time.process_time() - self._began[1]
-        ours = cpu * min(1.0, self._aside.seconds / wall) if wall else 0.0
+        ours = cpu * min(1.0, self.aside.seconds / wall) if wall else 0.0
         return cpu - ours, ours
 
     def weigh(self, now: bool = False) -> None:
@@ -128,29 +144,14 @@ class Watch:
             self.skipping = full or (dear and len(seen.passes) - self._since >= WINDOW)
         seen.cut = seen.cut or self.skipping
 
+    def moment(self, kind: str, stack: tuple[int, ...], order: int = 0, **more: Any) -> None:
+        """Note an event between the ops; `order` is its position where that is taken already."""
+        self.seen.moments.append(Moment(kind, stack, order or self.following(), len(self.seen.passes), **more))
+
     def following(self) -> int:
         """The position of the next event in the order of all events."""
         self._order += 1
         return self._order
-
-    def stack(self) -> tuple[int, ...]:
-        """The program's lines that run now, innermost first."""
-        return self.places.stack(sys._getframe(1))[0]
-
-    def line(self) -> int | None:
-        """The program's line that runs now."""
-        return next(iter(self.places.stack(sys._getframe(1))[0]), None)
-
-    def asked_in_vain(self, tensor: Any, nr: int | None) -> None:
-        """Note that somebody wants the `.grad` of a tensor, if it can have none; `nr` is its value."""
-        with self.aside():
-            line = self.line()
-            if nr is None or line is None:
-                return
-            if not tensor.requires_grad and self.seen.passes:
-                self.seen.asked_unrequired[nr] = line
-            elif tensor.requires_grad and not self.is_leaf(tensor) and not tensor.retains_grad:
-                self.seen.asked_in_vain.append((nr, line))
 
     def sample(self, tensor: Any) -> np.ndarray:
         """A few of a tensor's numbers, spread over it, as a new array."""
@@ -160,17 +161,15 @@ class Watch:
 
     def version(self, tensor: Any) -> int:
         """How often a tensor was changed in place; 0 if it does not count."""
-        try:
-            return int(tensor._version)
-        except RuntimeError:
-            return 0
+        return int(_readable(tensor, "_version", 0))
 
     def is_leaf(self, tensor: Any) -> bool:
-        """Whether a tensor is a leaf; not one is a view whose history an in-place change made unreadable."""
-        try:
-            return bool(tensor.is_leaf)
-        except RuntimeError:
-            return False
+        """Whether a tensor is a leaf."""
+        return bool(_readable(tensor, "is_leaf", False))
+
+    def node(self, tensor: Any) -> Any:
+        """The node that made a tensor; None where that cannot be told."""
+        return _readable(tensor, "grad_fn", None)
 
     def extremes(self, tensor: Any) -> tuple[float | None, float | None]:
         """The largest magnitude and, for small tensors, the smallest number; (None, None) if there are no numbers."""
@@ -223,21 +222,25 @@ class Watch:
         return found
 
 
+def _readable(tensor: Any, attribute: str, otherwise: Any) -> Any:
+    """An attribute of a tensor; but not of an inference tensor, nor of a view whose history an in-place change made unreadable."""
+    try:
+        return getattr(tensor, attribute)
+    except RuntimeError:
+        return otherwise
+
+
 def _stored(tensor: Any) -> Any:
     """The numbers of a sparse tensor that are not zero, as those of an embedding's gradient; any other tensor as it is."""
     return tensor.detach().coalesce().values() if getattr(tensor, "is_sparse", False) else tensor
 
 
-def weak(thing: Any) -> Callable[[], Any]:
-    """A call that returns an object while it lives. Nothing here keeps an object alive that could be freed."""
-    try:
-        return weakref.ref(thing)
-    except TypeError:
-        return lambda: thing
-
-
 class _Aside:
-    """See `Watch.aside`. There is one for a run: it is entered for each op, and within itself."""
+    """A context in which reading a tensor does not count as the program's, and whose time is counted as ours.
+
+    Errors in it are ours: they are noted in `seen.troubles`, and the program must not notice them. There is one for a run: it is
+    entered for each op, and within itself.
+    """
 
     def __init__(self, watch: Watch) -> None:
         self.seconds = 0.0
@@ -265,22 +268,25 @@ class _Aside:
         return isinstance(error, Exception)
 
 
-class Register:
-    """Numbers of objects, by identity. The number of a freed object is not used again."""
+class Register(Generic[Known]):
+    """What is known of objects, by identity. None of it is taken for that of another object when one is freed."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, tuple[Callable[[], Any], int]] = {}
+        self._kept: dict[int, tuple[Callable[[], Any], Known]] = {}
 
-    def __getitem__(self, thing: Any) -> int | None:
-        reference, nr = self._kept.get(id(thing), (None, 0))
-        return nr if reference is not None and reference() is thing else None
+    def __getitem__(self, thing: Any) -> Known | None:
+        reference, known = self._kept.get(id(thing), (None, None))
+        return known if reference is not None and reference() is thing else None
 
-    def __setitem__(self, thing: Any, nr: int) -> None:
-        self._kept[id(thing)] = weak(thing), nr
+    def __setitem__(self, thing: Any, known: Known) -> None:
+        try:
+            self._kept[id(thing)] = weakref.ref(thing), known
+        except TypeError:
+            self._kept[id(thing)] = (lambda: thing), known
 
-    def alive(self) -> Iterator[tuple[Any, int]]:
-        """The objects that still exist, with their numbers."""
-        for reference, nr in list(self._kept.values()):
+    def alive(self) -> Iterator[tuple[Any, Known]]:
+        """The objects that still exist."""
+        for reference, known in list(self._kept.values()):
             thing = reference()
             if thing is not None:
-                yield thing, nr
+                yield thing, known

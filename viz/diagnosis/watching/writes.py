@@ -3,34 +3,43 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from viz.diagnosis.observation import Leaf, Moment, Ran, Seen, Through, Write
+from viz.diagnosis.observation import Leaf, Ran, Seen, Through, Write
 from viz.diagnosis.watching.values import Values
-from viz.diagnosis.watching.watch import Watch
+from viz.diagnosis.watching.watch import Call, Noting, Watch
 
 FAR = 20  # views of views that are followed to a leaf
 LARGEST_ROWS = 100_000  # numbers of a matrix whose rows are compared
 UPDATES = {"sub", "add", "mul", "copy_", "addcdiv", "lerp", "__set__"}  # in place
 
 
+@dataclass
 class Writes:
-    """Notes what changes leaves: by hand, through `.data`, by a step.
+    """Notes what changes leaves: by hand, through `.data`, by a step."""
 
-    Args:
-        watch: the run.
-        values: numbers of its values and leaves.
-    """
+    watch: Watch
+    values: Values
+    _used: set[int] = field(default_factory=set)  # leaves whose .grad a step has used
+    _mixed: set[int] = field(default_factory=set)  # leaves whose .grad is a sum that includes what a step had used
+    _waiting: dict[int, set[int]] = field(default_factory=dict)  # leaf: passes whose gradients no step has used yet
+    _looked: dict[int, int] = field(default_factory=dict)  # leaf: its writes when its rows were looked at last
 
-    def __init__(self, watch: Watch, values: Values) -> None:
-        self.watch = watch
-        self.values = values
-        self._used: set[int] = set()  # leaves whose .grad a step has used
-        self._mixed: set[int] = set()  # leaves whose .grad is a sum that includes what a step had used
-        self._waiting: dict[int, set[int]] = {}  # leaf: the passes whose gradients no step has used yet
+    def note(self, nr: int, kind: str, name: str, line: int | None, order: int = 0) -> Write:
+        """Note a write into a leaf; `order` as in `Watch.moment`."""
+        write = Write(kind, name, line, len(self.watch.seen.passes), order or self.watch.following())
+        self.watch.seen.leaves[nr].writes.append(write)
+        return write
+
+    def initialised(self, name: str, call: Call) -> Noting:
+        """`nn.init.…_` in a line of the program."""
+        yield
+        tensor = call.given(0, "tensor")
+        if call.own and (tensor.requires_grad or self.values.known_leaf(tensor) is not None):
+            self.note(self.values.leaf(tensor), "init", name, call.line)
 
     def wrote(self, nr: int, op: Ran) -> None:
         """Note that an op wrote value `nr` into the memory of a leaf, by name or through `.data`."""
@@ -39,43 +48,35 @@ class Writes:
         for _ in range(FAR):
             if value is not None and value.leaf is None:
                 value = seen.values[value.base] if value.base is not None else None
-        if value is None or value.leaf is None:
-            return
-        gradients = self._of_gradients(op.inputs[1:])
-        kind = "update" if op.name in UPDATES and gradients else "write"
-        write = Write(kind, op.name, op.line, len(seen.passes), self.watch.following())
-        if kind == "update":
-            if any(isinstance(factor, (int, float)) and factor < 0 for factor in op.options.values()):
-                gradients = -gradients  # add_(w.grad, alpha=-lr)
-            write.ascent = op.name == "add" and gradients > 0
-            write.ascent = write.ascent or (op.name == "sub" and gradients < 0)
-            self._stepped_by_hand(value.leaf, write)
-        seen.leaves[value.leaf].writes.append(write)
+        if value is not None and value.leaf is not None:
+            self._wrote(value.leaf, op.name, op.line, op if op.name in UPDATES else None)
 
-    def set_data(self, call: Callable[[], Any], target: Any, new: Any) -> Any:
+    def set_data(self, call: Call) -> Noting:
         """`w.data = …`: another tensor replaces the leaf's memory."""
-        line = self.watch.line()
-        with self.watch.aside():
-            leaf = self.values.known_leaf(target)
-            if leaf is not None:
-                seen = self.watch.seen
-                known = self.values.known(new)
-                maker = seen.maker(seen.values[known]) if known is not None else None
-                gradients = self._of_gradients(maker.inputs[1:]) if maker is not None else 0
-                kind = "update" if gradients else "write"
-                write = Write(kind, "data", line, len(seen.passes), self.watch.following())
-                if gradients and maker is not None:
-                    write.ascent = maker.name == "add" and gradients > 0
-                    self._stepped_by_hand(leaf.nr, write)
-                leaf.writes.append(write)
-            return call()
+        leaf, known = self.values.known_leaf(call.args[0]), self.values.known(call.args[1])
+        if leaf is not None and call.own:  # `model.to(device)` moves it, and writes nothing
+            maker = self.watch.seen.maker(self.watch.seen.values[known]) if known is not None else None
+            self._wrote(leaf.nr, "data", call.line, maker)
+        yield
+
+    def _wrote(self, nr: int, name: str, line: int | None, op: Ran | None) -> None:
+        """Note a write into a leaf: an update, if `op` took gradients in."""
+        gradients = self._of_gradients(op.inputs[1:]) if op is not None else 0
+        write = self.note(nr, "update" if gradients else "write", name, line)
+        if gradients and op is not None:
+            if op.in_place and any(isinstance(one, (int, float)) and one < 0 for one in op.options.values()):
+                gradients = -gradients  # add_(w.grad, alpha=-lr)
+            write.ascent = (op.name == "add" and gradients > 0) or (op.name == "sub" and gradients < 0)
+            stale = self.stale([nr])
+            self.stepped(nr)
+            self.watch.moment("update", (line,) if line is not None else (), write.order, who=nr, stale=stale)
 
     def _of_gradients(self, inputs: tuple[int, ...]) -> int:
         """Whether values come from a `.grad`: 1, or -1 where the sign was turned; 0 where they do not."""
         seen = self.watch.seen
         for nr in inputs:
-            sign, value, far = 1, seen.values[nr], 0
-            while far < 6:
+            sign, value = 1, seen.values[nr]
+            for _ in range(6):
                 if value.of_grad is not None:
                     return sign
                 maker = seen.maker(value)
@@ -83,14 +84,8 @@ class Writes:
                     break
                 if maker.name == "neg" or any(isinstance(o, (int, float)) and o < 0 for o in maker.options.values()):
                     sign = -sign
-                value, far = seen.values[maker.inputs[0]], far + 1
+                value = seen.values[maker.inputs[0]]
         return 0
-
-    def _stepped_by_hand(self, nr: int, write: Write) -> None:
-        seen = self.watch.seen
-        stale = (nr,) if nr in self._mixed else ()
-        self.stepped(nr)
-        seen.moments.append(Moment("update", write.line, write.order, nr, passes=len(seen.passes), stale=stale))
 
     # the contents of .grad
 
@@ -137,8 +132,8 @@ class Writes:
             if peak and math.isfinite(peak):
                 self._waiting.setdefault(nr, set()).add(current.nr)
         for leaf, tensor in self.values.leaves():
-            if leaf.nr in current.got and len(leaf.writes) != leaf.looked:
-                leaf.looked = len(leaf.writes)
+            if leaf.nr in current.got and len(leaf.writes) != self._looked.get(leaf.nr):
+                self._looked[leaf.nr] = len(leaf.writes)
                 self._look_at_rows(leaf, tensor)
 
     def _look_at_rows(self, leaf: Leaf, tensor: Any) -> None:
