@@ -256,6 +256,13 @@ class Places:
         """The first line that gives a name, such as `w` or `self.layers`."""
         return self.first(ast.Name, ast.Attribute, fits=lambda node: _stored(node) and ast.unparse(node) == name)
 
+    def where_entered(self, name: str) -> int | None:
+        """The line that gives a name to a tensor made of other data, `x = torch.FloatTensor(x)`; else the first that gives it."""
+        entering = lambda node: re.search(r"[tT]ensor$|^from_numpy$|^asarray$", _last(node.func))  # noqa: E731
+        lines = {node.lineno for node in self.find(ast.Call, fits=entering)}
+        given = lambda node: _stored(node) and ast.unparse(node) == name  # noqa: E731
+        return self.first(ast.Name, ast.Attribute, fits=lambda node: given(node) and node.lineno in lines) or self.where_given(name)
+
     def where_aliased(self, lines: Iterable[int]) -> int | None:
         """The line that gives one thing a second name, `self.target = self.online`, of the names that some lines, and the loops around them, read."""
         plain = self.find(ast.Assign, fits=lambda node: isinstance(node.value, (ast.Name, ast.Attribute)))

@@ -9,6 +9,7 @@ from viz.diagnosis.observation import Observation, Ran, Seen
 from viz.diagnosis.rules.rule import Match, Rule
 
 APART = 0.4  # of the span of both, which both cover: numbers of one distribution cover more of it
+FEW = 16  # calls that are looked at
 SEVERAL = 2  # calls in training, at least: one batch tells little
 
 
@@ -16,14 +17,14 @@ def _unlike(seen: Observation) -> Iterator[Match]:
     """A network that is evaluated on numbers in another range than those that it learns from, as where one of the two is not normalised."""
     for leaf in seen.trained():
         calls = [seen.ops[nr] for nr in leaf.used_by if seen.ops[nr].name in ops.LAYERS and len(seen.ops[nr].inputs) > 1]
-        learnt = [op for op in calls if op.recorded and _data(seen, op) is not None]
-        asked = [op for op in calls if not op.grad_on and _data(seen, op) is not None]
-        if len(learnt) < max(SEVERAL, len([op for op in calls if op.recorded])) or not asked:
+        learnt, asked = ([op for op in calls if op.grad_on == on][:FEW] for on in (True, False))
+        if len(learnt) < SEVERAL or not asked or any(_data(seen, op) is None for op in (*learnt, *asked)):
             continue
         (low, high), (least, most) = (_span(seen, some) for some in (learnt, asked))
         both, whole = min(high, most) - max(low, least), max(high, most) - min(low, least)
         if both < APART * whole:
-            value = _data(seen, asked[-1])
+            above = (seen.values[nr] for nr in sorted(seen.above(asked[-1].inputs[:1])))
+            value = next((one for one in above if one.floating and one.line is not None), None)
             span = f"{least:.3g} to {most:.3g}", f"{low:.3g} to {high:.3g}"
             yield Match(value, [asked[-1], learnt[-1]], names=[value.name if value else ""], layer=learnt[-1], asked=span[0], learnt=span[1])
             return

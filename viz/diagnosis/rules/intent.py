@@ -30,10 +30,10 @@ def _told_the_answer(seen: Observation) -> Iterator[Match]:
     """Class labels that are, place by place, the very tokens that the answers were computed from."""
     for each in _last(seen).values():
         makers = ops.makers(seen, seen.behind(each))
-        looked_up = {_numbers(seen, nr): op for op in makers if op.name == "embedding" for nr in op.inputs}
+        looked_up = {_numbers(seen, nr): (op, nr) for op in makers if op.name == "embedding" for nr in op.inputs}
         for op in makers:
-            if op.name in ops.CLASS_LOSSES | TAKES_LABELS and (looks := looked_up.get(_numbers(seen, op.inputs[-1]))):
-                labels, tokens = (source(seen, one.inputs[-1])[1] for one in (op, looks))
+            if op.name in ops.CLASS_LOSSES | TAKES_LABELS and (found := looked_up.get(_numbers(seen, op.inputs[-1]))):
+                looks, (labels, tokens) = found[0], (source(seen, nr)[1] for nr in (op.inputs[-1], found[1]))
                 taken = labels if labels is not None and tokens is not None and labels.line != tokens.line else op
                 yield Match(taken, [op, looks], op=op.name, looks=looks)
 

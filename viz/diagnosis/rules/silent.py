@@ -8,33 +8,40 @@ from collections.abc import Iterator
 
 from viz.diagnosis.families import ERRORS, KEEPS_NOTHING, KEEPS_RESULT
 from viz.diagnosis.functions import FAR
-from viz.diagnosis.observation import Held, Leaf, Observation, Seen
+from viz.diagnosis.observation import Held, Leaf, Observation, Seen, Through
 from viz.diagnosis.rules.rule import Match, Rule
 
 
 def _data_writes(seen: Observation) -> Iterator[Match]:
     """A write through .data to what a later backward() needs."""
-    done = [each for each in seen.passes if each.done]
-    for op in seen.ops:
-        source = _behind_data(seen, seen.values[op.inputs[0]]) if op.in_place and op.inputs else None
+    writes = [(op, _behind_data(seen, seen.values[op.inputs[0]])) for op in seen.ops if op.in_place and op.inputs]
+    if all(source is None for _, source in writes):
+        return
+    first: dict[int, Through] = {}  # pass that goes back through a value
+    views: dict[int, list[int]] = {}  # such as w.t()
+    for each in (one for one in seen.passes if one.done):
+        for nr in seen.recorded(each):
+            first.setdefault(nr, each)
+    for value in seen.values:
+        if value.base is not None and value.requires_grad:
+            views.setdefault(value.base, []).append(value.nr)
+    for op, source in writes:
         if source is None:
             continue
         values = {source.nr} if source.leaf is None else set(seen.leaves[source.leaf].values)
-        views = {value.nr for value in seen.values if value.base in values and value.requires_grad}  # such as w.t()
-        takers = [user for nr in sorted(values | views) for user in seen.users(nr) if user.nr < op.nr and user.recorded]
+        taken = sorted(values.union(*(views.get(nr, ()) for nr in values)))
+        takers = [user for nr in taken for user in seen.users(nr) if user.nr < op.nr and user.recorded]
         keepers = [user for user in takers if user.name not in KEEPS_NOTHING]
         maker = seen.maker(source) if source.leaf is None else None
         if maker is not None and maker.name in KEEPS_RESULT:
             keepers.append(maker)
-        for each in (one for one in done if one.ops > op.nr):
-            before = [seen.recorded(one) for one in done if one.nr < each.nr and one.ops <= op.nr]
-            fresh = seen.recorded(each).difference(*before)
-            user = next((one for one in keepers if fresh.intersection(one.outputs)), None)
-            if user is not None:
+        for user in keepers:
+            later = next((first[nr] for nr in user.outputs if nr in first and first[nr].ops > op.nr), None)
+            if later is not None:
                 names = seen.called([source.leaf]) if source.leaf is not None else [source.name]
                 yield Match(
-                    op, [user, each], names=names, path=[source.nr, *user.outputs[:1]], cut=source.nr,
-                    what=user.name, at_use=user.line, back=each.line,
+                    op, [user, later], names=names, path=[source.nr, *user.outputs[:1]], cut=source.nr,
+                    what=user.name, at_use=user.line, back=later.line,
                 )  # fmt: skip
                 break
 
@@ -59,8 +66,9 @@ def _checked(seen: Observation) -> Iterator[Match]:
 def _aliases(seen: Observation) -> Iterator[Match]:
     """A state that was not copied: it holds the very tensors that the steps went on changing."""
     for one in seen.aliases:
+        named = seen.places.where_aliased([one.line or 0]) if one.line == one.used else None  # taken and loaded at once
         used = f"line {one.used}, `{seen.places.code(one.used)}`," if one.used else ""
-        yield Match(one.line, [one.used], text=one.text, used=used)
+        yield Match(named or one.line, [one.used], text=one.text, used=used)
 
 
 def _uphill(seen: Observation) -> Iterator[Match]:

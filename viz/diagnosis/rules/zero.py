@@ -333,6 +333,7 @@ SQUASHED = {
     **{name: {"softmax", "sigmoid"} for name in ("binary_cross_entropy_with_logits", "nll_loss")},
 }
 OF_PROBABILITIES = {
+    "kind": "wrong-loss",
     "words": "{at}: nll_loss in line {loss} takes logarithms of probabilities, but receives the output of `{made}`.",
     "fix": "Use log_softmax instead of softmax, or cross_entropy on the scores.",
 }

@@ -109,7 +109,7 @@ class Names:
                     value = seen.values[nr]
                     value.name = value.name or name + path
                     if value.op is None and value.leaf is None and value.name == name:  # no observed call made it
-                        value.line = self.watch.places.where_given(name) or value.line
+                        value.line = self.watch.places.where_entered(name) or value.line
 
     def _kept(self, variables: dict[str, Any]) -> None:
         """Note which variables keep values of earlier steps, with their graphs."""
