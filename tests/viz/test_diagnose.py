@@ -13,7 +13,7 @@ from support.diagnosis import BROKEN, FIXES, GIVEN_UP, HEALTHY, USUAL
 
 import viz
 from viz.diagnosis import cause, kinds
-from viz.diagnosis.watching import surroundings, watch
+from viz.diagnosis.watching import observer, watch
 from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Watch
 
@@ -653,7 +653,7 @@ def interrupting(monkeypatch):
 
 @pytest.mark.parametrize(
     ("owner", "name"),
-    [(surroundings._Replaced, "put"), (surroundings._Replaced, "undo"), (Values, "close"), (Watch, "peak")],
+    [(observer._Replaced, "put"), (observer._Replaced, "undo"), (Values, "close"), (Watch, "peak")],
     ids=lambda part: getattr(part, "__name__", part),
 )
 def test_an_interrupt_in_our_own_code_waits_until_all_is_put_back(T, engine, monkeypatch, interrupting, owner, name):

@@ -36,12 +36,16 @@ def as_before(engine: Engine, things: list[Any]) -> Iterator[None]:
 
 def around(function: Callable[..., Any]) -> dict[str, Any]:
     """The variables of the places around a function that it names; none of what is no function."""
-    code, scope = getattr(function, "__code__", None), getattr(function, "__globals__", {})
-    if code is None:
+    if not hasattr(function, "__code__"):
         return {}
-    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
-    outer = {name: cell.cell_contents for name, cell in cells if cell != types.CellType()}  # some are still empty
-    return {name: scope[name] for name in code.co_names if name in scope} | outer
+    scope = function.__globals__
+    return {name: scope[name] for name in function.__code__.co_names if name in scope} | closed_over(function)
+
+
+def closed_over(function: Any) -> dict[str, Any]:
+    """The variables that a function closes over."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return {name: cell.cell_contents for name, cell in cells if cell != types.CellType()}  # some are still empty
 
 
 def found_in(engine: Engine, function: Callable[..., Any]) -> list[Any]:
@@ -53,7 +57,7 @@ def found_in(engine: Engine, function: Callable[..., Any]) -> list[Any]:
         if id(thing) in met or thing is None or isinstance(thing, (int, float, str, bytes, type, types.ModuleType)):
             return
         met.add(id(thing))
-        if engine.is_module(thing) or engine.is_tensor(thing) or _is_optimizer(thing, engine) or _has_state(thing):
+        if engine.is_module(thing) or engine.is_tensor(thing) or _has_state(engine, thing):
             found.append(thing)
         elif depth <= DEEPEST:
             for one in itertools.islice(_parts(thing), WIDEST):
@@ -78,34 +82,47 @@ def _parts(thing: Any) -> Iterable[Any]:
     return list(getattr(thing, "__dict__", {}).values())
 
 
-def _is_optimizer(thing: Any, engine: Engine) -> bool:
-    return isinstance(thing, engine.module.optim.Optimizer)
-
-
-def _has_state(thing: Any) -> bool:
-    """Whether it is a scheduler, or what else keeps a state: neither a module nor an optimizer of another engine."""
+def _has_state(engine: Engine, thing: Any) -> bool:
+    """Whether it is an optimizer, a scheduler, or what else keeps a state; but no module or optimizer of another engine."""
     keeps = all(callable(getattr(thing, name, None)) for name in ("state_dict", "load_state_dict"))
-    return keeps and not hasattr(thing, "parameters") and not hasattr(thing, "param_groups")
+    others = hasattr(thing, "parameters") or hasattr(thing, "param_groups")
+    return keeps and (not others or isinstance(thing, engine.module.optim.Optimizer))
 
 
 def _keep(engine: Engine, thing: Any) -> Callable[[], None]:
-    if engine.is_module(thing):
-        return _keep_module(engine, thing)
+    """A call that puts a module, a tensor, an optimizer or a scheduler back as it is now."""
+    kept = contextlib.ExitStack()  # it puts back what was kept last first
     if engine.is_tensor(thing):
-        return _keep_tensor(engine, thing)
-    if _is_optimizer(thing, engine):
-        return _keep_optimizer(engine, thing)
-    state = copy.deepcopy(thing.state_dict())
-    return lambda: thing.load_state_dict(state)
+        _keep_tensor(engine, thing, kept)
+    elif engine.is_module(thing):
+        for module in thing.modules():
+            for tensor in (*module.parameters(recurse=False), *module.buffers(recurse=False)):
+                _keep_tensor(engine, tensor, kept)
+            for name, table in vars(module).items():  # its hooks, and what is registered in it
+                if isinstance(table, dict) and (
+                    name.endswith("hooks") or name in ("_parameters", "_buffers", "_modules")
+                ):
+                    kept.callback(_fill, table, table.copy())
+            kept.callback(setattr, module, "training", module.training)
+    elif isinstance(thing, engine.module.optim.Optimizer):
+        for group in thing.param_groups:
+            for tensor in group["params"]:
+                _keep_tensor(engine, tensor, kept)
+            copied = {name: _copied(engine, item) for name, item in group.items() if name != "params"}
+            kept.callback(_fill, group, {**copied, "params": list(group["params"])})
+        kept.callback(setattr, thing, "param_groups", list(thing.param_groups))
+        kept.callback(_fill, thing.state, {key: _copied(engine, item) for key, item in thing.state.items()})
+        kept.callback(setattr, thing, "state", thing.state)
+    else:
+        kept.callback(thing.load_state_dict, copy.deepcopy(thing.state_dict()))
+    return kept.close
 
 
-def _keep_tensor(engine: Engine, tensor: Any) -> Callable[[], None]:
+def _keep_tensor(engine: Engine, tensor: Any, kept: contextlib.ExitStack) -> None:
     if not tensor.is_leaf:  # part of a graph, which belongs to the program
-        return lambda: None
+        return
     requires_grad, grad = tensor.requires_grad, tensor.grad
-    with engine.quietly(), engine.module.no_grad():
-        numbers = tensor.detach().clone()
-        grad_numbers = None if grad is None else grad.detach().clone()
+    numbers, grad_numbers = _copied(engine, tensor), _copied(engine, grad)
 
     def put_back() -> None:
         with engine.quietly(), engine.module.no_grad():
@@ -116,63 +133,22 @@ def _keep_tensor(engine: Engine, tensor: Any) -> Callable[[], None]:
                 _write(engine, grad, grad_numbers)
             tensor.grad = grad
 
-    return put_back
+    kept.callback(put_back)
 
 
 def _write(engine: Engine, tensor: Any, numbers: Any) -> None:
     """Write through `.data`, which counts no version, and only if something changed."""
-    if tensor.shape == numbers.shape and (engine.array(tensor) == engine.array(numbers)).all():
-        return
-    if tensor.shape == numbers.shape:
-        tensor.data.copy_(numbers)
-    else:
+    if tensor.shape != numbers.shape:
         tensor.data = numbers
+    elif not (engine.array(tensor) == engine.array(numbers)).all():
+        tensor.data.copy_(numbers)
 
 
-def _keep_module(engine: Engine, root: Any) -> Callable[[], None]:
-    kept = contextlib.ExitStack()  # it puts back what was kept last first
-    for module in root.modules():
-        for tensor in (*module.parameters(recurse=False), *module.buffers(recurse=False)):
-            kept.callback(_keep_tensor(engine, tensor))
-        kept.callback(_put_back_tables, module, module.training, _tables(module))
-    return kept.close
-
-
-def _tables(module: Any) -> dict[str, dict[Any, Any]]:
-    """The hooks of a module, and what is registered in it."""
-    names = ("_parameters", "_buffers", "_modules")
-    tables = {name: one for name, one in vars(module).items() if name.endswith("hooks") or name in names}
-    return {name: one.copy() for name, one in tables.items() if isinstance(one, dict)}
-
-
-def _put_back_tables(module: Any, training: bool, tables: dict[str, dict[Any, Any]]) -> None:
-    module.training = training
-    for name, table in tables.items():
-        now = vars(module)[name]
-        if [(key, id(one)) for key, one in now.items()] != [(key, id(one)) for key, one in table.items()]:
-            now.clear()
-            now.update(table)
-
-
-def _keep_optimizer(engine: Engine, optimizer: Any) -> Callable[[], None]:
-    state = {key: _copied(engine, kept) for key, kept in optimizer.state.items()}
-    groups = [
-        {name: _copied(engine, item) if name != "params" else list(item) for name, item in group.items()}
-        for group in optimizer.param_groups
-    ]
-    tensors = [_keep_tensor(engine, tensor) for group in optimizer.param_groups for tensor in group["params"]]
-
-    def put_back() -> None:
-        optimizer.state.clear()
-        optimizer.state.update(state)
-        for group, kept in zip(optimizer.param_groups, groups, strict=False):
-            group.clear()
-            group.update(kept)
-        del optimizer.param_groups[len(groups) :]
-        for each in tensors:
-            each()
-
-    return put_back
+def _fill(table: dict[Any, Any], kept: dict[Any, Any]) -> None:
+    """Put back what stood in a dict."""
+    if [(key, id(one)) for key, one in table.items()] != [(key, id(one)) for key, one in kept.items()]:
+        table.clear()
+        table.update(kept)
 
 
 def _copied(engine: Engine, thing: Any) -> Any:
@@ -181,6 +157,4 @@ def _copied(engine: Engine, thing: Any) -> Any:
             return thing.detach().clone()
         if isinstance(thing, dict):
             return {name: _copied(engine, item) for name, item in thing.items()}
-        if isinstance(thing, list):
-            return [_copied(engine, item) for item in thing]
-    return thing
+        return [_copied(engine, item) for item in thing] if isinstance(thing, list) else thing

@@ -21,9 +21,7 @@ class Modules:
     values: Values
     writes: Writes
     _parts: Register[int] = field(default_factory=Register)
-    _states: Register[tuple[int | None, int]] = field(
-        default_factory=Register
-    )  # its line, steps before the first of that line
+    _states: Register[tuple[int | None, int]] = field(default_factory=Register)  # line, steps before its first
     _first_states: dict[int | None, int] = field(default_factory=dict)
     _unnamed: set[int] = field(default_factory=set)  # leaves of a module that nobody knew by a name
     _late: set[int] = field(default_factory=set)  # modules that were made while another one ran

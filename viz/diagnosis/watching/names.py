@@ -8,6 +8,7 @@ from types import FrameType, FunctionType, SimpleNamespace
 from typing import Any
 
 from viz.diagnosis.observation import Kept
+from viz.diagnosis.state import closed_over
 from viz.diagnosis.watching.modules import Modules
 from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Watch
@@ -16,14 +17,6 @@ from viz.recording.source import variables_of
 
 MOST_DEEP = 3  # levels of objects in objects that are searched
 NAMING_PASSES = 5  # backward passes at which the program's variables are searched
-
-
-def _content(cell: Any) -> Any:
-    """The value of a variable that a function closes over; None if it has none yet."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None
 
 
 @dataclass
@@ -36,13 +29,10 @@ class Names:
 
     def harvest(self, frame: FrameType | None) -> None:
         """Learn the current names of the program's variables, in all of its running frames."""
-        if len(self.watch.seen.passes) > NAMING_PASSES:
-            return
-        with self.watch.aside:
-            while frame is not None:
-                if self.watch.places.source.owns(frame):
-                    self.learn(variables_of(frame))
-                frame = frame.f_back
+        while frame is not None and len(self.watch.seen.passes) <= NAMING_PASSES:
+            if self.watch.places.source.owns(frame):
+                self.learn(variables_of(frame))
+            frame = frame.f_back
 
     def learn(self, variables: dict[str, Any]) -> None:
         """Learn the values behind the names of a frame or a namespace, and what they keep alive."""
@@ -51,40 +41,31 @@ class Names:
             self._kept(variables)
             met: set[int] = set()
             for name, thing in list(variables.items()):
-                if not name.startswith("__"):
-                    self._look_into(name, thing, met)
+                self._look_into(name, thing, met)
 
     def _look_into(self, name: str, thing: Any, met: set[int], deep: int = 0) -> None:
         """What an object, a class or a function of the program keeps: attributes, defaults, and what a closure closes over."""
-        if id(thing) in met or deep > MOST_DEEP:
+        if id(thing) in met or deep > MOST_DEEP or name.startswith("__"):
             return
         met.add(id(thing))
-        if isinstance(thing, FunctionType):
-            if self.watch.places.source.holds(thing.__code__):
-                inner = dict(zip(thing.__code__.co_freevars, map(_content, thing.__closure__ or ()), strict=False))
-                given = thing.__code__.co_varnames[: thing.__code__.co_argcount]
-                inner |= dict(zip(given[::-1], (thing.__defaults__ or ())[::-1], strict=False))
-                self._kept(inner | {f"{name}.{key}": one for key, one in vars(thing).items()})
-                for key, one in inner.items():
-                    self._look_into(key, one, met, deep + 1)
-            return
-        if not self._is_own(thing):
-            return
-        attributes = {key: one for key, one in vars(thing).items() if not key.startswith("__")}
-        if isinstance(thing, type):
-            self._kept({f"{name}.{key}": one for key, one in attributes.items()})
-            return
-        shared = {key: one for key, one in vars(type(thing)).items() if not key.startswith("__")}
-        self._name({key: one for key, one in attributes.items() if not self.watch.engine.is_module(thing)})
-        self._kept({f"self.{key}": one for key, one in (shared | attributes).items()})
-        for key, one in attributes.items():
+        inner: dict[str, Any] = {}
+        if isinstance(thing, FunctionType) and self.watch.places.source.holds(thing.__code__):
+            given = thing.__code__.co_varnames[: thing.__code__.co_argcount]
+            inner = closed_over(thing) | dict(zip(given[::-1], (thing.__defaults__ or ())[::-1], strict=False))
+            self._kept(inner | {f"{name}.{key}": one for key, one in vars(thing).items()})
+        elif isinstance(thing, type) and self._is_own(thing):
+            self._kept({f"{name}.{key}": one for key, one in vars(thing).items() if not key.startswith("__")})
+        elif hasattr(thing, "__dict__") and self._is_own(type(thing)):
+            inner = {key: one for key, one in vars(thing).items() if not key.startswith("__")}
+            shared = {key: one for key, one in vars(type(thing)).items() if not key.startswith("__")}
+            self._kept({f"self.{key}": one for key, one in (shared | inner).items()})
+            if not self.watch.engine.is_module(thing):
+                self._name(inner)
+        for key, one in inner.items():
             self._look_into(key, one, met, deep + 1)
 
-    def _is_own(self, thing: Any) -> bool:
-        """True for a class that the program's own text defines, and for an object of one."""
-        if not hasattr(thing, "__dict__"):
-            return False
-        kind = thing if isinstance(thing, type) else type(thing)
+    def _is_own(self, kind: type) -> bool:
+        """True for a class that the program's own text defines."""
         if kind is SimpleNamespace or (is_dataclass(kind) and self.watch.places.defines(kind.__name__)):
             return True  # nobody wrote a method of it
         methods = (one for one in vars(kind).values() if isinstance(one, FunctionType))
@@ -98,14 +79,10 @@ class Names:
             if engine.is_module(thing):
                 self.modules.know(thing, name)
                 continue
-            if isinstance(thing, type) or callable(thing):
-                continue
             for path, tensor in tensors_in(thing, engine):
-                leaf = self.values.known_leaf(tensor)
-                if leaf is not None:
-                    leaf.name = leaf.name or name + path
-                nr = self.values.known(tensor)
-                if nr is not None:
+                if self.values.known_leaf(tensor) is not None:
+                    self.values.name(tensor, name + path)
+                if (nr := self.values.known(tensor)) is not None:
                     value = seen.values[nr]
                     value.name = value.name or name + path
                     if value.op is None and value.leaf is None and value.name == name:  # no observed call made it
@@ -120,22 +97,17 @@ class Names:
             if isinstance(thing, dict) and any(isinstance(inner, (list, dict, set, deque)) for inner in thing.values()):
                 self._kept({f"{name}[{key!r}]": inner for key, inner in thing.items()})
                 continue
-            kept = [
-                tensor
-                for tensor in self.watch.tensors([list(thing) if isinstance(thing, (set, deque)) else thing])
-                if tensor.requires_grad and not tensor.is_leaf
-            ]
-            nrs = [nr for tensor in kept if (nr := self.values.known(tensor)) is not None]
+            tensors = self.watch.tensors([list(thing) if isinstance(thing, (set, deque)) else thing])
+            kept = [self.values.known(tensor) for tensor in tensors if self.watch.recorded(tensor)]
+            nrs = [nr for nr in kept if nr is not None]
             known = next((one for one in seen.kept if one.name == name), None)
-            if known is not None:
-                known.values = nrs
-            if known is not None and known.passes < len(seen.passes):
-                known.counts.append(len(nrs))
-                known.passes = len(seen.passes)
-            elif known is not None:
-                known.counts[-1] = len(nrs)
-            elif len({self._pass_of(nr) for nr in nrs}) > 1:
+            if known is None and len({self._pass_of(nr) for nr in nrs}) > 1:
                 seen.kept.append(Kept(name, self._where_kept(name, nrs), [len(nrs)], len(seen.passes), nrs))
+            elif known is not None:
+                if known.passes == len(seen.passes):
+                    known.counts.pop()  # it has grown since, in the same step
+                known.counts.append(len(nrs))
+                known.passes, known.values = len(seen.passes), nrs
 
     def _where_kept(self, name: str, nrs: list[int]) -> int | None:
         """The line that puts values into a collection."""

@@ -6,8 +6,12 @@ methods, which are put back afterwards. Nothing is copied: of a tensor its shape
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+import functools
+import inspect
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from viz.diagnosis.observation import Observation
@@ -17,9 +21,8 @@ from viz.diagnosis.watching.names import Names
 from viz.diagnosis.watching.ops import Ops
 from viz.diagnosis.watching.optimizers import Optimizers
 from viz.diagnosis.watching.passes import Passes
-from viz.diagnosis.watching.surroundings import surrounded
 from viz.diagnosis.watching.values import Values
-from viz.diagnosis.watching.watch import Watch
+from viz.diagnosis.watching.watch import Call, Hears, Noting, Watch
 from viz.diagnosis.watching.writes import Writes
 from viz.engines import Engine
 
@@ -29,33 +32,126 @@ class Observer:
 
     def __init__(self, engine: Engine, places: Places, most: int | None = None) -> None:
         self._watch = watch = Watch(engine, places, most)
+        self._replaced = _Replaced()
         self._values = values = Values(watch)
-        writes = Writes(watch, values)
+        self._writes = writes = Writes(watch, values)
         self._modules = Modules(watch, values, writes)
-        self._names = Names(watch, values, self._modules)
-        self._optimizers = Optimizers(watch, values, writes, self._names)
-        self._ops = Ops(watch, values, writes, Passes(watch, values, writes, self._names))
+        names = Names(watch, values, self._modules)
+        self._optimizers = Optimizers(watch, values, writes, names, self._meet)
+        self._ops = Ops(watch, values, writes, Passes(watch, values, writes, names))
+        self._met: set[type] = set()  # classes whose `step` is heard
         self.seen: Observation = watch.seen
         self.taken = watch.taken
-        self.learn = self._names.learn
-
-    @contextmanager
-    def watching(self) -> Iterator[Observer]:
-        """A context in which everything is observed. At its end it removes what it installed."""
-        with ExitStack() as stack:
-            stack.callback(self._close)
-            stack.enter_context(surrounded(self._watch, self._ops, self._modules, self._optimizers))
-            stack.enter_context(self._ops.mode())
-            self._watch.active = True
-            yield self
-
-    def _close(self) -> None:
-        self._watch.active = False
-        self._values.close()
+        self.learn = names.learn
 
     def introduce(self, thing: Any, name: str = "") -> None:
         """Register an existing module or optimizer; `name` is its name in the program."""
-        if self._watch.engine.is_module(thing):
-            self._modules.know(thing, name)
-        elif hasattr(thing, "param_groups"):
-            self._optimizers.held(thing, made_here=False)
+        with self._watch.aside:
+            if self._watch.engine.is_module(thing):
+                self._modules.know(thing, name)
+            elif hasattr(thing, "param_groups"):
+                self._optimizers.held(thing, made_here=False)
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """A context in which everything is observed, and warnings are not shown. At its end it removes what it installed."""
+        try:
+            self._surround()
+            with warnings.catch_warnings(), self._ops.mode():
+                warnings.simplefilter("ignore")
+                self._watch.active = True
+                yield
+        finally:
+            self._replaced.undo()
+            self._watch.active = False
+            self._values.close()
+
+    def _surround(self) -> None:
+        """Hear of modules, optimizers, initialisers, custom Functions and `.data`."""
+        engine, ops, modules, optimizers = self._watch.engine, self._ops, self._modules, self._optimizers
+        nn, optim = engine.module.nn, engine.module.optim
+        self._hear(nn.Module, "__call__", modules.runs)
+        self._hear(nn.Module, "__init__", modules.made)
+        self._hear(nn.Module, "train", modules.switched, hidden=True)
+        self._hear(nn.Module, "state_dict", modules.state_taken)
+        self._hear(nn.Module, "load_state_dict", modules.loaded)
+        self._hear(nn.Module, "zero_grad", optimizers.zeroes, hidden=True, always=True)
+        self._hear(optim.Optimizer, "zero_grad", optimizers.zeroes, hidden=True, always=True)
+        self._hear(optim.Optimizer, "add_param_group", optimizers.takes, always=True)
+        self._meet(optim.Optimizer)
+        for scheduler in {
+            optim.lr_scheduler.LRScheduler,
+            optim.lr_scheduler.ReduceLROnPlateau,
+        }:  # which calls no __init__ but its own
+            self._hear(scheduler, "__init__", optimizers.scheduled)
+        for name in dir(nn.init):
+            if name.endswith("_") and not name.startswith("_") and callable(getattr(nn.init, name)):
+                self._hear(nn.init, name, functools.partial(self._writes.initialised, name), hidden=True)
+        for name in ("manual_seed", "seed"):
+            self._hear(engine.module, name, _seeded)
+        if "__new__" in vars(nn.Parameter):
+            make = self._heard(self._values.by_hand, nn.Parameter.__new__)
+            self._replaced.put(nn.Parameter, "__new__", lambda _: staticmethod(make))
+        applied = inspect.getattr_static(engine.function_type, "apply")  # a classmethod, in Python or in C
+        apply = self._heard(ops.applied, lambda kind, *args, **kwargs: applied.__get__(None, kind)(*args, **kwargs))
+        self._replaced.put(engine.function_type, "apply", lambda shown: classmethod(functools.wraps(shown)(apply)))
+        data, grad = vars(engine.tensor_type).get("data"), vars(engine.tensor_type).get("grad")
+        if isinstance(data, property) and isinstance(grad, property):  # which the engine's mode does not show
+            read = self._heard(functools.partial(ops.runs, "data"), data.fget, own=True)
+            write, asked = self._heard(self._writes.set_data, data.fset), self._heard(ops.asks, grad.fget, own=True)
+            self._replaced.put(engine.tensor_type, "data", lambda _: property(read, write, data.fdel))
+            self._replaced.put(engine.tensor_type, "grad", lambda _: property(asked, grad.fset, grad.fdel))
+
+    def _meet(self, kind: type) -> None:
+        """Hear of the steps of optimizers of a class, and of all below it; it may be one that the program defines or imports."""
+        for one in kind.__mro__:
+            if "step" in vars(one) and one not in self._met:
+                self._met.add(one)
+                self._hear(one, "step", self._optimizers.steps, hidden=True, always=True)
+        for one in kind.__subclasses__():
+            self._meet(one)
+
+    def _hear(self, owner: Any, name: str, hears: Hears, **how: bool) -> None:
+        self._replaced.put(owner, name, lambda function: self._heard(hears, function, **how))
+
+    def _heard(self, hears: Hears, function: Any, hidden: bool = False, always: bool = False, own: bool = False) -> Any:
+        """A function of the engine whose calls are noted: `always`, or not while nobody looks; if `own`, those in a line of the program."""
+        watch = self._watch
+
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            frame = sys._getframe(1)
+            unheard = not watch.active or watch.within or (watch.skipping and not always)
+            if unheard or (own and not watch.places.source.owns(frame)):
+                return function(*args, **kwargs)
+            return watch.heard(hears, function, Call(watch, frame, args, kwargs), hidden)
+
+        return wrapped
+
+
+def _seeded(call: Call) -> Noting:
+    """`manual_seed` and `seed` of the engine."""
+    yield
+    call.watch.moment("seed", call.stack)
+
+
+class _Replaced:
+    """Replaced attributes of classes and modules, until they are restored."""
+
+    _ABSENT = object()
+
+    def __init__(self) -> None:
+        self._before: list[tuple[Any, str, Any]] = []
+
+    def put(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
+        """Replace `owner.name` with the result of `make`."""
+        self._before.append((owner, name, vars(owner).get(name, self._ABSENT)))
+        setattr(owner, name, make(getattr(owner, name)))
+
+    def undo(self) -> None:
+        """Restore everything, the last replacement first."""
+        for owner, name, before in reversed(self._before):
+            if before is self._ABSENT:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, before)

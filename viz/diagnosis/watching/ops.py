@@ -110,7 +110,7 @@ class Ops:
         if not made and not changed:
             return
         owner = watch.running[-1] if watch.running else None
-        recorded = any(t.requires_grad and not watch.is_leaf(t) for t in (*made, *changed))
+        recorded = any(watch.recorded(t) for t in (*made, *changed))
         op = Ran(
             len(seen.ops), canonical(name), call.stack, call.where, inputs, (), recorded, bool(watch.module.is_grad_enabled()),
             bool(watch.module.is_inference_mode_enabled()), owner, owner is not None and seen.parts[owner].library, bool(changed),
@@ -132,11 +132,7 @@ class Ops:
         """Listen to the nodes that an op recorded."""
         nodes: dict[int, tuple[Any, list[tuple[int, int]]]] = {}
         for tensor, nr in zip(tensors, op.outputs, strict=True):
-            if (
-                tensor.requires_grad
-                and not self.watch.is_leaf(tensor)
-                and (node := self.watch.node(tensor)) is not None
-            ):
+            if self.watch.recorded(tensor) and (node := self.watch.node(tensor)) is not None:
                 nodes.setdefault(id(node), (node, []))[1].append((tensor.output_nr, nr))
         for node, places in nodes.values():
             op.node = node.name()

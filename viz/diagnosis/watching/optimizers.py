@@ -17,11 +17,9 @@ from viz.diagnosis.watching.writes import Writes
 
 @dataclass
 class _Step:
-    """A running call of `step()`: what the optimizer holds, and its numbers before."""
+    """A running call of `step()`: what the optimizer holds, each with its leaf and some of its numbers before."""
 
-    parameters: list[Any]
-    leaves: list[int]
-    before: list[np.ndarray]
+    held: list[tuple[Any, int, np.ndarray]]
     empty: bool = False
     stale: set[int] = field(default_factory=set)
 
@@ -34,7 +32,7 @@ class Optimizers:
     values: Values
     writes: Writes
     names: Names
-    met: Callable[[type], None] = lambda kind: None  # hears of the class of each
+    met: Callable[[type], None]  # hears of the class of each
     _numbers: Register[int] = field(default_factory=Register)
 
     def held(self, optimizer: Any, stack: tuple[int, ...] = (), made_here: bool = True) -> int:
@@ -45,21 +43,19 @@ class Optimizers:
             nr = self._numbers[optimizer] = len(seen.optimizers)
             settings = {key: one for key, one in optimizer.defaults.items() if isinstance(one, (int, float, tuple))}
             kind = type(optimizer).__name__
-            first, last = seen.places.defined(kind, "__init__") or (
-                0,
-                -1,
+            first, last = seen.places.defined(kind, "__init__") or (0, -1)
+            stack = tuple(
+                line for line in stack if not first <= line <= last
             )  # what makes one of the program's is further out
-            stack = tuple(line for line in stack if not first <= line <= last)
             seen.optimizers.append(Held(nr, kind, stack, made_here, settings))
         known = seen.optimizers[nr]
-        with self.watch.aside:
-            for group in optimizer.param_groups:
-                known.maximises = known.maximises or bool(group.get("maximize"))
-                known.rate = known.rate if group.get("lr") is None else float(group["lr"])
-                for leaf in map(self.values.leaf, group["params"]):
-                    if leaf not in known.leaves:
-                        known.leaves.append(leaf)
-                        seen.leaves[leaf].held.append(nr)
+        for group in optimizer.param_groups:
+            known.maximises = known.maximises or bool(group.get("maximize"))
+            known.rate = known.rate if group.get("lr") is None else float(group["lr"])
+            for leaf in map(self.values.leaf, group["params"]):
+                if leaf not in known.leaves:
+                    known.leaves.append(leaf)
+                    seen.leaves[leaf].held.append(nr)
         known.known, known.parts = known.known or len(seen.leaves), known.parts or len(seen.parts)
         return nr
 
@@ -92,10 +88,11 @@ class Optimizers:
     def steps(self, call: Call) -> Noting:
         """`step()` of an optimizer; a closure that it is given is the program's, and is seen as such."""
         watch, optimizer = self.watch, call.args[0]
-        looking, parameters = not watch.skipping, _parameters(optimizer)
-        held = self.held(optimizer) if looking else -1
-        leaves = [self.values.leaf(p) for p in parameters]
-        run = _Step(parameters, leaves, [watch.sample(p) for p in parameters] if looking else [])
+        looking = not watch.skipping
+        who = self.held(optimizer) if looking else -1
+        parameters = _parameters(optimizer)
+        before = [watch.sample(p) if looking else np.zeros(0) for p in parameters]
+        run = _Step(list(zip(parameters, map(self.values.leaf, parameters), before, strict=True)))
         self._used(run)
         closure = call.given(1, "closure")
         if callable(closure):
@@ -104,11 +101,11 @@ class Optimizers:
         watch.seen.steps += 1
         watch.weigh()
         if looking:
-            order, uphill = watch.following(), self._uphill(run)
+            order = watch.following()
+            moved, uphill = self._moved(run, call.line, order)
             rate = max((float(one["lr"]) for one in optimizer.param_groups if one.get("lr") is not None), default=None)
             watch.moment(
-                "step", call.stack, order, who=held, empty=run.empty, stale=tuple(sorted(run.stale)), rate=rate, uphill=uphill,
-                moved=self._moved(run, call.line, order),
+                "step", call.stack, order, who=who, empty=run.empty, stale=tuple(sorted(run.stale)), moved=moved, rate=rate, uphill=uphill
             )  # fmt: skip
 
     def _around_closure(self, run: _Step, closure: Any) -> Any:
@@ -125,33 +122,27 @@ class Optimizers:
 
     def _used(self, run: _Step) -> None:
         """The contents of `.grad` that the step finds, now or after one more call of its closure."""
-        got = [(nr, p.grad) for p, nr in zip(run.parameters, run.leaves, strict=True) if p.grad is not None]
+        got = [(leaf, p.grad) for p, leaf, _ in run.held if p.grad is not None]
         run.empty = not self.watch.skipping and not any(self.watch.peak(grad) for _, grad in got)
-        run.stale |= set(self.writes.stale(run.leaves))
-        for nr, _ in got:
-            self.writes.stepped(nr)
+        run.stale |= set(self.writes.stale([leaf for _, leaf, _ in run.held]))
+        for leaf, _ in got:
+            self.writes.stepped(leaf)
 
-    def _uphill(self, run: _Step) -> bool | None:
-        """True if the step went along the gradients of the last pass, False if against them, None if neither."""
-        along = 0.0
-        for p, nr, old in zip(run.parameters, run.leaves, run.before, strict=True):
+    def _moved(self, run: _Step, line: int | None, order: int) -> tuple[float | None, bool | None]:
+        """How far a step moved all that it holds, relative to its size; and whether along the gradients of the last pass."""
+        furthest = largest = along = 0.0
+        for p, nr, old in run.held:
             brought = self.values.brought.pop(nr, None)
+            new = self.watch.sample(p)
             if brought is not None and brought.shape == old.shape:
-                along += float(np.dot(self.watch.sample(p) - old, brought))
-        return along > 0 if along and np.isfinite(along) else None
-
-    def _moved(self, run: _Step, line: int | None, order: int) -> float | None:
-        """How far a step moved all that it holds, relative to its size; noted at each leaf."""
-        furthest, largest = 0.0, 0.0
-        for p, nr, old in zip(run.parameters, run.leaves, run.before, strict=True):
-            if p.grad is None:
-                continue
-            new, leaf = self.watch.sample(p), self.watch.seen.leaves[nr]
-            furthest = max(furthest, float(np.abs(new - old).max()) if new.size else 0.0)
-            leaf.size = float(np.abs(old).max()) if old.size else 0.0
-            leaf.began, largest = leaf.began or leaf.size, max(largest, leaf.size)
-            self.writes.note(nr, "step", "step", line, order)
-        return furthest / largest if largest else None
+                along += float(np.dot(new - old, brought))
+            if p.grad is not None:
+                leaf = self.watch.seen.leaves[nr]
+                furthest = max(furthest, float(np.abs(new - old).max()) if new.size else 0.0)
+                leaf.size = float(np.abs(old).max()) if old.size else 0.0
+                leaf.began, largest = leaf.began or leaf.size, max(largest, leaf.size)
+                self.writes.note(nr, "step", "step", line, order)
+        return furthest / largest if largest else None, along > 0 if along and np.isfinite(along) else None
 
     def scheduled(self, call: Call) -> Noting:
         """Note the class of a new learning-rate scheduler, and the line that makes it."""

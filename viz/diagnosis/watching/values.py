@@ -39,9 +39,6 @@ class Values:
         for tensor, hooks in self._hooks_before:
             if hooks is None and not getattr(tensor, "_backward_hooks", True):
                 tensor._backward_hooks = None
-        self._on_nodes.clear()
-        self._on_leaves.clear()
-        self._hooks_before.clear()
 
     def known(self, tensor: Any) -> int | None:
         """The number of a tensor's current value; None if it was changed since it was last seen, or never seen."""
@@ -58,28 +55,25 @@ class Values:
                 if value.requires_grad and self.watch.is_leaf(tensor) and value.leaf is None:
                     value.leaf = self.leaf(tensor, line)
             return nr
-        nr = len(seen.values)
+        nr, recorded = len(seen.values), self.watch.recorded(tensor)
         peak, low = self.watch.extremes(tensor)
         dtype = self.watch.engine.dtype(tensor)
         value = Seen(nr, op, tuple(tensor.shape), dtype, bool(tensor.requires_grad), peak, low, line, base)
         seen.values.append(value)
-        before = self._known[tensor]  # before it was changed
-        if before is not None:
-            value.name = seen.values[before[0]].name
-            value.line = value.line if op is not None else seen.values[before[0]].line
-            value.base = seen.values[before[0]].base if op is not None else None
-        recorded = op is not None and tensor.requires_grad and not self.watch.is_leaf(tensor)
-        value.leaf = (
-            None if recorded else self._leaves[tensor]
-        )  # within a Function's forward its result looks like a leaf
-        if value.leaf is None and tensor.requires_grad and self.watch.is_leaf(tensor):
+        if (known := self._known[tensor]) is not None:  # from before it was changed
+            before = seen.values[known[0]]
+            value.name, value.line = before.name, line if op is not None else before.line
+            value.base = before.base if op is not None else None
+        if tensor.requires_grad and not recorded:
             value.leaf = self.leaf(tensor, line)
+        elif op is None or not recorded:  # within a Function's forward its result looks like a leaf
+            value.leaf = self._leaves[tensor]
         if value.leaf is not None:
             seen.leaves[value.leaf].values.append(nr)
         elif op is None:
             value.of_grad = self.gradients[tensor]
         self._known[tensor] = nr, self.watch.version(tensor)
-        if op is None and tensor.requires_grad and not self.watch.is_leaf(tensor):
+        if op is None and recorded:
             self._unseen(tensor, value, line)
         elif op is None and value.leaf is None and value.of_grad is None:
             self._unseen_view(tensor, value, line)
@@ -185,7 +179,7 @@ class Values:
             return
         elif not tensor.requires_grad and seen.passes:
             seen.asked_unrequired[nr] = line
-        elif tensor.requires_grad and not self.watch.is_leaf(tensor) and not tensor.retains_grad:
+        elif self.watch.recorded(tensor) and not tensor.retains_grad:
             seen.asked_in_vain.append((nr, line))
 
     def hear_node(self, node: Any, places: tuple[tuple[int, int], ...]) -> None:

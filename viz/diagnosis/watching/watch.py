@@ -167,6 +167,10 @@ class Watch:
         """Whether a tensor is a leaf."""
         return bool(_readable(tensor, "is_leaf", False))
 
+    def recorded(self, tensor: Any) -> bool:
+        """Whether an op that made a tensor was recorded."""
+        return bool(tensor.requires_grad) and not self.is_leaf(tensor)
+
     def node(self, tensor: Any) -> Any:
         """The node that made a tensor; None where that cannot be told."""
         return _readable(tensor, "grad_fn", None)
