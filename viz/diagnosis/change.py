@@ -7,17 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Change:
-    """One line of the program and what should stand there.
+    """One line of the program and what should stand there."""
 
-    Attributes:
-        line: its number, from 1.
-        old: its text, without the indentation.
-        new: the text in its place: none, one or several lines with the same indentation.
-    """
-
-    line: int
-    old: str
-    new: str
+    line: int  # its number, from 1
+    old: str  # its text, without the indentation
+    new: str  # the text in its place: none, one or several lines with the same indentation
 
     def shown(self) -> list[str]:
         """The change as lines with `-` and `+`; a line that stays is shown with neither."""

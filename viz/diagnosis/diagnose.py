@@ -12,6 +12,7 @@ import time
 import traceback
 import types
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -101,14 +102,12 @@ def diagnose(
         return finished.diagnose_loss(found, program_or_step, model, optimizer)
     _check(program_or_step)
     chosen = engine_of(program_or_step, model, optimizer, engine)
-    for name, thing, fits in (
-        ("model", model, chosen.is_module(model)),
-        ("optimizer", optimizer, hasattr(optimizer, "param_groups")),
-    ):
+    kinds = {"model": (model, chosen.is_module(model)), "optimizer": (optimizer, hasattr(optimizer, "param_groups"))}
+    for name, (thing, fits) in kinds.items():
         if thing is not None and not fits:
             what = f"{type(thing).__module__}.{type(thing).__name__}"
             raise TypeError(f"{name} must be one of {chosen.name}, on which the program runs, not {what}")
-    return Run(chosen, Source(program_or_step), steps, inputs, model, optimizer, limit).report()
+    return Run(chosen, Source(program_or_step), steps, inputs or {}, model, optimizer, limit).report()
 
 
 def _check(program: Any) -> None:
@@ -139,15 +138,12 @@ def _check(program: Any) -> None:
 
 
 def _required(function: Callable[..., Any]) -> list[str]:
+    """The arguments that a function cannot do without."""
     try:
-        parameters = inspect.signature(function).parameters.values()
+        given = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return []
-    return [
-        each.name
-        for each in parameters
-        if each.default is each.empty and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
-    ]
+    return [p.name for p in given if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
 
 
 def engine_of(program: Any, model: Any = None, optimizer: Any = None, wanted: str | None = None) -> Engine:
@@ -159,9 +155,8 @@ def engine_of(program: Any, model: Any = None, optimizer: Any = None, wanted: st
         if found is not None:
             return found
     if isinstance(program, str):
-        imported = re.search(
-            rf"(?:^|[;:])[ \t]*(?:import|from)\b[^#\n]*?\b({'|'.join(engines.NAMES)})\b", program, re.MULTILINE
-        )
+        imports = rf"(?:^|[;:])[ \t]*(?:import|from)\b[^#\n]*?\b({'|'.join(engines.NAMES)})\b"
+        imported = re.search(imports, program, re.MULTILINE)
         return engines.load(imported[1] if imported is not None else CORE)
     for name in (TORCH, CORE):
         if name in sys.modules and (name == TORCH or not _required(program)):
@@ -189,75 +184,50 @@ class _Clock:
         return max(self.left, A_MOMENT)
 
 
+@dataclass
 class Run:
-    """One run of a program under observation, after which everything is restored.
+    """One run of a program under observation, after which everything is restored."""
 
-    Args:
-        engine: what it runs on.
-        source: the program.
-        steps: how often a step without arguments is called.
-        inputs: further names for source text.
-        model: the module that is trained, if it was named.
-        optimizer: its optimizer, if it was named.
-        limit: seconds that it may take.
-        namespace: where source text runs and leaves its names; a new one if None.
-        execute: runs the source text in the namespace, where that is more than `exec`.
-        output: what keeps what the program prints.
-        as_main: the program runs as the module `__main__`, as from a shell, and Ctrl-C ends it alone.
-    """
+    engine: Engine
+    source: Source
+    steps: int = 3  # how often a step without arguments is called
+    inputs: dict[str, Any] = field(default_factory=dict)  # further names for source text
+    model: Any = None  # the module that is trained, and its optimizer, if they were named
+    optimizer: Any = None
+    limit: float = LIMIT  # seconds
+    namespace: dict[str, Any] | None = None  # where source text runs and leaves its names; a new one if None
+    execute: Callable[[dict[str, Any]], None] | None = None  # runs source text there, where that is more than `exec`
+    output: Printed = field(default_factory=Printed)  # keeps what the program prints
+    as_main: bool = False  # it runs as the module `__main__`, as from a shell, and Ctrl-C ends it alone
+    raised: BaseException | None = None  # by the program
+    timed_out: bool = False
+    _things: list[Any] = field(default_factory=list)  # that are put back
+    _place: Place | None = None  # for trials
+    _end: float = math.inf  # by the clock
+    _alone: float = 1.0  # seconds of processor time that the program took
+    _pace: float = 1.0  # how many times as long they lasted by the clock
 
-    def __init__(
-        self,
-        engine: Engine,
-        source: Source,
-        steps: int = 3,
-        inputs: dict[str, Any] | None = None,
-        model: Any = None,
-        optimizer: Any = None,
-        limit: float = LIMIT,
-        namespace: dict[str, Any] | None = None,
-        execute: Callable[[dict[str, Any]], None] | None = None,
-        output: Printed | None = None,
-        as_main: bool = False,
-    ) -> None:
-        self.engine = engine
-        self.source = source
-        self._execute = execute or self._exec
-        self.places = Places(source)
-        self.raised: BaseException | None = None
-        self._steps = steps
-        self._inputs = inputs or {}
-        self._given = [thing for thing in (model, optimizer) if thing is not None]
-        self._model = model
-        self._optimizer = optimizer
-        self._limit = limit
-        self._things: list[Any] = []
-        self._place: Place | None = None
-        self._end = self._took = math.inf  # by the clock
-        self._alone = self._pace = 1.0
-        self._namespace = namespace
-        self._output = output or Printed()
-        self._as_main = as_main
-        self.timed_out = False
+    def __post_init__(self) -> None:
+        self.places = Places(self.source)
 
     def report(self) -> Report:
         """Run the program, restore everything, and report."""
-        keep = list(self._given)
+        keep = [thing for thing in (self.model, self.optimizer) if thing is not None]
         if self.source.function is not None:
             keep += found_in(self.engine, self.source.function)
-        keep += [thing for thing in self._inputs.values() if engines.of(thing) is self.engine]
+        keep += [thing for thing in self.inputs.values() if engines.of(thing) is self.engine]
         # Modules first: what is put back last is what counts, and an optimizer's tensors are the module's.
         self._things = list({id(thing): thing for thing in keep}.values())
         with self.trials():
             main = sys.modules["__main__"]
-            with put_back_first(), as_before(self.engine, self._things), contextlib.redirect_stdout(self._output):
+            with put_back_first(), as_before(self.engine, self._things), contextlib.redirect_stdout(self.output):
                 seen = self.observe(self._things)
             sys.modules["__main__"] = main
             return self.conclude(seen)
 
     def trials(self) -> Place:
         """A place in which `conclude` tries changes, from the state that the program begins with; to be left after it."""
-        early = self.source.function is not None or self._namespace is not None
+        early = self.source.function is not None or self.namespace is not None
         self._place = Place(self.engine, self._again, early)
         return self._place
 
@@ -265,67 +235,61 @@ class Run:
         """Run the program under observation; what it raises is in `raised`. It is stopped after `most` backward passes."""
         observer = Observer(self.engine, self.places, most)
         namespace = self._space()
-        began, running = time.monotonic(), RUNNING * self._limit
-        self._end = began + self._limit
+        began, running = time.monotonic(), RUNNING * self.limit
+        self._end = began + self.limit
         with put_back_first(), observer.watching():
             for thing in things or ():
-                observer.introduce(thing, "model" if thing is self._model else "")
+                observer.introduce(thing, "model" if thing is self.model else "")
             try:
                 with time_limit(_Clock(running)):
                     self._start(observer, namespace)
             except TimeUp:
                 self.timed_out = True
                 self.raised = TimeoutError(
-                    f"the program had not ended after {running:.3g} seconds, so it was stopped: of {self._limit:g} seconds the rest "
+                    f"the program had not ended after {running:.3g} seconds, so it was stopped: of {self.limit:g} seconds the rest "
                     "is for judging what was seen until then. Let it run fewer steps, or give it more time: limit=…"
                 )
             except (Exception, SystemExit, KeyboardInterrupt, Enough, Outside) as error:
                 if isinstance(error, KeyboardInterrupt):
-                    if not self._as_main:
+                    if not self.as_main:
                         raise
                     self._place = None  # whoever stops it does not wait for trials
                 self.raised = error
                 for frame, _ in self._own_frames(error):  # their variables are gone otherwise
                     observer.learn(frame.f_locals)
-            if namespace is not None:
-                observer.learn(namespace)
-        self._took = time.monotonic() - began
+            observer.learn(namespace)
         self._alone, ours = observer.taken()
-        self._pace = min(max(1.0, self._took / max(self._alone + ours, A_MOMENT)), SLOWEST)
+        self._pace = min(max(1.0, (time.monotonic() - began) / max(self._alone + ours, A_MOMENT)), SLOWEST)
         if isinstance(self.raised, SystemExit) and not self.raised.code:
             self.raised = None  # it ended itself, as a script may
-        if self.raised is not None:
-            observer.seen.error = self._describe(self.raised)
+        observer.seen.error = self._describe(self.raised) if self.raised is not None else None
         return observer.seen
 
-    def _space(self) -> dict[str, Any] | None:
-        if self.source.function is not None or self._namespace is not None:
-            return self._namespace
-        given = {"model": self._model, "optimizer": self._optimizer}
-        given = {name: thing for name, thing in given.items() if thing is not None}
-        space = namespace_for(self.engine, {**given, **self._inputs})
-        if self._as_main:
-            main = types.ModuleType("__main__")
-            vars(main).update(space)
-            sys.modules["__main__"] = main
-            return vars(main)
+    def _space(self) -> dict[str, Any]:
+        """The names that source text runs with."""
+        if self.source.function is not None or self.namespace is not None:
+            return {} if self.namespace is None else self.namespace
+        given = {name: one for name, one in (("model", self.model), ("optimizer", self.optimizer)) if one is not None}
+        space = namespace_for(self.engine, given | self.inputs)
+        if self.as_main:
+            sys.modules["__main__"] = types.ModuleType("__main__")
+            vars(sys.modules["__main__"]).update(space)
+            space = vars(sys.modules["__main__"])
         return space
 
-    def _start(self, observer: Observer, namespace: dict[str, Any] | None) -> None:
+    def _start(self, observer: Observer, namespace: dict[str, Any]) -> None:
         function = self.source.function
-        if function is None:
-            assert namespace is not None
-            self._execute(namespace)
+        if function is None and self.execute is not None:
+            self.execute(namespace)
+        elif function is None:
+            code = compile(self.source.main, self.source.filename, "exec", dont_inherit=True)
+            interruptible(lambda: exec(code, namespace))
         elif _required(function):
-            interruptible(lambda: function(self.engine.module, **self._inputs))
+            interruptible(lambda: function(self.engine.module, **self.inputs))
         else:
-            for _ in range(self._steps):
-                interruptible(lambda: function(**self._inputs))
+            for _ in range(self.steps):
+                interruptible(lambda: function(**self.inputs))
             observer.learn(around(inspect.unwrap(function)))
-
-    def _exec(self, namespace: dict[str, Any]) -> None:
-        code = compile(self.source.main, self.source.filename, "exec", dont_inherit=True)
-        interruptible(lambda: exec(code, namespace))
 
     def _own_frames(self, error: BaseException) -> list[tuple[types.FrameType, int]]:
         """The frames of the program that an error went through, and their lines, the innermost last."""
@@ -348,7 +312,7 @@ class Run:
             finding.fix = re.sub(r"(?<![\w.])T\.(?=\w)", f"{self.places.engine_name}.", finding.fix)
         if self._place is not None:
             self._tried(seen, self._place, findings)
-        return Report(seen, findings, self._output.getvalue())
+        return Report(seen, findings, self.output.getvalue())
 
     def _all(self, seen: Observation) -> Iterator[Finding]:
         end = min(self._end, time.monotonic() + self._pace * (JUDGING + self._alone / 10))
@@ -382,10 +346,9 @@ class Run:
             if finding.trial and len(finding.changes) > 1 and finding.line not in alone and alone & lines:
                 finding.trial.cured = finding.certain = False
                 finding.changes = []
-        if any(
-            finding.cured for finding in findings
-        ):  # what another change cured comes first, and what cures others too before all
+        if any(finding.cured for finding in findings):
             every = [*findings]  # a list is empty while it is sorted
+            # What another change cured comes first, and what cures others too before all.
             findings.sort(key=lambda one: (one.cured is False, _cured_with(one, every)))
             vain = [f"{one.kind} in line {one.line}" for one in findings if one.cured is False]
             if vain and findings[0].cured:
@@ -400,12 +363,8 @@ class Run:
             trial = place.ask(asked, end - time.monotonic())
             together = sorted([*changes, *trial.further], key=lambda one: one.line)
             moves = any(not one.new or "\n" in one.new for one in together)
-            if (
-                trial.cured is not False
-                or not trial.further
-                or moves
-                or len({one.line for one in together}) < len(together)
-            ):
+            twice = len({one.line for one in together}) < len(together)
+            if trial.cured is not False or not trial.further or moves or twice:
                 break
             changes = together
             lines += [one.line for one in trial.further]
@@ -418,9 +377,9 @@ class Run:
 
     def _again(self, asked: Question) -> Trial:
         """Run a changed program, in a fork, and judge it."""
-        run = Run(
-            self.engine, self._rewritten(asked.text), self._steps, self._inputs, self._model, self._optimizer, asked.seconds / RUNNING,
-            self._namespace, as_main=self._as_main,
+        run = replace(
+            self, source=self._rewritten(asked.text), limit=asked.seconds / RUNNING, execute=None, output=Printed(), raised=None,
+            timed_out=False,
         )  # fmt: skip
         after = run.observe(self._things, most=asked.most)
         return judged(asked, after, list(run._all(after)), run.raised, lambda finding: written(after, finding))
@@ -435,13 +394,10 @@ class Run:
         if function is None:
             return Source(text)
         target: Any = inspect.unwrap(function)
-        own = Source(text)
-        tree = ast.parse(own.text)
-        free = target.__code__.co_freevars
-        around = ast.parse(f"def around({', '.join(free)}): pass").body[0]
-        around.body = tree.body  # type: ignore[attr-defined]
-        tree.body = [around]
-        whole = compile(tree, own.filename, "exec", dont_inherit=True)
+        own, free = Source(text), target.__code__.co_freevars
+        outer = ast.parse(f"def around({', '.join(free)}): pass")
+        outer.body[0].body = ast.parse(own.text).body  # type: ignore[attr-defined]
+        whole = compile(outer, own.filename, "exec", dont_inherit=True)
         code = next(code for code in codes_in(whole) if code.co_name == target.__code__.co_name)
         given = dict(zip(free, target.__closure__ or (), strict=True))
         closure = tuple(given[name] for name in code.co_freevars)
@@ -453,11 +409,6 @@ class Run:
 def _cured_with(one: Finding, findings: list[Finding]) -> int:
     """How many findings took this one away with them when their change was tried, where its own change leaves them: these are its causes."""
     own = one.trial.left if one.trial is not None else None
-    return sum(
-        other.trial is not None
-        and other.trial.left is not None
-        and one.kind not in other.trial.left
-        and (own is None or other.kind in own)
-        for other in findings
-        if other.kind != one.kind and other.explains_error >= one.explains_error
-    )
+    others = [each for each in findings if each.kind != one.kind and each.explains_error >= one.explains_error]
+    left = [(each.kind, each.trial.left) for each in others if each.trial is not None and each.trial.left is not None]
+    return sum(one.kind not in kinds and (own is None or kind in own) for kind, kinds in left)

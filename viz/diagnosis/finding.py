@@ -22,21 +22,13 @@ GROUPS = {
 
 @dataclass
 class Trial:
-    """What came of a change.
+    """What came of a change."""
 
-    Attributes:
-        cured: True if the claim no longer holds, False if it still does, None if it could not be tried.
-        said: what was seen, as the end of a sentence.
-        proves: whether that makes the cause certain. It does not where nothing makes use of a gradient that is there now.
-        further: where the same was found in another line, what to change in the changed program for that.
-        left: the kinds that the rules still find in the changed program; None where it did not run as far as the program did.
-    """
-
-    cured: bool | None
-    said: str
-    further: list[Change] = field(default_factory=list)
-    proves: bool = True
-    left: list[str] | None = None
+    cured: bool | None  # whether the claim no longer holds; None if it could not be tried
+    said: str  # what was seen, as the end of a sentence
+    further: list[Change] = field(default_factory=list)  # where the same was found in another line: its change there
+    proves: bool = True  # that the cause is certain; it does not where nothing uses a gradient that is there now
+    left: list[str] | None = None  # kinds that are still found; None where it did not run as far as the program did
 
     @property
     def sentence(self) -> str:
@@ -50,44 +42,28 @@ class Trial:
 
 @dataclass(eq=False)
 class Finding:
-    """One cause, found in one run of a program.
+    """One cause, found in one run of a program."""
 
-    Attributes:
-        kind: a short name for the cause, such as `detach` or `no-zero-grad`.
-        line: the line of the program to change, from 1; None if the program's text has no such line.
-        certain: True if what was seen proves the cause; otherwise it is likely.
-        message: what happened, with the numbers that were seen.
-        fix: what to do, with the changed line if it can be written down.
-        tensors: the names of the tensors concerned.
-        lines: all lines that take part, the one to change first.
-        group: one of the seven kinds of trouble, see `GROUPS`.
-        proposed: what should stand in that line, as its rule has it: the line as it is and as it should be.
-        changes: all the lines to change; empty where they cannot be written down, or a trial of them did not cure.
-        where: file and line of the code that ran, if it is not in the program's own text.
-        trial: what came of its changes when the changed program ran again.
-        tried: the same in words; empty if it has none.
-        follows: the kind of an earlier finding that this one may only be a consequence of; empty if there is none.
-        path: values from the parameter to the loss, for the picture; the op that made `cut` is where it goes wrong.
-    """
-
-    kind: str
-    line: int | None
-    certain: bool
-    message: str
-    fix: str
-    tensors: list[str] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)
-    group: int = 0
-    proposed: tuple[str, str] | None = None
-    where: tuple[str, int] | None = None
-    path: list[int] = field(default_factory=list)
-    cut: int | None = None
+    kind: str  # a short name for the cause, such as `detach`: see `KINDS`
+    line: int | None  # of the program, the one to change, from 1; None if the program's text has no such line
+    certain: bool  # what was seen proves the cause, and a trial confirmed it; otherwise it is likely
+    message: str  # what happened, with the numbers that were seen
+    fix: str  # what to do, in words
+    tensors: list[str] = field(default_factory=list)  # the names of those concerned
+    lines: list[int] = field(default_factory=list)  # all that take part, the one to change first
+    group: int = 0  # see `GROUPS`
+    proposed: tuple[str, str] | None = None  # the line as it is and as it should be, as its rule has it
+    where: tuple[str, int] | None = None  # file and line of the code that ran, if it is not in the program's own text
+    path: list[int] = field(default_factory=list)  # values from the parameter to the loss, for the picture
+    cut: int | None = None  # the value whose op is where it goes wrong
     share: float = 0.0  # of the parameters that should learn and that it concerns
     explains_error: bool = False
-    follows: str = ""
-    changes: list[Change] = field(default_factory=list)
-    trial: Trial | None = None
-    tried: str = ""
+    follows: str = ""  # the kind of an earlier finding that this one may only be a consequence of
+    changes: list[Change] = field(
+        default_factory=list
+    )  # all the lines to change; empty where a trial of them did not cure
+    trial: Trial | None = None  # what came of these
+    tried: str = ""  # the same in words
 
     def __post_init__(self) -> None:
         known = [self.line] if self.line is not None else []
@@ -99,6 +75,11 @@ class Finding:
         return self.trial.cured if self.trial is not None else None
 
     @property
+    def sure(self) -> str:
+        """How far it can be trusted, in a word."""
+        return "certain" if self.certain else "likely"
+
+    @property
     def change(self) -> tuple[str, str] | None:
         """The line as it is and as it should be; None where that is not all there is to change."""
         alone = [one for one in self.changes if one.line == self.line and one.new and "\n" not in one.new]
@@ -106,22 +87,13 @@ class Finding:
 
     def as_data(self, source: list[str]) -> dict[str, Any]:
         """The finding as plain data; what should stand in a line of the source has its indentation."""
-        changes = [one.indented(source[one.line - 1]) for one in self.changes]
-        return {
-            "kind": self.kind,
+        told = ("kind", "line", "lines", "certain", "message", "fix", "change", "tried", "tensors", "follows")
+        file, file_line = self.where or (None, None)
+        return {name: getattr(self, name) for name in told} | {
             "group": GROUPS.get(self.group, ""),
-            "line": self.line,
-            "lines": self.lines,
-            "certain": self.certain,
-            "message": self.message,
-            "fix": self.fix,
-            "change": list(self.change) if self.change else None,
-            "changes": [vars(one) for one in changes],
-            "tried": self.tried,
-            "tensors": self.tensors,
-            "follows": self.follows,
-            "file": self.where[0] if self.where else None,
-            "file_line": self.where[1] if self.where else None,
+            "changes": [vars(one.indented(source[one.line - 1])) for one in self.changes],
+            "file": file,
+            "file_line": file_line,
         }
 
 

@@ -16,7 +16,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from viz.diagnosis.change import Change
 from viz.diagnosis.finding import Finding, Trial, listed
@@ -39,21 +39,13 @@ class Outside(BaseException):
 
 @dataclass
 class Question:
-    """Whether a change cures: what a trial needs to know of a finding and of the first run.
+    """Whether a change cures: what a trial needs to know of a finding and of the first run."""
 
-    Attributes:
-        finding: whose change it is.
-        text: the changed program.
-        error: the class of what the first run raised, if it did.
-        passes: backward passes that the first run had.
-        seconds: that it may take.
-    """
-
-    finding: Finding
-    text: str
-    error: str | None = None
-    passes: int = 0
-    seconds: float = 0.0
+    finding: Finding  # whose change it is
+    text: str  # the changed program
+    error: str | None = None  # the class of what the first run raised
+    passes: int = 0  # backward passes that it had
+    seconds: float = 0.0  # that the trial may take
 
     @property
     def had(self) -> int:
@@ -144,10 +136,15 @@ class _Fork:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python warns of threads at a fork; ours uses none of their locks
             self._child = os.fork()
-        if not self._child:
+        if self._child:
+            other.close()
+            return
+        try:
             self.pipe.close()
-            _only(run, other)
-        other.close()
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            run(other)
+        finally:
+            os._exit(0)
 
     def heard(self, seconds: float) -> Trial:
         """Its answer."""
@@ -162,14 +159,6 @@ class _Fork:
         with contextlib.suppress(ProcessLookupError):
             os.kill(self._child, signal.SIGKILL)
         os.waitpid(self._child, 0)
-
-
-def _only(run: Callable[[Any], None], pipe: Any) -> NoReturn:
-    try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        run(pipe)
-    finally:
-        os._exit(0)
 
 
 def _shut_in(engine: Any, keep: int) -> None:
@@ -202,12 +191,8 @@ def _shut_in(engine: Any, keep: int) -> None:
 
 
 def judged(
-    asked: Question,
-    after: Observation,
-    found: list[Finding],
-    raised: BaseException | None,
-    written: Callable[[Finding], list[Change]],
-) -> Trial:
+    asked: Question, after: Observation, found: list[Finding], raised: BaseException | None, written: Callable[[Finding], list[Change]]
+) -> Trial:  # fmt: skip
     """Whether the claim of a finding still holds in what was seen of the changed program; `written` gives the change for another one."""
     finding, tensors = asked.finding, {*asked.finding.tensors}
     was_cut = finding.group == 1 and finding.cut is not None
@@ -217,15 +202,15 @@ def judged(
     also = [one for one in alike if (one.group == finding.group and was_cut) or one.explains_error]
     more = next((one for one in (*same, *also) if one.line != finding.line), None)
     other = written(more) if more is not None else []
+    done = sum(each.done for each in after.passes)
     ended = isinstance(raised, (Outside, OSError))  # a TimeoutError is an OSError
     if ended and len(after.passes) < asked.had:
-        why = "it took too long" if isinstance(raised, TimeoutError) else f"the program goes outside: {raised}"
-        return Trial(None, why)
+        late = isinstance(raised, TimeoutError)
+        return Trial(None, "it took too long" if late else f"the program goes outside: {raised}")
     fell = raised is not None and not ended and not isinstance(raised, Enough)
     if fell and (finding.explains_error or type(raised).__name__ != asked.error):
         told = str(raised).strip().partition("\n")[0]
         return Trial(False, f"the changed program raised {type(raised).__name__}: {told}", other)
-    done = sum(each.done for each in after.passes)
     if asked.had and not done:
         return Trial(False, "no backward pass came to its end")
     if same:
