@@ -43,10 +43,8 @@ class Path:
     hops: list[Hop] = field(default_factory=list)
     cut: str | None = None
 
-    @property
-    def title(self) -> str:
-        """The title of its picture."""
-        return f"{self.finding.kind}: the path in the graph"
+    def __post_init__(self) -> None:
+        self.title = f"{self.finding.kind}: the path in the graph"
 
     @property
     def state(self) -> dict[str, State]:
@@ -99,13 +97,11 @@ def _value(seen: Observation, graph: Graph, value: Seen) -> Value:
     key = f"v{len(graph.values)}"
     leaf = seen.leaves[value.leaf] if value.leaf is not None else None
     name = (leaf.name if leaf is not None else "") or value.name
-    made = Value(
-        key, "result", name, [name] if name else [], shape=list(value.shape), dtype=value.dtype, line=value.line
-    )
+    kind = ("value" if leaf is None else "leaf") if value.requires_grad else "result"
+    made = Value(key, kind, name, [name] if name else [], shape=list(value.shape), dtype=value.dtype, line=value.line)
     made.expression = "" if name else seen.places.named(value.line)
-    if value.requires_grad:
-        made.requires_grad, made.kind = True, "value" if leaf is None else "leaf"
-        made.accumulate = None if leaf is None else f"a{key[1:]}"
+    made.requires_grad = value.requires_grad
+    made.accumulate = f"a{key[1:]}" if kind == "leaf" else None
     graph.values[key] = made
     return made
 
@@ -154,12 +150,8 @@ def _steps(seen: Observation, path: Path, stage: Stage) -> Iterator[tuple[str, s
     first, last = path.hops[0], path.hops[-1]
     name = first.given.title
     marked = "; marked in red: where it goes wrong" if path.cut is not None else ""
-    yield (
-        "start",
-        f"From {name} to {last.out.title}",
-        f"How numbers flow forward{marked}. Step to see how far a gradient comes back.",
-        None,
-    )
+    told = f"How numbers flow forward{marked}. Step to see how far a gradient comes back."
+    yield "start", f"From {name} to {last.out.title}", told, None
     for hop in reversed(path.hops):
         op, arrived, sent = hop.op, hop.after.grad, hop.before.grad
         several = op.function == "…"
@@ -182,25 +174,24 @@ def _steps(seen: Observation, path: Path, stage: Stage) -> Iterator[tuple[str, s
         told = number(known[-1][1]) if known else "None"
         stage.passing(first.given.key, "error", "done", grad=f"grad {told}", short=f"grad {told}")
         largest = "" if told in ("None", "0", "nan") else " at most"
-        stays = "is" if known else "stays"
-        yield "end", f"{name}.grad", f"{name}.grad {stays} {told}{largest}.", first.given.line
+        yield "end", f"{name}.grad", f"{name}.grad {'is' if known else 'stays'} {told}{largest}.", first.given.line
 
 
 def _at_the_cut(path: Path, hop: Hop, stage: Stage) -> str:
     """What happens to the gradient in the op where it goes wrong."""
     arrived = hop.after.grad
     came = f"receives numbers up to {number(arrived)}" if arrived is not None else "receives no gradient"
-    zero, infinite = (path.finding.group == group and hop.op.recorded for group in (2, 3))
-    if zero or infinite:
-        _comes_back(hop, stage, 0.0 if zero else math.nan)
+    passes_on = {
+        2: (0.0, " and passes on only zeros"),
+        3: (math.nan, "; the gradient that it passes on, or its result, is not finite"),
+    }
+    sent, told = passes_on.get(path.finding.group, (None, ": this is where it goes wrong"))
+    if hop.op.recorded and sent is not None:
+        _comes_back(hop, stage, sent)
     stage.set(hop.op.key, "error")
     if not hop.op.recorded:
         return "was not recorded: there is no node for a gradient to pass through."
-    if zero:
-        return f"{came} and passes on only zeros."
-    if infinite:
-        return f"{came}; the gradient that it passes on, or its result, is not finite."
-    return f"{came}: this is where it goes wrong."
+    return f"{came}{told}."
 
 
 def _comes_back(hop: Hop, stage: Stage, sent: float | None) -> None:

@@ -18,15 +18,13 @@ STOPPED, TIMED_OUT = 130, 124  # exit codes, as a shell and `timeout` give them
 
 
 class Streamed(Printed):
-    """Output that is kept for the report, and shown while the program runs.
-
-    Args:
-        shown: where to.
-    """
+    """Output that is kept for the report, and shown while the program runs."""
 
     def __init__(self, shown: Any) -> None:
         super().__init__()
         self._shown = shown
+        self.isatty = shown.isatty  # type: ignore[method-assign]
+        self.fileno = shown.fileno  # type: ignore[method-assign]
 
     def write(self, text: str) -> int:
         self._shown.write(text)
@@ -34,13 +32,6 @@ class Streamed(Printed):
 
     def flush(self) -> None:
         self._shown.flush()
-        super().flush()
-
-    def isatty(self) -> bool:
-        return self._shown.isatty()
-
-    def fileno(self) -> int:
-        return self._shown.fileno()
 
 
 def main(options: argparse.Namespace) -> int:
@@ -55,12 +46,10 @@ def main(options: argparse.Namespace) -> int:
         with program_file.at_home(options.program, program, options.arguments) as names:
             output = Streamed(sys.stderr if options.json else sys.stdout)
             folder = options.program.resolve().parent if options.program.suffix == ".py" else None
-            project = Project(program.text, folder) if not program.cells else None
-            run = Run(
-                engine, project or Source(program.text), inputs=names, limit=options.limit, output=output, as_main=True
-            )
+            source = Source(program.text) if program.cells else Project(program.text, folder)
+            run = Run(engine, source, inputs=names, limit=options.limit, output=output, as_main=True)
             report = run.report()
-        if project is None:
+        if program.cells:
             report.place = program.place
         print(report.to_json() if options.json else f"\n{report}" if report.stdout else report)
         if options.out is not None:
@@ -72,14 +61,12 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _exit_code(run: Run, report: Report, fail_on: str | None) -> int:
-    own = 0
+    own = 0 if run.raised is None else 1
     if isinstance(run.raised, KeyboardInterrupt):
         own = STOPPED
-    elif isinstance(run.raised, TimeoutError) and run.timed_out:
+    elif run.timed_out:
         own = TIMED_OUT
-    elif isinstance(run.raised, SystemExit):
-        own = run.raised.code if isinstance(run.raised.code, int) else 1
-    elif run.raised is not None:
-        own = 1
+    elif isinstance(run.raised, SystemExit) and isinstance(run.raised.code, int):
+        own = run.raised.code
     found = [one for one in report.findings if fail_on == "likely" or one.certain]
     return 1 if fail_on and found and not own else own

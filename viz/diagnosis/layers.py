@@ -17,19 +17,14 @@ MOST_PASSES = 4  # the first, the last, and what lies between them
 
 @dataclass
 class Layer:
-    """One layer, or several folded into one.
+    """One layer, or several folded into one."""
 
-    Attributes:
-        name: its path, or the name of a parameter where the program has no modules.
-        activations: the largest magnitude of its results, for each pass shown; None if it was not used.
-        gradients: the largest magnitude of a gradient of its parameters; None if none came.
-        count: how many layers it stands for.
-    """
-
-    name: str
-    activations: list[float | None]
-    gradients: list[float | None]
-    count: int = 1
+    name: str  # its path, or the name of a parameter where the program has no modules
+    activations: list[
+        float | None
+    ]  # the largest magnitude of its results, for each pass shown; None if it was not used
+    gradients: list[float | None]  # the largest magnitude of a gradient of its parameters; None if none came
+    count: int = 1  # layers that it stands for
 
 
 @dataclass
@@ -40,34 +35,21 @@ class Layers:
     rows: list[Layer]
 
 
-@dataclass
-class _Found:
-    """A layer before it is measured: its ops, how many of each turn count, and its leaves."""
-
-    name: str
-    ops: list[int]
-    most: int | None
-    leaves: list[int]
-
-
 def layers(seen: Observation) -> Layers:
     """The layers of a run in the order in which they ran; no rows if there was no backward pass."""
     passes = _shown([each for each in seen.passes if each.done and each.kind == "backward"])
-    starts = _starts(seen)
+    ends = sorted(each.ops for each in seen.passes if each.done)
 
-    def activation(found: _Found, each: Through) -> float | None:
-        own = [op for op in found.ops if starts[each.nr] <= op < each.ops][: found.most]
+    def activation(ops: list[int], most: int | None, each: Through) -> float | None:
+        before = bisect.bisect_left(ends, each.ops)  # its turn begins behind the last pass that ended before it
+        own = [op for op in ops if (ends[before - 1] if before else 0) <= op < each.ops][:most]
         outputs = (seen.values[nr] for op in own for nr in seen.ops[op].outputs)
         return _largest(value.peak for value in outputs if value.floating)
 
-    rows = [
-        Layer(
-            found.name,
-            [activation(found, each) for each in passes],
-            [_largest(each.got.get(nr) for nr in found.leaves) for each in passes],
-        )
-        for found in list(_modules(seen)) or list(_tensors(seen))
-    ]
+    rows = []
+    for name, ops, most, leaves in list(_modules(seen)) or list(_tensors(seen)):
+        gradients = [_largest(each.got.get(nr) for nr in leaves) for each in passes]
+        rows.append(Layer(name, [activation(ops, most, each) for each in passes], gradients))
     return Layers([each.nr for each in passes], _folded(rows) if passes else [])
 
 
@@ -79,6 +61,11 @@ def _shown(passes: list[Through]) -> list[Through]:
     return [own[round(place * (len(own) - 1) / max(1, count - 1))] for place in range(count)]
 
 
+_Found = tuple[
+    str, list[int], int | None, list[int]
+]  # a layer's name, its ops, how many of each turn count, its leaves
+
+
 def _modules(seen: Observation) -> Iterator[_Found]:
     """Each module that has parameters of its own and ran, in the order of their first ops."""
     by_part: dict[int, list[int]] = {}
@@ -87,19 +74,13 @@ def _modules(seen: Observation) -> Iterator[_Found]:
             by_part.setdefault(op.owner, []).append(op.nr)
     for nr, ops in by_part.items():
         part = seen.parts[nr]
-        yield _Found(part.path or part.kind, ops, None, part.parameters)
+        yield part.path or part.kind, ops, None, part.parameters
 
 
 def _tensors(seen: Observation) -> Iterator[_Found]:
     """Each tensor that learns, if a program writes its layers by hand."""
     for leaf in sorted(seen.trained(), key=lambda leaf: leaf.used_by[0] if leaf.used_by else len(seen.ops)):
-        yield _Found(leaf.name or seen.places.named(leaf.line), leaf.used_by, 1, [leaf.nr])
-
-
-def _starts(seen: Observation) -> dict[int, int]:
-    """For each pass the first op of its own turn: behind the last pass that ended before it."""
-    ends = sorted(each.ops for each in seen.passes if each.done)
-    return {each.nr: ends[place - 1] if (place := bisect.bisect_left(ends, each.ops)) else 0 for each in seen.passes}
+        yield leaf.name or seen.places.named(leaf.line), leaf.used_by, 1, [leaf.nr]
 
 
 def _largest(sizes: Iterable[float | None]) -> float | None:
@@ -123,8 +104,10 @@ def _folded(rows: list[Layer]) -> list[Layer]:
 
 
 def _joined(name: str, group: list[Layer]) -> Layer:
-    activations = [_largest(sizes) for sizes in zip(*(one.activations for one in group), strict=True)]
-    gradients = [_largest(sizes) for sizes in zip(*(one.gradients for one in group), strict=True)]
+    activations, gradients = (
+        [_largest(sizes) for sizes in zip(*every, strict=True)]
+        for every in ([one.activations for one in group], [one.gradients for one in group])
+    )
     return Layer(name, activations, gradients, len(group))
 
 

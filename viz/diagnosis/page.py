@@ -18,16 +18,14 @@ STYLE = Path(__file__).with_name("report.css")
 SIZES = "the size of activations and gradients, layer by layer"
 PICTURES = 5  # findings that get a picture
 AROUND = 1  # lines of code shown before and after the line that matters
-
-
 Staged = Callable[[str, dict[str, Any]], str]
 
 
-def fragment(report: Report, staged: Staged | None = None, starter: str = "") -> str:
+def fragment(report: Report, staged: Staged, starter: str) -> str:
     """The report as HTML for the output of a cell.
 
     `staged` makes HTML of a still picture and of the scene that takes its place where a script runs; `starter` is that script,
-    which comes once. Without them the pictures stay still.
+    which comes once.
     """
     sections = [_finding(report, place, finding, staged) for place, finding in enumerate(report.findings, 1)]
     body, rest = "".join(sections[: len(report.causes)]), "".join(sections[len(report.causes) :])
@@ -48,11 +46,10 @@ def _folded(summary: str, inside: str, opened: bool = False) -> str:
     return f"<details{' open' if opened else ''}><summary>{escape(summary)}</summary>{inside}</details>"
 
 
-def page(report: Report, staged: Staged | None = None, starter: str = "") -> str:
+def page(report: Report, staged: Staged, starter: str) -> str:
     """The report as one page; the arguments are those of `fragment`."""
-    marked = {finding.line for finding in report.causes}
-    code = "".join(_line(report, number, number in marked) for number in range(1, len(report.source) + 1))
-    listing = f'<div class="tgv-diagnosis"><h3>The program</h3><pre>{code}</pre></div>' if code else ""
+    code = _code(report, 1, len(report.source), {finding.line for finding in report.causes})
+    listing = f'<div class="tgv-diagnosis"><h3>The program</h3>{code}</div>' if report.source else ""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         "<title>Diagnosis</title><style>body { margin: 24px; background: #ffffff } "
@@ -61,12 +58,14 @@ def page(report: Report, staged: Staged | None = None, starter: str = "") -> str
     )
 
 
-def _finding(report: Report, place: int, finding: Finding, staged: Staged | None) -> str:
+def _finding(report: Report, place: int, finding: Finding, staged: Staged) -> str:
     sure = '<b class="sure">certain</b>' if finding.certain else "<small>likely</small>"
-    where = report.place(finding.line) if finding.line is not None else ""
     title = f"{place}. {escape(finding.kind.replace('-', ' '))}"
+    where = report.place(finding.line) if finding.line is not None else ""
     about = escape(" · ".join(filter(None, (where, GROUPS.get(finding.group, "")))))
-    told = _listing(report, finding)
+    told = (
+        _code(report, finding.line - AROUND, finding.line + AROUND, {finding.line}) if finding.line is not None else ""
+    )
     for kind, lines in itertools.groupby(report.told_of(finding), key=lambda one: one[0]):
         texts = [escape(text) for _, text in lines]
         parts = "".join(map(PARAGRAPHS.get(kind, _changed), texts))
@@ -74,12 +73,9 @@ def _finding(report: Report, place: int, finding: Finding, staged: Staged | None
     path = cause.path_of(report.observation, finding) if place <= PICTURES else None
     if path is not None:
         picture = cause.picture(path)
-        shown = as_html(picture.svg, picture.description)
-        if staged is not None:
-            shown = staged(shown, cause.scene(report.observation, path))
+        shown = staged(as_html(picture.svg, picture.description), cause.scene(report.observation, path))
         told += _folded("the path in the graph", shown, place == 1)
-    certainty = "certain" if finding.certain else "likely"
-    return f'<section class="{certainty}"><h4>{title}<small>{about}</small>{sure}</h4>{told}</section>'
+    return f'<section class="{finding.sure}"><h4>{title}<small>{about}</small>{sure}</h4>{told}</section>'
 
 
 def _changed(line: str) -> str:
@@ -88,17 +84,13 @@ def _changed(line: str) -> str:
     return f"<{tag}>{line}</{tag}>" if tag else f"<span>{line}</span>\n"
 
 
-def _listing(report: Report, finding: Finding) -> str:
-    if finding.line is None or not report.source:
-        return ""
-    first, last = max(1, finding.line - AROUND), min(len(report.source), finding.line + AROUND)
-    shown = (_line(report, number, number == finding.line) for number in range(first, last + 1))
-    return f"<pre>{''.join(shown)}</pre>"
-
-
-def _line(report: Report, number: int, marked: bool) -> str:
-    text = f"{report.number(number):>4}  {escape(report.source[number - 1])}"
-    return f"<mark>{text}</mark>" if marked else f"{text}\n"
+def _code(report: Report, first: int, last: int, marked: set[int | None]) -> str:
+    """Lines of the program."""
+    text = ""
+    for number in range(max(1, first), min(len(report.source), last) + 1):
+        line = f"{report.number(number):>4}  {escape(report.source[number - 1])}"
+        text += f"<mark>{line}</mark>" if number in marked else f"{line}\n"
+    return f"<pre>{text}</pre>" if text else ""
 
 
 def _with_code(sentence: str) -> str:

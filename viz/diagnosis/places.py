@@ -105,12 +105,8 @@ class Places:
 
     def find(self, *kinds: type, at: int | None = None, fits: Callable[[Any], bool] = lambda node: True) -> list[Any]:
         """The nodes of some kinds, in the order of their lines: those that `at` is a line of, and that fit."""
-        found = [
-            node
-            for kind in kinds
-            for node in self._of_type.get(kind, ())
-            if (at is None or node.lineno <= at <= (node.end_lineno or 0)) and fits(node)
-        ]
+        every = (node for kind in kinds for node in self._of_type.get(kind, ()))
+        found = [node for node in every if (at is None or node.lineno <= at <= node.end_lineno) and fits(node)]
         return sorted(found, key=lambda node: node.lineno)
 
     def first(self, *kinds: type, fits: Callable[[Any], bool]) -> int | None:
@@ -229,9 +225,7 @@ class Places:
     @once
     def hands_on(self, line: int) -> bool:
         """Whether a line gives again what it reads, as `loss, state = step(batch, state)` does."""
-        return any(
-            set().union(*map(_read, node.targets)) & _read(node.value) for node in self.find(ast.Assign, at=line)
-        )
+        return any(set().union(*map(_read, one.targets)) & _read(one.value) for one in self.find(ast.Assign, at=line))
 
     def where_kept(self, line: int | None, names: list[str]) -> int | None:
         """The line of the same method that puts one of these names into an attribute of `self`, for the next call."""
@@ -272,10 +266,8 @@ class Places:
 
     def where_registered(self, name: str) -> int | None:
         """The first line that gives a name by `register_buffer(name, …)` or its kin."""
-        return self.first(
-            ast.Call,
-            fits=lambda node: _last(node.func).startswith("register_") and ast.unparse(node.args[0]) == repr(name),
-        )
+        named = lambda node: _last(node.func).startswith("register_") and ast.unparse(node.args[0]) == repr(name)  # noqa: E731
+        return self.first(ast.Call, fits=named)
 
     def where_put(self, line: int | None) -> int | None:
         """Of a line that makes something under a plain name: the line after it that puts it into an attribute or a place."""
@@ -320,9 +312,7 @@ class Places:
 
     def where_not_called(self, method: str) -> int | None:
         """The first line that names a method and leaves out its parentheses: a statement that does nothing."""
-        return self.first(
-            ast.Expr, fits=lambda node: isinstance(node.value, ast.Attribute) and node.value.attr == method
-        )
+        return self.first(ast.Expr, fits=lambda node: type(node.value) is ast.Attribute and node.value.attr == method)
 
     def where_written(self, number: float, lines: Iterable[int]) -> int | None:
         """The first of some lines in which a number stands."""
@@ -337,37 +327,30 @@ class Places:
 
     def repeats(self, line: int | None) -> bool:
         """Whether a line fills places in a loop, by a comprehension or from a list, in place of naming each."""
-        return self.multiplies_a_list(line) or bool(
-            self.find(ast.ListComp, ast.GeneratorExp, ast.Starred, at=line or 0)
-        )
+        filling = self.find(ast.ListComp, ast.GeneratorExp, ast.Starred, at=line or 0)
+        return bool(filling) or self.multiplies_a_list(line)
 
     def where_read(self, name: str) -> list[int]:
         """The lines that read an attribute or a name."""
-        read = self.find(
-            ast.Name, ast.Attribute, fits=lambda node: not _stored(node) and name in (ast.unparse(node), _last(node))
-        )
-        return list(dict.fromkeys(node.lineno for node in read))
+        found = self.find(ast.Name, ast.Attribute, fits=lambda node: name in (ast.unparse(node), _last(node)))
+        return list(dict.fromkeys(node.lineno for node in found if not _stored(node)))
 
     # the user's own classes
 
     def defines(self, name: str) -> bool:
         """Whether a class of this name stands in the text."""
-        return bool(self.find(ast.ClassDef, fits=lambda node: node.name == name))
-
-    def _method(self, kind: str, method: str) -> ast.FunctionDef | None:
-        parts = (part for node in self.find(ast.ClassDef, fits=lambda node: node.name == kind) for part in node.body)
-        return next((part for part in parts if isinstance(part, ast.FunctionDef) and part.name == method), None)
+        return any(node.name == name for node in self.find(ast.ClassDef))
 
     def defined(self, kind: str, method: str) -> tuple[int, int] | None:
         """First and last line of a method of a class."""
-        found = self._method(kind, method)
-        return (found.lineno, found.end_lineno or found.lineno) if found is not None else None
+        parts = (part for node in self.find(ast.ClassDef) if node.name == kind for part in node.body)
+        own = (part for part in parts if isinstance(part, ast.FunctionDef) and part.name == method)
+        return next(((part.lineno, part.end_lineno or part.lineno) for part in own), None)
 
     def where_returns(self, kind: str, method: str) -> int | None:
         """The last `return` of a method of a class."""
-        found = self._method(kind, method)
-        returns = [node.lineno for node in ast.walk(found) if isinstance(node, ast.Return)] if found is not None else []
-        return max(returns, default=None)
+        first, last = self.defined(kind, method) or (0, -1)
+        return max((node.lineno for node in self.find(ast.Return) if first <= node.lineno <= last), default=None)
 
     def where_returned(self, kind: str, place: int, in_part: bool) -> int | None:
         """The line that makes what a class's backward returns in one place: the one that gives its name, or the `return`.

@@ -94,8 +94,7 @@ def _imported(script: str, folder: Path) -> dict[str, str]:
     waiting = [(script, folder)]
     for text, home in waiting:  # it grows
         with contextlib.suppress(SyntaxError, ValueError):
-            nodes = ast.walk(ast.parse(text))
-            for path in dict.fromkeys(path for node in nodes for path in _files(node, folder, home)):
+            for path in (path for node in ast.walk(ast.parse(text)) for path in _files(node, folder, home)):
                 if str(path) not in found and len(found) < MOST_FILES and path.is_file():
                     with contextlib.suppress(OSError, SyntaxError, ValueError):
                         inner = path.read_text(encoding="utf-8")
@@ -107,17 +106,15 @@ def _imported(script: str, folder: Path) -> dict[str, str]:
 
 def _files(node: ast.AST, folder: Path, home: Path) -> Iterator[Path]:
     """Where the modules that a statement imports may stand."""
+    start, names = folder, []
     if isinstance(node, ast.Import):
-        names = [(folder, alias.name) for alias in node.names]
+        names = [alias.name for alias in node.names]
     elif isinstance(node, ast.ImportFrom):
-        start = folder if not node.level else [home, *home.parents][node.level - 1]
-        whole = [node.module] if node.module else []
-        names = [(start, ".".join([*whole, *rest])) for rest in ([], *([alias.name] for alias in node.names))]
-    else:
-        return
-    for start, name in names:
+        start = [folder, home, *home.parents][node.level]
+        names = [node.module or "", *(f"{node.module or ''}.{alias.name}".lstrip(".") for alias in node.names)]
+    for name in names:
         parts = name.split(".") if name else []
         for count in range(len(parts) + 1):
             yield start.joinpath(*parts[:count], "__init__.py")
         if parts:
-            yield start.joinpath(*parts[:-1], f"{parts[-1]}.py")
+            yield start.joinpath(*parts).with_suffix(".py")

@@ -21,8 +21,6 @@ from viz.recording.recording import finite
 
 SCHEMA = 1
 WIDEST = 100  # characters of a line of prose
-
-
 NO_GPU = re.compile(
     r"not compiled with CUDA|no NVIDIA driver|No CUDA GPUs|not linked with support for mps|deserialize object on a CUDA",
     re.IGNORECASE,
@@ -125,18 +123,17 @@ class Report:
     def __repr__(self) -> str:
         lines = [self.headline]
         for place, finding in enumerate(self.causes, 1):
-            sure = "certain" if finding.certain else "likely"
             where = self.place(finding.line) if finding.line is not None else "no line of the program"
-            lines += ["", f"{place}. {finding.kind} · {where} · {sure}"]
-            code = self.observation.places.code(finding.line)
-            if code:
+            lines += ["", f"{place}. {finding.kind} · {where} · {finding.sure}"]
+            if code := self.observation.places.code(finding.line):
                 lines.append(f"   {self.number(finding.line):>4} | {code}")
             for kind, text in self.told_of(finding):
                 lines += [f"      {text}"] if kind == "change" else _wrapped(f"Fix: {text}" if kind == "fix" else text)
         if self.consequences:
-            places = [f" ({self.place(one.line)})" if one.line is not None else "" for one in self.consequences]
-            told = ", ".join(f"{one.kind}{place}" for one, place in zip(self.consequences, places, strict=True))
-            lines += ["", *_wrapped(f"{self.may_follow}: {told}.", "")]
+            told = [
+                one.kind + (f" ({self.place(one.line)})" if one.line is not None else "") for one in self.consequences
+            ]
+            lines += ["", *_wrapped(f"{self.may_follow}: {', '.join(told)}.", "")]
         if self.concerns_sizes:
             lines += ["", "The sizes, layer by layer, from the input to the loss:", chart.text(self.layers, width())]
         lines += ["", *_wrapped(self.looked_at, ""), *([self.ended] if self.ended else [])]
@@ -202,23 +199,23 @@ class Report:
     @property
     def headline(self) -> str:
         """The number of findings, in one sentence."""
+        seen = self.observation
+        if not self.findings and not (seen.passes or seen.steps or self._looked_at):
+            if self.error is not None:
+                return "Nothing could be judged: the program ended with an error before any backward pass."
+            return (
+                "Nothing could be judged: no backward pass and no optimizer step ran. Give the whole training step, from the forward "
+                "pass to backward()."
+            )
         if not self.findings:
             ended = " up to its error" if self.error is not None else ""
-            seen = self.observation
-            if not (seen.passes or seen.steps or self._looked_at):
-                if self.error is not None:
-                    return "Nothing could be judged: the program ended with an error before any backward pass."
-                return (
-                    "Nothing could be judged: no backward pass and no optimizer step ran. Give the whole training step, from the forward "
-                    "pass to backward()."
-                )
             return (
                 f"Nothing was found{ended}. That cannot tell whether the targets belong to the inputs, whether the loss measures what you "
                 "want, or whether the data are scaled as they should be."
             )
-        sure = sum(finding.certain for finding in self.causes)
         if len(self.causes) == 1:
-            return f"1 finding, {'certain' if sure else 'likely'}."
+            return f"1 finding, {self.causes[0].sure}."
+        sure = sum(finding.certain for finding in self.causes)
         return f"{_count(len(self.causes), 'finding')}, {sure} of them certain; the most likely cause first."
 
 
