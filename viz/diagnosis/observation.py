@@ -139,7 +139,9 @@ class Through(Standing):
     step: int
     roots: list[int] = field(default_factory=list)
     loss: float | None = None
-    given: int | None = None  # the sign of the gradient that backward() was given; 0 where it has both, None where it has none
+    given: int | None = (
+        None  # the sign of the gradient that backward() was given; 0 where it has both, None where it has none
+    )
     raised: str = ""
     done: bool = False
     got: dict[int, float] = field(default_factory=dict)  # leaf -> largest magnitude

@@ -160,7 +160,8 @@ class Places:
             for loop in self.find(ast.For)
             for node in self.find(ast.Assign)
             if loop.lineno < node.lineno <= loop.end_lineno
-            and ast.unparse(node.targets[0]) in {ast.unparse(one) for one in ast.walk(loop.target) if isinstance(one, ast.Name)}
+            and ast.unparse(node.targets[0])
+            in {ast.unparse(one) for one in ast.walk(loop.target) if isinstance(one, ast.Name)}
         }
 
     def condition(self, line: int) -> int | None:
@@ -255,7 +256,9 @@ class Places:
         entering = lambda node: re.search(r"[tT]ensor$|^from_numpy$|^asarray$", _last(node.func))  # noqa: E731
         lines = {node.lineno for node in self.find(ast.Call, fits=entering)}
         given = lambda node: _stored(node) and ast.unparse(node) == name  # noqa: E731
-        return self.first(ast.Name, ast.Attribute, fits=lambda node: given(node) and node.lineno in lines) or self.where_given(name)
+        return self.first(
+            ast.Name, ast.Attribute, fits=lambda node: given(node) and node.lineno in lines
+        ) or self.where_given(name)
 
     def where_aliased(self, lines: Iterable[int]) -> int | None:
         """The line that gives one thing a second name, `self.target = self.online`, of the names that some lines, and the loops around them, read."""

@@ -13,7 +13,6 @@ from viz.diagnosis.observation import Observation, Ran, Seen
 from viz.diagnosis.rules.rule import Match, Rule
 
 
-
 def _shapes(seen: Observation) -> Iterator[Match]:
     """A comparison that pairs each answer with all targets."""
     for each in seen.passes:
@@ -23,7 +22,10 @@ def _shapes(seen: Observation) -> Iterator[Match]:
                 continue
             a, b = seen.values[op.inputs[0]], seen.values[op.inputs[1]]
             sure = op.name in ops.BY_ELEMENT
-            whole, grew = _outgrown(a.shape, b.shape, any_size=sure), (_grew(seen, a) or _grew(seen, b)) if sure else None
+            whole, grew = (
+                _outgrown(a.shape, b.shape, any_size=sure),
+                (_grew(seen, a) or _grew(seen, b)) if sure else None,
+            )
             if whole is None or not (a.requires_grad or b.requires_grad):
                 continue
             held = (op.name in ops.DIFFERENCES and compared(seen, op.outputs[0])) or _with_data(seen, op, a, b)
@@ -38,7 +40,9 @@ def _shapes(seen: Observation) -> Iterator[Match]:
 def _with_data(seen: Observation, op: Ran, a: Seen, b: Seen) -> bool:
     """Whether an answer meets data, one for each row, and nobody turned either into a column for that."""
     answer, data = (a, b) if a.requires_grad else (b, a)
-    turned = {maker.name for one in (a, b) if (maker := seen.maker(one)) is not None} & (ops.VIEWS | {"unsqueeze", "__getitem__"})
+    turned = {maker.name for one in (a, b) if (maker := seen.maker(one)) is not None} & (
+        ops.VIEWS | {"unsqueeze", "__getitem__"}
+    )
     plain = answer.leaf is None and data.leaf is None and data.floating and not data.requires_grad
     return op.name in ops.DIFFERENCES | ops.PRODUCTS and plain and not turned
 

@@ -16,7 +16,9 @@ SEVERAL = 2  # calls in training, at least: one batch tells little
 def _unlike(seen: Observation) -> Iterator[Match]:
     """A network that is evaluated on numbers in another range than those that it learns from, as where one of the two is not normalised."""
     for leaf in seen.trained():
-        calls = [seen.ops[nr] for nr in leaf.used_by if seen.ops[nr].name in ops.LAYERS and len(seen.ops[nr].inputs) > 1]
+        calls = [
+            seen.ops[nr] for nr in leaf.used_by if seen.ops[nr].name in ops.LAYERS and len(seen.ops[nr].inputs) > 1
+        ]
         learnt, asked = ([op for op in calls if op.grad_on == on][:FEW] for on in (True, False))
         if len(learnt) < SEVERAL or not asked or any(_data(seen, op) is None for op in (*learnt, *asked)):
             continue
@@ -26,7 +28,14 @@ def _unlike(seen: Observation) -> Iterator[Match]:
             above = (seen.values[nr] for nr in sorted(seen.above(asked[-1].inputs[:1])))
             value = next((one for one in above if one.floating and one.line is not None), None)
             span = f"{least:.3g} to {most:.3g}", f"{low:.3g} to {high:.3g}"
-            yield Match(value, [asked[-1], learnt[-1]], names=[value.name if value else ""], layer=learnt[-1], asked=span[0], learnt=span[1])
+            yield Match(
+                value,
+                [asked[-1], learnt[-1]],
+                names=[value.name if value else ""],
+                layer=learnt[-1],
+                asked=span[0],
+                learnt=span[1],
+            )
             return
 
 

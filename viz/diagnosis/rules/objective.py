@@ -14,6 +14,7 @@ from viz.diagnosis.observation import Observation, Ran, Through
 from viz.diagnosis.rules.comparing import compared
 from viz.diagnosis.rules.rule import Match, Rule
 
+AGAIN = 3  # times that show that it is always so
 EDGE = 1e-6  # of 0 or 1, by rounding
 NEAR = 64  # ops before and after one, among which other runs of its line are looked for
 MOST = 4096  # values of a loss that are looked at
@@ -23,6 +24,7 @@ TAKES_ROWS = {"__getitem__", "index_select", "take_along_dim"}
 
 def _not_its_input(seen: Observation) -> Iterator[Match]:
     """A loss that is given what it does not take: scores for logarithms, labels outside 0 to 1, classes as amounts."""
+    yield from _always_zero(seen)
     drawn = any(op.name == "randint" for op in seen.ops)  # whole numbers that were not drawn may be amounts
     for op in seen.ops:
         if op.name in ops.TAKES_LOGS and op.inputs:
@@ -31,6 +33,19 @@ def _not_its_input(seen: Observation) -> Iterator[Match]:
             yield from _outside(seen, op)
         elif op.name in (ops.DISTANCES | ops.DIFFERENCES if drawn else ops.DISTANCES) and op.recorded:
             yield from _classes(seen, op)
+
+
+def _always_zero(seen: Observation) -> Iterator[Match]:
+    """An error that is 0 whenever it is computed: both of its sides are the same."""
+    for op in {
+        one.line: one for one in seen.ops if one.name in ops.DISTANCES and one.recorded and one.outputs
+    }.values():
+        calls = [one for one in seen.at(op.line) if one.name == op.name and one.outputs]
+        fresh = all(
+            len({one.inputs[side] for one in calls}) == len(calls) for side in (0, 1)
+        )  # answers on both sides, no data
+        if fresh and len(calls) >= AGAIN and all(seen.values[one.outputs[0]].peak == 0 for one in calls):
+            yield Match(op, names=[seen.values[nr].name for nr in op.inputs[:2]], count=len(calls), given=SAME)
 
 
 def _scores(seen: Observation, op: Ran) -> Iterator[Match]:
@@ -81,6 +96,11 @@ NO_PROBABILITIES = {
     "words": "{at}: `{op}` compares with probabilities, and what it is given goes down to {low}.",
     "fix": "Give probabilities as its target: softmax(scores, dim=-1). Or give logarithms, and say log_target=True.",
 }
+SAME = {
+    "kind": "zero", "certain": False, "share": 0.3,
+    "words": "{at}: `{op}` is exactly 0, each of the {count} times that it is computed: what it compares is the same on both sides, so nothing learns from it.",
+    "fix": "Look at what the two sides are: one of them is probably meant to be another network's answer, or the data.",
+}  # fmt: skip
 OUTSIDE = {
     "words": "{at}: the labels of `{op}` go from {span}. Outside 0 to 1 the loss has no lowest value: it falls forever, and the outputs grow without bound.",
     "fix": "Give labels of 0 and 1, `(y > 0).float()`; for more classes use cross_entropy.",
@@ -225,8 +245,13 @@ def _factor(seen: Observation, op: Ran, main: int) -> int | None:
         return -1
     other = next((seen.values[one] for one in op.inputs if one != main), None)
     if other is not None:
+        place = op.inputs.index(other.nr)
+        ran = [one for one in seen.at(op.line) if one.name == op.name and len(one.inputs) > place][-NEAR:]
+        lows = [
+            seen.values[one.inputs[place]].low for one in ran
+        ]  # of all turns: an advantage may be above 0 in one of them
         minus = other.low == -1 and other.peak == 1 and math.prod(other.shape) == 1
-        return 1 if other.low is not None and other.low >= 0 else -1 if minus else None
+        return 1 if all(low is not None and low >= 0 for low in lows) else -1 if minus else None
     numbers = ops.constants(op)
     alike = (one for one in seen.ops[max(0, op.nr - NEAR) : op.nr + NEAR] if (one.line, one.name) == (op.line, op.name))
     if numbers and min(numbers) < 0 and any(ops.constants(one) != numbers for one in alike):
@@ -298,7 +323,11 @@ def _laid_apart(seen: Observation) -> Iterator[Match]:
         if op.name in ops.CLASS_LOSSES and op.recorded and len(op.inputs) > 1:
             (answers, one), (labels, other) = (_dimensions(seen, nr) for nr in op.inputs[:2])
             if answers != labels and sorted(answers) == sorted(labels):
-                told = {"said": f"puts rows of {labels} labels beside rows of {answers} answers", "op": op.name, "compared": op.line}
+                told = {
+                    "said": f"puts rows of {labels} labels beside rows of {answers} answers",
+                    "op": op.name,
+                    "compared": op.line,
+                }
                 yield Match(other or op, [one, op], **told)
                 return
 
@@ -311,7 +340,11 @@ def _dimensions(seen: Observation, nr: int) -> tuple[tuple[int, ...], Ran | None
         if maker.name in ops.VIEWS and before[:1] != rows:
             kept = len(after) - 1
             leading = before[: len(before) - kept]
-            return (leading, maker) if before[len(before) - kept :] == after[1:] and math.prod(leading) == rows[0] else ((), None)
+            return (
+                (leading, maker)
+                if before[len(before) - kept :] == after[1:] and math.prod(leading) == rows[0]
+                else ((), None)
+            )
         if before[:1] != rows:
             break
         maker = seen.maker(seen.values[maker.inputs[0]])

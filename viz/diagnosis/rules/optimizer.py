@@ -181,7 +181,13 @@ def _too_small(seen: Observation) -> Iterator[Match]:
         moved = [step.moved for step in late if step.moved is not None]
         passes = [each for each in seen.passes if each.kind == "backward" and each.loss is not None]
         losses = [each.loss or 0.0 for each in passes if seen.stepped_by(each) == held.nr]
-        if len(own) < 2 or len(moved) < len(late) or (max(moved) >= SMALL and not sank) or _arrived(seen, held) or not losses:
+        if (
+            len(own) < 2
+            or len(moved) < len(late)
+            or (max(moved) >= SMALL and not sank)
+            or _arrived(seen, held)
+            or not losses
+        ):
             continue
         still = len(losses) > 1 and abs(losses[-1] - losses[0]) <= STILL * abs(losses[0])
         if abs(losses[0]) > LEARNT and (still or rates[-1] <= rates[0]):  # a warm-up begins small
@@ -208,7 +214,9 @@ def _too_large(seen: Observation) -> Iterator[Match]:
         top = max(losses, key=abs)
         leapt = far > THROWN and abs(top) > AT_ONCE * abs(losses[0])
         grew = losses[-1] > losses[0] and ((apart and rises and far > CAREFUL) or leapt)
-        stuck = far > WILD and top > 2 * losses[0] > 0 and median(losses[-(len(losses) // 4 + 1) :]) > NO_BETTER * losses[0]
+        stuck = (
+            far > WILD and top > 2 * losses[0] > 0 and median(losses[-(len(losses) // 4 + 1) :]) > NO_BETTER * losses[0]
+        )
         held = next((held for held, _ in _rated(seen) if who in (held.nr, None)), None)
         line = next((moment.line for moment in seen.moments if moment.kind == "update"), None)
         line = seen.given_in(held, held.rate) if held is not None else line

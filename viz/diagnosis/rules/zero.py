@@ -280,8 +280,20 @@ def _unscaled(seen: Observation) -> Iterator[Match]:
             continue
         projected = [source(seen, nr, ops.TURNS | ops.SPLITS)[1] for nr in maker.inputs]
         width = seen.values[maker.inputs[0]].shape[-1]
-        if len(projected) == 2 and width >= NARROW and all(one is not None and _projects(seen, one) for one in projected):
-            yield Match(maker, [op], peak=scores.peak, width=width, here=op, less=(scores.peak or 0.0) / math.sqrt(width), cut=op.inputs[0])
+        if (
+            len(projected) == 2
+            and width >= NARROW
+            and all(one is not None and _projects(seen, one) for one in projected)
+        ):
+            yield Match(
+                maker,
+                [op],
+                peak=scores.peak,
+                width=width,
+                here=op,
+                less=(scores.peak or 0.0) / math.sqrt(width),
+                cut=op.inputs[0],
+            )
 
 
 def _unmasked(seen: Observation, nr: int) -> tuple[Seen, Ran | None]:
