@@ -391,7 +391,7 @@ class Observation:
 
     def _steered(self, who: int | None, own: list[Through]) -> bool:
         """Whether the loss of passes goes through what another optimizer changes meanwhile, as that of an adversary does."""
-        made = [maker for nr in self.recorded(own[-1]) if (maker := self.maker(self.values[nr])) is not None]
+        made = [maker for nr in self.behind(own[-1]) if (maker := self.maker(self.values[nr])) is not None]
         taken = {self.values[nr].leaf for op in made for nr in op.inputs} - {None}
         others = {m.who for m in self.moments if m.kind == "step" and own[0].order < m.order < own[-1].order} - {who}
         return who is None or any(taken & set(self.optimizers[nr].leaves) for nr in others if nr >= 0)

@@ -45,7 +45,16 @@ def _always_zero(seen: Observation) -> Iterator[Match]:
             len({one.inputs[side] for one in calls}) == len(calls) for side in (0, 1)
         )  # answers on both sides, no data
         if fresh and len(calls) >= AGAIN and all(seen.values[one.outputs[0]].peak == 0 for one in calls):
-            yield Match(op, names=[seen.values[nr].name for nr in op.inputs[:2]], count=len(calls), given=SAME)
+            depth = next((len(each.stack) for each in seen.passes if each.kind == "backward"), 1)
+            line = op.stack[-depth] if len(op.stack) >= depth else op.line  # of a helper, what it is given
+            yield Match(
+                line,
+                [op],
+                names=[seen.values[nr].name for nr in op.inputs[:2]],
+                of=op.name,
+                count=len(calls),
+                given=SAME,
+            )
 
 
 def _scores(seen: Observation, op: Ran) -> Iterator[Match]:
@@ -98,7 +107,7 @@ NO_PROBABILITIES = {
 }
 SAME = {
     "kind": "zero", "certain": False, "share": 0.3,
-    "words": "{at}: `{op}` is exactly 0, each of the {count} times that it is computed: what it compares is the same on both sides, so nothing learns from it.",
+    "words": "{at}: `{of}` is exactly 0, each of the {count} times that it is computed: what it compares is the same on both sides, so nothing learns from it.",
     "fix": "Look at what the two sides are: one of them is probably meant to be another network's answer, or the data.",
 }  # fmt: skip
 OUTSIDE = {
@@ -166,7 +175,9 @@ def _terms(seen: Observation, each: Through) -> Iterator[tuple[Term, Ran]]:
         ahead = [one for one in op.inputs if seen.values[one].requires_grad]
         join = op.name in ops.ADDITIVE and len(ahead) > 1
         ends = term.joined and not join
-        term = replace(term, part=op.line if ends else term.part, joined=join and term.joined is not False)
+        begins = term.joined is None and op.name in ops.AVERAGES | ops.RESHAPES  # the mean of a sum
+        joined = None if begins else join and term.joined is not False
+        term = replace(term, part=op.line if ends else term.part, joined=joined)
         if op.name in ops.LOGS or _of_probabilities(seen, op) or _is_error(seen, op) or _normalised(seen, op):
             yield term, op
         elif op.name in ops.FACTORS | ops.NEGATIONS:
@@ -323,12 +334,8 @@ def _laid_apart(seen: Observation) -> Iterator[Match]:
         if op.name in ops.CLASS_LOSSES and op.recorded and len(op.inputs) > 1:
             (answers, one), (labels, other) = (_dimensions(seen, nr) for nr in op.inputs[:2])
             if answers != labels and sorted(answers) == sorted(labels):
-                told = {
-                    "said": f"puts rows of {labels} labels beside rows of {answers} answers",
-                    "op": op.name,
-                    "compared": op.line,
-                }
-                yield Match(other or op, [one, op], **told)
+                said = f"puts rows of {labels} labels beside rows of {answers} answers"
+                yield Match(other or op, [one, op], said=said, op=op.name, compared=op.line)
                 return
 
 

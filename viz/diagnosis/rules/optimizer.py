@@ -175,7 +175,7 @@ def _too_small(seen: Observation) -> Iterator[Match]:
     for held, own in _rated(seen):
         rates = [step.rate for step in own if step.rate is not None] or [held.rate or 0.0]
         middle = rates[len(rates) // 2]
-        fell = rates[-1] < ENDED * rates[0]  # then it is the later half that goes nowhere
+        fell = rates[-1] < ENDED * max(rates)  # then it is the later half that goes nowhere
         sank = fell and middle < SUNK * max(rates)  # by a schedule that is over before the training is
         late = own[len(own) // 2 :] if fell else own
         moved = [step.moved for step in late if step.moved is not None]
@@ -192,7 +192,8 @@ def _too_small(seen: Observation) -> Iterator[Match]:
         still = len(losses) > 1 and abs(losses[-1] - losses[0]) <= STILL * abs(losses[0])
         if abs(losses[0]) > LEARNT and (still or rates[-1] <= rates[0]):  # a warm-up begins small
             asleep = bool(seen.schedules) and (fell or not any(rates))  # by a rate of 0 that a scheduler set
-            line = seen.schedules[-1][1] if asleep else seen.given_in(held, held.rate or 0.0)
+            by_hand = seen.places.where_rate_set() if fell else None
+            line = seen.schedules[-1][1] if asleep else by_hand or seen.given_in(held, held.rate or 0.0)
             by = f", by the {seen.schedules[-1][0]} of line {line}" if asleep else ""
             yield Match(
                 line, [held], names=seen.called(held.leaves), count=len(late), kind=held.kind, moved=max(moved), rate=f"{held.rate:g}{by}",

@@ -97,8 +97,8 @@ def _falls(seen: Observation, each: Through) -> list[Fall]:
             continue
         runs[op.line, op.name].append(peak)
         passed = [arrived[one] for one in op.inputs if one in arrived and seen.values[one].leaf is None]
-        if passed:
-            lines[op.line].append((op, math.log(max(passed) / peak)))
+        for line in {*op.stack} if passed else ():  # also what the line calls
+            lines[line].append((op, math.log(max(passed) / peak)))
     steady = [(line, peaks) for (line, _), peaks in runs.items() if len(peaks) >= DEEP and _steady(peaks)]
     return [Fall(line, peaks[0], peaks[-1], len(peaks), lines[line]) for line, peaks in steady]
 
