@@ -353,6 +353,8 @@ class Run:
             vain = [f"{one.kind} in line {one.line}" for one in findings if one.cured is False]
             if vain and findings[0].cured:
                 findings[0].tried += f" Changes for {listed(vain)} were tried as well, in vain."
+        for other in [one for one in findings if one.explains_error and one.certain][1:]:
+            other.certain = False  # an error has one cause: another change ends it too, and does less
 
     def _cures(self, seen: Observation, place: Place, finding: Finding, end: float) -> Trial:
         """Whether a change cures: alone, or together with the same in other lines, as where two lines cut one path."""

@@ -162,7 +162,7 @@ def _written(seen: Observation) -> Iterator[Match]:
     ops = _written_by_ops(seen, failed)
     steps = [
         (write.order, leaf.name, write) for leaf in seen.leaves for write in leaf.writes
-        if write.order < failed.order and write.after < failed.nr and write.line and seen.behind(failed) & set(leaf.values)
+        if write.kind != "init" and write.order < failed.order and write.after < failed.nr and write.line and seen.behind(failed) & set(leaf.values)
         and any(nr < failed.ops and seen.behind(failed) & set(seen.ops[nr].outputs) for nr in leaf.used_by)
     ]  # fmt: skip
     if steps and not (ops and ops[0][0]):
