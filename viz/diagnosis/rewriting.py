@@ -218,11 +218,14 @@ def _away_from_zero(code: Code) -> Changes:
 
 
 def _no_squash(code: Code) -> Changes:
-    if "takes logarithms" in code.finding.message:  # of a loss that wants them, so nothing is taken away
-        module = code.call("softmax")
-        return code.put(module[0], f"{code.text(module[0])}.log()") if module is not None else None
     found = code.call("softmax", "sigmoid", "softmin")
     return code.put(found[0], code.text(found[1])) if found is not None else None
+
+
+def _logarithm(code: Code) -> Changes:
+    """Of a loss that takes logarithms of probabilities, where it is given the probabilities."""
+    found = code.call("softmax") if "takes logarithms of probabilities, but receives" in code.finding.message else None
+    return code.put(found[0], f"{code.text(found[0])}.log()") if found is not None else None
 
 
 def _registered(code: Code) -> Changes:
@@ -393,6 +396,7 @@ WAYS: dict[str, Callable[[Code], Changes]] = {
     "log-of-zero": _away_from_zero,
     "norm-at-zero": _away_from_zero,
     "double-softmax": _no_squash,
+    "wrong-loss": _logarithm,
     "unregistered": _registered,
     "broadcast-loss": _one_shape,
     "rate-too-small": _rate,
