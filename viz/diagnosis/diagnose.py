@@ -120,21 +120,16 @@ def _check(program: Any) -> None:
                 f"`tinygrad-edu diagnose {program}` in a shell"
             )
         return
+    what = "nothing (None)" if program is None else type(program).__name__
     if engines.of(program) is not None:
-        raise TypeError(
-            ACCEPTED.format(f"a module, {type(program).__name__}")
-            + ". A module alone does nothing: give the step that trains it, viz.diagnose(step, model=model)"
-        )
-    if isinstance(program, Path):
-        raise TypeError(ACCEPTED.format(f"a path. Give the file's text: viz.diagnose({program!r}.read_text())"))
-    if not callable(program) or isinstance(program, type):
-        raise TypeError(ACCEPTED.format("nothing (None)" if program is None else type(program).__name__))
-    if len(_required(program)) > 1:
-        names = ", ".join(_required(program))
-        raise TypeError(
-            f"a training step takes no arguments, and a program takes only the engine; this one needs {names}. Wrap "
-            "it: viz.diagnose(lambda: step(batch))"
-        )
+        what = f"a module, {what}. A module alone does nothing: give the step that trains it, viz.diagnose(step, model=model)"
+    elif isinstance(program, Path):
+        what = f"a path. Give the file's text: viz.diagnose({program!r}.read_text())"
+    elif callable(program) and not isinstance(program, type):
+        if len(names := _required(program)) < 2:
+            return
+        what = f"a function that needs {', '.join(names)}. Wrap it: viz.diagnose(lambda: step(batch))"
+    raise TypeError(ACCEPTED.format(what))
 
 
 def _required(function: Callable[..., Any]) -> list[str]:

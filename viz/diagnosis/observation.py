@@ -189,12 +189,11 @@ class Held(Standing):
 
 
 @dataclass
-class Part:
+class Part(Standing):
     """A module: its class, where it was made, its path, and what it is doing."""
 
     nr: int
     kind: str
-    line: int | None
     stack: tuple[int, ...]
     library: bool
     path: str = ""

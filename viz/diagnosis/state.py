@@ -38,14 +38,10 @@ def around(function: Callable[..., Any]) -> dict[str, Any]:
     """The variables of the places around a function that it names; none of what is no function."""
     if not hasattr(function, "__code__"):
         return {}
-    scope = function.__globals__
-    return {name: scope[name] for name in function.__code__.co_names if name in scope} | closed_over(function)
-
-
-def closed_over(function: Any) -> dict[str, Any]:
-    """The variables that a function closes over."""
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    return {name: cell.cell_contents for name, cell in cells if cell != types.CellType()}  # some are still empty
+    code, scope = function.__code__, function.__globals__
+    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
+    outer = {name: cell.cell_contents for name, cell in cells if cell != types.CellType()}  # some are still empty
+    return {name: scope[name] for name in code.co_names if name in scope} | outer
 
 
 def found_in(engine: Engine, function: Callable[..., Any]) -> list[Any]:

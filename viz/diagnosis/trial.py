@@ -69,13 +69,10 @@ def possible(engine: Any) -> str:
 
 
 class Place:
-    """Where changed programs run again: a fork of this process.
+    """Where changed programs run again: a fork of this process, in which `again` answers a question within its seconds.
 
-    Args:
-        engine: what they run on.
-        again: answers a question within its seconds; it is called in the fork alone.
-        early: fork now, before the first run: for a program that changes what was there before it. Otherwise at each question,
-            which costs nothing where there is none, and finds the imported libraries ready.
+    `early`: fork now, before the first run, for a program that changes what was there before it. Otherwise at each question,
+    which costs nothing where there is none, and finds the imported libraries ready.
     """
 
     def __init__(self, engine: Any, again: Callable[[Question], Trial], early: bool) -> None:

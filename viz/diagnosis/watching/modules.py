@@ -26,13 +26,13 @@ class Modules:
     _unnamed: set[int] = field(default_factory=set)  # leaves of a module that nobody knew by a name
     _late: set[int] = field(default_factory=set)  # modules that were made while another one ran
 
-    def part(self, module: Any, line: int | None = None, stack: tuple[int, ...] = ()) -> int:
-        """The number of a module."""
+    def part(self, module: Any, stack: tuple[int, ...] = ()) -> int:
+        """The number of a module, which was made in the lines of the stack."""
         nr = self._parts[module]
         if nr is None:
             parts = self.watch.seen.parts
             nr = self._parts[module] = len(parts)
-            parts.append(Part(nr, type(module).__name__, line, stack, self._is_library(module)))
+            parts.append(Part(nr, type(module).__name__, stack, self._is_library(module)))
         return nr
 
     def _is_library(self, module: Any) -> bool:
@@ -107,10 +107,10 @@ class Modules:
     def made(self, call: Call) -> Noting:
         """`Module.__init__`: the line that makes one."""
         yield
-        module, lines = call.args[0], call.stack
+        module = call.args[0]
         # A class of the program begins with super().__init__() in a line of its own: what makes it is further out.
-        inside = 1 if not self._is_library(module) and len(lines) > 1 else 0
-        nr = self.part(module, lines[inside] if lines else None, lines)
+        inside = not self._is_library(module) and len(call.stack) > 1
+        nr = self.part(module, call.stack[inside:])
         if self.watch.running:
             self._late.add(nr)
 

@@ -8,7 +8,6 @@ from types import FrameType, FunctionType, SimpleNamespace
 from typing import Any
 
 from viz.diagnosis.observation import Kept
-from viz.diagnosis.state import closed_over
 from viz.diagnosis.watching.modules import Modules
 from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Watch
@@ -44,25 +43,17 @@ class Names:
                 self._look_into(name, thing, met)
 
     def _look_into(self, name: str, thing: Any, met: set[int], deep: int = 0) -> None:
-        """What an object, a class or a function of the program keeps: attributes, defaults, and what a closure closes over."""
-        if id(thing) in met or deep > MOST_DEEP or name.startswith("__"):
+        """What an object of the program keeps in attributes, of its own and of its class."""
+        if id(thing) in met or deep > MOST_DEEP or name.startswith("__") or not hasattr(thing, "__dict__"):
             return
         met.add(id(thing))
-        inner: dict[str, Any] = {}
-        if isinstance(thing, FunctionType) and self.watch.places.source.holds(thing.__code__):
-            given = thing.__code__.co_varnames[: thing.__code__.co_argcount]
-            inner = closed_over(thing) | dict(zip(given[::-1], (thing.__defaults__ or ())[::-1], strict=False))
-            self._kept(inner | {f"{name}.{key}": one for key, one in vars(thing).items()})
-        elif isinstance(thing, type) and self._is_own(thing):
-            self._kept({f"{name}.{key}": one for key, one in vars(thing).items() if not key.startswith("__")})
-        elif hasattr(thing, "__dict__") and self._is_own(type(thing)):
-            inner = {key: one for key, one in vars(thing).items() if not key.startswith("__")}
-            shared = {key: one for key, one in vars(type(thing)).items() if not key.startswith("__")}
-            self._kept({f"self.{key}": one for key, one in (shared | inner).items()})
+        if not isinstance(thing, type) and self._is_own(type(thing)):
+            own = dict(vars(thing))
+            self._kept({f"self.{key}": one for key, one in (dict(vars(type(thing))) | own).items()})
             if not self.watch.engine.is_module(thing):
-                self._name(inner)
-        for key, one in inner.items():
-            self._look_into(key, one, met, deep + 1)
+                self._name(own)
+            for key, one in own.items():
+                self._look_into(key, one, met, deep + 1)
 
     def _is_own(self, kind: type) -> bool:
         """True for a class that the program's own text defines."""

@@ -64,9 +64,9 @@ class Ops:
             return func(*args, **kwargs)
         frame = sys._getframe(2)
         hears = self._hears(func, name, frame, len(args) + len(kwargs))
-        return (
-            watch.heard(hears, func, Call(watch, frame, args, kwargs)) if hears is not None else func(*args, **kwargs)
-        )
+        if hears is None:
+            return func(*args, **kwargs)
+        return watch.heard(hears, func, Call(watch, frame, args, kwargs))
 
     def _hears(self, func: Any, name: str, frame: FrameType, given: int) -> Hears | None:
         """What notes a call; None for one that is of no interest."""
@@ -100,13 +100,12 @@ class Ops:
         inputs = tuple(self.values.value(tensor, call.line) for tensor in tensors)
         versions = [watch.version(tensor) for tensor in tensors]
         yield
-        rows = name == "__iter__"  # a tensor's, one by one
-        if rows:
-            name, call.result = "unbind", list(call.result)
+        result = call.result
+        if name == "__iter__":  # rows, one by one
+            name, result = "unbind", list(result)
+            call.result = iter(result)
         changed = [t for t, v in zip(tensors, versions, strict=True) if watch.version(t) != v]
-        made = [t for t in watch.tensors((call.result,)) if not any(t is one for one in tensors)]
-        if rows:
-            call.result = iter(call.result)
+        made = [t for t in watch.tensors((result,)) if not any(t is one for one in tensors)]
         if not made and not changed:
             return
         owner = watch.running[-1] if watch.running else None
@@ -194,23 +193,18 @@ class Ops:
             leaf.requires_grad, leaf.frozen_at = False, call.line
 
 
-def _whole_numbers(item: Any) -> bool:
-    """True if an argument is a shape or a list of dimensions."""
-    return isinstance(item, (tuple, list)) and 0 < len(item) < 9 and all(type(one) is int for one in item)
-
-
 def _options(args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        str(place): item for place, item in enumerate(args) if isinstance(item, (int, float, str, bool))
-    }
-    found |= {name: item for name, item in kwargs.items() if isinstance(item, (int, float, str, bool, tuple))}
-    found |= {str(place): tuple(item) for place, item in enumerate(args) if _whole_numbers(item)}
-    for item in args:
+    """The numbers, words and flags of a call, its shapes and lists of dimensions, and the bounds of its slices."""
+    found: dict[str, Any] = {}
+    for name, item in (*((str(place), item) for place, item in enumerate(args)), *kwargs.items()):
+        several = isinstance(item, (tuple, list))
+        if isinstance(item, (int, float, str, bool)):
+            found[name] = item
+        elif several and 0 < len(item) < 9 and all(type(one) is int for one in item):
+            found[name] = tuple(item)
         for part in item if isinstance(item, tuple) else (item,):
-            if isinstance(part, slice):
-                bounds = {f"slice.{name}": getattr(part, name) for name in ("start", "stop")}
-                found |= {
-                    name: int(bound) for name, bound in bounds.items() if getattr(bound, "shape", bound is None) == ()
-                }
-                found |= {name: bound for name, bound in bounds.items() if isinstance(bound, int)}
+            for end in ("start", "stop") if isinstance(part, slice) else ():
+                bound = getattr(part, end)
+                if isinstance(bound, int) or getattr(bound, "shape", None) == ():  # or a tensor of one number
+                    found[f"slice.{end}"] = int(bound)
     return found

@@ -76,22 +76,21 @@ class Values:
         if op is None and recorded:
             self._unseen(tensor, value, line)
         elif op is None and value.leaf is None and value.of_grad is None:
-            self._unseen_view(tensor, value, line)
+            base = getattr(tensor, "_base", None)
+            if (
+                base is not None and (known := self.known(base)) is not None
+            ):  # as `.T` of what was computed under no_grad
+                self._ran_unseen(value, "view", line, [known], recorded=False, grad_on=not base.requires_grad)
         return nr
-
-    def _unseen_view(self, tensor: Any, value: Seen, line: int | None) -> None:
-        """A view without a history that no call showed, as `.T` of what was computed under no_grad: it comes from its base."""
-        base = getattr(tensor, "_base", None)
-        nr = self.known(base) if base is not None else None
-        if nr is not None and base is not None:
-            self._ran_unseen(value, "view", line, (nr,), recorded=False, grad_on=not base.requires_grad)
 
     def _unseen(self, tensor: Any, value: Seen, line: int | None) -> None:
         """A value with a history that no call showed, as what a fused layer computes: its inputs are read from the graph."""
         node = self.watch.node(tensor)
+        if node is None:
+            return
         found: list[int] = []
         met: set[Any] = set()
-        stack = [node] if node is not None else []
+        stack = [node]
         while stack and len(met) < MOST_NODES:
             for behind, number in stack.pop().next_functions:
                 if behind is None or (key := (behind._sequence_nr(), behind.name(), number)) in met:
@@ -103,20 +102,19 @@ class Values:
                     found.append(self._nodes[key])
                 else:
                     stack.append(behind)
-        if node is not None:
-            name = node.name().partition("Backward")[0].lower()
-            made = self._ran_unseen(value, name, line, tuple(dict.fromkeys(found)))
-            made.node = node.name()
-            self.hear_node(node, ((tensor.output_nr, value.nr),))
+        name = node.name().partition("Backward")[0].lower()
+        self._ran_unseen(value, name, line, found).node = node.name()
+        self.hear_node(node, ((tensor.output_nr, value.nr),))
 
     def _ran_unseen(
-        self, value: Seen, name: str, line: int | None, inputs: tuple[int, ...], recorded: bool = True, grad_on: bool = True
-    ) -> Ran:  # fmt: skip
+        self, value: Seen, name: str, line: int | None, inputs: list[int], recorded: bool = True, grad_on: bool = True
+    ) -> Ran:
         """Note the op behind a value that no call showed."""
         seen, running = self.watch.seen, self.watch.running
         value.op = len(seen.ops)
         stack, owner = (line,) if line is not None else (), running[-1] if running else None
-        made = Ran(value.op, name, stack, None, inputs, (value.nr,), recorded, grad_on, owner=owner, step=seen.steps)
+        taken = tuple(dict.fromkeys(inputs))
+        made = Ran(value.op, name, stack, None, taken, (value.nr,), recorded, grad_on, owner=owner, step=seen.steps)
         seen.ops.append(made)
         self.used(made)
         return made

@@ -75,19 +75,7 @@ class Enough(BaseException):
 
 
 class Watch:
-    """One run that is watched.
-
-    Attributes:
-        engine: what it runs on.
-        places: the program's text.
-        most: the backward passes after which the program is stopped; None: it runs to its end.
-        seen: all that was seen so far.
-        active: whether the run is under way.
-        within: our own running calls, in which nothing is observed.
-        running: modules whose forward runs, outermost first.
-        passing: the backward pass that runs now.
-        skipping: whether the program runs unwatched for a while, for watching it has cost too much so far.
-    """
+    """One run that is watched; the program is stopped after `most` backward passes, if that is not None."""
 
     def __init__(self, engine: Engine, places: Places, most: int | None = None) -> None:
         self.engine = engine
@@ -95,13 +83,15 @@ class Watch:
         self.places = places
         self.most = most
         self.seen = Observation(engine.name, places)
-        self.active = False
-        self.within = 0
-        self.running: list[int] = []
-        self.passing: Through | None = None
-        self.skipping = False
-        self._order = 0
+        self.active = False  # whether the run is under way
+        self.within = 0  # our own running calls, in which nothing is observed
+        self.running: list[int] = []  # modules whose forward runs, outermost first
+        self.passing: Through | None = None  # the backward pass that runs now
+        self.skipping = (
+            False  # whether the program runs unwatched for a while, for watching it has cost too much so far
+        )
         self.aside = _Aside(self)
+        self._order = 0
         self._began = time.perf_counter(), time.process_time()
         self._since = 0  # passes that had been seen when watching began, or began again
         self._quick = hasattr(engine.module, "aminmax")  # which needs one pass and no memory
@@ -115,7 +105,7 @@ class Watch:
         try:
             call.result = function(*call.args, **call.kwargs)
         except BaseException as error:
-            with contextlib.suppress(BaseException):
+            with self.aside, contextlib.suppress(BaseException):
                 noting.throw(error)
             raise
         finally:
@@ -153,11 +143,10 @@ class Watch:
         self._order += 1
         return self._order
 
-    def sample(self, tensor: Any) -> np.ndarray:
+    def sample(self, tensor: Any, most: int = SAMPLE) -> np.ndarray:
         """A few of a tensor's numbers, spread over it, as a new array."""
         flat = _stored(tensor.detach()).reshape(-1)
-        stride = max(1, flat.numel() // SAMPLE)
-        return np.array(self.engine.array(flat[::stride]), dtype=np.float64)
+        return np.array(self.engine.array(flat[:: max(1, flat.numel() // most)]), dtype=np.float64)
 
     def version(self, tensor: Any) -> int:
         """How often a tensor was changed in place; 0 if it does not count."""
@@ -178,34 +167,30 @@ class Watch:
     def extremes(self, tensor: Any) -> tuple[float | None, float | None]:
         """The largest magnitude and, for small tensors, the smallest number; (None, None) if there are no numbers."""
         try:
-            tensor = _stored(tensor)
+            tensor = _stored(tensor).detach()
             if self.engine.device(tensor) == "cpu" and (tensor.numel() <= SMALL or not self._quick):
                 numbers = self.engine.array(tensor)
-                if numbers.size == 0:
-                    return 0.0, None
-                if numbers.dtype.kind not in "fiub":
-                    return None, None
+                if not numbers.size or numbers.dtype.kind not in "fiub":
+                    return (None if numbers.size else 0.0), None
                 low, high = float(numbers.min()), float(numbers.max())
-            elif not tensor.dtype.is_floating_point:
-                return None, None
+            elif tensor.dtype.is_floating_point:
+                low, high = map(float, self.module.aminmax(tensor))
             else:
-                low, high = (float(one) for one in self.module.aminmax(tensor.detach()))
+                return None, None
         except (RuntimeError, TypeError, NotImplementedError, ValueError, AttributeError):
             return None, None
         return (math.nan if math.isnan(low) or math.isnan(high) else max(abs(low), abs(high))), low
 
     def at_bound(self, name: str, tensor: Any, dim: Any) -> float | None:
         """The share of what a sigmoid or tanh made, or of the rows of a softmax, that lies where the slope is next to 0."""
-        tensor = tensor.detach()
-        if name == "softmax":
-            if not isinstance(dim, int) or tensor.numel() > SMALL or tensor.ndim == 0 or tensor.shape[dim] < 2:
-                return None
-            rows = self.engine.array(tensor).max(axis=dim)
-            return float((rows > 1 - SLOPE).mean()) if rows.size else None
-        flat = tensor.reshape(-1)
-        numbers = np.abs(self.engine.array(flat[:: max(1, flat.numel() // SPREAD)]))
-        flattest = (numbers > 1 - SLOPE) | ((numbers < SLOPE) if name.startswith("sigmoid") else False)
-        return float(flattest.mean()) if numbers.size else None
+        if name != "softmax":
+            numbers = np.abs(self.sample(tensor, SPREAD))
+            flat = (numbers > 1 - SLOPE) | (name.startswith("sigmoid") & (numbers < SLOPE))
+        elif isinstance(dim, int) and tensor.ndim and tensor.shape[dim] > 1 and tensor.numel() <= SMALL:
+            flat = self.engine.array(tensor).max(axis=dim) > 1 - SLOPE
+        else:
+            return None
+        return float(flat.mean()) if flat.size else None
 
     def peak(self, tensor: Any) -> float | None:
         """The largest magnitude; None if there are no numbers."""

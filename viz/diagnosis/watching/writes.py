@@ -115,9 +115,7 @@ class Writes:
             if tensor.grad is None:
                 self.emptied(leaf.nr)
             elif leaf.nr in self._used or leaf.nr in self._mixed:
-                with self.watch.engine.quietly():
-                    peak = self.watch.peak(tensor.grad)
-                if peak:
+                if self.watch.peak(tensor.grad):
                     current.stale.add(leaf.nr)
                 else:
                     self.emptied(leaf.nr)
