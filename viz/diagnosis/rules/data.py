@@ -25,8 +25,9 @@ def _unlike(seen: Observation) -> Iterator[Match]:
         (low, high), (least, most) = (_span(seen, some) for some in (learnt, asked))
         both, whole = min(high, most) - max(low, least), max(high, most) - min(low, least)
         if both < APART * whole:
-            above = (seen.values[nr] for nr in sorted(seen.above(asked[-1].inputs[:1])))
-            value = next((one for one in above if one.floating and one.line is not None), None)
+            shared = seen.above(nr for op in learnt for nr in op.inputs[:1])
+            own = (seen.values[nr] for nr in sorted(seen.above(asked[-1].inputs[:1]) - shared))  # where the two part
+            value = next((one for one in own if one.floating and one.line is not None), None)
             span = f"{least:.3g} to {most:.3g}", f"{low:.3g} to {high:.3g}"
             yield Match(
                 value,
