@@ -9,7 +9,7 @@ from viz.diagnosis.observation import Leaf, Observation, Ran
 from viz.diagnosis.rules.rule import Match, Rule
 
 BLENDS = {"copy_", "lerp", "add"}  # in place: what makes one weight follow another
-PAST = ops.TURNS | ops.FACTORS | ops.SUMS | {"detach", "data"}
+PAST = (ops.TURNS - {"clone"}) | ops.FACTORS | ops.SUMS | {"detach", "data"}  # a clone may be of what it was before
 AGAIN = 3  # times that show that it is always so
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import median
 
 from viz.diagnosis import families as ops
 from viz.diagnosis.observation import Observation, Ran, Seen
@@ -22,7 +23,9 @@ def _unlike(seen: Observation) -> Iterator[Match]:
         learnt, asked = ([op for op in calls if op.grad_on == on][:FEW] for on in (True, False))
         if len(learnt) < SEVERAL or not asked or any(_data(seen, op) is None for op in (*learnt, *asked)):
             continue
-        (low, high), (least, most) = (_span(seen, some) for some in (learnt, asked))
+        (low, high), (least, most) = (
+            _span(seen, some) for some in (learnt, asked)
+        )  # the usual ones: one call may be a trial
         both, whole = min(high, most) - max(low, least), max(high, most) - min(low, least)
         if both < APART * whole:
             shared = seen.above(nr for op in learnt for nr in op.inputs[:1])
@@ -49,9 +52,9 @@ def _data(seen: Observation, op: Ran) -> Seen | None:
 
 
 def _span(seen: Observation, calls: list[Ran]) -> tuple[float, float]:
-    """The smallest and the largest number that layers are given."""
+    """The smallest and the largest number that a layer is given, as a rule."""
     given = [value for op in calls if (value := _data(seen, op)) is not None]
-    return min(one.low or 0.0 for one in given), max(one.peak or 0.0 for one in given)
+    return median(one.low or 0.0 for one in given), median(one.peak or 0.0 for one in given)
 
 
 RULES = [

@@ -99,7 +99,7 @@ def _retained(seen: Observation) -> Iterator[Match]:
     retaining = [each for each in seen.passes if each.retain and not each.create and each.done]
     for line in dict.fromkeys(each.line for each in retaining):
         own = [each for each in retaining if each.line == line]
-        if not any(_both(seen, each, later) for each in own for later in seen.passes[each.nr :]):
+        if not any(_both(seen, each, other) for each in own for other in seen.passes if other is not each):
             yield Match(line, count=f"{len(own)} pass{'es' if len(own) > 1 else ''}")
 
 

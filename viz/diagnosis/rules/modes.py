@@ -52,12 +52,17 @@ def _moved_by(seen: Observation, step: Moment) -> set[int]:
 
 def _dropping(seen: Observation) -> Iterator[Match]:
     """Dropout in evaluation, on the outputs, or of nearly everything."""
-    for op in seen.ops if any(m.kind in ("step", "update") for m in seen.moments) else ():
+    steps = any(m.kind in ("step", "update") for m in seen.moments)
+    learnt = set().union(*(seen.behind(each) for each in seen.passes)) if steps else set()
+    for op in seen.ops if steps else ():
         p, training = (op.options.get(name, op.options.get(place, given)) for name, place, given in PARAMETERS)
         if "dropout" not in op.name or not op.outputs or training is False or p == 0:
             continue
         users = {one.name in LOSSES for one in seen.users(op.outputs[0]) if one.nr < op.nr + NEAR}
-        said = EVALUATING if not op.grad_on and op.owner is not None and seen.steps else None
+        evaluates = (
+            not op.grad_on and op.owner is not None and seen.steps and learnt.isdisjoint(op.outputs)
+        )  # no teacher's target
+        said = EVALUATING if evaluates else None
         if op.recorded:
             said = ON_OUTPUTS if users == {True} else HEAVILY if p >= HEAVY else None
         if said is not None:

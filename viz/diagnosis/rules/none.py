@@ -126,6 +126,12 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
         wanted = leaf.held or (leaf.requires_grad and not any(each.held for each in seen.leaves))
         through = failed or [each for each in passes if each.kind == "backward" or not leaf.gradients]
         cut = _cut(seen, leaf, through)
+        if (
+            cut is not None
+            and cut.kind in MEANT
+            and sum(one.kind == "write" and one.after > 0 for one in leaf.writes) > 1
+        ):
+            continue  # it follows other weights, as a target network does
         if cut is not None and (wanted or failed):
             cuts.setdefault((cut.kind, cut.line), (cut, []))[1].append(leaf)
         elif cut is None and leaf.requires_grad and leaf.held and not failed:

@@ -19,6 +19,7 @@ EDGE = 1e-6  # of 0 or 1, by rounding
 NEAR = 64  # ops before and after one, among which other runs of its line are looked for
 MOST = 4096  # values of a loss that are looked at
 RUNS_AWAY = 10.0  # how many times a loss below zero grows
+PARTS = (ops.KEEPS_SIGN - ops.AVERAGES) | ops.RISES | ops.ADDITIVE | {"clamp"}
 TAKES_ROWS = {"__getitem__", "index_select", "take_along_dim"}
 
 
@@ -202,11 +203,9 @@ def _lowest(seen: Observation, each: Through) -> int | None:
 
 
 def _of_probabilities(seen: Observation, op: Ran) -> bool:
-    given = seen.values[op.inputs[0]] if op.name == "log" and op.inputs else None
-    if given is None or (given.low or -1.0) < 0 or (given.peak or 2.0) > 1 + EDGE:
-        return False
-    maker = source(seen, given.nr, ops.TURNS | ops.AVERAGES)[1]
-    return maker is None or not _is_error(seen, maker)  # the logarithm of an error rises with it
+    """Whether an op is the logarithm of what a softmax or a sigmoid gave: of a part of it, or held away from 0."""
+    maker = source(seen, op.inputs[0], PARTS)[1] if op.name == "log" and op.inputs else None
+    return maker is not None and maker.name in ops.PROBABILITIES
 
 
 def _is_error(seen: Observation, op: Ran) -> bool:
