@@ -350,6 +350,12 @@ class Run:
                 findings[0].tried += f" Changes for {listed(vain)} were tried as well, in vain."
         for other in [one for one in findings if one.explains_error and one.certain][1:]:
             other.certain = False  # an error has one cause: another change ends it too, and does less
+        for other in findings:  # what another change took away, and whose own change left that, is a consequence
+            cause = next(
+                (one for one in findings if one.cured and _takes_away(one, other) and not _takes_away(other, one)), None
+            )
+            if cause is not None and other.cured:
+                other.certain, other.follows = False, cause.kind
 
     def _cures(self, seen: Observation, place: Place, finding: Finding, end: float) -> Trial:
         """Whether a change cures: alone, or together with the same in other lines, as where two lines cut one path."""
@@ -401,6 +407,13 @@ class Run:
         made = types.FunctionType(code, target.__globals__, target.__name__, target.__defaults__, closure)
         made.__kwdefaults__ = target.__kwdefaults__
         return Source(made if not inspect.ismethod(target) else types.MethodType(made, target.__self__))
+
+
+def _takes_away(one: Finding, other: Finding) -> bool:
+    """Whether another finding was gone in a trial of the first one's change."""
+    return (
+        one.trial is not None and one.trial.left is not None and other.kind not in one.trial.left and one is not other
+    )
 
 
 def _cured_with(one: Finding, findings: list[Finding]) -> int:

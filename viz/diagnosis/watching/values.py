@@ -77,10 +77,9 @@ class Values:
             self._unseen(tensor, value, line)
         elif op is None and value.leaf is None and value.of_grad is None:
             base = getattr(tensor, "_base", None)
-            if (
-                base is not None and (known := self.known(base)) is not None
-            ):  # as `.T` of what was computed under no_grad
-                self._ran_unseen(value, "view", line, [known], recorded=False, grad_on=not base.requires_grad)
+            whole = self.known(base) if base is not None else None
+            if base is not None and whole is not None:  # as `.T` of what was computed under no_grad
+                self._ran_unseen(value, "view", line, [whole], recorded=False, grad_on=not base.requires_grad)
         return nr
 
     def _unseen(self, tensor: Any, value: Seen, line: int | None) -> None:
