@@ -331,6 +331,29 @@ def test_a_loop_that_never_ends_is_stopped_and_its_text_stays(browser: Any, addr
     page.context.close()
 
 
+WHEN_READY = """new MutationObserver(() => {
+    if (document.documentElement?.hasAttribute("data-python-ready")) window.ready ??= performance.now();
+}).observe(document, { attributes: true, subtree: true });"""
+OF_LATER = """() => performance.getEntriesByType("resource").filter(({ name }) => name.includes("/later/"))
+    .map(({ name, startTime }) => ({ name: name.split("/").at(-1), startTime }))"""
+
+
+def test_what_no_first_picture_needs_is_fetched_after_it_or_when_the_program_asks(browser: Any, address: str) -> None:
+    page = new_page(browser, service_workers="block")
+    page.add_init_script(WHEN_READY)
+    page.goto(viz.link("x = T.tensor(3.0, requires_grad=True)\n(x * x).backward()", address))
+    page.wait_for_function(f"({OF_LATER})().length > 50")
+    assert min(one["startTime"] for one in page.evaluate(OF_LATER)) > page.evaluate("ready")
+    page.context.close()
+    page = new_page(browser, service_workers="block")
+    page.goto(viz.link("x = T.randn(3, requires_grad=True)\n(x * x).sum().backward()", address))
+    page.wait_for_function(f"({OF_LATER})().length > 50")
+    packs = [one["name"] for one in sorted(page.evaluate(OF_LATER), key=lambda one: one["startTime"])]
+    assert packs[0] == "numpy.random.pack"
+    assert len(packs) == len(set(packs))
+    page.context.close()
+
+
 def test_a_program_that_needs_what_is_still_on_its_way_waits_for_it(browser: Any, address: str) -> None:
     page = new_page(browser, service_workers="block")
     held: list[Any] = []

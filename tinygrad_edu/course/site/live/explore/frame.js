@@ -109,6 +109,7 @@ export class Frame {
   }
 
   #send(message) {
+    if (message.needs) this.#ask(message.needs);
     this.worker.postMessage(message);
     this.busy = true;
     this.ender.hidden = false;
@@ -116,7 +117,13 @@ export class Frame {
     this.slow = setTimeout(() => this.busy && this.#say("Running … If it never ends, press Stop."), SLOW);
   }
 
+  /** Ask for a pack, or for all that are left. Before the first picture they would take the processors that it needs. */
+  #ask(name = "all") {
+    this.port.postMessage({ type: "pack", name });
+  }
+
   #done() {
+    this.#ask();
     this.busy = false;
     this.ender.hidden = true;
     clearTimeout(this.slow);
@@ -142,7 +149,7 @@ export class Frame {
       this.ready = true;
       if (this.busy) this.#say("Running …");
       this.port.postMessage({ type: "ready" });
-    } else if (type === "waits") this.#send({ type: "explore", about: this.asked, needsAll: true });
+    } else if (type === "waits") this.#send({ type: "explore", about: this.asked, needs: `later/${message.pack}.pack` });
     else if (type === "open") this.#model(message);
     else if (type === "change" && this.models.has(model)) this.#change(this.models.get(model), message.state);
     else if (type === "close") this.models.delete(model);
@@ -155,7 +162,7 @@ export class Frame {
   #model({ code, model, state }) {
     const name = WIDGETS[String(code).split(" ")[0]];
     if (!name) return;
-    const send = (sent) => this.worker.postMessage({ ...sent, needsAll: true });
+    const send = (sent) => this.worker.postMessage({ ...sent, needs: "all" });
     if (name === "Explorer" && this.held) {
       Object.assign(this.replayed, { id: model, live: send }); // its results follow as changes
       this.models.set(model, this.replayed);
@@ -233,7 +240,7 @@ export class Frame {
     this.diagnosed = source;
     this.report.hidden = false;
     this.report.replaceChildren(element("p", { textContent: "The program runs once more, and is watched …" }));
-    this.#send({ type: "diagnose", source, needsAll: true });
+    this.#send({ type: "diagnose", source, needs: "all" });
   }
 
   listing() {

@@ -56,9 +56,12 @@ function frameOf(style) {
 }
 
 let port = null;
+const packs = new Map();
+let rest = null; // the names of the packs that no first picture needs
 let shown = null; // what the frame shows: {program, state, view, step, split}
 let listing = ""; // the program with its switches, as text
 const asked = new Set(); // pictures that the reader has asked for
+const { promise: restAsked, resolve: askRest } = Promise.withResolvers();
 
 /** What the explorer showed of the first example when the site was built; null for any other program. */
 async function recorded(first, example) {
@@ -69,9 +72,10 @@ async function recorded(first, example) {
 }
 
 async function start(first, example) {
+  rest = text("rest.json").then((data) => JSON.parse(data).names);
+  const coming = AT_FIRST.map(fetched);
   const [style, worker, widgets, opened, ...modules] = await Promise.all([text("frame.css"), text("worker.js", LIVE), text("widgets.json"),
     recorded(first, example).catch(() => null), ...FRAME.map((name) => text(name, name === "frame.js" ? HERE : LIVE))]);
-  const coming = AT_FIRST.map(fetched); // while the frame loads
   const frame = frameOf(style);
   const channel = new MessageChannel();
   const there = new Promise((resolve) => { frame.onload = resolve; });
@@ -82,9 +86,9 @@ async function start(first, example) {
   port.onmessage = ({ data }) => hear(data);
   port.postMessage({ type: "show", shown: first });
   port.postMessage({ type: "open", shown: first });
-  await Promise.all(coming.map(give));
-  const { names } = JSON.parse(await text("rest.json"));
-  await Promise.all(names.map(fetched).map(give));
+  await Promise.all([restAsked, ...coming.map(give)]);
+  const names = await rest;
+  await Promise.all(names.map(sent));
   port.postMessage({ type: "file", name: "all", content: null });
   if (!isEmbedded) keep(SITE, pathsOf([...AT_FIRST, ...names, "worker.js", "widgets.js", "plain.js", "keep.js"]));
 }
@@ -99,6 +103,18 @@ async function give(coming) {
   port.postMessage({ type: "file", name, content }, [content]);
 }
 
+/** When a pack is with the frame. */
+function sent(name) {
+  if (!packs.has(name)) packs.set(name, give(fetched(name)));
+  return packs.get(name);
+}
+
+/** Give the pack that a program needs; or, once there is a picture, all packs. */
+async function givePack(name) {
+  if (name === "all") askRest();
+  else if ((await rest).includes(name)) sent(name);
+}
+
 // --- what comes out of the frame ---
 const isText = (value, most = 200_000) => typeof value === "string" && value.length <= most;
 
@@ -107,6 +123,7 @@ function hear(message) {
   const { type } = message;
   if (type === "status" && isText(message.text, 300)) say(message.text);
   else if (type === "ready") document.documentElement.setAttribute("data-python-ready", "");
+  else if (type === "pack") givePack(message.name);
   else if (type === "shown") document.documentElement.setAttribute("data-shown", "");
   else if (type === "state") take(message);
   else if (type === "picture" && arePictures(message.svgs) && asked.delete(message.kind)) savePicture(message.kind, message.svgs);

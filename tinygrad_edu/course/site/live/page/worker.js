@@ -68,18 +68,25 @@ function graphviz(viz) {
   };
 }
 
-/** What Pyodide loads by itself: from the site, or as it was given. Its machine code comes packed, and is compiled as it is unpacked. */
-async function pyodideFrom() {
-  const packed = HERE ? fetch(new URL("pyodide.asm.wasm.pack", HERE)) : bytes("pyodide.asm.wasm.pack").then((data) => new Response(data));
-  const { fetch: own } = self;
-  self.fetch = (asked, ...options) => (String(asked).endsWith("pyodide.asm.wasm") ? packed.then(unpackedCode) : own(asked, ...options));
-  const [{ default: createPyodideModule }, lock] = await Promise.all([module("pyodide.asm.mjs.pack"), bytes("pyodide-lock.json")]);
-  return { indexURL: HERE?.href ?? "blob:given/", createPyodideModule, lockFileContents: JSON.parse(new TextDecoder().decode(lock)) };
+/** Python's machine code comes packed, and is compiled as it is unpacked, while all else is fetched. */
+async function compiled() {
+  const answer = HERE ? await fetch(new URL("pyodide.asm.wasm.pack", HERE)) : new Response(await bytes("pyodide.asm.wasm.pack"));
+  if (!answer.ok) throw new Error(`Python is not on this site (${answer.status})`);
+  const code = answer.body.pipeThrough(new DecompressionStream("gzip"));
+  return WebAssembly.compileStreaming(new Response(code, { headers: { "content-type": "application/wasm" } }));
 }
 
-function unpackedCode(answer) {
-  if (!answer.ok) throw new Error(`Python is not on this site (${answer.status})`);
-  return new Response(answer.body.pipeThrough(new DecompressionStream("gzip")), { headers: { "content-type": "application/wasm" } });
+/** What Pyodide loads by itself: from the site, or as it was given. It asks for its machine code, and finds it compiled. */
+async function pyodideFrom() {
+  const code = compiled();
+  const { fetch: own } = self;
+  self.fetch = (asked, ...options) => (String(asked).endsWith("pyodide.asm.wasm") ? code : own(asked, ...options));
+  WebAssembly.instantiateStreaming = async (given, imports) => {
+    const module = await given;
+    return { module, instance: await WebAssembly.instantiate(module, imports) };
+  };
+  const [{ default: createPyodideModule }, lock] = await Promise.all([module("pyodide.asm.mjs.pack"), bytes("pyodide-lock.json")]);
+  return { indexURL: HERE?.href ?? "blob:given/", createPyodideModule, lockFileContents: JSON.parse(new TextDecoder().decode(lock)) };
 }
 
 async function begin() {
@@ -120,9 +127,9 @@ async function work() {
   if (busy || !python) return;
   busy = true;
   while (waiting.length) {
-    const { type, cell, source, model, state, tape, about, needsAll } = waiting.shift();
+    const { type, cell, source, model, state, tape, about, needs } = waiting.shift();
     try {
-      if (needsAll) await given("all").promise;
+      if (needs) await Promise.race([given(needs).promise, given("all").promise]);
       if (type === "run") {
         const asks = CAN_WAIT && /\binput\s*\(/.test(source);
         const well = await (asks ? python.run_and_ask.callPromising(cell, source) : python.run(cell, source));

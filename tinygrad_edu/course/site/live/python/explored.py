@@ -31,8 +31,8 @@ def open(about: str) -> None:
     with kernel.output():
         try:
             _open(asked)
-        except later.NotHere:
-            kernel.send({"type": "waits"})
+        except later.NotHere as missing:
+            kernel.send({"type": "waits", "pack": str(missing)})
         except BaseException as error:
             _refused(error)
 
