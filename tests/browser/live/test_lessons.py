@@ -570,6 +570,7 @@ def test_in_firefox_input_asks_in_the_output_and_a_loop_ends_with_stop(address: 
         )
         code = json.dumps("print('Hello', input('Who? '))\nwhile True: pass")
         tab.evaluate(f"localStorage.setItem('tinygrad-edu:{LESSON}/{id}', {code})")
+        tab.wait("document.querySelector('.cm-editor')")  # left while its modules load, a page reports that one did not
         tab.open(address + FIRST)
         tab.wait("document.querySelector('html[data-python-ready]')")
         place = f"document.querySelector('.tag_cell-{id}')"
