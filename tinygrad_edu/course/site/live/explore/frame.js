@@ -109,7 +109,6 @@ export class Frame {
   }
 
   #send(message) {
-    if (message.needs) this.#ask(message.needs);
     this.worker.postMessage(message);
     this.busy = true;
     this.ender.hidden = false;
@@ -149,7 +148,7 @@ export class Frame {
       this.ready = true;
       if (this.busy) this.#say("Running …");
       this.port.postMessage({ type: "ready" });
-    } else if (type === "waits") this.#send({ type: "explore", about: this.asked, needs: `later/${message.pack}.pack` });
+    } else if (type === "waits") this.#ask(message.name);
     else if (type === "open") this.#model(message);
     else if (type === "change" && this.models.has(model)) this.#change(this.models.get(model), message.state);
     else if (type === "close") this.models.delete(model);
@@ -162,7 +161,7 @@ export class Frame {
   #model({ code, model, state }) {
     const name = WIDGETS[String(code).split(" ")[0]];
     if (!name) return;
-    const send = (sent) => this.worker.postMessage({ ...sent, needs: "all" });
+    const send = (sent) => this.worker.postMessage(sent);
     if (name === "Explorer" && this.held) {
       Object.assign(this.replayed, { id: model, live: send }); // its results follow as changes
       this.models.set(model, this.replayed);
@@ -240,7 +239,7 @@ export class Frame {
     this.diagnosed = source;
     this.report.hidden = false;
     this.report.replaceChildren(element("p", { textContent: "The program runs once more, and is watched …" }));
-    this.#send({ type: "diagnose", source, needs: "all" });
+    this.#send({ type: "diagnose", source });
   }
 
   listing() {

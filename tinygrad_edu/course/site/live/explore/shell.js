@@ -109,10 +109,10 @@ function sent(name) {
   return packs.get(name);
 }
 
-/** Give the pack that a program needs; or, once there is a picture, all packs. */
+/** Give the pack that a program needs; or all packs: once there is a picture, and where one is asked for that no link has. */
 async function givePack(name) {
-  if (name === "all") askRest();
-  else if ((await rest).includes(name)) sent(name);
+  if ((await rest).includes(name)) sent(name);
+  else askRest();
 }
 
 // --- what comes out of the frame ---

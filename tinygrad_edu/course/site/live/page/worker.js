@@ -127,18 +127,24 @@ async function work() {
   if (busy || !python) return;
   busy = true;
   while (waiting.length) {
-    const { type, cell, source, model, state, tape, about, needs } = waiting.shift();
+    const { type, cell, source, model, state, tape, about } = waiting[0];
     try {
-      if (needs) await Promise.race([given(needs).promise, given("all").promise]);
+      let missing; // the pack that it needs first
       if (type === "run") {
         const asks = CAN_WAIT && /\binput\s*\(/.test(source);
         const well = await (asks ? python.run_and_ask.callPromising(cell, source) : python.run(cell, source));
         postMessage({ type: "done", cell, well });
       }
-      else if (type === "set") python.receive(model, JSON.stringify(state));
+      else if (type === "set") missing = python.receive(model, JSON.stringify(state));
       else if (type === "tape") python.insert(tape);
-      else if (type === "explore") python.explore(JSON.stringify(about));
-      else if (type === "diagnose") python.diagnose(source);
+      else if (type === "explore") missing = python.explore(JSON.stringify(about));
+      else if (type === "diagnose") missing = python.diagnose(source);
+      if (!missing) waiting.shift();
+      else {
+        const name = `later/${missing}.pack`;
+        postMessage({ type: "waits", name });
+        await Promise.race([given(name).promise, given("all").promise]);
+      }
     } catch (error) {
       postMessage({ type: "died", text: String(error.message ?? error) });
       return;

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import kernel
+import later
 import traitlets
 
 _told: set[str] = set()  # the page already has their code and style, which can be as large as the rest of a lesson
@@ -68,7 +69,12 @@ class AnyWidget(traitlets.HasTraits):
                 self.send_state(names)
 
     def receive(self, changes: dict[str, Any]) -> None:
-        """Take over what the page changed."""
+        """Take over what the page changed.
+
+        Raises:
+            NotHere: a pack is on its way; the widget is as it was before.
+        """
+        before = {**vars(self), "_trait_values": dict(self._trait_values)}
         values = {}
         for name, value in changes.items():
             read = self.trait_metadata(name, "from_json")
@@ -78,6 +84,9 @@ class AnyWidget(traitlets.HasTraits):
             with self.hold_sync(), self.hold_trait_notifications():
                 for name, value in values.items():
                     self.set_trait(name, value)
+        except later.NotHere:
+            vars(self).update(before)
+            raise
         finally:
             self._from_page = {}
 

@@ -31,8 +31,8 @@ def open(about: str) -> None:
     with kernel.output():
         try:
             _open(asked)
-        except later.NotHere as missing:
-            kernel.send({"type": "waits", "pack": str(missing)})
+        except later.NotHere:
+            raise
         except BaseException as error:
             _refused(error)
 
@@ -85,7 +85,8 @@ def _linked() -> Any:
 
 def _refused(error: BaseException) -> None:
     line = getattr(error, "line", None)
-    kernel.send({"type": "refused", "text": str(error) or type(error).__name__, "line": line})
+    text = str(error).removeprefix(f"line {line}: ")  # the page says the line itself
+    kernel.send({"type": "refused", "text": text or type(error).__name__, "line": line})
 
 
 def diagnose(program: str) -> None:
@@ -96,6 +97,8 @@ def diagnose(program: str) -> None:
         try:
             report = viz.diagnose(program, engine="tinygrad_edu")
             kernel.send({"type": "report", **_told(report)})
+        except later.NotHere:
+            raise
         except BaseException as error:
             _refused(error)
 

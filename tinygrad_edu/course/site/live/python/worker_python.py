@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import json
+from collections.abc import Callable
 from typing import Any
 
 import differences
@@ -63,6 +65,21 @@ def _input(prompt: object = "") -> str:
 builtins.input = _input
 
 
+def _unless_missing(work: Callable[..., None]) -> Callable[..., str | None]:
+    """As `work`, but if a pack is still on its way, its name is returned: then nothing is done yet, and the worker calls again."""
+
+    @functools.wraps(work)
+    def tried(*args: str) -> str | None:
+        try:
+            work(*args)
+        except later.NotHere as missing:
+            return str(missing)
+        return None
+
+    return tried
+
+
+@_unless_missing
 def receive(model: str, changes: str) -> None:
     """Take over what the page changed in a widget, as JSON."""
     kernel.receive(model, json.loads(changes))
@@ -73,6 +90,7 @@ def insert(text: str) -> None:
     tape.insert(text)
 
 
+@_unless_missing
 def explore(about: str) -> None:
     """Show the explorer of explore.html; see `explored.open`."""
     import explored
@@ -90,6 +108,7 @@ def ahead() -> bool:
     return ahead.rehearse()
 
 
+@_unless_missing
 def diagnose(program: str) -> None:
     """Tell explore.html what is wrong with a program."""
     import explored
