@@ -342,9 +342,8 @@ class Run:
                 finding.trial.cured = finding.certain = False
                 finding.changes = []
         if any(finding.cured for finding in findings):
-            every = [*findings]  # a list is empty while it is sorted
             # What another change cured comes first, and what cures others too before all.
-            findings.sort(key=lambda one: (one.cured is False, _cured_with(one, every)))
+            findings[:] = sorted(findings, key=lambda one: (one.cured is False, _cured_with(one, findings)))
             vain = [f"{one.kind} in line {one.line}" for one in findings if one.cured is False]
             if vain and findings[0].cured:
                 findings[0].tried += f" Changes for {listed(vain)} were tried as well, in vain."
@@ -361,9 +360,8 @@ class Run:
         """Whether a change cures: alone, or together with the same in other lines, as where two lines cut one path."""
         changes, lines = finding.changes, [finding.line]
         for _ in range(TOGETHER):
-            text = applied(self.places.text, changes)
-            asked = Question(finding, text, (seen.error or {}).get("type"), len(seen.passes))
-            trial = place.ask(asked, end - time.monotonic())
+            text, error = applied(self.places.text, changes), (seen.error or {}).get("type")
+            trial = place.ask(Question(finding, text, error, len(seen.passes)), end - time.monotonic())
             together = sorted([*changes, *trial.further], key=lambda one: one.line)
             moves = any(not one.new or "\n" in one.new for one in together)
             twice = len({one.line for one in together}) < len(together)

@@ -58,7 +58,6 @@ class Finding:
     cut: int | None = None  # the value whose op is where it goes wrong
     share: float = 0.0  # of the parameters that should learn and that it concerns
     explains_error: bool = False
-    follows: str = ""  # the kind of an earlier finding that this one may only be a consequence of
     changes: list[Change] = field(
         default_factory=list
     )  # all the lines to change; empty where a trial of them did not cure
@@ -87,7 +86,7 @@ class Finding:
 
     def as_data(self, source: list[str]) -> dict[str, Any]:
         """The finding as plain data; what should stand in a line of the source has its indentation."""
-        told = ("kind", "line", "lines", "certain", "message", "fix", "change", "tried", "tensors", "follows")
+        told = ("kind", "line", "lines", "certain", "message", "fix", "change", "tried", "tensors")
         file, file_line = self.where or (None, None)
         return {name: getattr(self, name) for name in told} | {
             "group": GROUPS.get(self.group, ""),

@@ -27,10 +27,7 @@ def fragment(report: Report, staged: Staged, starter: str) -> str:
     `staged` makes HTML of a still picture and of the scene that takes its place where a script runs; `starter` is that script,
     which comes once.
     """
-    sections = [_finding(report, place, finding, staged) for place, finding in enumerate(report.findings, 1)]
-    body, rest = "".join(sections[: len(report.causes)]), "".join(sections[len(report.causes) :])
-    if rest:
-        body += _folded(f"{report.may_follow}: {len(report.consequences)}", rest)
+    body = "".join(_finding(report, place, finding, staged) for place, finding in enumerate(report.findings, 1))
     error = f"<p>{escape(report.ended)}</p>" if report.ended else ""
     told = chart.text(report.layers)
     style = STYLE.read_text(encoding="utf-8")
@@ -48,7 +45,7 @@ def _folded(summary: str, inside: str, opened: bool = False) -> str:
 
 def page(report: Report, staged: Staged, starter: str) -> str:
     """The report as one page; the arguments are those of `fragment`."""
-    code = _code(report, 1, len(report.source), {finding.line for finding in report.causes})
+    code = _code(report, 1, len(report.source), {finding.line for finding in report.findings})
     listing = f'<div class="tgv-diagnosis"><h3>The program</h3>{code}</div>' if report.source else ""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'

@@ -122,18 +122,13 @@ class Report:
 
     def __repr__(self) -> str:
         lines = [self.headline]
-        for place, finding in enumerate(self.causes, 1):
+        for place, finding in enumerate(self.findings, 1):
             where = self.place(finding.line) if finding.line is not None else "no line of the program"
             lines += ["", f"{place}. {finding.kind} · {where} · {finding.sure}"]
             if code := self.observation.places.code(finding.line):
                 lines.append(f"   {self.number(finding.line):>4} | {code}")
             for kind, text in self.told_of(finding):
                 lines += [f"      {text}"] if kind == "change" else _wrapped(f"Fix: {text}" if kind == "fix" else text)
-        if self.consequences:
-            told = [
-                one.kind + (f" ({self.place(one.line)})" if one.line is not None else "") for one in self.consequences
-            ]
-            lines += ["", *_wrapped(f"{self.may_follow}: {', '.join(told)}.", "")]
         if self.concerns_sizes:
             lines += ["", "The sizes, layer by layer, from the input to the loss:", chart.text(self.layers, width())]
         lines += ["", *_wrapped(self.looked_at, ""), *([self.ended] if self.ended else [])]
@@ -154,22 +149,6 @@ class Report:
             yield from (("change", line) for line in change.shown())
         if finding.tried:
             yield "soft", self.told(finding.tried)
-
-    @property
-    def causes(self) -> list[Finding]:
-        """The findings that are not consequences of others."""
-        return [finding for finding in self.findings if not finding.follows]
-
-    @property
-    def consequences(self) -> list[Finding]:
-        """The findings that may only be consequences of one of the causes."""
-        return [finding for finding in self.findings if finding.follows]
-
-    @property
-    def may_follow(self) -> str:
-        """The sentence about the consequences."""
-        kinds = list(dict.fromkeys(finding.follows for finding in self.consequences))
-        return f"Also seen, and likely to go with {' and '.join(kinds)}"
 
     @property
     def ended(self) -> str:
@@ -213,10 +192,10 @@ class Report:
                 f"Nothing was found{ended}. That cannot tell whether the targets belong to the inputs, whether the loss measures what you "
                 "want, or whether the data are scaled as they should be."
             )
-        if len(self.causes) == 1:
-            return f"1 finding, {self.causes[0].sure}."
-        sure = sum(finding.certain for finding in self.causes)
-        return f"{_count(len(self.causes), 'finding')}, {sure} of them certain; the most likely cause first."
+        if len(self.findings) == 1:
+            return f"1 finding, {self.findings[0].sure}."
+        sure = sum(finding.certain for finding in self.findings)
+        return f"{_count(len(self.findings), 'finding')}, {sure} of them certain; the most likely cause first."
 
 
 def width() -> int:

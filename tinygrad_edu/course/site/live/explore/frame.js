@@ -258,9 +258,9 @@ export class Frame {
     this.port.postMessage({ type: "diagnosed", count: (found ?? []).length });
   }
 
-  #finding({ kind, line, certain, follows, code, message, fix, tried, repaired }) {
+  #finding({ kind, line, certain, code, message, fix, tried, repaired }) {
     const where = line ? `line ${line}` : "no line of the program";
-    const sure = follows ? "follows from the cause above" : certain ? "certain" : "likely";
+    const sure = certain ? "certain" : "likely";
     const made = element("article", {}, element("h3", { textContent: `${kind} · ${where} · ${sure}` }));
     if (code) made.append(element("pre", { textContent: `${line} | ${code}` }));
     for (const text of [message, fix && `Fix: ${fix}`, tried]) if (text) made.append(element("p", { textContent: text }));

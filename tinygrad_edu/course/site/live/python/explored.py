@@ -114,7 +114,6 @@ def _told(report: Any) -> dict[str, Any]:
                 "kind": one.kind,
                 "line": one.line,
                 "certain": one.certain,
-                "follows": bool(one.follows),
                 "code": report.observation.places.code(one.line) or "",
                 "message": next(text for kind, text in report.told_of(one) if not kind),
                 "fix": report.told(one.fix),
