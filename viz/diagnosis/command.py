@@ -8,10 +8,10 @@ from typing import Any
 
 from viz import engines
 from viz.diagnosis.diagnose import Run, engine_of
-from viz.diagnosis.project import Project
 from viz.diagnosis.report import Report
 from viz.recording import program_file
 from viz.recording.printed import Printed
+from viz.recording.project import Project
 from viz.recording.source import Source
 
 STOPPED, TIMED_OUT = 130, 124  # exit codes, as a shell and `timeout` give them

@@ -24,7 +24,6 @@ from viz.diagnosis.finding import Finding, Trial, listed
 from viz.diagnosis.kinds import KINDS
 from viz.diagnosis.observation import Observation
 from viz.diagnosis.places import Places
-from viz.diagnosis.project import Project
 from viz.diagnosis.ranking import rank
 from viz.diagnosis.report import Report
 from viz.diagnosis.rewriting import written
@@ -36,6 +35,7 @@ from viz.diagnosis.watching.watch import Enough
 from viz.engines import CORE, TORCH, Engine
 from viz.interrupts import held, interruptible, put_back_first
 from viz.recording.printed import Printed
+from viz.recording.project import Project
 from viz.recording.reader import legible
 from viz.recording.record import namespace_for
 from viz.recording.source import Source, codes_in

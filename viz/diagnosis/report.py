@@ -16,7 +16,7 @@ from viz.diagnosis.change import applied
 from viz.diagnosis.finding import GROUPS, Finding
 from viz.diagnosis.layers import Layers, layers
 from viz.diagnosis.observation import Observation
-from viz.diagnosis.project import Project
+from viz.recording.project import Project
 from viz.recording.recording import finite
 
 SCHEMA = 1
