@@ -350,11 +350,8 @@ class Run:
         for other in [one for one in findings if one.explains_error and one.certain][1:]:
             other.certain = False  # an error has one cause: another change ends it too, and does less
         for other in findings:  # what another change took away, and whose own change left that, is a consequence
-            cause = next(
-                (one for one in findings if one.cured and _takes_away(one, other) and not _takes_away(other, one)), None
-            )
-            if cause is not None and other.cured:
-                other.certain, other.follows = False, cause.kind
+            if any(one.cured and _takes_away(one, other) and not _takes_away(other, one) for one in findings):
+                other.certain = False
 
     def _cures(self, seen: Observation, place: Place, finding: Finding, end: float) -> Trial:
         """Whether a change cures: alone, or together with the same in other lines, as where two lines cut one path."""
