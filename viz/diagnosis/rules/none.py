@@ -414,7 +414,11 @@ def _not_recorded(seen: Observation) -> Iterator[Match]:
         held = {leaf.nr for leaf in seen.trained() if seen.stepped_by(each) in leaf.held}
         computed = {nr for nr in back if seen.values[nr].leaf is None}
         for op in (op for nr in sorted(behind) if (op := seen.maker(seen.values[nr])) is not None):
-            if op.grad_on or computed.isdisjoint(op.inputs) or not any(seen.values[nr].floating for nr in op.outputs):
+            off = not op.grad_on and any(seen.values[nr].floating for nr in op.outputs)
+            if not off and op.name != "detach":
+                continue
+            nearest = _nearest(seen, op, computed)
+            if not nearest or (not off and _goes_on(seen, nearest, computed)):
                 continue
             on = [nr for nr in sorted(seen.below(op.outputs[0]) & behind) if not seen.values[nr].requires_grad]
             layer = next(
@@ -424,8 +428,34 @@ def _not_recorded(seen: Observation) -> Iterator[Match]:
                 code, line = seen.places.code(op.line), seen.places.switched_off(op.stack)
                 drawn = line is None and ".sample(" in code
                 given = NOT_RECORDED | {"change": (code, code.replace(".sample(", ".rsample(")) if drawn else None}
+                given |= {"kind": "detach", "words": CUT_IN_PART, "fix": CUTS["detach"][1]} if not off else {}
                 yield Match(line or op.line, [op, layer], made=op, layer=layer, cut=op.outputs[0], given=given)
                 break
+
+
+def _nearest(seen: Observation, op: Ran, back: set[int]) -> set[int]:
+    """The values that an op was computed from and that a pass goes back through in another way, the first of each path."""
+    found, stack = set[int](), list(op.inputs)
+    while stack:
+        value = seen.values[stack.pop()]
+        if value.nr in back:
+            found.add(value.nr)
+        elif value.requires_grad and value.leaf is None:
+            stack += [one.nr for one in seen.inputs(value)]
+    return found
+
+
+def _goes_on(seen: Observation, start: set[int], back: set[int]) -> bool:
+    """Whether what is detached goes on to another layer as it is: then the part behind the detach() may be a probe."""
+    reached, stack = set(start), list(start)
+    while stack:
+        for user in seen.users(stack.pop()):
+            fresh = back.intersection(user.outputs) - reached
+            if fresh and user.name in ops.LAYERS:
+                return True
+            reached |= fresh
+            stack += fresh
+    return False
 
 
 def _lost_in_part(seen: Observation) -> Iterator[Match]:
@@ -529,6 +559,7 @@ NOT_RECORDED = {
     "words": "{at}: {made}, ran without being recorded, and {layer}, goes on from its numbers: nothing in front of it learns from that.",
     "fix": "Compute it outside of no_grad, and draw so that a slope is left: `rsample()`, or `mean + std * T.randn_like(std)`.",
 }  # fmt: skip
+CUT_IN_PART = "{at}, calls detach(), and {layer}, goes on from its numbers: nothing in front of it learns from that, although the same loss reaches it elsewhere."
 NO_GRAPH = "{at}, computes gradients without create_graph=True, so they have no history, and what is computed from them is a constant."
 CREATE_GRAPH = "Ask for a graph of the gradient itself: `create_graph=True`."
 RULES = [

@@ -72,9 +72,9 @@ class Observer:
         nn, optim = engine.module.nn, engine.module.optim
         self._hear(nn.Module, "__call__", modules.runs)
         self._hear(nn.Module, "__init__", modules.made)
-        self._hear(nn.Module, "train", modules.switched, hidden=True)
-        self._hear(nn.Module, "state_dict", modules.state_taken)
-        self._hear(nn.Module, "load_state_dict", modules.loaded)
+        self._hear(nn.Module, "train", modules.switched, hidden=True, always=True)
+        self._hear(nn.Module, "state_dict", modules.state_taken, always=True)
+        self._hear(nn.Module, "load_state_dict", modules.loaded, always=True)
         self._hear(nn.Module, "zero_grad", optimizers.zeroes, hidden=True, always=True)
         self._hear(optim.Optimizer, "zero_grad", optimizers.zeroes, hidden=True, always=True)
         self._hear(optim.Optimizer, "add_param_group", optimizers.takes, always=True)
