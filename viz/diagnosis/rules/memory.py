@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
+from viz.diagnosis.families import makers
 from viz.diagnosis.observation import Observation, Ran, Seen, Through
 from viz.diagnosis.rules.rule import Match, Rule
 from viz.diagnosis.rules.zero import layer_line
@@ -15,6 +16,7 @@ SECOND = "backward through the graph a second time"
 WRITTEN = "modified by an inplace operation"
 STEADY = 3  # looks in which a variable kept as much as before
 MOST_WRITES = 3  # that are tried: the one without which backward() comes to its end is the cause
+MOST_BASES = 20  # of one value that are looked at
 MOST_TURNS = 8  # of a line that are looked at for what they take from the turn before
 
 
@@ -30,15 +32,14 @@ def _growing(seen: Observation) -> Iterator[Match]:
         op, value = found[0]
         later = [each for each in seen.passes if each.ops > op.nr]
         names = list(dict.fromkeys(one.name for _, one in found if one.name))
-        called = names[0] if names else seen.places.assigned(line) or "what it makes"
+        called = names[0] if names else seen.places.assigned(line) or "state"
         carried = {nr for one, kept in found for nr in (kept.nr, *one.outputs)}
         state = any(carried & seen.behind(each) for each in later)  # a loss depends on it: it is no sum of losses
-        raised = seen.error is not None and any(words in seen.error["message"] for words in (SECOND, WRITTEN))
-        whole = "state" if "[" in called or " " in called else called
+        raised = any(SECOND in each.raised or WRITTEN in each.raised for each in seen.passes)
         yield Match(
             _handed_on(seen, op, later[0].stack, names) if state else line, [line], names=names, where=op.where,
-            path=[value.nr, *op.outputs[:1]], cut=value.nr, called=called, given=STATE | {"explains": raised} if state else {},
-            cure=f"{whole} = tuple(part.detach() for part in {whole})" if "[" in called else f"{whole} = {whole}.detach()",
+            path=[value.nr, *op.outputs[:1]], cut=value.nr, called=called,
+            state=called.partition("[")[0], given=STATE | {"explains": raised} if state else {},
         )  # fmt: skip
 
 
@@ -47,14 +48,12 @@ def _carried(seen: Observation) -> dict[int, list[tuple[Ran, Seen]]]:
     ends = [each.ops for each in seen.passes if each.done and each.kind == "backward"]
     lines: dict[int, list[tuple[Ran, Seen]]] = defaultdict(list)
     for op in seen.ops if ends else ():
-        if op.line is None or not op.recorded:
-            continue
-        turn = bisect.bisect_right(ends, op.nr)
+        began = ends[bisect.bisect_right(ends, op.nr) - 1] if op.nr >= ends[0] else 0
+        line = op.line if op.recorded else None
         for value in (seen.values[nr] for nr in op.inputs):
-            if value.op is None or value.leaf is not None or not value.requires_grad:
-                continue
-            if bisect.bisect_right(ends, value.op) < turn and len(lines[op.line]) < MOST_TURNS:
-                lines[op.line].append((op, value))
+            old = value.op is not None and value.op < began and value.leaf is None and value.requires_grad
+            if line is not None and old and len(lines[line]) < MOST_TURNS:
+                lines[line].append((op, value))
     found = {line: [one for one in every if _again(seen, *one)] for line, every in lines.items()}
     return {line: every for line, every in found.items() if every}
 
@@ -64,27 +63,24 @@ def _again(seen: Observation, op: Ran, value: Seen) -> bool:
     before = (one for one in seen.at(op.line) if one.nr < op.nr)
     alike = (one for one in before if one.name == op.name or (op.owner is not None and one.owner == op.owner))
     made = {nr for one in alike for nr in one.outputs}
-    return bool(made & seen.above([value.nr]))
+    return not made.isdisjoint(seen.above([value.nr]))
 
 
 def _handed_on(seen: Observation, op: Ran, stack: tuple[int, ...], names: list[str]) -> int | None:
     """Where a state should be detached: where a method keeps it, or the training loop hands it on; else where it is used."""
     kept = seen.places.where_kept(op.line, names)
     loop = next((loops[0] for line in stack if (loops := seen.places.loops(line))), None)
-    if kept is not None or loop is None or (op.line is not None and loop[0] <= op.line <= loop[1]):
-        return kept or op.line
-    return next((line for line in op.stack if loop[0] <= line <= loop[1] and seen.places.hands_on(line)), op.line)
+    inside = [line for line in op.stack if loop is not None and loop[0] <= line <= loop[1]]
+    hands_on = (line for line in inside if line != op.line and seen.places.hands_on(line))
+    return kept or (op.line if op.line in inside else next(hands_on, op.line))
 
 
 def _kept(seen: Observation) -> Iterator[Match]:
     """A variable that keeps tensors of several steps, each with its graph."""
     for kept in seen.kept:
-        steady = (
-            len(kept.counts) >= STEADY and len(set(kept.counts[-STEADY:])) == 1
-        )  # the last few, or one for each key
-        needed = any(
-            len(seen.recorded(each) & set(kept.values)) > 1 for each in seen.passes
-        )  # by a loss of all of them
+        # it keeps the last few, or one for each key; or a loss of all of them needs them
+        steady = len(kept.counts) >= STEADY and len(set(kept.counts[-STEADY:])) == 1
+        needed = any(len(seen.recorded(each) & set(kept.values)) > 1 for each in seen.passes)
         if kept.counts[-1] and not steady and not needed:
             yield Match(kept.line, names=[kept.name], count=kept.counts[-1], given=KEPT)
 
@@ -129,12 +125,9 @@ def _second(seen: Observation) -> Iterator[Match]:
 def _attached(seen: Observation, first: Through, failed: Through, shared: set[int]) -> tuple[Through, Through] | None:
     """Of two passes the one that is not meant to change what made the part they share, and the other: what their optimizers hold tells."""
     between = [m for m in seen.moments if first.order < m.order < failed.order and 0 <= m.who < len(seen.optimizers)]
-    stepped, zeroed = (
-        {nr for m in between if m.kind == kind for nr in seen.optimizers[m.who].leaves} for kind in ("step", "zero")
-    )
-    behind = {
-        leaf for nr in seen.above(shared) if (leaf := seen.values[nr].leaf) is not None and seen.leaves[leaf].held
-    }
+    stepped = {nr for m in between if m.kind == "step" for nr in seen.optimizers[m.who].leaves}
+    zeroed = {nr for m in between if m.kind == "zero" for nr in seen.optimizers[m.who].leaves}
+    behind = {seen.values[nr].leaf for nr in seen.above(shared)} & {leaf.nr for leaf in seen.leaves if leaf.held}
     if behind & stepped:  # the first was to change it
         return (failed, first) if zeroed and not behind & zeroed else None
     return (first, failed) if behind and (stepped or behind & zeroed) else None
@@ -145,12 +138,12 @@ def _left_attached(seen: Observation, own: Through, other: Through, shared: set[
     apart = seen.recorded(own) - shared
     use = next(op for nr in sorted(shared, reverse=True) for op in seen.users(nr) if apart.intersection(op.outputs))
     value = seen.values[max(shared.intersection(use.inputs))]
-    line = use.stack[-len(own.stack)] if 0 < len(own.stack) <= len(use.stack) else use.line
+    line = next(iter(use.stack[-len(own.stack) :]), None)
     code, name = seen.places.code(line), value.name or "what it is given"
-    change = (code, code.replace(f"({name})", f"({name}.detach())"))
+    given = ATTACHED | {"change": (code, code.replace(f"({name})", f"({name}.detach())"))}
     return Match(
-        line, [own, other, value], names=[value.name], what=name, own=own.line, own_at=own, other=other,
-        path=[value.nr, *use.outputs[:1]], cut=value.nr, given=ATTACHED | ({"change": change} if change[0] != change[1] else {}),
+        line, [own, other, value], names=[value.name], what=name, own=own.line, own_at=own, other=other, given=given,
+        path=[value.nr, *use.outputs[:1]], cut=value.nr,
     )  # fmt: skip
 
 
@@ -159,21 +152,22 @@ def _written(seen: Observation) -> Iterator[Match]:
     failed = next((each for each in seen.passes if WRITTEN in each.raised), None)
     if failed is None:
         return
-    ops = _written_by_ops(seen, failed)
+    needed, writes = seen.behind(failed), _writes(seen, failed)
     steps = [
-        (write.order, leaf.name, write) for leaf in seen.leaves for write in leaf.writes
-        if write.kind != "init" and write.order < failed.order and write.after < failed.nr and write.line and seen.behind(failed) & set(leaf.values)
-        and any(nr < failed.ops and seen.behind(failed) & set(seen.ops[nr].outputs) for nr in leaf.used_by)
+        (write.order, leaf.name, write) for leaf in seen.leaves if needed.intersection(leaf.values)
+        for write in leaf.writes if write.kind != "init" and write.order < failed.order
     ]  # fmt: skip
-    if steps and not (ops and ops[0][0]):
+    if steps and not any(named for named, *_ in writes):
         _, name, write = max(steps, key=lambda one: one[0])
         given = {"fix": STEP_LATER} if write.kind == "step" else {}
         yield Match(
-            write.line, [failed], names=[name], what=name or "a value", how=write.name, back=failed.line, given=given
+            write, [failed], names=[name], what=name or "a value", how=write.name, back=failed.line, given=given
         )
         return
-    for place, line in enumerate(list(dict.fromkeys(line for *_, line in ops))[:MOST_WRITES]):
-        op = seen.ops[next(nr for _, _, nr, other in ops if other == line)]
+    lines: dict[int | None, Ran] = {}
+    for op in (seen.ops[nr] for *_, nr in writes):
+        lines.setdefault(layer_line(seen, op), op)
+    for place, (line, op) in enumerate(list(lines.items())[:MOST_WRITES]):
         name = seen.values[op.inputs[0]].name
         yield Match(
             line, [failed], names=[name], what=name or "a value", how=op.called, back=failed.line, where=op.where,
@@ -181,33 +175,31 @@ def _written(seen: Observation) -> Iterator[Match]:
         )  # fmt: skip
 
 
-def _written_by_ops(seen: Observation, failed: Through) -> list[tuple[bool, bool, int, int | None]]:
-    """Ops in place on what a pass needs: whether the error names what made it, whether it was in use, number and line; the likeliest first."""
+def _writes(seen: Observation, failed: Through) -> list[tuple[bool, bool, int]]:
+    """Ops in place on what a pass needs: whether the error names its maker, whether it was in use, and number; the likeliest first."""
     needed, found = seen.behind(failed), []
     node = re.search(r"output \d+ of (\w+?)Backward", failed.raised)
-    for op in seen.ops[: failed.ops]:
-        bases = _bases(seen, seen.values[op.inputs[0]]) if op.in_place and op.inputs else []
-        if bases and not needed.isdisjoint({one.nr for one in bases} | set(op.outputs)):
-            makers = {maker.name.replace("_", "") for one in bases if (maker := seen.maker(one)) is not None} - {""}
-            named = node is not None and any(node[1].lower().startswith(name) for name in makers)
-            used = any(user.nr < op.nr and needed & set(user.outputs) for one in bases for user in seen.users(one.nr))
-            found.append((named, used, op.nr, layer_line(seen, op)))
-    return sorted(found, key=lambda one: one[:3], reverse=True)
+    for op in (one for one in seen.ops[: failed.ops] if one.in_place and one.inputs):
+        bases = {one.nr for one in sharing(seen, op.inputs[0])}
+        if needed & (bases | set(op.outputs)):
+            made = (maker.name.replace("_", "") for maker in makers(seen, bases))
+            named = node is not None and node[1].lower().startswith(tuple(made))
+            used = any(user.nr < op.nr and needed & set(user.outputs) for nr in bases for user in seen.users(nr))
+            found.append((named, used, op.nr))
+    return sorted(found, reverse=True)
 
 
-def _bases(seen: Observation, value: Seen) -> list[Seen]:
-    """A value, and those whose memory it uses."""
-    chain = [value]
-    while (base := chain[-1].base) is not None and len(chain) < 20:
+def sharing(seen: Observation, nr: int) -> list[Seen]:
+    """A value, and those whose memory it uses, the nearest first."""
+    chain = [seen.values[nr]]
+    while (base := chain[-1].base) is not None and len(chain) < MOST_BASES:
         chain.append(seen.values[base])
     return chain
 
 
 def _out_of_place(code: str, match: Match) -> str:
-    """`x = x + 1` for `x += 1`, `x.relu()` for `x.relu_()`."""
-    how = match.told["how"]
-    if how.endswith("_") and code.count(f".{how}(") == 1 and not code.startswith(tuple(match.names)):
-        return code.replace(f".{how}(", f".{how[:-1]}(")
+    """`x = x + 1` for `x += 1`, `y = x.relu()` for `y = x.relu_()`."""
+    code = re.sub(r"(= .*\.\w+)_\(", r"\1(", code)
     return re.sub(r"^(\w+) ([+\-*/])= (.+)$", r"\1 = \1 \2 \3", re.sub(r",? *inplace=True", "", code))
 
 
@@ -223,7 +215,7 @@ STATE = {
     "kind": "state-not-detached", "share": 1.0,
     "words": "{at}, carries {called} over from before the last backward pass, with its whole history: the graph of each step is attached to that of "
     "the step before.",
-    "fix": "Cut the history between the steps: `{cure}`. retain_graph=True would only make it longer.",
+    "fix": "Cut the history between the steps: `{state} = {state}.detach()`, or each part of a tuple. retain_graph=True would only make it longer.",
 }  # fmt: skip
 KEPT = {
     "words": "{name} holds {count} tensors of several steps, each with the graph behind it: no step's graph is freed."

@@ -25,8 +25,7 @@ def _alone(seen: Observation) -> Iterator[Match]:
     """Steps without any backward pass, or backward passes without any step."""
     steps = [moment for moment in seen.moments if moment.kind == "step"]
     passes = [each for each in seen.passes if each.done and each.kind == "backward"]
-    learnt = not seen.schedules or any(op.recorded for op in seen.ops)  # else it shows a schedule of rates
-    if not seen.passes and len(steps) > 1 and learnt:
+    if not seen.passes and len(steps) > 1 and any(op.recorded for op in seen.ops):  # else it shows a schedule of rates
         line, how = _called(seen, "backward")
         yield Match(line or steps[0].line, [steps[0]], count=len(steps), step=steps[0], how=how)
     by_hand = any(write.kind == "update" for leaf in seen.leaves for write in leaf.writes)
@@ -46,13 +45,13 @@ def _adding(seen: Observation) -> Iterator[Match]:
     own = [each for each in mixing if each.order < stale[0].order]  # the last of them belongs to the step
     adding = next(iter(own[-1:] or mixing), stale[0])
     line, how = _called(seen, "zero_grad")
-    code, step = seen.places.code(line or adding.line), seen.places.code(stale[0].line)
-    called = re.search(r"([\w.]+)\.step\(", step)
+    called = re.search(r"([\w.]+)\.step\(", seen.places.code(stale[0].line))
     zero = f"{called[1] if called else 'optimizer'}.zero_grad()" if seen.optimizers else "w.grad = None"
-    before = code.endswith("backward()") and seen.optimizers and "closure" not in step
+    code = seen.places.code(line or adding.line)
+    given = {"change": (code, f"{zero}; {code}")} if code.endswith("backward()") and seen.optimizers else {}
     yield Match(
         line or adding.line, [stale[0]], names=seen.called(leaves), adding=adding, step=stale[0].line, times=len(stale),
-        how=how, zero=zero, given={"change": (code, f"{zero}; {code}")} if before else {},
+        how=how, zero=zero, given=given,
     )  # fmt: skip
 
 
@@ -88,10 +87,9 @@ def _thrown_away(seen: Observation) -> Iterator[Match]:
     for line in dict.fromkeys(each.line for each in seen.passes if each.nr in lost):
         passes = [each for each in seen.passes if each.line == line and each.done]
         thrown = {each.nr for each in passes} & lost
-        resets = [m for m in seen.moments if thrown.intersection(m.thrown)]
-        adds_up = len(resets) > 1 and len(passes) > SEVERAL * steps
-        if len(thrown) > 1 and any(each.used for each in passes) and (adds_up or 2 * len(thrown) >= len(passes)):
-            yield Match(resets[0], [line], count=len(passes), back=line, thrown=len(thrown), given=THROWN)
+        if len(thrown) > 1 and any(each.used for each in passes) and len(passes) > SEVERAL * steps:
+            reset = next(m for m in seen.moments if thrown.intersection(m.thrown))
+            yield Match(reset, [line], count=len(passes), back=line, thrown=len(thrown), given=THROWN)
 
 
 NEVER = {

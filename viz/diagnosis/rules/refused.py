@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from viz.diagnosis.observation import Observation, Ran
+from viz.diagnosis.observation import Observation
 from viz.diagnosis.rules.rule import Match, Rule
 
-Found = Match | None
+Finder = Callable[[Observation, int, re.Match[str]], Match | None]
 
 
 def _refused(seen: Observation) -> Iterator[Match]:
@@ -22,86 +22,51 @@ def _refused(seen: Observation) -> Iterator[Match]:
             yield match
 
 
-def _here(seen: Observation, line: int, said: re.Match[str]) -> Found:
-    return Match(line)
+def _here(seen: Observation, line: int, said: re.Match[str]) -> Match:
+    """The line that raised, and what the message names."""
+    return Match(line, names=said.groups())
 
 
-def _written(pattern: str, new: str) -> Callable[[Observation, int, re.Match[str]], Found]:
+def _written(pattern: str, new: str) -> Finder:
     """The line that raised, with a pattern of it written anew; `{T}` is the engine."""
 
-    def find(seen: Observation, line: int, said: re.Match[str]) -> Found:
+    def find(seen: Observation, line: int, said: re.Match[str]) -> Match:
         code = seen.places.code(line)
-        change = code, re.sub(pattern, new.replace("{T}", seen.places.engine_name), code, count=1)
-        return Match(line, given={"change": change} if change[0] != change[1] else {})
+        changed = re.sub(pattern, new.replace("{T}", seen.places.engine_name), code, count=1)
+        return Match(line, given={"change": (code, changed)} if changed != code else {})
 
     return find
 
 
-def _nothing_held(seen: Observation, line: int, said: re.Match[str]) -> Found:
+def _nothing_held(seen: Observation, line: int, said: re.Match[str]) -> Match:
     """An optimizer of no parameters: those of modules in a plain list."""
-    part = next((one for one in seen.parts if not one.registered), None)
-    at = seen.places.where_given(f"self.{part.attribute}") if part is not None else None
-    words = {"words": "{at}, keeps modules in a plain list or dict, which parameters() does not look into: the optimizer of line {made} got nothing.",
-             "fix": "Keep them in nn.ModuleList."}  # fmt: skip
-    return Match(at or line, [line], made=line, given=words if at is not None else {})
+    listed = (seen.places.where_given(f"self.{part.attribute}") for part in seen.parts if not part.registered)
+    return Match(next(listed, None) or line, [line], made=line)
 
 
-def _not_kept(seen: Observation, line: int, said: re.Match[str]) -> Found:
+def _not_kept(seen: Observation, line: int, said: re.Match[str]) -> Match:
     """A tensor of inference mode that a recorded op needs: where the mode begins."""
-    op = next((one for one in reversed(seen.ops) if one.inference), None)
-    return Match((seen.places.switched_off(op.stack) if op is not None else None) or line, [line], used=line)
+    began = (seen.places.switched_off(op.stack) for op in reversed(seen.ops) if op.inference)
+    return Match(next(began, None) or line, [line], used=line)
 
 
-def _several(seen: Observation, line: int, said: re.Match[str]) -> Found:
-    """backward() of several numbers."""
-    code, root = (
-        seen.places.code(line),
-        next((seen.values[nr] for each in reversed(seen.passes) if each.raised for nr in each.roots), None),
-    )
-    maker = seen.maker(root) if root is not None else None
-    made = (
-        f", made in line {maker.line}, `{seen.places.code(maker.line)}`,"
-        if maker is not None and maker.line not in (None, line)
-        else ""
-    )
-    change = (code, code.replace(".backward(", ".mean().backward(")) if code.count(".backward(") == 1 else None
-    shape = f"has the shape {root.shape}" if root is not None else "has several numbers"
-    return Match(line, [maker.line if maker is not None else None], made=made, shape=shape, given={"change": change})
-
-
-def _miscounted(seen: Observation, line: int, said: re.Match[str]) -> Found:
+def _miscounted(seen: Observation, line: int, said: re.Match[str]) -> Match:
     """A backward that returns more gradients than forward has inputs, or fewer."""
     place = seen.places.where_returns(said[1], "backward") or line
-    return Match(place, [line], names=[said[1]], inputs=int(said[2]), gradients=int(said[3]))
+    return Match(place, [line], names=[said[1]], inputs=said[2], gradients=said[3])
 
 
-def _own_view(seen: Observation, line: int, said: re.Match[str]) -> Found:
-    """A write into what a Function returned, where that is its own input."""
-    return Match(line, seen.places.defined(said[1], "forward") or (), names=[said[1]])
+def _slopeless(seen: Observation, line: int, said: re.Match[str]) -> Match | None:
+    """The last op of this name that was recorded, although it has no derivative."""
+    recorded = (op for op in reversed(seen.ops) if op.recorded and op.outputs)
+    made = next((op for op in recorded if op.name.replace("_", "") == said[1].replace("_", "")), None)
+    if made is None:
+        return None
+    given = {"kind": "flat"} if "floor" in said[1] else {}
+    return Match(made, [line], raised=line, code=seen.places.code(line), given=given)
 
 
-def _slopeless(seen: Observation, line: int, said: re.Match[str]) -> Found:
-    """An op that was recorded, although it has no derivative."""
-    made = _without_slope(seen, said[1])
-    given = {
-        "kind": "flat",
-        "fix": "Let the gradient pass by: `x + (stepped - x).detach()`, a straight-through estimator.",
-    }
-    return (
-        Match(made, [line], raised=line, code=seen.places.code(line), given=given if "floor" in said[1] else {})
-        if made is not None
-        else None
-    )
-
-
-def _outside(seen: Observation, line: int, said: re.Match[str]) -> Found:
-    """A binary cross-entropy of numbers outside 0 to 1."""
-    target = "target" in said.string
-    fix = {"fix": "Give labels of 0 and 1; for more classes use cross_entropy."} if target else {}
-    return Match(line, which="target" if target else "input", given=fix)
-
-
-def _none_read(seen: Observation, line: int, said: re.Match[str]) -> Found:
+def _none_read(seen: Observation, line: int, said: re.Match[str]) -> Match | None:
     """`.grad` was computed with while it was None: no backward() had run, or zero_grad() had taken it away."""
     code, asked = seen.places.code(line), [leaf for leaf in seen.leaves if leaf.asked and leaf.requires_grad]
     if ".grad" not in code or not asked:
@@ -116,29 +81,21 @@ def _none_read(seen: Observation, line: int, said: re.Match[str]) -> Found:
     return None if back else Match(line, names=names)
 
 
-def _without_slope(seen: Observation, name: str) -> Ran | None:
-    """The last op of this name that was recorded, although it has no derivative."""
-    plain = name.replace("_", "")
-    for op in reversed(seen.ops):
-        if op.recorded and op.outputs and op.name.strip("_").replace("_", "") in (plain, plain.removesuffix("ide")):
-            return op
-    return None
-
-
-REFUSALS: tuple[tuple[str, str, str, str, Callable[[Observation, int, re.Match[str]], Found]], ...] = (
+REFUSALS: tuple[tuple[str, str, str, str, Finder], ...] = (
     # the message, the kind, the words, what to do, and how the line to change is found
     ("grad can be implicitly created only for scalar outputs", "not-scalar",
-        "{at}: what backward() is called on{made} {shape}. A gradient belongs to one number.",
-        "Make one number of it first: `loss.mean().backward()`. For a sum weighted by v, `loss.backward(v)`.", _several),
+        "{at}: backward() is called on several numbers. A gradient belongs to one number.",
+        "Make one number of them first: `loss.mean().backward()`. For a sum weighted by v, `loss.backward(v)`.",
+        _written(r"\.backward\(", ".mean().backward(")),
     (r"function (\w+?)Backward returned an incorrect number of gradients \(expected (\d+), got (\d+)\)", "wrong-backward",
         "{at}: the inputs of the forward of {name} number {inputs}, and the gradients that its backward returns {gradients}.",
         "Return one gradient for each input of forward, in their order, and None for an input that needs none.", _miscounted),
     (r"Output \d+ of (\w+) is a view and is being modified in-?place.*custom Function", "in-place",
         "{at}, writes into what {name} returned, and the forward of {name} returned its own input: the write would go past the backward of {name}.",
-        "Compute a new value instead of writing: `x = x * 2` for `x *= 2`. Or let the forward of {name} return a new tensor, `return x.clone()`.", _own_view),
+        "Compute a new value instead of writing: `x = x * 2` for `x *= 2`. Or let the forward of {name} return a new tensor, `return x.clone()`.", _here),
     (r"derivative for (?:aten::)?(\w+) is not implemented", "cut",
         "{at}: `{op}` has no gradient. Line {raised}, `{code}`, raised an error when it came to it.",
-        "Compute it from ops that have one, or detach() its input if nothing is to learn through it.", _slopeless),
+        "Compute it from ops that have one, or let the gradient pass by: `x + (stepped - x).detach()`, a straight-through estimator.", _slopeless),
     ("'NoneType' object", "never-backward", "{at}, uses .grad, and no backward() has run before it: .grad is None until then.",
         "Call `loss.backward()` first.", _none_read),
     ("used in an in-place operation", "in-place", "{at}, writes into a leaf that requires grad, and autograd records: the value before would be lost.",
@@ -147,13 +104,13 @@ REFUSALS: tuple[tuple[str, str, str, str, Callable[[Observation, int, re.Match[s
         "Take it out of the graph first, `.detach().numpy()`; what NumPy computes from it has no gradient.", _written(r"\.numpy\(\)", ".detach().numpy()")),
     ("appears to not have been used in the graph", "unused", "{at}, asks for the gradient of a tensor that the result was not computed from.",
         "Compute the result from it; or say allow_unused=True, and take None for an answer.", _written(r"\)$", ", allow_unused=True)")),
-    (r"floating point (and complex )?dtype can require gradients", "integer-op", "{at}: whole numbers have no slope, so they cannot require a gradient.",
+    (r"floating point (?:and complex )?dtype can require gradients", "integer-op", "{at}: whole numbers have no slope, so they cannot require a gradient.",
         "Make it of numbers with a point: `1.0` for 1, or dtype=T.float32.", _written("requires_grad=True", "dtype={T}.float32, requires_grad=True")),
     ("support the deepcopy protocol", "non-leaf", "{at}, copies a tensor that was computed from another one, and no copy can take its history along.",
         "Copy its numbers alone, `y.detach().clone()`; or copy the leaf that it was computed from.", _written(r"deepcopy\((\w+)\)", r"deepcopy(\1.detach())")),
     ("multi-target not supported", "wrong-loss", "{at}: the labels have a dimension too many. The loss takes one class number for each row.",
         "Take it away, `y.squeeze(1)`; of rows with one 1 each, take the classes: `y.argmax(1)`.", _here),
-    (r"expected (scalar type|target dtype to be) Long", "wrong-loss", "{at}: class labels are whole numbers, and these are not.",
+    (r"expected (?:scalar type|target dtype to be) Long", "wrong-loss", "{at}: class labels are whole numbers, and these are not.",
         "Give the labels as they are counted: `y.long()`.", _here),
     ("must be the same as input size", "broadcast-loss", "{at}: the answers and the labels have different shapes.",
         "Give both the same shape: `y.unsqueeze(1)`, or `guess.squeeze(1)`.", _here),
@@ -163,11 +120,13 @@ REFUSALS: tuple[tuple[str, str, str, str, Callable[[Observation, int, re.Match[s
         "Make one of them first, `.mean().item()`; or take all: `.tolist()`.", _written(r"\.item\(\)", ".tolist()")),
     ("Legacy autograd function", "wrong-backward", "{at}: forward and backward of a Function are static methods, and it runs by apply().",
         "Write @staticmethod above both, and call `Name.apply(x)` without making an object.", _here),
-    ("got an empty parameter list", "unregistered", "{at}: the optimizer got no parameters.",
-        "Give it `model.parameters()` of a model with layers that are attributes of its own.", _nothing_held),
+    ("got an empty parameter list", "unregistered", "{at}: parameters() does not look into a plain list or dict, and the optimizer of line {made} got nothing.",
+        "Keep the layers as attributes of the model, and several in nn.ModuleList.", _nothing_held),
     ("Inference tensors cannot be saved for backward", "inference-mode", "{at}, makes tensors that no gradient can ever pass by. Line {used} needs one for "
         "backward().", "Use no_grad in place of inference_mode, or make a clone() of it outside.", _not_kept),
-    ("should be between 0 and 1", "wrong-loss", "{at}: binary cross-entropy takes probabilities, but its {which} is outside 0 to 1.",
-        "Use binary_cross_entropy_with_logits (nn.BCEWithLogitsLoss) on the scores, or put a sigmoid before it.", _outside),
+    ("target should be between 0 and 1", "wrong-loss", "{at}: binary cross-entropy takes probabilities, but a label is outside 0 to 1.",
+        "Give labels of 0 and 1; for more classes use cross_entropy.", _here),
+    ("should be between 0 and 1", "wrong-loss", "{at}: binary cross-entropy takes probabilities, but its input is outside 0 to 1.",
+        "Use binary_cross_entropy_with_logits (nn.BCEWithLogitsLoss) on the scores, or put a sigmoid before it.", _here),
 )  # fmt: skip
 RULES = [Rule("not-scalar", _refused, certain=True, explains=True)]
