@@ -8,11 +8,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 from viz.diagnosis import families as ops
 from viz.diagnosis.observation import Exit, Leaf, Observation, Part, Ran, Seen, Through
-from viz.diagnosis.rules.rule import Match, Place, Rule, placed
+from viz.diagnosis.rules.rule import Match, Place, Rule
 
 NEEDS_GRAD = "does not require grad"
 OFF = "requires-grad-off"
@@ -35,10 +34,8 @@ CUTS = {
         "Use the engine's function of the same name. Go to NumPy only to print or plot."),
     "new-tensor": ("{at}, makes a new tensor out of numbers. It is a leaf with no history, so no gradient comes back to {names}.",
         "Join tensors with stack() or cat(), which are recorded: `T.stack(losses)` instead of `T.tensor(losses)`."),
-    "no-grad": ("{at}, switches recording off: {ran} ran under it, and no gradient comes back to {names}.",
-        "Move the part that should learn out of the no_grad block."),
-    "inference-mode": ("{at}, switches recording off for good: {ran} ran under it, and no gradient comes back to {names}.",
-        "Move the part that should learn out of the inference_mode block."),
+    **dict.fromkeys(("no-grad", "inference-mode"), (
+        "{at}, switches recording off: {ran}, ran under it, and no gradient comes back to {names}.", "Move the part that should learn out of the block.")),
     "integer-op": ("{at}, returns integers or booleans (`{op}`), which have no slope: no gradient comes back to {names}.",
         "Use a loss with a slope, such as cross_entropy on the scores; count hits only to report them."),
     OFF: ("{at}, switches requires_grad off for {names}: autograd records nothing there.",
@@ -50,7 +47,13 @@ CUTS = {
     "cut": ("{at}: `{op}` was not recorded, so no gradient comes back to {names}.",
         "Keep every op between the parameter and the loss recorded."),
 }  # fmt: skip
+LEAVES = {"numpy": "numpy", "__array__": "numpy"}  # all else makes a Python number
 TAKEN_OUT = {"detach": r"\.detach\(\)", "data": r"\.data\b", "item": r"(\.detach\(\)|\.data)?\.item\(\)"}
+UNASKED = {
+    "kind": OFF, "certain": True, "explains": True, "fix": "Mark the tensors that should learn when you make them: requires_grad=True.",
+    "words": "Nothing that led to the loss requires grad, so nothing was recorded and backward() raised an error. {names} {are} made without requires_grad, "
+        "first in line {first}.",
+}  # fmt: skip
 THROWN_AWAY = {
     "kind": "unused", "fix": "Use the result: give it a name, and hand it on to what comes next.",
     "words": "{at}: nothing goes on from here to the loss, so {names} {get} no gradient: what was computed with {them} is not used.",
@@ -81,8 +84,7 @@ class Cut:
 
 def links(seen: Observation) -> dict[int, list[int]]:
     """Maps a value to the values whose numbers reached it through Python, `item()` and back: an index, built once."""
-    if seen.links is None:
-        seen.links = _linked(seen)
+    seen.links = seen.links if seen.links is not None else _linked(seen)
     return seen.links
 
 
@@ -114,35 +116,29 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
     """Leaves that got no gradient: the way to the loss is cut, or ends before it, or never began."""
     passes = _first_and_last([each for each in seen.passes if each.done or NEEDS_GRAD in each.raised])
     failed = [each for each in passes if each.raised]
-    trained = max(1, len(list(seen.trained())))
+    trained = [leaf.nr for leaf in seen.trained()]
     cuts: dict[tuple[str, int | None], tuple[Cut, list[Leaf]]] = {}
-    unused: list[Leaf] = []
-    dropped: list[Leaf] = []
+    idle: dict[bool, list[Leaf]] = {False: [], True: []}  # by whether an op took it
     for leaf in seen.leaves if passes else ():
         got = (leaf.gradients or leaf.reached_unwatched) and not failed and not _only_handed_out(seen, leaf)
         learns = leaf.held or leaf.requires_grad or leaf.frozen_at is not None
         if got or not learns or _on_the_way_to_a_leaf(seen, leaf) or _a_table(seen, leaf):
             continue
-        wanted = leaf.held or (leaf.requires_grad and not any(each.held for each in seen.leaves))
-        through = failed or [each for each in passes if each.kind == "backward" or not leaf.gradients]
-        cut = _cut(seen, leaf, through)
-        if (
-            cut is not None
-            and cut.kind in MEANT
-            and sum(one.kind == "write" and one.after > 0 for one in leaf.writes) > 1
-        ):
+        cut = _cut(seen, leaf, failed or [each for each in passes if each.kind == "backward" or not leaf.gradients])
+        if cut is not None and cut.kind in MEANT and sum(one.kind == "write" and one.after > 0 for one in leaf.writes) > 1:
             continue  # it follows other weights, as a target network does
-        if cut is not None and (wanted or failed):
+        if cut is not None and (leaf.nr in trained or failed):
             cuts.setdefault((cut.kind, cut.line), (cut, []))[1].append(leaf)
         elif cut is None and leaf.requires_grad and leaf.held and not failed:
-            (dropped if leaf.used_by else unused).append(leaf)
+            idle[bool(leaf.used_by)].append(leaf)
+    share = 1 / max(1, len(trained))
     for cut, leaves in cuts.values():
-        yield _cut_match(seen, cut, leaves, bool(failed), len(leaves) / trained)
+        yield _cut_match(seen, cut, leaves, bool(failed), len(leaves) * share)
     if failed and not cuts:
         yield from _never_asked(seen, failed[0])
-    yield from _unused(seen, unused, trained)
+    yield from _unused(seen, idle[False], share)
     if not seen.cut and len(passes) > 1:
-        yield from _dropped(seen, dropped, trained)
+        yield from _dropped(seen, idle[True], share)
 
 
 def _first_and_last(passes: list[Through]) -> list[Through]:
@@ -156,10 +152,8 @@ def _first_and_last(passes: list[Through]) -> list[Through]:
 
 def _on_the_way_to_a_leaf(seen: Observation, leaf: Leaf) -> bool:
     """Whether a leaf without a name only served to make another one that learns: `t.requires_grad_().to(d).detach().requires_grad_()`."""
-    if leaf.name or leaf.held or leaf.holder is not None:
-        return False
     learning = (nr for other in seen.leaves if other.gradients for nr in other.values)
-    return not seen.above(learning, past_leaves=True).isdisjoint(leaf.values)
+    return not leaf.name and not seen.above(learning, past_leaves=True).isdisjoint(leaf.values)
 
 
 def _a_table(seen: Observation, leaf: Leaf) -> bool:
@@ -170,10 +164,9 @@ def _a_table(seen: Observation, leaf: Leaf) -> bool:
 
 
 def _only_handed_out(seen: Observation, leaf: Leaf) -> bool:
-    """Whether autograd.grad() alone computed gradients of a leaf, and no step of its optimizer found anything in its `.grad`."""
+    """Whether autograd.grad() alone computed gradients of a leaf, and its optimizer found none of them in its `.grad`."""
     kinds = {seen.passes[nr - 1].kind for nr, _ in leaf.gradients}
-    steps = any(moment.kind == "step" and moment.who in leaf.held for moment in seen.moments)
-    return steps and kinds == {"grad"} and not any(write.kind == "step" for write in leaf.writes)
+    return bool(leaf.held) and kinds == {"grad"} and not any(write.kind == "step" for write in leaf.writes)
 
 
 def _cut(seen: Observation, leaf: Leaf, passes: list[Through]) -> Cut | None:
@@ -191,10 +184,9 @@ def _nearest_cut(seen: Observation, leaf: Leaf, root: int) -> Cut | None:
     first: Cut | None = None
     passed: set[int | None] = set()
     for _ in range(MOST_WAYS):
-        chain = seen.route(
-            root, lambda value: value.nr in values, links(seen), past_leaves=True, past_lines=frozenset(passed)
-        )
-        found = _along(seen, chain[::-1])
+        past = frozenset(passed)
+        way = seen.route(root, lambda value: value.nr in values, links(seen), past_leaves=True, past_lines=past)
+        found = _along(seen, way[::-1])
         if found is None:
             break
         if found.kind not in MEANT:
@@ -212,21 +204,17 @@ def _along(seen: Observation, path: list[int]) -> Cut | None:
             left = next((e for e in seen.exits if e.value == before.nr), None)
             if left is not None:
                 rebuilt = left.name == "__float__" and maker is None  # as by torch.Tensor([w[0], w[1]])
-                return Cut("new-tensor" if rebuilt else _leaving(left), left.line, None, path, value.nr)
+                return Cut("new-tensor" if rebuilt else LEAVES.get(left.name, "item"), left.line, None, path, value.nr)
         elif not value.requires_grad or (value.leaf is not None and not maker.recorded):
             return _of_op(seen, maker, before, value, path)
     return None
-
-
-def _leaving(left: Exit) -> str:
-    return "numpy" if left.name in ("numpy", "__array__") else "item"
 
 
 def _of_op(seen: Observation, op: Ran, before: Seen, value: Seen, path: list[int]) -> Cut:
     """Why an op was not recorded."""
     left = next((e for e in seen.exits if e.value == value.nr and e.line == op.line), None)
     kinds = (
-        (_leaving(left) if left is not None else "detach", op.name == "detach"),
+        (LEAVES.get(left.name, "item") if left is not None else "detach", op.name == "detach"),
         ("data", op.name == "data"),
         ("rebound", not op.in_place and _gradients(seen, op)),
         ("inference-mode", op.inference),
@@ -240,8 +228,6 @@ def _of_op(seen: Observation, op: Ran, before: Seen, value: Seen, path: list[int
     kind, line = next(kind for kind, fits in kinds if fits), op.line
     if kind in ("no-grad", "inference-mode"):
         line = seen.places.switched_off(op.stack) or line
-    elif kind == "integer-op":
-        line = _picked(seen, op, value)
     elif kind == OFF and before.leaf is not None:
         leaf = seen.leaves[before.leaf]
         line = leaf.frozen_at or seen.origin(leaf)
@@ -254,59 +240,40 @@ def _gradients(seen: Observation, op: Ran) -> set[int | None]:
     return {one.of_grad for value in given for one in (value, *seen.inputs(value))} - {None}
 
 
-def _picked(seen: Observation, op: Ran, value: Seen) -> int | None:
-    """The line that takes the indices alone of what has values as well, as `found.indices` after `found = x.topk(3)`."""
-    user = next(iter(seen.users(value.nr)), None)
-    both = any(seen.values[nr].floating for nr in op.outputs)
-    return user.line if both and user is not None and not value.name else op.line
-
-
 def _cut_match(seen: Observation, cut: Cut, leaves: list[Leaf], failed: bool, share: float) -> Match:
     words, fix = CUTS[cut.kind]
     words += " None of {count} backward passes gave {them} a gradient."
     if failed:
         words += " backward() itself raised an error, because nothing that led to the loss requires grad."
-    # freezing is common, and so are weights that are computed from others once
-    certain = failed or (cut.kind != OFF and not _on_purpose(seen, leaves))
+    certain = failed or cut.kind != OFF  # freezing is common
     given = {"kind": cut.kind, "words": words, "fix": fix, "certain": certain, "explains": failed, "share": share}
     return Match(
-        cut.line, [cut.op] if cut.op is not None else [], names=seen.called(leaf.nr for leaf in leaves), path=cut.path, cut=cut.value,
-        where=cut.op.where if cut.op is not None else None, op=cut.op.name if cut.op is not None else "", ran=_ran(cut),
-        count=len(seen.passes), given=given | {"change": cut.change(seen)},
+        cut.line, [cut.op], names=seen.called(leaf.nr for leaf in leaves), path=cut.path, cut=cut.value, ran=cut.op, count=len(seen.passes),
+        where=cut.op.where if cut.op else None, op=cut.op.name if cut.op else "", given=given | {"change": cut.change(seen)},
     )  # fmt: skip
-
-
-def _ran(cut: Cut) -> str:
-    return f"`{cut.op.name}` in line {cut.op.line}" if cut.op is not None else ""
-
-
-def _on_purpose(seen: Observation, leaves: list[Leaf]) -> bool:
-    """True if the cut looks intended: a part in evaluation mode, or one that is updated in another way."""
-    holders = [seen.parts[leaf.holder] for leaf in leaves if leaf.holder is not None]
-    asleep = bool(holders) and not any(part.training for part in holders)
-    written = any(write.kind == "write" for leaf in leaves for write in leaf.writes)
-    return written or (asleep and any(part.training for part in seen.parts if part.called))
 
 
 def _never_asked(seen: Observation, failed: Through) -> Iterator[Match]:
     """backward() was refused because nothing that led to the loss requires grad, and nothing was cut off."""
-    above = [seen.values[nr] for nr in seen.above(failed.roots)]
-    bare = [each for each in seen.passes if each.kind == "grad" and each.done and not each.create]
-    if bare and any(value.of_grad is not None for value in above):
-        yield Match(bare[-1], [failed], given={"kind": "cut", "words": NO_GRAPH, "fix": CREATE_GRAPH, "explains": True})
+    bare = _without_graph(seen, failed.roots, failed)
+    if bare is not None:
+        yield Match(bare, [failed], given={"kind": "cut", "words": NO_GRAPH, "fix": CREATE_GRAPH, "explains": True})
         return
+    above = (seen.values[nr] for nr in seen.above(failed.roots))
     sources = [value for value in above if value.floating and not seen.inputs(value)]
     weights = sorted([value for value in sources if _weighs(seen, value)] or sources, key=lambda one: one.line or 0)
-    if weights:
-        code = seen.places.code(weights[0].line)
-        words = "Nothing that led to the loss requires grad, so nothing was recorded and backward() raised an error. {names} {are} made without " \
-            "requires_grad, first in line {first}."  # fmt: skip
-        yield Match(
-            weights[0], weights, names=dict.fromkeys(value.name or f"the tensor made in line {value.line}" for value in weights),
-            first=weights[0].line, given={"kind": OFF, "certain": True, "explains": True, "words": words,
-                "fix": "Mark the tensors that should learn when you make them: requires_grad=True.",
-                "change": (code, re.sub(r"\)$", ", requires_grad=True)", code))},
-        )  # fmt: skip
+    for first in weights[:1]:
+        code = seen.places.code(first.line)
+        given = UNASKED | {"change": (code, re.sub(r"\)$", ", requires_grad=True)", code))}
+        names = dict.fromkeys(value.name or f"the tensor made in line {value.line}" for value in weights)
+        yield Match(first, weights, names=names, first=first.line, given=given)
+
+
+def _without_graph(seen: Observation, roots: list[int], later: Through) -> Through | None:
+    """The autograd.grad() without create_graph from whose gradients values were computed, before a later pass."""
+    handed = {seen.values[nr].of_grad for nr in seen.above(roots, past_leaves=True)}
+    before = (each for each in reversed(seen.passes) if each.order < later.order and handed & set(each.got))
+    return next((each for each in before if each.kind == "grad" and not each.create), None)
 
 
 def _weighs(seen: Observation, value: Seen) -> bool:
@@ -319,7 +286,7 @@ def _weighs(seen: Observation, value: Seen) -> bool:
     return False
 
 
-def _unused(seen: Observation, unused: list[Leaf], trained: int) -> Iterator[Match]:
+def _unused(seen: Observation, unused: list[Leaf], share: float) -> Iterator[Match]:
     """Parameters that no op was given: the line that reads their part and never ran, or that makes it."""
     groups: dict[int | None, list[Leaf]] = {}
     idle = {leaf.nr for leaf in unused}
@@ -338,7 +305,7 @@ def _unused(seen: Observation, unused: list[Leaf], trained: int) -> Iterator[Mat
         how = "{asleep}, never ran" if asleep else "no op ever received {them}"
         how += ", for line {decides} decides otherwise" if condition else ""
         given = {"kind": "unused", "words": "{names} took part in no op of this run: " + how + ". So no gradient came.",
-                 "fix": "Use it in forward, or leave it out of the model.", "share": len(leaves) / trained}  # fmt: skip
+                 "fix": "Use it in forward, or leave it out of the model.", "share": len(leaves) * share}  # fmt: skip
         yield Match(line, asleep, names=names, asleep=next(iter(asleep), None), decides=condition, given=given)
 
 
@@ -349,38 +316,32 @@ def _whole(seen: Observation, holder: int | None, idle: set[int]) -> int | None:
     return _whole(seen, whole[0], idle) if whole else holder
 
 
-def _dropped(seen: Observation, lost: list[Leaf], trained: int) -> Iterator[Match]:
+def _dropped(seen: Observation, lost: list[Leaf], share: float) -> Iterator[Match]:
     """Parameters that ops use and that an optimizer holds, although nothing of it arrives at a loss: where the way on from them ends."""
     ends: dict[int | None, tuple[Ran, list[Leaf]]] = {}
     for leaf in lost:
-        ahead = [op for op in (seen.ops[nr] for nr in leaf.used_by) if op.recorded and op.outputs][:1]
-        last = ahead[0] if ahead else None
-        while ahead:
-            last = ahead[-1]
-            ahead = [op for op in seen.users(last.outputs[0]) if op.recorded and op.outputs and op.nr > last.nr]
-        if last is not None:
-            ends.setdefault(seen.places.thrown_away(last.stack) or last.line, (last, []))[1].append(leaf)
+        taken = [nr for op in leaf.used_by[:1] for nr in seen.ops[op].outputs]
+        for op in [op for nr in taken for op in ops.makers(seen, seen.below(nr)) if op.recorded][-1:]:
+            ends.setdefault(seen.places.thrown_away(op.stack) or op.line, (op, []))[1].append(leaf)
     for line, (op, leaves) in ends.items():
-        given = THROWN_AWAY | {"share": len(leaves) / trained}
+        given = THROWN_AWAY | {"share": len(leaves) * share}
         names, path = seen.called(leaf.nr for leaf in leaves), [*op.inputs[:1], *op.outputs[:1]]
         yield Match(line, [op], names=names, path=path, given=given)
 
 
-def _last_passes(seen: Observation) -> list[Through]:
-    """The last pass of each line of a training."""
+def _backward(seen: Observation) -> list[Through]:
+    """The last backward() of each line."""
     passes = [each for each in seen.passes if each.kind == "backward" and each.done and each.roots]
-    return list({each.line: each for each in passes}.values()) if seen.steps else []
+    return list({each.line: each for each in passes}.values())
 
 
 def _constant_terms(seen: Observation) -> Iterator[Match]:
     """A term of a loss that no weight learns from, although it was computed from what is to learn: its history was cut, or never kept."""
-    bare = [each for each in seen.passes if each.kind == "grad" and each.done and not each.create]
     learning = {nr for leaf in seen.trained() for nr in leaf.values}
-    for each in _last_passes(seen):
+    for each in _backward(seen):
         own = [leaf for leaf in seen.trained() if seen.stepped_by(each) in leaf.held and leaf.nr in each.got]
         for op, term in _constants(seen, each.roots[0]):
-            handed = {seen.values[nr].of_grad for nr in seen.above([term], past_leaves=True)}
-            asked = next((one for one in reversed(bare) if one.order < each.order and handed & set(one.got)), None)
+            asked = _without_graph(seen, [term], each)
             if asked is not None and seen.behind(asked) & learning:
                 yield Match(asked, [op, each], added=op, path=[term, *each.roots[:1]])
                 return
@@ -397,9 +358,9 @@ def _constants(seen: Observation, root: int) -> Iterator[tuple[Ran, int]]:
         op = seen.maker(value)
         return value.requires_grad and _single(value) and op is not None and op.name in ops.ADDITIVE | ops.SCALES
 
-    for op in (seen.maker(seen.values[nr]) for nr in seen.above([root], summed)):
-        for value in (seen.values[nr] for nr in op.inputs if op.name in ops.ADDITIVE) if op is not None else ():
-            if op is not None and value.floating and _single(value) and not value.requires_grad:
+    for op in ops.makers(seen, seen.above([root], summed)):
+        for value in (seen.values[nr] for nr in op.inputs if op.name in ops.ADDITIVE):
+            if value.floating and _single(value) and not value.requires_grad:
                 yield op, value.nr
 
 
@@ -409,11 +370,11 @@ def _single(value: Seen) -> bool:
 
 def _not_recorded(seen: Observation) -> Iterator[Match]:
     """A layer goes on from what no_grad, or a draw, made of values that the same pass goes back through in another way."""
-    for each in _last_passes(seen):
+    for each in _backward(seen):
         behind, back = seen.behind(each), seen.recorded(each)
         held = {leaf.nr for leaf in seen.trained() if seen.stepped_by(each) in leaf.held}
         computed = {nr for nr in back if seen.values[nr].leaf is None}
-        for op in (op for nr in sorted(behind) if (op := seen.maker(seen.values[nr])) is not None):
+        for op in ops.makers(seen, behind):
             off = not op.grad_on and any(seen.values[nr].floating for nr in op.outputs)
             if not off and op.name != "detach":
                 continue
@@ -421,15 +382,13 @@ def _not_recorded(seen: Observation) -> Iterator[Match]:
             if not nearest or (not off and _goes_on(seen, nearest, computed)):
                 continue
             on = [nr for nr in sorted(seen.below(op.outputs[0]) & behind) if not seen.values[nr].requires_grad]
-            layer = next(
-                (one for nr in on for one in seen.users(nr) if one.name in ops.LAYERS and back & set(one.outputs)), None
-            )
-            if layer is not None and held & {seen.values[nr].leaf for nr in seen.above(op.inputs)}:
+            layers = [one for nr in on for one in seen.users(nr) if one.name in ops.LAYERS and back & set(one.outputs)]
+            if layers and held & {seen.values[nr].leaf for nr in seen.above(op.inputs)}:
                 code, line = seen.places.code(op.line), seen.places.switched_off(op.stack)
                 drawn = line is None and ".sample(" in code
                 given = NOT_RECORDED | {"change": (code, code.replace(".sample(", ".rsample(")) if drawn else None}
                 given |= {"kind": "detach", "words": CUT_IN_PART, "fix": CUTS["detach"][1]} if not off else {}
-                yield Match(line or op.line, [op, layer], made=op, layer=layer, cut=op.outputs[0], given=given)
+                yield Match(line or op.line, [op, layers[0]], made=op, layer=layers[0], cut=op.outputs[0], given=given)
                 break
 
 
@@ -469,49 +428,35 @@ def _rebound_or_non_leaf(seen: Observation) -> Iterator[Match]:
 
     An update under no_grad makes one that requires no grad at all.
     """
-    updates = _rebinding(seen)
-    asked = seen.asked_unrequired.items()
-    unrequired = [(nr, line) for nr, line in asked if (made := seen.maker(seen.values[nr])) and made.line in updates]
-    for nr, line in (*seen.asked_in_vain, *unrequired):
-        op = seen.maker(seen.values[nr])
-        if op is None:
-            continue
-        rebound = bool(_gradients(seen, op))
-        others = [Place(other) for other in updates if rebound and other != op.line]
-        error = seen.error["message"] if seen.error is not None else ""
-        given: dict[str, Any] = {"explains": "NoneType" in error or "can't optimize a non-leaf Tensor" in error}
-        if rebound:
+    updates = {op.nr: op.line for op in seen.ops if not op.in_place and _updates(seen, op)}
+    asked = [(nr, line) for nr, line in seen.asked_unrequired.items() if seen.values[nr].op in updates]
+    error = seen.error["message"] if seen.error is not None else ""
+    explains = "NoneType" in error or "can't optimize a non-leaf Tensor" in error
+    for nr, read in (*seen.asked_in_vain, *asked):
+        for op in ops.makers(seen, [nr]):
+            rebound = bool(_gradients(seen, op))
+            others = [Place(other) for other in dict.fromkeys(updates.values()) if rebound and other != op.line]
             words, fix = CUTS["rebound"]
-            fix += " Reset the gradient after the update, or the next one is added to it: `{name}.grad = None`."
-            if others:
-                words, fix = words + " The same holds for {others}.", fix + " Change the others in the same way."
-            given |= {"kind": "rebound", "words": words, "fix": fix}
-        yield Match(
-            op, [*others, line], names=[seen.values[nr].name], path=[*op.inputs[:1], nr], cut=nr, read=line, given=given,
-            others=[placed(seen, one.line) for one in others],
-        )  # fmt: skip
+            given = {"kind": "rebound", "words": words, "fix": fix + RESET} if rebound else {}
+            names, path = [seen.values[nr].name], [*op.inputs[:1], nr]
+            yield Match(
+                op, [*others, read], names=names, path=path, cut=nr, read=read, given=given | {"explains": explains}
+            )
 
 
-def _rebinding(seen: Observation) -> list[int]:
-    """The lines that compute a new tensor from a leaf and its own gradient: updates whose result is no such leaf."""
-    found = []
-    for op in seen.ops:
-        leaves = {seen.values[nr].leaf for nr in op.inputs} - {None}
-        if leaves and op.line is not None and not op.in_place and leaves & _gradients(seen, op):
-            found.append(op.line)
-    return list(dict.fromkeys(found))
+def _updates(seen: Observation, op: Ran) -> bool:
+    """Whether an op computes a new tensor from a leaf and its own gradient: one that is no such leaf."""
+    leaves = {seen.values[nr].leaf for nr in op.inputs} - {None}
+    return bool(leaves) and not leaves.isdisjoint(_gradients(seen, op))
 
 
 def _frozen(seen: Observation) -> Iterator[Match]:
-    """A weight that is frozen where that makes no sense: its optimizer goes on stepping, or it is 0 everywhere and stays so."""
+    """A weight that is frozen although its optimizer goes on stepping."""
     for leaf in (one for one in seen.leaves if one.frozen_at is not None and not one.requires_grad and one.used_by):
         last = seen.passes[leaf.gradients[-1][0] - 1].order if leaf.gradients else math.inf
         later = [one for one in seen.moments if one.kind == "step" and one.who in leaf.held and one.order > last]
-        why = f"{len(later)} more steps of its optimizer found no gradient" if len(later) >= AGAIN else ""
-        if not leaf.gradients and leaf.by_hand and seen.values[leaf.values[-1]].peak == 0 and len(leaf.shape) > 1:
-            why = "it is 0 everywhere and stays so, so it adds nothing"
-        if why:
-            yield Match(leaf.frozen_at, names=seen.called([leaf.nr]), why=why, given=FROZEN)
+        if len(later) >= AGAIN:
+            yield Match(leaf.frozen_at, names=seen.called([leaf.nr]), count=len(later), given=FROZEN)
 
 
 def _asked_unrequired(seen: Observation) -> Iterator[Match]:
@@ -548,7 +493,7 @@ def _unregistered(seen: Observation) -> Iterator[Match]:
 
 
 FROZEN = {
-    "words": "{at}, switches requires_grad off for {names}, and {why}.",
+    "words": "{at}, switches requires_grad off for {names}, and {count} more steps of its optimizer found no gradient.",
     "fix": "Switch it on again where this part is to learn, or freeze by a test that leaves it out: print the names that stay trainable.",
 }
 CONSTANT = {
@@ -561,6 +506,7 @@ NOT_RECORDED = {
 }  # fmt: skip
 CUT_IN_PART = "{at}, calls detach(), and {layer}, goes on from its numbers: nothing in front of it learns from that, although the same loss reaches it elsewhere."
 NO_GRAPH = "{at}, computes gradients without create_graph=True, so they have no history, and what is computed from them is a constant."
+RESET = " Reset the gradient after the update, or the next one is added to it: `{name}.grad = None`. Change other updates like it in the same way."
 CREATE_GRAPH = "Ask for a graph of the gradient itself: `create_graph=True`."
 RULES = [
     Rule("non-leaf", _rebound_or_non_leaf,
