@@ -9,23 +9,19 @@ from collections.abc import Iterator
 from statistics import median
 
 from viz.diagnosis.finding import number
-from viz.diagnosis.observation import Held, Leaf, Moment, Observation, Write
+from viz.diagnosis.observation import Held, Leaf, Moment, Observation
 from viz.diagnosis.rules.rule import Match, Rule
 
 LARGEST_RATE = 0.1  # that is usual
 AGAIN = 3  # new things of one line that show that each pass, or step, makes its own
-SUNK = 5e-3  # likewise, where it is at that in the middle
+SUNK = 5e-3  # of its highest rate in the middle: the schedule is over before the training is
 ENDED = 1e-3  # of its first rate: a training that ends there learns no more
 SMALL = 1e-6  # a step, relative to the size of what it changes
-STILL = 1e-5  # a change of the loss over all steps, relative to the loss
-LEARNT = 1e-10  # a loss, in single precision, that cannot get much smaller
-LARGE = 3.0  # times that a loss grows over five passes or more; batches differ, so over fewer it takes
-AT_ONCE = 100.0
+LARGE = 3.0  # times that a loss grows
 MOSTLY = 0.7  # of the steps, after which the loss is larger
-THROWN = 0.5  # a step, relative to the size of the weights, that throws them around
-WILD = 0.05  # likewise, where the loss is no better in the end
+WILD = 0.05  # a step, relative to the size of the weights, that throws them around
 NO_BETTER = 0.8  # of the first loss
-CAREFUL = 0.02  # likewise: steps that move no weight by more are not what makes a loss grow
+CAREFUL = 0.02  # steps that move no weight by more are not what makes a loss grow
 
 
 def _lost(seen: Observation) -> list[Leaf]:
@@ -33,11 +29,7 @@ def _lost(seen: Observation) -> list[Leaf]:
     return [
         leaf
         for leaf in (seen.leaves if seen.steps else ())
-        if (leaf.parameter or _learns_again(seen, leaf))
-        and leaf.requires_grad
-        and leaf.gradients
-        and not leaf.held
-        and not any(write.kind == "update" or _copied_into(leaf, write) for write in leaf.writes)
+        if leaf.gradients and not leaf.held and (leaf.parameter or _learns_again(seen, leaf)) and not _changed(leaf)
     ]
 
 
@@ -47,21 +39,15 @@ def _learns_again(seen: Observation, leaf: Leaf) -> bool:
     return bool(leaf.name) and not leaf.asked and len(kinds) > 1 and "grad" not in kinds
 
 
-def _copied_into(leaf: Leaf, write: Write) -> bool:
-    """Whether a write between its gradients gave it other numbers, as a target network gets those of another."""
-    return write.kind == "write" and leaf.gradients[0][0] <= write.after < leaf.gradients[-1][0]
-
-
-def _only_looked_at(seen: Observation, leaf: Leaf) -> bool:
-    """Whether one pass alone brought it a gradient, of which no step made use, while steps used those of other passes."""
-    own = {nr for nr, _ in leaf.gradients}
-    return len(own) == 1 and any(each.used for each in seen.passes) and not any(seen.passes[nr - 1].used for nr in own)
+def _changed(leaf: Leaf) -> bool:
+    """Whether an update changed it, or a write between its gradients, as a target network gets the numbers of another."""
+    first, last = leaf.gradients[0][0], leaf.gradients[-1][0]
+    return any(write.kind == "update" or first <= write.after < last for write in leaf.writes)
 
 
 def _nobody_steps(seen: Observation) -> Iterator[Match]:
     """What gets gradients and is held by no optimizer: replaced, made anew for each pass, or left out."""
-    lost = _lost(seen)
-    made = Counter(part.line for part in seen.parts)
+    lost, made = _lost(seen), Counter(part.line for part in seen.parts)
     passing = {part.nr for part in seen.parts if part.called == 1 and made[part.line] >= AGAIN} | {None}
     fresh = [leaf for leaf in lost if leaf.holder in passing and len(leaf.gradients) == 1 and leaf.line is not None]
     if stale := [leaf for leaf in lost if _replaced(seen, leaf) and (leaf not in fresh or len(fresh) < AGAIN)]:
@@ -71,20 +57,18 @@ def _nobody_steps(seen: Observation) -> Iterator[Match]:
     lines = {seen.origin(leaf) for leaf in fresh}
     if len(fresh) > 1 and len(lines) == 1:
         yield Match(lines.pop(), count=len(fresh), given=EACH_PASS)
-    left = [leaf for leaf in lost if leaf not in fresh and not _only_looked_at(seen, leaf)]
-    if not left:
-        return
-    names = seen.called(leaf.nr for leaf in left)
-    if all(leaf.parameter and leaf.holder is None and leaf.by_hand and "[" in leaf.name for leaf in left):
-        yield Match(left[0].line, names=names, given=IN_A_LIST)
-        return
-    optimizer, held = _nearest(seen, left), {nr for one in seen.optimizers for nr in one.leaves}
-    registers = "" if left[0].parameter else " A module registers only Parameters: `self.w = T.nn.Parameter(…)`."
-    untouched = [leaf for leaf in left if all(write.kind == "init" for write in leaf.writes)]
-    share = len(untouched) / max(1, len(untouched) + len(held))
-    yield Match(
-        optimizer, names=names, count=len(left[0].gradients), kind=optimizer.kind, how=_handed(seen, names, optimizer) + registers, given={"share": share}
-    )  # fmt: skip
+    # what one pass alone reached, of which no step made use, is only looked at
+    looked_at = (leaf for leaf in lost if len(leaf.gradients) == 1 and not seen.passes[leaf.gradients[0][0] - 1].used)
+    spared = {leaf.nr for leaf in (*fresh, *looked_at)}
+    left = [leaf for leaf in lost if leaf.nr not in spared]
+    if left:
+        optimizer, held = _nearest(seen, left), {nr for one in seen.optimizers for nr in one.leaves}
+        how = "" if left[0].parameter else " A module registers only Parameters: `self.w = T.nn.Parameter(…)`."
+        untouched = sum(all(write.kind == "init" for write in leaf.writes) for leaf in left)
+        yield Match(
+            optimizer, names=seen.called(leaf.nr for leaf in left), count=len(left[0].gradients), kind=optimizer.kind, how=how,
+            given={"share": untouched / max(1, untouched + len(held))},
+        )  # fmt: skip
 
 
 STALE = {
@@ -96,42 +80,13 @@ EACH_PASS = {
     "kind": "made-anew", "fix": "Make it once, in __init__, and use it in forward: `self.w = T.nn.Parameter(…)`.",
     "words": "{at}, made a new parameter for each of {count} passes: none of them is held by an optimizer, and what a gradient says of one is lost with it.",
 }  # fmt: skip
-IN_A_LIST = {
-    "kind": "unregistered", "fix": "Keep them in an nn.ParameterList, or give each a name of its own.",
-    "words": "{at}, keeps Parameters in a plain list or dict, which parameters() does not look into. {names} got gradients and never changed: no optimizer "
-        "holds them.",
-}  # fmt: skip
-
-
-def _handed(seen: Observation, names: list[str], held: Held) -> str:
-    """How to give parameters to an optimizer: those of another model, such as a criterion, beside those that it holds."""
-    whose = [{name.partition(".")[0] for name in some if "." in name} for some in (seen.called(held.leaves), names)]
-    one, other = (roots.pop() if len(roots) == 1 else "" for roots in whose)
-    if one != other and seen.places.where_given(one) and seen.places.where_given(other):
-        return f"Give both to the optimizer: `[*{one}.parameters(), *{other}.parameters()]`."
-    return "Give it to the optimizer, `model.parameters()`."
 
 
 def _replaced(seen: Observation, leaf: Leaf) -> bool:
-    """Whether an optimizer that steps holds an unused parameter of the same shape or name, and was made before this one."""
-    part = seen.parts[leaf.holder] if leaf.holder is not None else None
-    if part is None or not part.line or not part.registered:
-        return False
-    first = seen.passes[leaf.gradients[0][0] - 1].order
-    stepped = {moment.who for moment in seen.moments if moment.kind == "step" and moment.order > first}
-    earlier = {
-        nr
-        for held in seen.optimizers
-        if held.nr in stepped and leaf.nr >= held.known and (leaf.by_hand or part.nr >= held.parts)
-        for nr in held.leaves
-    }
-    return any(
-        old.requires_grad
-        and not old.gradients
-        and not any(seen.ops[nr].recorded for nr in old.used_by)
-        and (old.shape == leaf.shape or (leaf.name and f".{old.name}".endswith(f".{leaf.name}")))
-        for old in (seen.leaves[nr] for nr in earlier)
-    )
+    """Whether an optimizer that was made before this parameter holds one of its name that learns nothing."""
+    earlier = (seen.leaves[nr] for held in seen.optimizers if leaf.nr >= held.known for nr in held.leaves)
+    named = f".{leaf.name}"
+    return leaf.holder is not None and any(not old.gradients and f".{old.name}".endswith(named) for old in earlier)
 
 
 def _put_in(seen: Observation, leaf: Leaf) -> int | None:
@@ -143,23 +98,15 @@ def _put_in(seen: Observation, leaf: Leaf) -> int | None:
         if not around:
             break
         part = around[0]
-    line = seen.places.where_given(leaf.name) or line
     return seen.places.where_put(line) or line
 
 
 def _nearest(seen: Observation, lost: list[Leaf]) -> Held:
     """The optimizer that should have held them: the one that steps after their passes; of two that hold the same leaves, the later."""
-    turns: Counter[int] = Counter()
-    for nr in {nr for leaf in lost for nr, _ in leaf.gradients}:
-        order = seen.passes[nr - 1].order
-        until = next((each.order for each in seen.passes if each.order > order), math.inf)
-        after = [moment for moment in seen.moments if moment.kind == "step" and moment.order > order]
-        turns.update({moment.who for moment in after if moment.order < until} or {m.who for m in after[:1]})
+    turns = Counter(seen.stepped_by(seen.passes[nr - 1]) for nr in {nr for leaf in lost for nr, _ in leaf.gradients})
     alike = Counter(frozenset(held.leaves) for held in seen.optimizers)
-    return max(
-        seen.optimizers,
-        key=lambda held: (twin := alike[frozenset(held.leaves)] > 1, turns[held.nr], held.nr if twin else -held.nr),
-    )
+    twins = [held for held in seen.optimizers if alike[frozenset(held.leaves)] > 1]
+    return twins[-1] if twins else max(seen.optimizers, key=lambda held: turns[held.nr])
 
 
 def _rated(seen: Observation) -> Iterator[tuple[Held, list[Moment]]]:
@@ -174,26 +121,16 @@ def _too_small(seen: Observation) -> Iterator[Match]:
     """Steps that move no weight."""
     for held, own in _rated(seen):
         rates = [step.rate for step in own if step.rate is not None] or [held.rate or 0.0]
-        middle = rates[len(rates) // 2]
-        fell = rates[-1] < ENDED * max(rates)  # then it is the later half that goes nowhere
-        sank = fell and middle < SUNK * max(rates)  # by a schedule that is over before the training is
+        sank = rates[len(rates) // 2] < SUNK * max(rates)  # by a schedule that is over before the training is
+        fell = rates[-1] <= ENDED * max(rates)  # then it is the later half that goes nowhere
         late = own[len(own) // 2 :] if fell else own
         moved = [step.moved for step in late if step.moved is not None]
-        passes = [each for each in seen.passes if each.kind == "backward" and each.loss is not None]
-        losses = [each.loss or 0.0 for each in passes if seen.stepped_by(each) == held.nr]
-        if (
-            len(own) < 2
-            or len(moved) < len(late)
-            or (max(moved) >= SMALL and not sank)
-            or _arrived(seen, held)
-            or not losses
-        ):
-            continue
-        still = len(losses) > 1 and abs(losses[-1] - losses[0]) <= STILL * abs(losses[0])
-        if abs(losses[0]) > LEARNT and (still or rates[-1] <= rates[0]):  # a warm-up begins small
-            asleep = bool(seen.schedules) and (fell or not any(rates))  # by a rate of 0 that a scheduler set
-            by_hand = seen.places.where_rate_set() if fell else None
-            line = seen.schedules[-1][1] if asleep else by_hand or seen.given_in(held, held.rate or 0.0)
+        passes = [each for each in seen.passes if each.kind == "backward" and seen.stepped_by(each) == held.nr]
+        losses = [each.loss for each in passes if each.loss is not None]
+        idle = len(own) > 1 and len(moved) == len(late) and (sank or max(moved) < SMALL) and not _arrived(seen, held)
+        if idle and losses and rates[-1] <= rates[0]:  # a warm-up begins small
+            asleep = bool(seen.schedules) and fell
+            line = seen.schedules[-1][1] if asleep else seen.given_in(held, held.rate)
             by = f", by the {seen.schedules[-1][0]} of line {line}" if asleep else ""
             yield Match(
                 line, [held], names=seen.called(held.leaves), count=len(late), kind=held.kind, moved=max(moved), rate=f"{held.rate:g}{by}",
@@ -210,25 +147,17 @@ def _too_large(seen: Observation) -> Iterator[Match]:
         steps = [moment.moved or 0.0 for moment in seen.moments if moment.kind == "step" and who in (moment.who, None)]
         updated = (leaf for leaf in seen.leaves if leaf.began and any(write.kind == "update" for write in leaf.writes))
         far = max([*steps, *(leaf.size / leaf.began - 1 for leaf in updated)], default=0.0)
+        first, last, top = losses[0], losses[-1], max(losses, key=abs)
         rises = sum(b > a for a, b in itertools.pairwise(losses)) >= MOSTLY * (len(losses) - 1)
-        apart = abs(losses[-1]) > (LARGE if len(losses) >= 5 else AT_ONCE) * abs(losses[0]) > 0
-        top = max(losses, key=abs)
-        leapt = far > THROWN and abs(top) > AT_ONCE * abs(losses[0])
-        grew = losses[-1] > losses[0] and ((apart and rises and far > CAREFUL) or leapt)
-        stuck = (
-            far > WILD and top > 2 * losses[0] > 0 and median(losses[-(len(losses) // 4 + 1) :]) > NO_BETTER * losses[0]
-        )
+        grew = far > CAREFUL and rises and last > first and abs(last) > LARGE * abs(first) > 0
+        wild = far > WILD and top > 2 * first > 0 and median(losses[-(len(losses) // 4 + 1) :]) > NO_BETTER * first
         held = next((held for held, _ in _rated(seen) if who in (held.nr, None)), None)
-        line = next((moment.line for moment in seen.moments if moment.kind == "update"), None)
-        line = seen.given_in(held, held.rate) if held is not None else line
-        if line is not None and (grew or stuck):
-            by = (
-                f" The {held.kind} takes steps of {number(far)} times the weights' size, at a rate of {held.rate:g}."
-                if held
-                else ""
-            )
-            peak = f", with a peak of {number(top)}" if top not in (losses[1], losses[-1]) else ""
-            yield Match(line, first=losses[0], second=losses[1], last=losses[-1], peak=peak, by=by)
+        updates = (moment.line for moment in seen.moments if moment.kind == "update")
+        line = seen.given_in(held, held.rate) if held is not None else next(updates, None)
+        if line is not None and (grew or wild):
+            by = f" Steps reach {number(far)} times the weights' size, at a rate of {held.rate:g}." if held else ""
+            peak = f", with a peak of {number(top)}" if top not in (losses[1], last) else ""
+            yield Match(line, first=first, second=losses[1], last=last, peak=peak, by=by)
 
 
 def _arrived(seen: Observation, held: Held) -> bool:
@@ -250,12 +179,20 @@ def _made_anew(seen: Observation) -> Iterator[Match]:
         fresh = not any(set(a.leaves) & set(b.leaves) for a, b in itertools.pairwise(found))
         if max(steps) > 1 and not (_repeats(seen, found) if fresh else _forgets(found)):
             continue
-        what = "a new optimizer, without the momentum and averages of the last"
-        if fresh:
-            what = "a new model, and what the last one had learnt is gone"
+        what = (
+            "model, and what the last one had learnt is gone"
+            if fresh
+            else "optimizer, without the averages of the last"
+        )
         each = "one step" if max(steps) == 1 else f"up to {max(steps)} steps"
-        place = _model_made(seen, found[-1]) if fresh else line
-        yield Match(place, [line], count=len(found), each=each, what=what, given={"share": 0.8 if fresh else 0.4})
+        yield Match(
+            _model_made(seen, found[-1]) if fresh else line,
+            [line],
+            count=len(found),
+            each=each,
+            what=what,
+            given={"share": 0.8 if fresh else 0.4},
+        )
         return
 
 
@@ -287,13 +224,13 @@ def _ascends(seen: Observation, match: Match) -> bool:
 RULES = [
     Rule("not-in-optimizer", _nobody_steps,
         "{names} got gradients in {count} backward passes but never changed: no optimizer holds {them}. {at}, the {kind}, holds others.",
-        "{how} If it is frozen on purpose, say so: `p.requires_grad_(False)`."),
+        "Give it to the optimizer too: `[*model.parameters(), *criterion.parameters()]`.{how} If it is frozen on purpose, say so: `p.requires_grad_(False)`."),
     Rule("rate-too-small", _too_small,
         "{count} steps of the {kind} moved the weights by at most {moved} of their size, and the loss from {first} to {last}. Its learning rate is "
         "{rate}.",
         "Try a rate ten to a thousand times larger. Usual rates are 0.1 to 0.01 for SGD and 0.001 for Adam.", share=0.8),
     Rule("rate-too-large", _too_large, "The loss grows: {first} → {second} → … → {last}{peak}.{by}",
         "Make the learning rate ten times smaller, until the loss falls.", (_ascends,), share=0.8),
-    Rule("made-anew", _made_anew, "{at}, ran {count} times, with {each} each time: each time starts with {what}.",
+    Rule("made-anew", _made_anew, "{at}, ran {count} times, with {each} each time: each time starts with a new {what}.",
         "Make the model and its optimizer once, before the loop."),
 ]  # fmt: skip
