@@ -25,17 +25,17 @@ class Made:
     """An op that made a number that is not finite out of finite ones: what the causes below ask of it."""
 
     def __init__(self, op: Ran, value: Seen, given: list[Seen]) -> None:
-        self.name, self.value, self.nan = op.name, value, _nan(value)
+        self.name, self.value, self.nan = op.name, value, _said(value) == "nan"
         self.low = min((one.low for one in given if one.low is not None), default=None)
         self.peak = max((one.peak for one in given if one.peak is not None), default=None)
-        self.half = any(one.dtype in ("float16", "half") for one in (value, *given))
+        self.half = value.dtype in ("float16", "half")
         self.infinite = len(given) > 1 and any(one.floating and one.peak == math.inf for one in given)
         self.few = any(0 in one.shape or math.prod(one.shape) == 1 for one in given)
 
 
 Cause = tuple[str, Callable[[Made], object], str, str]  # kind, pattern, words, fix; the first that fits is the cause
 FORWARD: list[Cause] = [
-    ("half-range", lambda m: m.value.dtype in ("float16", "half") and m.name not in ROOTS | {"log"},
+    ("half-range", lambda m: m.half and m.name not in ROOTS | LOGARITHMS,
         "`{op}` exceeds 65504, the largest number of float16.{sizes}",
         "Compute this in float32, or scale it down first. Use `.float()` here, and half precision where numbers stay small."),
     ("zero-by-zero", lambda m: m.name in SOFTMAXES and m.low == -math.inf,
@@ -44,14 +44,10 @@ FORWARD: list[Cause] = [
     ("log-of-zero", lambda m: m.name in LOGARITHMS, "`{op}` received {low}, where it has no finite value.",
         "Use the function that includes the logarithm (log_softmax, cross_entropy, binary_cross_entropy_with_logits), or keep away from 0: "
         "`T.log(p + 1e-8)`."),
-    ("sqrt-at-zero", lambda m: m.name in ROOTS, "`{op}` received {low}.", "Keep the input of the root above 0: `T.sqrt(x.clamp(min=0) + 1e-8)`."),
-    ("zero-by-zero", lambda m: m.name in QUOTIENTS, "`{op}` divides by 0: {what}.",
+    ("sqrt-at-zero", lambda m: m.name in ROOTS or (m.name == "pow" and (m.low or 0.0) < 0 and m.nan), "`{op}` received {low}.",
+        "Keep the input of a root above 0, or of any power that is no whole number: `T.sqrt(x.clamp(min=0) + 1e-8)`."),
+    ("zero-by-zero", lambda m: m.name in QUOTIENTS or (m.name == "pow" and m.low == 0 and (m.peak or 0.0) < 1e6), "`{op}` divides by 0: {what}.",
         "Keep the divisor away from 0: `/ total.clamp(min=1)` for a count, `/ (std + 1e-8)` for a deviation."),
-    ("sqrt-at-zero", lambda m: m.name == "pow" and (m.low or 0) < 0 and m.nan,
-        "`{op}` received {low}: a number below 0 has no power that is not a whole number.",
-        "Keep the base above 0: `x.clamp(min=1e-8) ** p`, or take the power of `x.abs()`."),
-    ("zero-by-zero", lambda m: m.name == "pow" and m.low == 0 and (m.peak or 0.0) < 1e6, "`{op}` received 0: a negative power of 0 divides by 0.",
-        "Keep the base above 0: `(x + 1e-8) ** p`."),
     ("overflow", lambda m: m.name in POWERS, "`{op}` overflows {dtype}.{sizes}",
         "Subtract the largest first, or use softmax, log_softmax or logsumexp, which do it for you."),
     ("not-finite", lambda m: m.name in ARCS and (m.peak or 0.0) >= 1, "`{op}` is finite only between -1 and 1.{sizes}", ARC),
@@ -61,7 +57,7 @@ FORWARD: list[Cause] = [
         "Look at the inputs of this line: print their smallest and largest number."),
 ]  # fmt: skip
 BACKWARD: list[Cause] = [
-    ("norm-at-zero", lambda m: m.name in NORMS or "norm" in m.name, "`{op}` of a vector of zeros has no slope: its gradient is nan.",
+    ("norm-at-zero", lambda m: m.name in NORMS, "`{op}` of a vector of zeros has no slope: its gradient is nan.",
         "Add a little under the root: `(x.pow(2).sum(1) + 1e-8).sqrt()`, or compare squared distances."),
     ("sqrt-at-zero", lambda m: m.name in ROOTS | {"pow", "std", "var"},
         "`{op}` at {low}. Its slope there is infinite. The chain rule turns that into infinity, or into nan where it is multiplied by 0.",
@@ -73,7 +69,7 @@ BACKWARD: list[Cause] = [
         "Do this before the infinities are put in: a mask of -inf belongs right before the softmax."),
     ("zero-by-zero", lambda m: m.name in QUOTIENTS, "`{op}` by 0 has no slope.", "Keep the divisor away from 0: `/ (x + 1e-8)`."),
     ("not-finite", lambda m: m.name in ARCS, "the slope of `{op}` at -1 and 1 is infinite.", ARC),
-    ("half-range", lambda m: m.half, "the gradient that `{op}` passes on is not finite, but the one it received is.",
+    ("half-range", lambda m: m.half, "the gradient that `{op}` passes on exceeds half precision.",
         "Compute this in float32, or scale the loss before backward() and unscale the gradients after it."),
     ("not-finite", lambda m: True, "the gradient that `{op}` passes on is not finite, but the one it received is.",
         "Look at the inputs of this line: one of them is where the function has no slope."),
@@ -110,12 +106,13 @@ def _forward(seen: Observation, each: Through, root: Seen) -> Match:
     op, path = seen.maker(value), _way(seen, each, value)
     names = seen.called([value.leaf]) if value.leaf is not None else [value.name]
     update = next((moment.line for moment in seen.moments if moment.kind == "update"), None)
-    learnt = value.leaf is not None and value.requires_grad and (seen.steps > 0 or update is not None)
+    learnt = value.leaf is not None and value.requires_grad and bool(seen.steps or update)
     written = op is not None and op.name in WRITTEN and not value.requires_grad
     losses = [one.loss for one in seen.passes[: each.nr] if one.loss is not None and one.line == each.line]
     if not learnt and (op is None or not op.inputs or written):
         return Match(value.line, [each], names=names, path=path, cut=value.nr, back=each.line)
-    if op is None or learnt or _exploded([abs(loss) for loss in losses if math.isfinite(loss)]):
+    whole = [abs(loss) for loss in losses if math.isfinite(loss)]
+    if op is None or learnt or (len(whole) >= 3 and whole[-1] > GROWS * whole[0]):  # the loss grew until it was nan
         held = next((one for one in seen.optimizers if one.rate is not None), None)
         return Match(
             seen.given_in(held, held.rate) if held is not None else update, [each], path=[],
@@ -156,12 +153,8 @@ RULES = [
 ]  # fmt: skip
 
 
-def _nan(value: Seen) -> bool:
-    return value.peak is not None and math.isnan(value.peak)
-
-
 def _said(value: Seen) -> str:
-    return "nan" if _nan(value) else "infinite"
+    return "nan" if math.isnan(value.peak or 0.0) else "infinite"
 
 
 def _origin(seen: Observation, value: Seen) -> Seen:
@@ -169,8 +162,8 @@ def _origin(seen: Observation, value: Seen) -> Seen:
     while value.leaf is None or not value.requires_grad:
         worse = next((one for one in seen.inputs(value) if not one.finite), None)
         op = seen.maker(value)
-        masked = op is not None and op.name in SOFTMAXES and worse is not None and worse.low == -math.inf
-        if worse is None or (masked and _nan(value)):  # a mask that leaves nothing in a row
+        masks = op is not None and op.name in SOFTMAXES
+        if worse is None or (masks and worse.low == -math.inf):  # a mask that leaves nothing in a row
             break
         value = worse
     return value
@@ -182,24 +175,14 @@ def _way(seen: Observation, each: Through, value: Seen) -> list[int]:
     return next((way[::-1] for way in ways if way), [])
 
 
-def _exploded(losses: list[float]) -> bool:
-    """Whether the loss grew from pass to pass until it was nan."""
-    return len(losses) >= 3 and losses[-1] > GROWS * losses[0] and losses[-1] > losses[-2]
-
-
 def _first_bad(seen: Observation, each: Through, bad: list[int]) -> tuple[Ran, Seen] | None:
     """The op whose output got a finite gradient, and whose input got one that is not; rather one that is not linear: a sum does no harm."""
     broken = {nr for leaf in bad for nr in seen.leaves[leaf].values}
     broken |= {nr for nr, peak in each.reached if not math.isfinite(peak)}
-    first: dict[int, bool] = {}  # whether a gradient is broken, and those of all that was computed from it are not
-
-    def begins(nr: int) -> bool:
-        if nr not in first:
-            first[nr] = nr in broken and not any(out in broken for user in seen.users(nr) for out in user.outputs)
-        return first[nr]
-
+    # whose gradient is broken, and of no value that was computed from them
+    first = {nr for nr in broken if not any(out in broken for user in seen.users(nr) for out in user.outputs)}
     whole = (seen.values[nr] for nr, peak in each.reached if math.isfinite(peak))
-    made = [(op, value) for value in whole if (op := seen.maker(value)) is not None and any(map(begins, op.inputs))]
+    made = [(op, value) for value in whole if (op := seen.maker(value)) is not None and first & set(op.inputs)]
     return min(made, key=lambda pair: pair[0].name in LINEAR, default=None)
 
 
