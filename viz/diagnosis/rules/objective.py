@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -14,9 +15,8 @@ from viz.diagnosis.observation import Observation, Ran, Through
 from viz.diagnosis.rules.comparing import compared
 from viz.diagnosis.rules.rule import Match, Rule
 
-AGAIN = 3  # times that show that it is always so
 EDGE = 1e-6  # of 0 or 1, by rounding
-NEAR = 64  # ops before and after one, among which other runs of its line are looked for
+NEAR = 64  # runs of a line that are looked at
 MOST = 4096  # values of a loss that are looked at
 RUNS_AWAY = 10.0  # how many times a loss below zero grows
 PARTS = (ops.KEEPS_SIGN - ops.AVERAGES) | ops.RISES | ops.ADDITIVE | {"clamp"}
@@ -25,57 +25,27 @@ TAKES_ROWS = {"__getitem__", "index_select", "take_along_dim"}
 
 def _not_its_input(seen: Observation) -> Iterator[Match]:
     """A loss that is given what it does not take: scores for logarithms, labels outside 0 to 1, classes as amounts."""
-    yield from _always_zero(seen)
-    drawn = any(op.name == "randint" for op in seen.ops)  # whole numbers that were not drawn may be amounts
     for op in seen.ops:
         if op.name in ops.TAKES_LOGS and op.inputs:
             yield from _scores(seen, op)
-        elif op.name in ops.BINARY and len(op.inputs) > 1 and op.recorded:
+        elif op.name in ops.BINARY and len(op.inputs) > 1:
             yield from _outside(seen, op)
-        elif op.name in (ops.DISTANCES | ops.DIFFERENCES if drawn else ops.DISTANCES) and op.recorded:
+        elif op.name in ops.DISTANCES | ops.DIFFERENCES and len(op.inputs) > 1 and op.recorded:
             yield from _classes(seen, op)
-
-
-def _always_zero(seen: Observation) -> Iterator[Match]:
-    """An error that is 0 whenever it is computed: both of its sides are the same."""
-    for op in {
-        one.line: one for one in seen.ops if one.name in ops.DISTANCES and one.recorded and one.outputs
-    }.values():
-        calls = [one for one in seen.at(op.line) if one.name == op.name and one.outputs]
-        fresh = all(
-            len({one.inputs[side] for one in calls}) == len(calls) for side in (0, 1)
-        )  # answers on both sides, no data
-        if fresh and len(calls) >= AGAIN and all(seen.values[one.outputs[0]].peak == 0 for one in calls):
-            depth = next((len(each.stack) for each in seen.passes if each.kind == "backward"), 1)
-            line = op.stack[-depth] if len(op.stack) >= depth else op.line  # of a helper, what it is given
-            yield Match(
-                line,
-                [op],
-                names=[seen.values[nr].name for nr in op.inputs[:2]],
-                of=op.name,
-                count=len(calls),
-                given=SAME,
-            )
 
 
 def _scores(seen: Observation, op: Ran) -> Iterator[Match]:
     """Some losses take logarithms of probabilities, which are never above zero, and kl_div such probabilities to compare with."""
     value, maker = source(seen, op.inputs[0])
-    other = seen.values[op.inputs[-1]]
-    named = maker.name if maker is not None else ""
+    other, named = seen.values[op.inputs[-1]], maker.name if maker is not None else ""
     if op.name == "kl_div" and (other.low or 0.0) < -EDGE and not op.options.get("log_target"):
         yield Match(op, [other], names=[other.name], low=other.low, given=NO_PROBABILITIES)
     elif named in ops.PROBABILITIES and op.name == "nll_loss":
         return  # reported as a softmax where a log_softmax belongs
     elif named in ops.LAYERS or (value.peak or 0.0) > max(0.0, -(value.low or 0.0)):
-        given: dict[str, object] = {"fix": "Pass it logarithms: log_softmax(scores, dim=-1) as the first argument."}
-        if op.name == "nll_loss":
-            code = seen.places.code(op.line)
-            new = code.replace("nll_loss(", "cross_entropy(")
-            given = {"change": (code, new)} if new != code else {}
         made = f"line {maker.line}, `{named}`, makes" if maker is not None else "it is given"
         path = [value.nr, *op.outputs[:1]]
-        yield Match(op, [maker], names=[value.name], path=path, size=value.peak or 0.0, made=made, given=given)
+        yield Match(op, [maker], names=[value.name], path=path, size=value.peak or 0.0, made=made)
 
 
 def _outside(seen: Observation, op: Ran) -> Iterator[Match]:
@@ -89,28 +59,19 @@ def _outside(seen: Observation, op: Ran) -> Iterator[Match]:
 
 def _classes(seen: Observation, op: Ran) -> Iterator[Match]:
     """Class numbers used as amounts: class 2 is not twice class 1."""
-    target = next((nr for nr in op.inputs[::-1] if not seen.values[nr].requires_grad), None)
-    if target is None or len(op.inputs) < 2:
-        return
-    value, maker = source(seen, target, ops.TURNS | ops.CASTS)
-    classes = "int" in value.dtype and value.low is not None and value.low >= 0 and 2 <= (value.peak or 0) <= 1000
-    if not classes or (maker is not None and maker.name == "one_hot"):
-        return
-    of_draws = "randint" in {one.name for one in ops.makers(seen, seen.above([value.nr]))}
-    if op.name in ops.DISTANCES or (of_draws and compared(seen, op.outputs[0])):
-        names = [value.name or "the target"]
-        yield Match(op, [value], names=names, low=value.low, top=value.peak, path=[], given=CLASSES)
+    target = next((nr for nr in op.inputs[::-1] if not seen.values[nr].requires_grad), op.inputs[-1])
+    value, _ = source(seen, target, ops.TURNS | ops.CASTS)
+    if "int" in value.dtype and (value.low or 0.0) >= 0 and 2 <= (value.peak or 0.0) <= 1000:
+        drawn = any(one.name == "randint" for one in ops.makers(seen, seen.above([value.nr])))  # others may be amounts
+        if op.name in ops.DISTANCES or (drawn and compared(seen, op.outputs[0])):
+            names = [value.name or "the target"]
+            yield Match(op, [value], names=names, low=value.low, top=value.peak, path=[], given=CLASSES)
 
 
 NO_PROBABILITIES = {
     "words": "{at}: `{op}` compares with probabilities, and what it is given goes down to {low}.",
     "fix": "Give probabilities as its target: softmax(scores, dim=-1). Or give logarithms, and say log_target=True.",
 }
-SAME = {
-    "kind": "zero", "certain": False, "share": 0.3,
-    "words": "{at}: `{of}` is exactly 0, each of the {count} times that it is computed: what it compares is the same on both sides, so nothing learns from it.",
-    "fix": "Look at what the two sides are: one of them is probably meant to be another network's answer, or the data.",
-}  # fmt: skip
 OUTSIDE = {
     "words": "{at}: the labels of `{op}` go from {span}. Outside 0 to 1 the loss has no lowest value: it falls forever, and the outputs grow without bound.",
     "fix": "Give labels of 0 and 1, `(y > 0).float()`; for more classes use cross_entropy.",
@@ -132,7 +93,7 @@ class Term:
         written: the sign that the program wrote, whatever such factors are.
         line: that turned the sign.
         part: the line that ends the part of the loss that it is in, before that is joined to others.
-        joined: whether only sums lead from it to the loss; None where nothing does.
+        joined: whether a sum takes it.
     """
 
     nr: int
@@ -140,7 +101,7 @@ class Term:
     written: int = 1
     line: int | None = None
     part: int | None = None
-    joined: bool | None = None
+    joined: bool = False
 
     @property
     def plus(self) -> bool:
@@ -156,7 +117,7 @@ def _sign(seen: Observation) -> Iterator[Match]:
         if len(losses) < 2:
             continue
         last = own[-1]
-        turned = _turned(seen, last, list(_terms(seen, last)))
+        turned = _turned(seen, last)
         runs = len(losses) >= 4 and max(losses[-(len(losses) // 4) :]) < -RUNS_AWAY * max(1.0, abs(losses[0]))
         if turned is not None or runs:
             line = turned or _lowest(seen, last) or _asked_for(seen, last)
@@ -175,11 +136,8 @@ def _terms(seen: Observation, each: Through) -> Iterator[tuple[Term, Ran]]:
         met.add(term)
         ahead = [one for one in op.inputs if seen.values[one].requires_grad]
         join = op.name in ops.ADDITIVE and len(ahead) > 1
-        ends = term.joined and not join
-        begins = term.joined is None and op.name in ops.AVERAGES | ops.RESHAPES  # the mean of a sum
-        joined = None if begins else join and term.joined is not False
-        term = replace(term, part=op.line if ends else term.part, joined=joined)
-        if op.name in ops.LOGS or _of_probabilities(seen, op) or _is_error(seen, op) or _normalised(seen, op):
+        term = replace(term, part=term.part or (op.line if term.joined and not join else None), joined=join)
+        if _is_likelihood(seen, op) or _is_error(seen, op):
             yield term, op
         elif op.name in ops.FACTORS | ops.NEGATIONS:
             if len(ahead) == 1 and (factor := _factor(seen, op, ahead[0])) != 0:
@@ -197,15 +155,18 @@ def _lowest(seen: Observation, each: Through) -> int | None:
     """The line of the term that makes a sum so low; None for a loss that is no sum."""
     root = seen.values[each.roots[0]]
     sums = seen.above([root.nr], lambda one: (op := seen.maker(one)) is not None and op.name in ops.ADDITIVE)
-    terms = [one for nr in sums for one in seen.inputs(seen.values[nr]) if one.nr not in sums and one.requires_grad]
+    terms = (one for nr in sums for one in seen.inputs(seen.values[nr]) if one.nr not in sums)
     lowest = min(terms, key=lambda one: one.low or 0.0, default=root)
     return lowest.line if (lowest.low or 0.0) < (root.low or 0.0) / 2 < 0 else None
 
 
-def _of_probabilities(seen: Observation, op: Ran) -> bool:
-    """Whether an op is the logarithm of what a softmax or a sigmoid gave: of a part of it, or held away from 0."""
-    maker = source(seen, op.inputs[0], PARTS)[1] if op.name == "log" and op.inputs else None
-    return maker is not None and maker.name in ops.PROBABILITIES
+def _is_likelihood(seen: Observation, op: Ran) -> bool:
+    """Whether an op gives logarithms of probabilities: of what a softmax or a sigmoid gave, or of scores, less the logarithm of their sum."""
+    if op.name == "log":
+        maker = source(seen, op.inputs[0], PARTS)[1] if op.inputs else None
+        return maker is not None and maker.name in ops.PROBABILITIES
+    less = ops.makers(seen, op.inputs[1:]) if op.name in ops.DIFFERENCES else []
+    return op.name in ops.LOGS or any(one.name == "logsumexp" for one in less)
 
 
 def _is_error(seen: Observation, op: Ran) -> bool:
@@ -219,14 +180,9 @@ def _is_error(seen: Observation, op: Ran) -> bool:
     return sum(seen.values[nr].requires_grad for nr in less.inputs) == 1
 
 
-def _normalised(seen: Observation, op: Ran) -> bool:
-    """True if an op subtracts the logarithm of the sum from scores, which gives logarithms of probabilities."""
-    makers = [seen.maker(seen.values[nr]) for nr in op.inputs[1:]]
-    return op.name in ops.DIFFERENCES and any(maker is not None and maker.name == "logsumexp" for maker in makers)
-
-
-def _turned(seen: Observation, each: Through, terms: list[tuple[Term, Ran]]) -> int | None:
+def _turned(seen: Observation, each: Through) -> int | None:
     """The line that gives a loss the wrong sign: minus an error, or a log-likelihood without a minus."""
+    terms = list(_terms(seen, each))
     errors = [op for _, op in terms if _is_error(seen, op)]
     alone = len({(op.line, op.name) for _, op in terms}) == 1
     for term, op in terms:
@@ -236,7 +192,7 @@ def _turned(seen: Observation, each: Through, terms: list[tuple[Term, Ran]]) -> 
             alike = (one for one, other in terms if (other.line, other.name) == (op.line, op.name))
             if (not errors or term.sign is None) and all(one.plus for one in alike):
                 return term.part or (_asked_for(seen, each) if alone else term.line or op.line)
-        elif term.sign == -1 and (alone or (each.loss or 0.0) < 0):
+        elif term.sign == -1 and (each.loss or 0.0) < 0:
             return term.line
     return None
 
@@ -253,19 +209,15 @@ def _factor(seen: Observation, op: Ran, main: int) -> int | None:
     """The sign of what a value is multiplied by: None if it may be either, 0 if nothing is known of it."""
     if op.name in ops.NEGATIONS:
         return -1
-    other = next((seen.values[one] for one in op.inputs if one != main), None)
-    if other is not None:
-        place = op.inputs.index(other.nr)
-        ran = [one for one in seen.at(op.line) if one.name == op.name and len(one.inputs) > place][-NEAR:]
-        lows = [
-            seen.values[one.inputs[place]].low for one in ran
-        ]  # of all turns: an advantage may be above 0 in one of them
-        minus = other.low == -1 and other.peak == 1 and math.prod(other.shape) == 1
-        return 1 if all(low is not None and low >= 0 for low in lows) else -1 if minus else None
+    # of all turns: an advantage, or a reward, may be above 0 in one of them
+    ran = [one for one in seen.at(op.line) if one.name == op.name][-NEAR:]
+    place = next((place for place, one in enumerate(op.inputs) if one != main), None)
+    if place is not None:
+        lows = [seen.values[one.inputs[place]].low for one in ran if len(one.inputs) > place]
+        return 1 if all(low is not None and low >= 0 for low in lows) else None
     numbers = ops.constants(op)
-    alike = (one for one in seen.ops[max(0, op.nr - NEAR) : op.nr + NEAR] if (one.line, one.name) == (op.line, op.name))
-    if numbers and min(numbers) < 0 and any(ops.constants(one) != numbers for one in alike):
-        return None  # another number each time: a reward or a return, and no sign that somebody wrote
+    if numbers and min(numbers) < 0 and any(ops.constants(one) != numbers for one in ran):
+        return None  # a reward or a return, and no sign that somebody wrote
     return int(math.copysign(1, numbers[0])) if len(numbers) == 1 and numbers[0] else 0
 
 
@@ -285,12 +237,10 @@ def _compared_sides(seen: Observation) -> Iterator[tuple[Ran, int, int]]:
         a, b = op.inputs[:2]
         if op.name in ops.TARGETED or (op.name == "gather" and not seen.values[b].floating):
             yield op, a, b
-        elif (
-            op.name in ops.DIFFERENCES
-            and seen.values[a].requires_grad != seen.values[b].requires_grad
-            and compared(seen, op.outputs[0])
-        ):
-            yield (op, a, b) if seen.values[a].requires_grad else (op, b, a)
+        elif op.name in ops.DIFFERENCES and compared(seen, op.outputs[0]):
+            learnt = [seen.values[nr].requires_grad for nr in (a, b)]
+            if learnt[0] != learnt[1]:
+                yield (op, a, b) if learnt[0] else (op, b, a)
 
 
 def _pairs(seen: Observation) -> Iterator[Match]:
@@ -300,30 +250,16 @@ def _pairs(seen: Observation) -> Iterator[Match]:
         answers, labels = (_orders(seen, nr, shuffles) for nr in sides)
         if answers is None or labels is None or max(len(answers), len(labels)) > 1 or set(answers) == set(labels):
             continue
-        order, taken = next(iter((labels or answers).items()))
-        at, told = taken.line, "puts the labels in a different random order than the inputs"
+        taken = next(iter((labels or answers).values()))
+        at, said = taken.line, "puts the labels in a different random order than the inputs"
         if answers and labels:
-            other = next(iter(answers.values()))
-            apart = (one for one, two in zip(taken.stack, other.stack, strict=False) if one != two)
-            at = next(apart, taken.line)  # past a helper that both went through
+            other = next(iter(answers.values()))  # past a helper that both went through
+            at = next((one for one, two in zip(taken.stack, other.stack, strict=False) if one != two), at)
+        elif not _as_many(seen, sides[0] if labels else sides[1], taken):
+            continue  # no labels of these rows: numbers that the batch itself is given, as in a contrastive loss
         else:
-            alone = sides[0] if labels else sides[1]
-            if not _as_many(seen, alone, taken):
-                continue  # no labels of these rows: numbers that the batch itself is given, as in a contrastive loss
-            told = "puts the {} in a random order, but not the {}".format(
-                *sorted(["inputs", "labels"], reverse=bool(labels))
-            )
-            drawn = seen.values[order].op or 0
-            above = ops.makers(seen, seen.above([alone]))
-            cut = next(
-                (one for one in above if one.nr > drawn and {"slice.start", "slice.stop"} & set(one.options)), None
-            )
-            if cut is not None and cut.line != taken.line:
-                at, told = (
-                    cut.line,
-                    f"takes a slice of rows that line {taken.line} has put in a random order on the other side",
-                )
-        yield Match(at, [taken, op], where=taken.where, said=told, op=op.name, compared=op.line)
+            said = "puts one side in a random order, but not the other"
+        yield Match(at, [taken, op], where=taken.where, said=said, op=op.name, compared=op.line)
         return
 
 
@@ -343,16 +279,9 @@ def _dimensions(seen: Observation, nr: int) -> tuple[tuple[int, ...], Ran | None
     rows, maker = seen.values[nr].shape[:1], seen.maker(seen.values[nr])
     while maker is not None and maker.inputs:
         before, after = (seen.values[one].shape for one in (maker.inputs[0], maker.outputs[0]))
-        if maker.name in ops.VIEWS and before[:1] != rows:
-            kept = len(after) - 1
-            leading = before[: len(before) - kept]
-            return (
-                (leading, maker)
-                if before[len(before) - kept :] == after[1:] and math.prod(leading) == rows[0]
-                else ((), None)
-            )
         if before[:1] != rows:
-            break
+            leading = before[: len(before) - len(after) + 1]
+            return (leading, maker) if maker.name in ops.VIEWS and math.prod(leading) == rows[0] else ((), None)
         maker = seen.maker(seen.values[maker.inputs[0]])
     return (), None
 
@@ -385,7 +314,8 @@ RULES = [
     Rule("wrong-loss", _not_its_input,
         "{at}: `{op}` takes logarithms of probabilities, which are never above 0. What {made} is not a logarithm: its size reaches {size}, and "
         "the loss can fall forever without a better answer.",
-        "Take log_softmax(scores, dim=1) first, or use cross_entropy (nn.CrossEntropyLoss) on the scores.", certain=True),
+        "Take log_softmax(scores, dim=1) first, or use cross_entropy (nn.CrossEntropyLoss) on the scores.", certain=True,
+        change=lambda code, match: re.sub(r"\bnll_loss\(", "cross_entropy(", code)),
     Rule("reversed", _sign,
         "{at}, gets smaller in training, although it has no lower bound: {first} → {last} in {count} passes. Training shrinks what should grow.",
         "Minimise what should be small: an error as it is, and a likelihood or a reward with a minus sign."),
