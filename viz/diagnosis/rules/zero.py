@@ -18,12 +18,10 @@ from viz.diagnosis.rules.weights import outweighs
 AGAIN = 3  # calls of a line that show that it is always so
 LOST = 1e-20  # a gradient below this underflows to 0 in the next ops: it vanished before
 FAR_OUT = 20.0  # an input where a sigmoid or tanh is flat in single precision
-MOST_UNITS = 0.9  # of the results of a sigmoid or tanh: if these lie at the bound, most units learn nothing
-MOST_ROWS = 0.8  # of the rows of a softmax, likewise
+MOST = 0.85  # of the results of a sigmoid or tanh, or of the rows of a softmax: if these lie at the bound, most learn nothing
 MANY_UNITS = 0.4  # likewise, before any step, where the program itself made the weights so large
 MANY_ROWS = 0.5  # likewise, before any step, of a softmax over products as in attention
-FAR_APART = 50.0  # such products, in size, where the products of normal numbers would be below 5
-WIDE = 4.0  # likewise, where nothing divides them: divided, they stay around 1
+WIDE = 4.0  # scores of an attention, in size, where nothing divides them: divided, they stay around 1
 NARROW = 8  # products that a score adds up, at least
 HARDLY = 0.02  # of a gradient: the most that a nearly saturated op lets pass
 COSINE = 1.01  # the largest cosine, with room for rounding
@@ -50,7 +48,9 @@ class Shut:
         self.factor, self.made, self.stays = "", None, False
         if op.name in ops.MULTIPLIES:
             self.factor, self.made, self.stays = _zero_factor(seen, op, given)
-        self.one_class = op.name in ("softmax", "log_softmax") and _length(op, self.out) == 1
+        dim = op.options.get("dim", op.options.get("1", -1))
+        shape = self.out.shape if op.name in ("softmax", "log_softmax") else ()
+        self.one_class = isinstance(dim, int) and shape[dim : dim + 1 or None] == (1,)
 
 
 Cause = tuple[str, Callable[[Shut], object], str, str]  # kind, pattern, words, fix; the first that fits is the cause
@@ -114,8 +114,7 @@ def _flat_parts(seen: Observation) -> Iterator[Match]:
             lines.setdefault(op.line, []).append(op)
     for calls in lines.values():
         given = [seen.values[op.inputs[0]] for op in calls]
-        alone = calls[0].name in ops.FLAT or all(len(seen.users(one.nr)) == 1 for one in given)
-        if len(calls) >= AGAIN and alone and all(one.grad == 0 for one in given):
+        if len(calls) >= AGAIN and all(one.grad == 0 for one in given):
             found = _of_op(seen, calls[-1], given[-1], [calls[-1].outputs[0], given[-1].nr])
             found.given |= {"certain": False, "share": 0.3}
             yield found
@@ -155,12 +154,6 @@ def _of_op(seen: Observation, op: Ran, given: Seen, chain: list[int]) -> Match:
     )  # fmt: skip
 
 
-def _length(op: Ran, out: Seen) -> int | None:
-    """How many numbers there are along the dimension of a softmax."""
-    dim = op.options.get("dim", op.options.get("1", -1))
-    return out.shape[dim] if isinstance(dim, int) and -len(out.shape) <= dim < len(out.shape) else None
-
-
 def _zero_factor(seen: Observation, op: Ran, given: Seen) -> tuple[str, int | None, bool]:
     """What a product is multiplied by and is 0, the line that made it, and whether it is a weight that stays so."""
     factors = [seen.values[nr] for nr in op.inputs]
@@ -175,10 +168,8 @@ def _zero_factor(seen: Observation, op: Ran, given: Seen) -> tuple[str, int | No
             if any(peak > 0 for _, peak in leaf.gradients):
                 break  # it is 0 at the start alone, as in an adapter: steps that move nothing are another cause
             written = [write.line for write in leaf.writes if write.kind in ("init", "write") and write.line]
-            learns = leaf.requires_grad and bool(leaf.held or leaf.gradients)
-            return leaf.name or "a weight", [seen.origin(leaf), *written][-1], learns
-    number = any(item == 0 and not isinstance(item, bool) for item in op.options.values())
-    return "the number 0" if number else "", None, False
+            return leaf.name or "a weight", [seen.origin(leaf), *written][-1], leaf.requires_grad
+    return "the number 0" if 0 in ops.constants(op) else "", None, False
 
 
 def _first_zero(seen: Observation, value: Seen) -> Seen | None:
@@ -229,7 +220,7 @@ def _nearly_flat(seen: Observation) -> Iterator[Match]:
     """A sigmoid, tanh or softmax whose inputs are so large that hardly any gradient passes, or that most units get none."""
     lines: dict[int | None, list[_Call]] = {}
     for op in seen.ops:
-        if op.name in ops.BOUNDED | {"softmax"} and op.recorded and op.outputs:
+        if op.name in ops.BOUNDED | {"softmax"} and op.outputs:
             given, out = seen.values[op.inputs[0]], seen.values[op.outputs[0]]
             if out.grad and given.grad is not None:
                 call = _Call(op, given.grad / out.grad, out.bound or 0.0, given.peak or 0.0)
@@ -241,12 +232,11 @@ def _nearly_flat(seen: Observation) -> Iterator[Match]:
         passed = max(median(call.passed for call in calls), calls[0].passed)  # the first tells what a step drove there
         bound = min(median(call.bound for call in calls), calls[0].bound)
         begun = median(call.bound for call in early) if early else 0.0
-        scores = _products(seen, op) if choosing and begun >= MANY_ROWS else None
+        scores = _far_apart(seen, op) if choosing and begun >= MANY_ROWS else None
         writer = outweighs(seen, seen.values[op.inputs[0]])
-        little = bound > 0 and passed <= (HARDLY / 20 if choosing else HARDLY) and flattest.peak > FAR_OUT
+        little = passed <= (HARDLY / 20 if choosing else HARDLY) and flattest.peak > FAR_OUT
         large = writer is not None and not choosing and begun >= MANY_UNITS
-        many = bound >= (MOST_ROWS if choosing else MOST_UNITS)
-        if len(calls) > 1 and (little or large or many or scores is not None):
+        if len(calls) > 1 and (little or large or bound >= MOST or scores is not None):
             words = {"words": FAR_APART_WORDS, "fix": FAR_APART_FIX} if scores is not None else {}
             if scores is None and writer not in (None, at):
                 words = {"words": NEARLY_FLAT + " That comes from {made}."}
@@ -256,15 +246,21 @@ def _nearly_flat(seen: Observation) -> Iterator[Match]:
             )  # fmt: skip
 
 
-def _products(seen: Observation, softmax: Ran) -> Ran | None:
-    """The op that makes the scores of an attention, where they are far larger than a softmax can weigh, whatever a mask adds."""
+def _products(seen: Observation, softmax: Ran, past: set[str] = ops.MASKS) -> tuple[Seen, Ran | None]:
+    """The scores that a softmax weighs, before a mask was put on them, and the op that multiplied two computed values for them."""
     value, maker = source(seen, softmax.inputs[0])
-    while maker is not None and maker.name in ops.MASKS | ops.FACTORS and (value.peak or 0.0) > FAR_APART:
-        learnt = [nr for nr in maker.inputs if seen.values[nr].requires_grad]
-        if not learnt:
-            return None
-        value, maker = source(seen, learnt[0])
-    if maker is None or maker.name not in ops.SCORES or (value.peak or 0.0) < COSINE:
+    while maker is not None and maker.name in past:
+        learnt = next((nr for nr in maker.inputs if seen.values[nr].requires_grad), None)
+        if learnt is None:
+            break
+        value, maker = source(seen, learnt)
+    return value, maker if maker is not None and maker.name in ops.SCORES else None
+
+
+def _far_apart(seen: Observation, softmax: Ran) -> Ran | None:
+    """The op that makes the scores of an attention, where they are far larger than a softmax can weigh, whatever a mask adds."""
+    scores, maker = _products(seen, softmax, ops.MASKS | ops.FACTORS)
+    if maker is None or (scores.peak or 0.0) < COSINE:
         return None  # below it, they are of vectors of length 1, and a temperature is meant to choose
     computed = (source(seen, nr)[0] for nr in maker.inputs)
     return maker if all(one.leaf is None and one.requires_grad for one in computed) else None
@@ -275,36 +271,15 @@ def _unscaled(seen: Observation) -> Iterator[Match]:
     for op in seen.ops:
         if op.name != "softmax" or op.step or not op.recorded:
             continue  # before the first step, projections are as they were made
-        scores, maker = _unmasked(seen, op.inputs[0])
-        if maker is None or maker.name not in ops.SCORES or not WIDE < (scores.peak or 0.0) < math.inf:
+        scores, maker = _products(seen, op)
+        peak = scores.peak or 0.0
+        if maker is None or not WIDE < peak < math.inf:
             continue
         projected = [source(seen, nr, ops.TURNS | ops.SPLITS)[1] for nr in maker.inputs]
         width = seen.values[maker.inputs[0]].shape[-1]
-        if (
-            len(projected) == 2
-            and width >= NARROW
-            and all(one is not None and _projects(seen, one) for one in projected)
-        ):
-            yield Match(
-                maker,
-                [op],
-                peak=scores.peak,
-                width=width,
-                here=op,
-                less=(scores.peak or 0.0) / math.sqrt(width),
-                cut=op.inputs[0],
-            )
-
-
-def _unmasked(seen: Observation, nr: int) -> tuple[Seen, Ran | None]:
-    """What a mask was put on, and its maker."""
-    value, maker = source(seen, nr)
-    while maker is not None and maker.name in ops.MASKS:
-        learnt = next((one for one in maker.inputs if seen.values[one].requires_grad), None)
-        if learnt is None:
-            break
-        value, maker = source(seen, learnt)
-    return value, maker
+        if width >= NARROW and all(one is not None and _projects(seen, one) for one in projected):
+            less = peak / math.sqrt(width)
+            yield Match(maker, [op], peak=peak, width=width, here=op, less=less, cut=op.inputs[0])
 
 
 def _projects(seen: Observation, op: Ran) -> bool:
@@ -357,9 +332,7 @@ NEARLY_FLAT = "{here}: `{op}` is nearly saturated in {count} calls. Its input re
     "the gradient passes."  # fmt: skip
 FAR_APART_WORDS = "{at}: before the first step `softmax` in {here}, gives all to one place in {share} of its rows, so they learn next to nothing. Its " \
     "scores, which are made here, reach {peak} in size."  # fmt: skip
-FAR_APART_FIX = (
-    "Divide the products by the root of how many numbers each adds up: `q @ k.transpose(-2, -1) / math.sqrt(d)`."
-)
+FAR_APART_FIX = "Divide the products by the root of how many each adds up: `q @ k.transpose(-2, -1) / math.sqrt(d)`."
 RULES = [
     Rule("double-softmax", _twice_softmax,
         "{at}: `{name_of}` in line {loss} takes the scores themselves and applies {itself} itself. After `{made}` all scores lie between 0 and 1, "
@@ -373,7 +346,7 @@ RULES = [
     Rule("saturated", _unscaled,
         "{at}: the scores that `softmax` in {here}, weighs reach {peak} in size before the first step: each adds {width} products, and nothing divides them. "
         "A softmax of such scores chooses one place, and the others learn little. Divided by the root of {width} they reach {less}.",
-        "Divide the products by the root of how many numbers each adds up: `q @ k.transpose(-2, -1) / math.sqrt(d)`.", share=0.3,
+        FAR_APART_FIX, share=0.3,
         change=lambda code, match: re.sub(r"^(\w+ = )(.+)$", rf"\1(\2) / {match.told['width']} ** 0.5", code)),
     Rule("saturated", _nearly_flat, NEARLY_FLAT,
         "Scale the inputs to about 1 (subtract the mean, divide by the deviation), or make the weights smaller.", share=0.3),
