@@ -12,7 +12,6 @@ from viz.diagnosis.finding import Finding
 from viz.diagnosis.observation import Observation
 
 ADAPTIVE = re.compile(r"\b(Adam|AdamW|RMSprop|NAdam|RAdam|Adamax)\(")
-LITTLE = "1e-8"
 LIBRARIES = re.compile(r"torch|T|F|np|math|(torch\.|T\.)?(nn|nn\.functional|nn\.init|special|linalg)")
 ROUNDS = "round|floor|ceil|trunc|sign"
 INSIDE = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"  # what stands in parentheses
@@ -31,10 +30,7 @@ _GRAD_ON = [
     (r"(set_grad_enabled)\(False\)", r"\1(True)"),
 ]
 PATTERNS: dict[str, list[tuple[str, str]]] = {
-    "no-grad": _GRAD_ON,
-    "inference-mode": _GRAD_ON,
-    "exploding": _OWN_SIZE,
-    "vanishing": _OWN_SIZE,
+    "no-grad": _GRAD_ON, "inference-mode": _GRAD_ON, "exploding": _OWN_SIZE, "vanishing": _OWN_SIZE,
     "requires-grad-off": [(r"\bFalse\b", "True"), (r"^([\w.]+ = [\w.]+\(.*\))$", r"\1.requires_grad_()")],
     "non-leaf": [(r"^([\w.]+) = (.+)$", r"\1 = (\2).detach().requires_grad_()")],
     "equal-units": [
@@ -44,10 +40,7 @@ PATTERNS: dict[str, list[tuple[str, str]]] = {
         (r"\.full\((\(.*?\)), [^(),]+", r".randn(\1"),
     ],
     "double-softmax": [(r"\b(Softmax|Sigmoid|Softmin)\([^()]*\)", "Identity()")],
-    "graph-grows": [
-        (r"^(\w+) = (.+)$", r"\1 = (\2).detach()"),
-        (r"^(.+ \+= .+\))$", r"\1.item()"),
-    ],
+    "graph-grows": [(r"^(\w+) = (.+)$", r"\1 = (\2).detach()"), (r"^(.+ \+= .+\))$", r"\1.item()")],
     "in-place": [
         (r",\s*inplace=True", ""),
         (r"^(\w+)\[.*\] = .*$", r"\1 = \1.clone()\n\g<0>"),
@@ -98,9 +91,8 @@ class Code:
         self.code = self.old(self.line) if self.line else ""
         self.here = self.statement(finding.line)
         self.other = self.statement(finding.lines[1]) if len(finding.lines) > 1 else None
-        self.backward = next(
-            (self.statement(each.line) for each in reversed(seen.passes) if each.kind == "backward"), None
-        )
+        passes = [each.line for each in seen.passes if each.kind == "backward"]
+        self.backward = self.statement(passes[-1]) if passes else None
 
     def statement(self, line: int | None) -> ast.stmt | None:
         """The statement that a line holds; None where it holds several, or only a part of one."""
@@ -211,9 +203,9 @@ def _away_from_zero(code: Code) -> Changes:
     if found is None:
         return None
     call, given = found
-    new = f"{code.text(given)} + {LITTLE}"
+    new = f"{code.text(given)} + 1e-8"
     if re.search(r"(received|at) -", code.finding.message):  # adding a little does not help below 0
-        new = f"{code.operand(given)}.clamp(min={LITTLE})"
+        new = f"{code.operand(given)}.clamp(min=1e-8)"
     return code.put(given, f"({new})" if getattr(call.func, "value", None) is given else new)
 
 
@@ -286,7 +278,7 @@ def _detached_between(code: Code) -> Changes:
         if isinstance(value, ast.Tuple):
             return code.put(value, f"({', '.join(f'{code.operand(one)}.detach()' for one in value.elts)})")
         if isinstance(value, ast.BinOp):
-            return code.put(value, f"({code.text(value)}).detach()")
+            return code.put(value, f"{code.operand(value)}.detach()")
         read = code.parts(ast.Attribute, lambda one: ast.unparse(one) == name and isinstance(one.ctx, ast.Load))
         begins = f"{name} = None" in code.places.text
         return code.put(read[0], f"{name}.detach()") if len(read) == 1 and not begins else None
@@ -392,26 +384,12 @@ def _once_each(code: Code) -> Changes:
 
 
 WAYS: dict[str, Callable[[Code], Changes]] = {
-    "sqrt-at-zero": _away_from_zero,
-    "log-of-zero": _away_from_zero,
-    "norm-at-zero": _away_from_zero,
-    "double-softmax": _no_squash,
-    "wrong-loss": _logarithm,
-    "unregistered": _registered,
-    "broadcast-loss": _one_shape,
-    "rate-too-small": _rate,
-    "rate-too-large": _rate,
-    "new-tensor": _stacked,
-    "state-not-detached": _detached_between,
-    "graph-grows": _as_numbers,
-    "stale-optimizer": _made_after,
-    "not-in-optimizer": _held_too,
-    "eval-mode": _training_again,
-    "zero-before-step": _moved,
-    "step-before-backward": _moved,
-    "data-write": _moved,
-    "no-zero-grad": _emptied,
-    "never-steps": _stepping,
-    "rebound": _in_place_of_names,
-    "second-backward": _once_each,
-}
+    "sqrt-at-zero": _away_from_zero, "log-of-zero": _away_from_zero, "norm-at-zero": _away_from_zero,
+    "double-softmax": _no_squash, "wrong-loss": _logarithm, "broadcast-loss": _one_shape,
+    "unregistered": _registered, "new-tensor": _stacked, "rebound": _in_place_of_names,
+    "rate-too-small": _rate, "rate-too-large": _rate,
+    "state-not-detached": _detached_between, "graph-grows": _as_numbers, "second-backward": _once_each,
+    "stale-optimizer": _made_after, "not-in-optimizer": _held_too, "eval-mode": _training_again,
+    "zero-before-step": _moved, "step-before-backward": _moved, "data-write": _moved,
+    "no-zero-grad": _emptied, "never-steps": _stepping,
+}  # fmt: skip
