@@ -260,12 +260,6 @@ class Places:
             ast.Name, ast.Attribute, fits=lambda node: given(node) and node.lineno in lines
         ) or self.where_given(name)
 
-    def where_rate_set(self) -> int | None:
-        """The first line that puts a rate into a group of an optimizer, `group["lr"] = rate`."""
-        return self.first(
-            ast.Assign, ast.AugAssign, fits=lambda node: re.search(r"\['lr'\]$", ast.unparse(_target(node))) is not None
-        )
-
     def where_aliased(self, lines: Iterable[int]) -> int | None:
         """The line that gives one thing a second name, `self.target = self.online`, of the names that some lines, and the loops around them, read."""
         plain = self.find(ast.Assign, fits=lambda node: isinstance(node.value, (ast.Name, ast.Attribute)))
@@ -382,11 +376,6 @@ class Places:
 def _last(node: ast.AST) -> str:
     """The last of some names joined by dots."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
-def _target(node: ast.Assign | ast.AugAssign) -> ast.expr:
-    """What a statement gives something to."""
-    return node.targets[0] if isinstance(node, ast.Assign) else node.target
 
 
 def _stored(node: Any) -> bool:

@@ -125,7 +125,11 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
         if got or not learns or _on_the_way_to_a_leaf(seen, leaf) or _a_table(seen, leaf):
             continue
         cut = _cut(seen, leaf, failed or [each for each in passes if each.kind == "backward" or not leaf.gradients])
-        if cut is not None and cut.kind in MEANT and sum(one.kind == "write" and one.after > 0 for one in leaf.writes) > 1:
+        if (
+            cut is not None
+            and cut.kind in MEANT
+            and sum(one.kind == "write" and one.after > 0 for one in leaf.writes) > 1
+        ):
             continue  # it follows other weights, as a target network does
         if cut is not None and (leaf.nr in trained or failed):
             cuts.setdefault((cut.kind, cut.line), (cut, []))[1].append(leaf)
@@ -381,7 +385,7 @@ def _not_recorded(seen: Observation) -> Iterator[Match]:
             nearest = _nearest(seen, op, computed)
             if not nearest or (not off and _goes_on(seen, nearest, computed)):
                 continue
-            on = [nr for nr in sorted(seen.below(op.outputs[0]) & behind) if not seen.values[nr].requires_grad]
+            on = sorted(_unrecorded(seen, op) & behind)
             layers = [one for nr in on for one in seen.users(nr) if one.name in ops.LAYERS and back & set(one.outputs)]
             if layers and held & {seen.values[nr].leaf for nr in seen.above(op.inputs)}:
                 code, line = seen.places.code(op.line), seen.places.switched_off(op.stack)
@@ -390,6 +394,17 @@ def _not_recorded(seen: Observation) -> Iterator[Match]:
                 given |= {"kind": "detach", "words": CUT_IN_PART, "fix": CUTS["detach"][1]} if not off else {}
                 yield Match(line or op.line, [op, layers[0]], made=op, layer=layers[0], cut=op.outputs[0], given=given)
                 break
+
+
+def _unrecorded(seen: Observation, op: Ran) -> set[int]:
+    """What was computed on from the numbers of an op, and has no history either."""
+    found, stack = set(op.outputs), list(op.outputs)
+    while stack:
+        made = {nr for user in seen.users(stack.pop()) for nr in user.outputs} - found
+        fresh = {nr for nr in made if seen.values[nr].floating and not seen.values[nr].requires_grad}
+        found |= fresh
+        stack += fresh
+    return found
 
 
 def _nearest(seen: Observation, op: Ran, back: set[int]) -> set[int]:

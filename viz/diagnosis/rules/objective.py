@@ -15,6 +15,7 @@ from viz.diagnosis.observation import Observation, Ran, Through
 from viz.diagnosis.rules.comparing import compared
 from viz.diagnosis.rules.rule import Match, Rule
 
+AGAIN = 3  # times that show that it is always so
 EDGE = 1e-6  # of 0 or 1, by rounding
 NEAR = 64  # runs of a line that are looked at
 MOST = 4096  # values of a loss that are looked at
@@ -25,6 +26,7 @@ TAKES_ROWS = {"__getitem__", "index_select", "take_along_dim"}
 
 def _not_its_input(seen: Observation) -> Iterator[Match]:
     """A loss that is given what it does not take: scores for logarithms, labels outside 0 to 1, classes as amounts."""
+    yield from _always_zero(seen)
     for op in seen.ops:
         if op.name in ops.TAKES_LOGS and op.inputs:
             yield from _scores(seen, op)
@@ -32,6 +34,19 @@ def _not_its_input(seen: Observation) -> Iterator[Match]:
             yield from _outside(seen, op)
         elif op.name in ops.DISTANCES | ops.DIFFERENCES and len(op.inputs) > 1 and op.recorded:
             yield from _classes(seen, op)
+
+
+def _always_zero(seen: Observation) -> Iterator[Match]:
+    """An error that is 0 whenever it is computed: both of its sides are the same."""
+    distances = [one for one in seen.ops if one.name in ops.DISTANCES and one.recorded and one.outputs]
+    for op in {one.line: one for one in distances}.values():
+        calls = [one for one in distances if (one.line, one.name) == (op.line, op.name)]
+        fresh = all(len({one.inputs[side] for one in calls}) == len(calls) for side in (0, 1))  # no data, but answers
+        if fresh and len(calls) >= AGAIN and all(seen.values[one.outputs[0]].peak == 0 for one in calls):
+            depth = next((len(each.stack) for each in seen.passes if each.kind == "backward"), 1)
+            line = op.stack[-depth] if len(op.stack) >= depth else op.line  # of a helper, what it is given
+            names = [seen.values[nr].name for nr in op.inputs[:2]]
+            yield Match(line, [op], names=names, of=op.name, count=len(calls), given=SAME)
 
 
 def _scores(seen: Observation, op: Ran) -> Iterator[Match]:
@@ -72,6 +87,11 @@ NO_PROBABILITIES = {
     "words": "{at}: `{op}` compares with probabilities, and what it is given goes down to {low}.",
     "fix": "Give probabilities as its target: softmax(scores, dim=-1). Or give logarithms, and say log_target=True.",
 }
+SAME = {
+    "kind": "zero", "certain": False, "share": 0.3,
+    "words": "{at}: `{of}` is exactly 0, each of the {count} times that it is computed: what it compares is the same on both sides, so nothing learns from it.",
+    "fix": "Look at what the two sides are: one of them is probably meant to be another network's answer, or the data.",
+}  # fmt: skip
 OUTSIDE = {
     "words": "{at}: the labels of `{op}` go from {span}. Outside 0 to 1 the loss has no lowest value: it falls forever, and the outputs grow without bound.",
     "fix": "Give labels of 0 and 1, `(y > 0).float()`; for more classes use cross_entropy.",

@@ -108,7 +108,7 @@ REFUSALS: tuple[tuple[str, str, str, str, Finder], ...] = (
         "Make it of numbers with a point: `1.0` for 1, or dtype=T.float32.", _written("requires_grad=True", "dtype={T}.float32, requires_grad=True")),
     ("support the deepcopy protocol", "non-leaf", "{at}, copies a tensor that was computed from another one, and no copy can take its history along.",
         "Copy its numbers alone, `y.detach().clone()`; or copy the leaf that it was computed from.", _written(r"deepcopy\((\w+)\)", r"deepcopy(\1.detach())")),
-    ("multi-target not supported", "wrong-loss", "{at}: the labels have a dimension too many. The loss takes one class number for each row.",
+    (r"multi-target not supported|Expected target size", "wrong-loss", "{at}: the labels have another shape than the loss takes, which is one class number for each row.",
         "Take it away, `y.squeeze(1)`; of rows with one 1 each, take the classes: `y.argmax(1)`.", _here),
     (r"expected (?:scalar type|target dtype to be) Long", "wrong-loss", "{at}: class labels are whole numbers, and these are not.",
         "Give the labels as they are counted: `y.long()`.", _here),
