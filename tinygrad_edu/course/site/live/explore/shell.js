@@ -88,7 +88,7 @@ async function start(first, example) {
   port.postMessage({ type: "open", shown: first });
   await Promise.all([restAsked, ...coming.map(give)]);
   const names = await rest;
-  await Promise.all(names.map(sent));
+  for (const name of names) await sent(name); // one by one: the processors are for whoever presses a switch meanwhile
   port.postMessage({ type: "file", name: "all", content: null });
   if (!isEmbedded) keep(SITE, pathsOf([...AT_FIRST, ...names, "worker.js", "widgets.js", "plain.js", "keep.js"]));
 }
