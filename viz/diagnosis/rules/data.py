@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from statistics import median
 
@@ -17,30 +18,26 @@ SEVERAL = 2  # calls in training, at least: one batch tells little
 def _unlike(seen: Observation) -> Iterator[Match]:
     """A network that is evaluated on numbers in another range than those that it learns from, as where one of the two is not normalised."""
     for leaf in seen.trained():
-        calls = [
-            seen.ops[nr] for nr in leaf.used_by if seen.ops[nr].name in ops.LAYERS and len(seen.ops[nr].inputs) > 1
-        ]
+        calls = [op for nr in leaf.used_by if (op := seen.ops[nr]).name in ops.LAYERS and len(op.inputs) > 1]
         learnt, asked = ([op for op in calls if op.grad_on == on][:FEW] for on in (True, False))
         if len(learnt) < SEVERAL or not asked or any(_data(seen, op) is None for op in (*learnt, *asked)):
             continue
-        (low, high), (least, most) = (
-            _span(seen, some) for some in (learnt, asked)
-        )  # the usual ones: one call may be a trial
-        both, whole = min(high, most) - max(low, least), max(high, most) - min(low, least)
-        if both < APART * whole:
+        if 2 * _count(seen, asked[-1]) < _count(seen, learnt[-1]):
+            continue  # fewer numbers lie closer together, as those of one state that a policy is asked about
+        (low, high), (least, most) = _span(seen, learnt), _span(seen, asked)
+        if min(high, most) - max(low, least) < APART * (max(high, most) - min(low, least)):
             shared = seen.above(nr for op in learnt for nr in op.inputs[:1])
             own = (seen.values[nr] for nr in sorted(seen.above(asked[-1].inputs[:1]) - shared))  # where the two part
             value = next((one for one in own if one.floating and one.line is not None), None)
-            span = f"{least:.3g} to {most:.3g}", f"{low:.3g} to {high:.3g}"
+            told = {"asked": f"{least:.3g} to {most:.3g}", "learnt": f"{low:.3g} to {high:.3g}"}
             yield Match(
-                value,
-                [asked[-1], learnt[-1]],
-                names=[value.name if value else ""],
-                layer=learnt[-1],
-                asked=span[0],
-                learnt=span[1],
+                value, [asked[-1], learnt[-1]], names=[value.name if value else ""], layer=learnt[-1], told=told
             )
             return
+
+
+def _count(seen: Observation, op: Ran) -> int:
+    return math.prod(seen.values[op.inputs[0]].shape)
 
 
 def _data(seen: Observation, op: Ran) -> Seen | None:
@@ -52,13 +49,13 @@ def _data(seen: Observation, op: Ran) -> Seen | None:
 
 
 def _span(seen: Observation, calls: list[Ran]) -> tuple[float, float]:
-    """The smallest and the largest number that a layer is given, as a rule."""
+    """The smallest and the largest number that a layer is given, as a rule: one call may be a trial."""
     given = [value for op in calls if (value := _data(seen, op)) is not None]
     return median(one.low or 0.0 for one in given), median(one.peak or 0.0 for one in given)
 
 
 RULES = [
     Rule("unlike-data", _unlike,
-        "{at}: evaluated on numbers from {asked}, and trained, in {layer}, on numbers from {learnt}. A network knows nothing of numbers that it never saw.",
+        "{at}: evaluated on numbers from {told[asked]}, and trained, in {layer}, on numbers from {told[learnt]}. A network knows nothing of numbers that it never saw.",
         "Prepare both in the same way: the same scale, the mean and deviation of the training data.", share=0.3),
 ]  # fmt: skip
