@@ -22,7 +22,7 @@ def _unlike(seen: Observation) -> Iterator[Match]:
         learnt, asked = ([op for op in calls if op.grad_on == on][:FEW] for on in (True, False))
         if len(learnt) < SEVERAL or not asked or any(_data(seen, op) is None for op in (*learnt, *asked)):
             continue
-        if 2 * _count(seen, asked[-1]) < _count(seen, learnt[-1]):
+        if 4 * _count(seen, asked[-1]) < _count(seen, learnt[-1]):
             continue  # fewer numbers lie closer together, as those of one state that a policy is asked about
         (low, high), (least, most) = _span(seen, learnt), _span(seen, asked)
         if min(high, most) - max(low, least) < APART * (max(high, most) - min(low, least)):

@@ -20,7 +20,7 @@ EDGE = 1e-6  # of 0 or 1, by rounding
 NEAR = 64  # runs of a line that are looked at
 MOST = 4096  # values of a loss that are looked at
 RUNS_AWAY = 10.0  # how many times a loss below zero grows
-PARTS = (ops.KEEPS_SIGN - ops.AVERAGES) | ops.RISES | ops.ADDITIVE | {"clamp"}
+PARTS = (ops.KEEPS_SIGN - ops.AVERAGES) | ops.RISES | ops.ADDITIVE | ops.FACTORS  # of a probability
 TAKES_ROWS = {"__getitem__", "index_select", "take_along_dim"}
 
 
