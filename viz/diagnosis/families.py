@@ -26,7 +26,6 @@ PRODUCTS = {"mul"}
 FACTORS = PRODUCTS | {"div"}
 ADDITIVE = SUMS | DIFFERENCES
 AVERAGES = {"sum", "mean"}
-ADDS = ADDITIVE | NEGATIONS | AVERAGES
 SCORES = {"matmul", "bmm", "einsum"}  # products of two that are computed, as in attention
 MULTIPLIES = (
     FACTORS
@@ -40,7 +39,6 @@ LAYERS = SCORES | {
 NORMS = {
     "norm", "vector_norm", "matrix_norm", "linalg_norm", "dist", "cdist", "pairwise_distance", "cosine_similarity", "normalize",
 }  # fmt: skip
-NORMALIZES = {"batch_norm", "instance_norm"}
 
 # shapes, types, places
 VIEWS = {"view", "reshape", "flatten"}

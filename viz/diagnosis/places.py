@@ -242,10 +242,6 @@ class Places:
 
     # lines by what stands in them
 
-    def where_made(self, kind: str) -> list[int]:
-        """The lines that call a class by its name."""
-        return [node.lineno for node in self.find(ast.Call, fits=lambda node: _last(node.func) == kind)]
-
     @once
     def where_given(self, name: str) -> int | None:
         """The first line that gives a name, such as `w` or `self.layers`."""
