@@ -83,6 +83,15 @@ def test_without_any_graphviz_the_error_names_the_one_command_that_fixes_it(T, m
         _ = viz.draw(T.tensor(2.0, requires_grad=True) * 3).svg
 
 
+def test_a_graphviz_that_does_not_load_says_which_library_is_missing(T, monkeypatch, tmp_path):
+    (tmp_path / "pygraphviz.py").write_text("raise ImportError('libX11.so.6: cannot open shared object file')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "pygraphviz", raising=False)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(GraphvizMissing, match=r"does not load: libX11.*apt-get install"):
+        _ = viz.draw(T.tensor(2.5, requires_grad=True) * 3.5).svg
+
+
 def test_a_dict_provides_the_names(T):
     w = T.tensor(2.0, requires_grad=True)
     picture = viz.draw({"double": w * 2, "triple": w * 3})

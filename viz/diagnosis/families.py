@@ -47,7 +47,8 @@ TRANSPOSES = SWAPS | {"t", "T", "mT"}  # `.T` of our engine is a permute
 RESHAPES = {
     "view", "reshape", "squeeze", "unsqueeze", "flatten", "transpose", "permute", "contiguous", "t", "T", "mT", "expand",
 }  # fmt: skip
-CASTS = {"float", "to", "type", "double", "type_as"}
+CASTS = {"float", "to", "type", "double", "type_as", "half", "bfloat16"}
+MOVES = CASTS | {"cuda", "cpu"}
 TURNS = RESHAPES | {"to", "float", "clone"}  # same numbers, in another shape or type
 SPLITS = {"chunk", "split", "unbind", "tensor_split", "__getitem__", "select", "narrow"}
 JOINS = {"cat", "pad", "stack", "hstack", "vstack"}

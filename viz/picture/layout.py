@@ -21,6 +21,10 @@ TIME_LIMIT = 10.0  # seconds for one layout
 TITLE = 14.0  # pixels of a frame's title
 IN_PROCESS = 400  # boxes and links together; a larger layout runs in a separate process, which can be ended
 MISSING = "Graphviz was not found, and pictures need it: pip install pygraphviz (its wheel includes Graphviz)"
+BROKEN = (
+    "pygraphviz is installed but does not load: {}. A library of the system is missing, as on a bare container; on Debian "
+    "and Ubuntu: apt-get install libglib2.0-0 libx11-6 libxext6 libxrender1 libexpat1"
+)
 
 
 @dataclass
@@ -201,18 +205,21 @@ def _clusters(scopes: list[Scope], number: dict[str, int], parent: str | None) -
 
 
 def _run(source: str, program: str, time_limit: float, size: int) -> dict[str, Any]:
+    missing = ""
     try:
-        import pygraphviz
-    except ImportError:
-        pygraphviz = None
-    if pygraphviz is not None:
+        import pygraphviz  # noqa: F401
+    except ModuleNotFoundError:
+        missing = MISSING
+    except ImportError as error:
+        missing = BROKEN.format(error)
+    if not missing:
         if size <= IN_PROCESS:
             return json.loads(bundled(source, program))
         command = [sys.executable, "-c", f"from viz.picture.layout import main; main({program!r})"]
     else:
         path = shutil.which("dot")
         if path is None:
-            raise GraphvizMissing(MISSING)
+            raise GraphvizMissing(missing)
         command = [path, f"-K{program}", "-Tjson0"]
     done = subprocess.run(command, input=source.encode(), capture_output=True, timeout=time_limit, check=False)
     if done.returncode or not done.stdout:

@@ -56,9 +56,16 @@ def _not_written(seen: Observation) -> Iterator[Match]:
 def _thrown_away(seen: Observation) -> Iterator[Match]:
     """A call that changes nothing, and whose result nobody keeps."""
     for line, method in seen.places.not_kept.items():
-        made = [op for op in seen.at(line) if op.called == method and op.inputs and op.outputs and not op.in_place]
+        ran = (op for op in seen.at(line) if op.called == method and op.inputs and op.outputs and not op.in_place)
+        made = [op for op in ran if not _of_a_module(seen, op)]
         if len(made) > 1 and not any(seen.users(nr) for op in made for nr in op.outputs):
             yield Match(made[-1], names=[seen.values[made[-1].inputs[0]].name], path=made[-1].inputs[:1])
+
+
+def _of_a_module(seen: Observation, op: Ran) -> bool:
+    """Whether it is a part of `model.double()` or `model.cuda()`, which keeps what it moves."""
+    leaf = seen.values[op.inputs[0]].leaf
+    return op.name in ops.MOVES and leaf is not None and seen.leaves[leaf].parameter
 
 
 RULES = [
