@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from viz.diagnosis.places import Places, once
 
 
@@ -29,6 +31,7 @@ class Seen:
     grad: float | None = None  # the largest magnitude of the last gradient that arrived at it
     of_grad: int | None = None  # the leaf whose `.grad` it is
     bound: float | None = None  # for a sigmoid, tanh or softmax: the share of results where its slope is nearly 0
+    ahead: bool = False  # for a softmax over a square, as in attention: whether places look at later ones
 
     @property
     def finite(self) -> bool:
@@ -271,6 +274,7 @@ class Observation:
     hooks: list[tuple[int, int | None]] = field(default_factory=list)  # leaf that the program put a hook on, line
     schedules: list[tuple[str, int | None]] = field(default_factory=list)  # class of a scheduler, line that made it
     aliases: list[Alias] = field(default_factory=list)
+    numbers: dict[int, np.ndarray] = field(default_factory=dict)  # value: class numbers and tokens that an op was given
     troubles: list[str] = field(default_factory=list)  # errors of the observer itself
     error: dict[str, Any] | None = None
     cut: bool = False  # True if a part of the program ran unwatched: see `watching.watch.Watch.weigh`

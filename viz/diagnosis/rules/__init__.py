@@ -15,12 +15,13 @@ from viz.diagnosis.rules import (
     refused,
     silent,
     sizes,
+    terms,
     zero,
 )
 from viz.diagnosis.rules.rule import Rule
 
 RULES: tuple[Rule, ...] = tuple(
     rule
-    for group in (refused, none, zero, finite, sizes, order, optimizer, comparing, objective, modes, memory, silent, intent, copies, data)
+    for group in (refused, none, zero, finite, sizes, order, optimizer, comparing, objective, modes, memory, silent, intent, copies, data, terms)
     for rule in group.RULES
 )  # fmt: skip

@@ -37,6 +37,26 @@ def _weight(seen: Observation, nr: int) -> Leaf | None:
     return None
 
 
+def _overwritten(seen: Observation) -> Iterator[Match]:
+    """Weights that an optimizer trains, and that are made like others which nothing ever changes, again and again: a copy the wrong way."""
+    lines: dict[int | None, list[tuple[Ran, Leaf, Leaf]]] = {}
+    for op in seen.ops:
+        if op.name in BLENDS and op.in_place and not op.recorded and op.step and len(op.inputs) > 1:
+            to, other = _weight(seen, op.inputs[0]), _weight(seen, op.inputs[1])
+            if to is not None and other is not None and to.held and _stays(other) and other.shape == to.shape:
+                lines.setdefault(op.line, []).append((op, to, other))
+    for found in lines.values():
+        turns = len({op.step for op, _, _ in found})
+        if turns >= AGAIN:
+            names, others = (seen.called(dict.fromkeys(both[n].nr for _, *both in found)) for n in (0, 1))
+            yield Match(found[-1][0], names=names, others=others, count=turns)
+
+
+def _stays(leaf: Leaf) -> bool:
+    """Whether nothing changes a weight once the training has begun."""
+    return leaf.holder is not None and not leaf.held and all(write.after == 0 for write in leaf.writes)
+
+
 def _decays(op: Ran) -> bool:
     """Whether it makes a weight smaller by a part of itself, which is a decay by hand."""
     return any(isinstance(one, (int, float)) and one < 0 for one in op.options.values())
@@ -72,6 +92,9 @@ RULES = [
     Rule("alias", _into_itself,
         "{wrote}, writes {names} into itself: what was to follow it is no copy, but the same tensor. {at}, gives it a second name.",
         "Make a copy of its own there: `copy.deepcopy(model)`.", share=0.5),
+    Rule("made-anew", _overwritten,
+        "{at}, puts the numbers of {others} into {names}, {count} times while it is trained, and nothing ever changes {others}: what was learnt is written over.",
+        "Copy the other way round: from what the optimizer trains to what is to follow it.", share=0.5),
     Rule("rebound", _not_written,
         "{at}, gives new numbers to the loop's own variable: {names} {are} not written to, and {get} none of them.",
         "Write into the weight, under no_grad: `p.copy_(…)`.", share=0.5),

@@ -7,12 +7,15 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from viz.diagnosis import families as ops
-from viz.diagnosis.families import numbers_of, source, subtracted
+from viz.diagnosis.families import source, subtracted
 from viz.diagnosis.observation import Observation, Ran, Through
 from viz.diagnosis.rules.rule import Match, Rule
 
-TAKES_LABELS = {"gather", "scatter", "scatter_"}  # in a loss by hand
+VARIED = 3  # different tokens, at least, before it means something that labels are alike
+ALIKE = 0.9  # of the labels
 FAR_OUT = 50.0  # of numbers that nobody scaled: pictures from 0 to 255
 MOST = 64  # layers that are looked at
 
@@ -27,19 +30,67 @@ def _last(seen: Observation) -> dict[int | None, Through]:
 
 
 def _told_the_answer(seen: Observation) -> Iterator[Match]:
-    """Class labels that are, place by place, the very tokens that the answers were computed from."""
-    for each in _last(seen).values():
+    """Labels that are, place by place, the very tokens that the answers were computed from."""
+    for op, looks, labels, tokens in _labelled(seen):
+        if (labels == tokens).all():
+            made, given = (source(seen, nr)[1] for nr in (op.inputs[1], looks.inputs[0]))
+            apart = made is not None and given is not None and made.line != given.line
+            yield Match(made if apart else op, [op, looks], op=op.name, looks=looks)
+
+
+def _sees_ahead(seen: Observation) -> Iterator[Match]:
+    """Labels that are the tokens that come next, and an attention that lets each place look at them."""
+    for op, looks, labels, tokens in _labelled(seen):
+        if not any(_next(labels, tokens, axis) for axis in range(tokens.ndim)):
+            continue
+        for choice in ops.makers(seen, seen.below(looks.outputs[0])):
+            scores, masks = _attention(seen, choice) if seen.values[choice.outputs[0]].ahead else (None, [])
+            if scores is not None and looks.outputs[0] in seen.above(scores.inputs[1:2]):
+                made = [source(seen, nr, ops.TURNS | {"repeat"})[1] for mask in masks for nr in mask.inputs[1:2]]
+                yield Match(next((one for one in (*made, *masks) if one is not None), choice), [choice, op], op=op.name)
+                return
+
+
+def _labelled(seen: Observation) -> Iterator[tuple[Ran, Ran, np.ndarray, np.ndarray]]:
+    """Losses of class numbers, each with a table that its answers are looked up in, and the numbers that both were given, as many."""
+    first = {each.line: each for each in reversed(seen.passes) if each.line in _last(seen) and each.roots}
+    for each in first.values():
         makers = ops.makers(seen, seen.behind(each))
-        looked_up = {_numbers(seen, nr): (op, nr) for op in makers if op.name == "embedding" for nr in op.inputs}
-        for op in makers:
-            if op.name in ops.CLASS_LOSSES | TAKES_LABELS and (found := looked_up.get(_numbers(seen, op.inputs[-1]))):
-                looks, (labels, tokens) = found[0], (source(seen, nr)[1] for nr in (op.inputs[-1], found[1]))
-                taken = labels if labels is not None and tokens is not None and labels.line != tokens.line else op
-                yield Match(taken, [op, looks], op=op.name, looks=looks)
+        tables = [op for op in makers if op.name == "embedding" and not _drawn(seen, op)]
+        for op, looks in itertools.product((one for one in makers if one.name in ops.CLASS_LOSSES), tables):
+            labels, tokens = seen.numbers.get(op.inputs[-1]), seen.numbers.get(looks.inputs[0])
+            if (
+                labels is not None
+                and tokens is not None
+                and labels.size == tokens.size
+                and len(np.unique(tokens)) >= VARIED
+            ):
+                yield op, looks, labels.reshape(tokens.shape), tokens
 
 
-def _numbers(seen: Observation, nr: int) -> tuple[object, int]:
-    return numbers_of(seen, nr), math.prod(seen.values[nr].shape)
+def _drawn(seen: Observation, op: Ran) -> bool:
+    """Whether what is looked up was drawn by chance, as the class that a generator is to make."""
+    maker = source(seen, op.inputs[0])[1]
+    return maker is not None and maker.name == "randint"
+
+
+def _next(labels: np.ndarray, tokens: np.ndarray, axis: int) -> bool:
+    """Whether labels are the tokens that come next along an axis, nearly everywhere."""
+    now, later = np.moveaxis(labels, axis, 0)[:-1], np.moveaxis(tokens, axis, 0)[1:]
+    counts = now >= 0  # a label below 0 is one to pass over
+    return len(later) > 1 and bool(counts.any()) and bool((now == later)[counts].mean() > ALIKE)
+
+
+def _attention(seen: Observation, choice: Ran) -> tuple[Ran | None, list[Ran]]:
+    """The product that a softmax was given, and what masks it on the way, the last first."""
+    masks: list[Ran] = []
+    op: Ran | None = choice
+    for _ in range(ops.FAR):
+        op = seen.maker(seen.values[op.inputs[0]]) if op is not None and op.inputs else None
+        if op is None or op.name in ops.SCORES:
+            return op, masks
+        masks += [op] if op.name in ops.MASKS else []
+    return None, masks
 
 
 @dataclass
@@ -171,6 +222,10 @@ RULES = [
     Rule("wrong-loss", _told_the_answer,
         "{at}: the labels of `{op}` are the very numbers that {looks} looks up, each at its own place. The model is told each answer: it learns to copy.",
         "To predict what comes next, shift one against the other: `model(tokens[:, :-1])` and `tokens[:, 1:]`.", share=0.4),
+    Rule("wrong-loss", _sees_ahead,
+        "{at}: the labels of `{op}` are the tokens that come next, and the attention lets each place look at those after it. The model reads the answers: it will "
+        "fail where they are not there.",
+        "Hide what comes later from each place: `scores.masked_fill(T.ones(n, n).triu(1) == 1, -math.inf)` before the softmax.", share=0.5),
     Rule("wrong-loss", _not_adversaries,
         "{at}: the loss that judges what is made pushes its answer {way}, and so does the loss of what makes it, {made}. The two are to work against each other.",
         "Give what is made another target where it is judged, such as 0 for what was made and 1 for what is real.", share=0.5),

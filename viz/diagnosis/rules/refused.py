@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterator
 
@@ -48,6 +49,12 @@ def _not_kept(seen: Observation, line: int, said: re.Match[str]) -> Match:
     """A tensor of inference mode that a recorded op needs: where the mode begins."""
     began = (seen.places.switched_off(op.stack) for op in reversed(seen.ops) if op.inference)
     return Match(next(began, None) or line, [line], used=line)
+
+
+def _unstatic(seen: Observation, line: int, said: re.Match[str]) -> Match:
+    """A Function that a line makes an object of: where its forward is defined."""
+    methods = (seen.places.defined(node.id, "forward") for node in seen.places.find(ast.Name, at=line))
+    return Match(next((method[0] for method in methods if method), line), [line])
 
 
 def _miscounted(seen: Observation, line: int, said: re.Match[str]) -> Match:
@@ -119,7 +126,7 @@ REFUSALS: tuple[tuple[str, str, str, str, Finder], ...] = (
     ("elements cannot be converted to Scalar", "item", "{at}: item() gives one number, and there are several.",
         "Make one of them first, `.mean().item()`; or take all: `.tolist()`.", _written(r"\.item\(\)", ".tolist()")),
     ("Legacy autograd function", "wrong-backward", "{at}: forward and backward of a Function are static methods, and it runs by apply().",
-        "Write @staticmethod above both, and call `Name.apply(x)` without making an object.", _here),
+        "Write @staticmethod above both, and call `Name.apply(x)` without making an object.", _unstatic),
     ("got an empty parameter list", "unregistered", "{at}: parameters() does not look into a plain list or dict, and the optimizer of line {made} got nothing.",
         "Keep the layers as attributes of the model, and several in nn.ModuleList.", _nothing_held),
     ("Inference tensors cannot be saved for backward", "inference-mode", "{at}, makes tensors that no gradient can ever pass by. Line {used} needs one for "

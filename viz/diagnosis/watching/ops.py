@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from viz.diagnosis.families import BOUNDED, canonical
+from viz.diagnosis.families import BOUNDED, CLASS_LOSSES, canonical
 from viz.diagnosis.functions import check_function
 from viz.diagnosis.observation import Exit, Ran
 from viz.diagnosis.watching.passes import Passes
@@ -19,6 +19,8 @@ from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Call, Hears, Noting, Watch
 from viz.diagnosis.watching.writes import Writes
 
+LOOKED_UP = {"embedding", *CLASS_LOSSES}  # ops whose whole numbers are kept
+MOST_NUMBERS = 512  # values whose numbers are kept
 WEIGHED = 256  # ops after which it is asked what watching has cost
 PASSES = ("backward", "grad")
 EXITS = {"item", "tolist", "numpy", "__float__", "__int__", "__bool__", "__array__", "__index__"}
@@ -120,7 +122,12 @@ class Ops:
         op.outputs = tuple(self.values.value(tensor, op.line, op.nr, base) for tensor in made)
         if (op.name in BOUNDED or op.name == "softmax") and recorded and made:
             dim = op.options.get("dim", op.options.get("1"))
-            seen.values[op.outputs[0]].bound = watch.at_bound(op.name, made[0], dim)
+            value = seen.values[op.outputs[0]]
+            value.bound, value.ahead = watch.at_bound(op.name, made[0], dim), watch.looks_ahead(made[0])
+        if op.name in LOOKED_UP and len(seen.numbers) < MOST_NUMBERS:
+            seen.numbers |= {
+                nr: found for t, nr in zip(tensors, inputs, strict=True) if (found := watch.whole(t)) is not None
+            }
         for tensor in changed:
             op.outputs += (self.values.value(tensor, op.line, op.nr),)
             self.writes.wrote(op.outputs[-1], op)

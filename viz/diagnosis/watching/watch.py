@@ -22,6 +22,7 @@ from viz.interrupts import hold, release
 SAMPLE = 64  # numbers of a leaf that are examined before and after a step
 SPREAD = 1_024  # numbers of a result that are examined for its bound
 SLOPE = 1e-3  # distance from its bound at which a sigmoid, tanh or softmax is flat
+SQUARE = 3  # places of a sequence, at least, of which it is asked whether they look ahead
 SMALL = 100_000  # numbers, up to which NumPy finds the largest as soon as the engine does
 FREE = 1.5  # seconds of processor time that watching may take beside as long as the program takes itself
 WINDOW = 4  # backward passes that are watched together, at least
@@ -191,6 +192,18 @@ class Watch:
         else:
             return None
         return float(flat.mean()) if flat.size else None
+
+    def looks_ahead(self, tensor: Any) -> bool:
+        """Whether rows of a square of weights, as of an attention, reach beyond the diagonal: most of them."""
+        if tensor.ndim < 2 or tensor.shape[-1] != tensor.shape[-2] or tensor.shape[-1] < SQUARE:
+            return False
+        one = tensor.detach().reshape(-1, *tensor.shape[-2:])[0]
+        return bool((self.engine.array(one)[np.triu_indices(one.shape[0], 1)] > 0).mean() > 0.5)
+
+    def whole(self, tensor: Any) -> np.ndarray | None:
+        """A copy of the numbers of a tensor of integers that is not large."""
+        numbers = self.engine.array(tensor) if "int" in self.engine.dtype(tensor) and tensor.numel() <= SPREAD else None
+        return np.array(numbers) if numbers is not None else None
 
     def peak(self, tensor: Any) -> float | None:
         """The largest magnitude; None if there are no numbers."""

@@ -1,0 +1,114 @@
+"""What a loss is made of: terms that do not go together, and targets that the answer has no way to know."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from viz.diagnosis import families as ops
+from viz.diagnosis.observation import Observation, Ran
+from viz.diagnosis.rules.rule import Match, Rule
+
+ROWS = 4  # of a batch, at least, before it matters whether a term is their sum or their mean
+UNEVEN = 0.2  # of what a mean weighs, before it is averaged: a term that sums and weighs less was made small on purpose
+MANY = 10  # numbers of each row, at least
+DRAWN = {"randn", "randn_like", "rand", "rand_like", "normal"}
+
+
+@dataclass
+class Part:
+    """A term of a loss, as it is reduced to one number.
+
+    Attributes:
+        op: the last reduction.
+        shape: of what is reduced.
+        weight: with which each number enters the loss.
+    """
+
+    op: Ran
+    shape: tuple[int, ...]
+    weight: float
+
+    @property
+    def whole(self) -> float:
+        """What all of its numbers weigh together."""
+        return self.weight * math.prod(self.shape)
+
+
+def _parts(seen: Observation, root: int) -> Iterator[Part]:
+    """The terms that a loss adds up, each down to what is reduced."""
+    stack: list[tuple[int, float, Ran | None]] = [(root, 1.0, None)]
+    met: set[int] = set()
+    while stack:
+        nr, weight, reduced = stack.pop()
+        value, op = seen.values[nr], seen.maker(seen.values[nr])
+        learnt = [one for one in op.inputs if seen.values[one].requires_grad] if op is not None else []
+        if op is None or not learnt or nr in met:
+            continue
+        met.add(nr)
+        if op.name in ops.AVERAGES:
+            before = seen.values[learnt[0]].shape
+            less = math.prod(value.shape) / max(1, math.prod(before)) if op.name == "mean" else 1.0
+            stack.append((learnt[0], weight * less, reduced or op))
+        elif reduced is None and op.name in ops.ADDITIVE:
+            stack += [(one, weight, None) for one in learnt]
+        elif op.name in ops.FACTORS | ops.NEGATIONS | ops.RESHAPES and len(learnt) == 1 == len(op.inputs):
+            by = next(iter(ops.constants(op)), 1.0) if op.name in ops.FACTORS else 1.0
+            stack.append((learnt[0], weight * abs(by if op.name != "div" else 1 / by if by else 1.0), reduced))
+        elif op.name in ops.BY_ELEMENT and value.shape == ():
+            shape = seen.values[learnt[0]].shape
+            mean = op.options.get("reduction", "mean") == "mean"
+            yield Part(op, shape, weight / max(1, math.prod(shape)) if mean else weight)
+        elif reduced is not None:
+            yield Part(reduced, value.shape, weight)
+
+
+def _uneven(seen: Observation) -> Iterator[Match]:
+    """One term that is the mean of all its numbers, beside one that is the sum over a whole batch."""
+    for each in (one for one in seen.passes if one.kind == "backward" and one.done and one.roots):
+        parts = [part for part in _parts(seen, each.roots[0]) if len(part.shape) > 1 and part.shape[0] >= ROWS]
+        for mean, total in itertools.permutations(parts, 2):
+            rows = mean.shape[0]
+            averaged = mean.weight * math.prod(mean.shape) <= 1.0 + 1e-6 and math.prod(mean.shape) >= MANY * rows
+            if averaged and total.shape[0] == rows and total.weight >= UNEVEN * mean.whole > 0:
+                yield Match(mean.op, [total.op], count=math.prod(mean.shape), total=total.op)
+                return
+
+
+def _other_noise(seen: Observation) -> Iterator[Match]:
+    """An answer that is compared with noise that it was not computed from, beside other noise of that shape that it was."""
+    for op in seen.ops:
+        sides = (
+            op.inputs[:2] if op.name in ops.DISTANCES | ops.DIFFERENCES and op.recorded and len(op.inputs) > 1 else ()
+        )
+        for target, answer in itertools.permutations(sides, 2):
+            drawn, maker = ops.source(seen, target)
+            if maker is None or maker.name not in DRAWN or not seen.values[answer].requires_grad:
+                continue
+            behind = seen.above([answer])
+            others = [
+                one for one in ops.makers(seen, behind) if one.name in DRAWN and _mixed_in(seen, one, drawn.shape)
+            ]
+            if drawn.nr not in behind and others and not seen.values[target].requires_grad:
+                yield Match(others[-1], [maker, op], drawn=maker, op=op.name)
+                return
+
+
+def _mixed_in(seen: Observation, drawn: Ran, shape: tuple[int, ...]) -> bool:
+    """Whether noise of a shape is put into data, and is not the data itself."""
+    mixes = ops.FACTORS | ops.ADDITIVE
+    return seen.values[drawn.outputs[0]].shape == shape and any(
+        user.name in mixes for user in seen.users(drawn.outputs[0])
+    )
+
+
+RULES = [
+    Rule("wrong-loss", _uneven,
+        "{at}: this term is the mean of {count} numbers, and that of {total}, is the sum over the whole batch: beside it the mean counts for next to nothing.",
+        "Reduce both alike: sum over each row and average over the batch, or reduction='sum' for both.", share=0.4),
+    Rule("wrong-loss", _other_noise,
+        "{at}, draws the noise that the answer is computed from. What the answer is compared with is other noise, of {drawn}: nothing in its input tells it.",
+        "Draw the noise once, and use it in both places.", share=0.5),
+]  # fmt: skip
