@@ -280,7 +280,6 @@ class Observation:
     cut: bool = False  # True if a part of the program ran unwatched: see `watching.watch.Watch.weigh`
     unwatched: int = 0  # backward passes in such parts
     steps: int = 0
-    links: dict[int, list[int]] | None = None  # see `rules.none.links`
 
     @cached_property
     def _users(self) -> dict[int, list[Ran]]:
@@ -337,11 +336,13 @@ class Observation:
                 stack += self.inputs(value, past_leaves)
         return found
 
-    def below(self, start: int) -> set[int]:
-        """The values that were computed from a value, itself included."""
-        found, stack = {start}, [start]
+    def below(self, start: Iterable[int], follow: Callable[[Seen], bool] | None = None) -> set[int]:
+        """The values that were computed from the values `start`, themselves included."""
+        found = set(start)
+        stack = list(found)
         while stack:
-            fresh = {nr for op in self.users(stack.pop()) for nr in op.outputs} - found
+            made = {nr for op in self.users(stack.pop()) for nr in op.outputs} - found
+            fresh = {nr for nr in made if follow is None or follow(self.values[nr])}
             found |= fresh
             stack.extend(fresh)
         return found

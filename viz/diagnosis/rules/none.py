@@ -5,21 +5,24 @@ from __future__ import annotations
 import bisect
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from viz.diagnosis import families as ops
-from viz.diagnosis.observation import Exit, Leaf, Observation, Part, Ran, Seen, Through
+from viz.diagnosis.observation import Exit, Leaf, Moment, Observation, Ran, Seen, Through
+from viz.diagnosis.places import once
 from viz.diagnosis.rules.rule import Match, Place, Rule
 
 NEEDS_GRAD = "does not require grad"
 OFF = "requires-grad-off"
 MEANT = {"no-grad", "inference-mode", "detach"}  # as on the way to a target that is not to learn
+AGAIN = 2  # steps that find nothing, from which on a freeze is no turn of two trainings
 FEW = 2  # passes at each end of a loop that are walked
 MOST_WAYS = 4  # that are looked at
 MOST_EXITS = 64  # of one line before a value was made, whose numbers may be in it
-AGAIN = 2  # steps that find nothing, from which on a freeze is no turn of two trainings
 TRIVIAL = {0.0, 1.0, -1.0, 2.0, 0.5}
 
 # How a path can end: what happened, and what to do.
@@ -82,13 +85,9 @@ class Cut:
         return (code, new) if new != code else None
 
 
+@once
 def links(seen: Observation) -> dict[int, list[int]]:
-    """Maps a value to the values whose numbers reached it through Python, `item()` and back: an index, built once."""
-    seen.links = seen.links if seen.links is not None else _linked(seen)
-    return seen.links
-
-
-def _linked(seen: Observation) -> dict[int, list[int]]:
+    """Maps a value to the values whose numbers reached it through Python, `item()` and back."""
     found: dict[int, list[int]] = {}
     left: dict[int | None, list[Exit]] = {}  # by line, in the order of the run
     for leaving in seen.exits:
@@ -118,40 +117,42 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
     failed = [each for each in passes if each.raised]
     trained = [leaf.nr for leaf in seen.trained()]
     cuts: dict[tuple[str, int | None], tuple[Cut, list[Leaf]]] = {}
-    idle: dict[bool, list[Leaf]] = {False: [], True: []}  # by whether an op took it
+    idle: list[Leaf] = []
     for leaf in seen.leaves if passes else ():
         got = (leaf.gradients or leaf.reached_unwatched) and not failed and not _only_handed_out(seen, leaf)
         learns = leaf.held or leaf.requires_grad or leaf.frozen_at is not None
+        if leaf.frozen_at is not None and not leaf.requires_grad and len(since := _steps_since(seen, leaf)) >= AGAIN:
+            yield Match(leaf.frozen_at, names=seen.called([leaf.nr]), count=len(since), given=FROZEN)
         if got or not learns or _on_the_way_to_a_leaf(seen, leaf) or _a_table(seen, leaf):
             continue
         cut = _cut(seen, leaf, failed or [each for each in passes if each.kind == "backward" or not leaf.gradients])
-        if (
-            cut is not None
-            and cut.kind in MEANT
-            and sum(one.kind == "write" and one.after > 0 for one in leaf.writes) > 1
-        ):
-            continue  # it follows other weights, as a target network does
-        if cut is not None and (leaf.nr in trained or failed):
+        follows = sum(one.kind == "write" and one.after > 0 for one in leaf.writes) > 1  # as a target network does
+        if cut is not None and (leaf.nr in trained or failed) and not (follows and cut.kind in MEANT):
             cuts.setdefault((cut.kind, cut.line), (cut, []))[1].append(leaf)
         elif cut is None and leaf.requires_grad and leaf.held and not failed:
-            idle[bool(leaf.used_by)].append(leaf)
+            idle.append(leaf)
     share = 1 / max(1, len(trained))
     for cut, leaves in cuts.values():
         yield _cut_match(seen, cut, leaves, bool(failed), len(leaves) * share)
     if failed and not cuts:
         yield from _never_asked(seen, failed[0])
-    yield from _unused(seen, idle[False], share)
+    yield from _unused(seen, [leaf for leaf in idle if not leaf.used_by], share)
     if not seen.cut and len(passes) > 1:
-        yield from _dropped(seen, idle[True], share)
+        yield from _dropped(seen, [leaf for leaf in idle if leaf.used_by], share)
+
+
+def _steps_since(seen: Observation, leaf: Leaf) -> list[Moment]:
+    """The steps of its optimizer after the last gradient of a leaf that is used."""
+    last = seen.passes[leaf.gradients[-1][0] - 1].order if leaf.gradients and leaf.used_by else math.inf
+    return [one for one in seen.moments if one.kind == "step" and one.who in leaf.held and one.order > last]
 
 
 def _first_and_last(passes: list[Through]) -> list[Through]:
     """The first and the last passes of each line: a loop repeats itself, and each is walked for each leaf."""
-    lines: dict[int | None, list[Through]] = {}
+    lines: dict[int | None, list[Through]] = defaultdict(list)
     for each in passes:
-        lines.setdefault(each.line, []).append(each)
-    kept = {each.nr for own in lines.values() for each in own[:FEW] + own[-FEW:]}
-    return [each for each in passes if each.nr in kept]
+        lines[each.line].append(each)
+    return [each for own in lines.values() for each in (own if len(own) <= 2 * FEW else own[:FEW] + own[-FEW:])]
 
 
 def _on_the_way_to_a_leaf(seen: Observation, leaf: Leaf) -> bool:
@@ -176,15 +177,14 @@ def _only_handed_out(seen: Observation, leaf: Leaf) -> bool:
 def _cut(seen: Observation, leaf: Leaf, passes: list[Through]) -> Cut | None:
     """What cuts a leaf off from a loss, first of all from one that its own optimizer steps after."""
     for some in ([each for each in passes if seen.stepped_by(each) in leaf.held], passes):
-        found = [_nearest_cut(seen, leaf, root) for each in some for root in each.roots]
+        found = [_nearest_cut(seen, {*leaf.values}, root) for each in some for root in each.roots]
         if any(found):
             return min((cut for cut in found if cut is not None), key=lambda cut: cut.weight)
     return None
 
 
-def _nearest_cut(seen: Observation, leaf: Leaf, root: int) -> Cut | None:
-    """The cut on the shortest way from a leaf to a root; of several ways one that is cut by what nobody writes on purpose."""
-    values = set(leaf.values)
+def _nearest_cut(seen: Observation, values: set[int], root: int) -> Cut | None:
+    """The cut on the shortest way from leaves to a root; of several ways one that is cut by what nobody writes on purpose."""
     first: Cut | None = None
     passed: set[int | None] = set()
     for _ in range(MOST_WAYS):
@@ -282,12 +282,11 @@ def _without_graph(seen: Observation, roots: list[int], later: Through) -> Throu
 
 def _weighs(seen: Observation, value: Seen) -> bool:
     """Whether a value is what others are multiplied by or looked up in, as weights are; data come first in a product of matrices."""
-    for op in seen.users(value.nr):
-        if op.name in ops.LAYERS | {"mv", "embedding"}:
-            return value.nr in op.inputs[op.name != "embedding" :]
-        if op.name in ops.FACTORS:
-            return any(len(value.shape) < len(seen.values[nr].shape) for nr in op.inputs)
-    return False
+    return any(
+        value.nr in op.inputs[op.name != "embedding" :] if op.name in ops.LAYERS | {"mv", "embedding"}
+        else op.name in ops.FACTORS and any(len(value.shape) < len(seen.values[nr].shape) for nr in op.inputs)
+        for op in seen.users(value.nr)
+    )  # fmt: skip
 
 
 def _unused(seen: Observation, unused: list[Leaf], share: float) -> Iterator[Match]:
@@ -325,7 +324,7 @@ def _dropped(seen: Observation, lost: list[Leaf], share: float) -> Iterator[Matc
     ends: dict[int | None, tuple[Ran, list[Leaf]]] = {}
     for leaf in lost:
         taken = [nr for op in leaf.used_by[:1] for nr in seen.ops[op].outputs]
-        for op in [op for nr in taken for op in ops.makers(seen, seen.below(nr)) if op.recorded][-1:]:
+        for op in [op for nr in taken for op in ops.makers(seen, seen.below([nr])) if op.recorded][-1:]:
             ends.setdefault(seen.places.thrown_away(op.stack) or op.line, (op, []))[1].append(leaf)
     for line, (op, leaves) in ends.items():
         given = THROWN_AWAY | {"share": len(leaves) * share}
@@ -339,204 +338,127 @@ def _backward(seen: Observation) -> list[Through]:
     return list({each.line: each for each in passes}.values())
 
 
-def _constant_terms(seen: Observation) -> Iterator[Match]:
-    """A term of a loss that no weight learns from, although it was computed from what is to learn: its history was cut, or never kept."""
+def _lost_in_part(seen: Observation) -> Iterator[Match]:
+    """Leaves get gradients, but not from all that they took part in: a term of the loss, or what a layer goes on from, was cut off."""
     learning = {nr for leaf in seen.trained() for nr in leaf.values}
     for each in _backward(seen):
+        back = seen.recorded(each)
         own = [leaf for leaf in seen.trained() if seen.stepped_by(each) in leaf.held and leaf.nr in each.got]
-        for op, term in _constants(seen, each.roots[0]):
-            asked = _without_graph(seen, [term], each)
-            if asked is not None and seen.behind(asked) & learning:
-                yield Match(asked, [op, each], added=op, path=[term, *each.roots[:1]])
-                return
-            found = [cut for leaf in own if (cut := _nearest_cut(seen, leaf, term)) is not None]
-            for cut in sorted(found, key=lambda cut: cut.weight)[:1]:
-                given = CONSTANT | {"kind": cut.kind, "fix": CUTS[cut.kind][1], "change": cut.change(seen)}
-                yield Match(cut.line, [op, cut.op], added=op, path=cut.path, cut=cut.value, given=given)
+        values = {nr for leaf in own for nr in leaf.values}
+        terms = seen.above(each.roots, lambda one: _summed(seen, one))
+        for user in ops.makers(seen, back):
+            added = user.name in ops.ADDITIVE and not terms.isdisjoint(user.outputs)
+            given = [seen.values[nr] for nr in user.inputs if added or user.name in ops.LAYERS]
+            for value in (
+                one for one in given if one.floating and not one.requires_grad and (not added or _single(one))
+            ):
+                asked = _without_graph(seen, [value.nr], each) if added else None
+                if asked is not None and seen.behind(asked) & learning:
+                    yield Match(asked, [user, each], user=user, path=[value.nr, *each.roots[:1]])
+                    return
+                found = _nearest_cut(seen, values, value.nr)
+                if found is not None and (added or _beside(seen, found, back)):
+                    yield _part(seen, found, user, added)
+                    return
 
 
-def _constants(seen: Observation, root: int) -> Iterator[tuple[Ran, int]]:
-    """The terms that a loss is the sum of and that need no gradient, each with the addition that takes it."""
-
-    def summed(value: Seen) -> bool:
-        op = seen.maker(value)
-        return value.requires_grad and _single(value) and op is not None and op.name in ops.ADDITIVE | ops.SCALES
-
-    for op in ops.makers(seen, seen.above([root], summed)):
-        for value in (seen.values[nr] for nr in op.inputs if op.name in ops.ADDITIVE):
-            if value.floating and _single(value) and not value.requires_grad:
-                yield op, value.nr
+def _summed(seen: Observation, value: Seen) -> bool:
+    """Whether a value is one number, learnt from, and a sum of others or a multiple of one."""
+    op = seen.maker(value)
+    return value.requires_grad and _single(value) and op is not None and op.name in ops.ADDITIVE | ops.SCALES
 
 
 def _single(value: Seen) -> bool:
     return math.prod(value.shape) == 1
 
 
-def _not_recorded(seen: Observation) -> Iterator[Match]:
-    """A layer goes on from what no_grad, or a draw, made of values that the same pass goes back through in another way."""
-    for each in _backward(seen):
-        behind, back = seen.behind(each), seen.recorded(each)
-        held = {leaf.nr for leaf in seen.trained() if seen.stepped_by(each) in leaf.held}
-        computed = {nr for nr in back if seen.values[nr].leaf is None}
-        for op in ops.makers(seen, behind):
-            off = not op.grad_on and any(seen.values[nr].floating for nr in op.outputs)
-            if not off and op.name != "detach":
-                continue
-            nearest = _nearest(seen, op, computed)
-            if not nearest or (not off and _goes_on(seen, nearest, computed)):
-                continue
-            on = sorted(_unrecorded(seen, op) & behind)
-            layers = [one for nr in on for one in seen.users(nr) if one.name in ops.LAYERS and back & set(one.outputs)]
-            if layers and held & {seen.values[nr].leaf for nr in seen.above(op.inputs)}:
-                code, line = seen.places.code(op.line), seen.places.switched_off(op.stack)
-                drawn = line is None and ".sample(" in code
-                given = NOT_RECORDED | {"change": (code, code.replace(".sample(", ".rsample(")) if drawn else None}
-                given |= {"kind": "detach", "words": CUT_IN_PART, "fix": CUTS["detach"][1]} if not off else {}
-                yield Match(line or op.line, [op, layers[0]], made=op, layer=layers[0], cut=op.outputs[0], given=given)
-                break
+def _beside(seen: Observation, found: Cut, back: set[int]) -> bool:
+    """Whether a pass goes back in another way through what no_grad, a draw or detach() cuts off.
 
-
-def _unrecorded(seen: Observation, op: Ran) -> set[int]:
-    """What was computed on from the numbers of an op, and has no history either."""
-    found, stack = set(op.outputs), list(op.outputs)
-    while stack:
-        made = {nr for user in seen.users(stack.pop()) for nr in user.outputs} - found
-        fresh = {nr for nr in made if seen.values[nr].floating and not seen.values[nr].requires_grad}
-        found |= fresh
-        stack += fresh
-    return found
-
-
-def _nearest(seen: Observation, op: Ran, back: set[int]) -> set[int]:
-    """The values that an op was computed from and that a pass goes back through in another way, the first of each path."""
-    found, stack = set[int](), list(op.inputs)
-    while stack:
-        value = seen.values[stack.pop()]
-        if value.nr in back:
-            found.add(value.nr)
-        elif value.requires_grad and value.leaf is None:
-            stack += [one.nr for one in seen.inputs(value)]
-    return found
-
-
-def _goes_on(seen: Observation, start: set[int], back: set[int]) -> bool:
-    """Whether what is detached goes on to another layer as it is: then the part behind the detach() may be a probe."""
-    reached, stack = set(start), list(start)
-    while stack:
-        for user in seen.users(stack.pop()):
-            fresh = back.intersection(user.outputs) - reached
-            if fresh and user.name in ops.LAYERS:
-                return True
-            reached |= fresh
-            stack += fresh
-    return False
-
-
-def _lost_in_part(seen: Observation) -> Iterator[Match]:
-    """A leaf gets gradients, but not from all that it took part in."""
-    yield from _constant_terms(seen)
-    yield from _not_recorded(seen)
-
-
-def _rebound_or_non_leaf(seen: Observation) -> Iterator[Match]:
-    """The program read `.grad` of a tensor that is not a leaf: a scaled weight, or an update that made a new tensor.
-
-    An update under no_grad makes one that requires no grad at all.
+    Where what is detached goes on to another layer as it is, the part behind the detach() may be a probe.
     """
+    kept = [nr for nr in found.path if nr in back and seen.values[nr].leaf is None]
+    on = seen.below(kept[-1:], lambda one: one.nr in back) - {*kept}
+    goes_on = any(op.name in ops.LAYERS for op in ops.makers(seen, on))
+    return bool(kept) and (found.kind == "no-grad" or (found.kind == "detach" and not goes_on))
+
+
+def _part(seen: Observation, cut: Cut, user: Ran, added: bool) -> Match:
+    """What `user` adds to the loss, or goes on from, although it was cut off."""
+    if added:
+        given = CONSTANT | {"kind": cut.kind, "fix": CUTS[cut.kind][1], "change": cut.change(seen)}
+        return Match(cut.line, [user, cut.op], user=user, path=cut.path, cut=cut.value, given=given)
+    line = seen.places.switched_off(cut.op.stack) if cut.kind == "no-grad" and cut.op is not None else None
+    code, given = seen.places.code(cut.op.line if cut.op is not None else None), NOT_RECORDED[cut.kind]
+    if line is None and ".sample(" in code:  # a draw, which records nothing by itself
+        given = given | {"change": (code, code.replace(".sample(", ".rsample("))}
+    return Match(line or cut.op, [cut.op, user], made=cut.op, user=user, path=cut.path, cut=cut.value, given=given)
+
+
+def _asked_in_vain(seen: Observation) -> Iterator[Match]:
+    """The program read `.grad` of a tensor that has none: it was computed, an update made it anew, or it requires no gradient."""
     updates = {op.nr: op.line for op in seen.ops if not op.in_place and _updates(seen, op)}
-    asked = [(nr, line) for nr, line in seen.asked_unrequired.items() if seen.values[nr].op in updates]
+    above = seen.above([root for each in seen.passes if each.done for root in each.roots])
     error = seen.error["message"] if seen.error is not None else ""
     explains = "NoneType" in error or "can't optimize a non-leaf Tensor" in error
-    for nr, read in (*seen.asked_in_vain, *asked):
-        for op in ops.makers(seen, [nr]):
+    for nr, read in (*seen.asked_in_vain, *seen.asked_unrequired.items()):
+        value = seen.values[nr]
+        op = seen.maker(value)
+        if op is not None and (value.requires_grad or op.nr in updates):
             rebound = bool(_gradients(seen, op))
             others = [Place(other) for other in dict.fromkeys(updates.values()) if rebound and other != op.line]
-            words, fix = CUTS["rebound"]
-            given = {"kind": "rebound", "words": words, "fix": fix + RESET} if rebound else {}
-            names, path = [seen.values[nr].name], [*op.inputs[:1], nr]
+            given = REBOUND if rebound else {}
             yield Match(
-                op, [*others, read], names=names, path=path, cut=nr, read=read, given=given | {"explains": explains}
-            )
+                op, [*others, read], names=[value.name], path=[*op.inputs[:1], nr], cut=nr, read=read, given=given | {"explains": explains},
+            )  # fmt: skip
+        elif nr in above and value.floating and not any(seen.values[one].requires_grad for one in seen.above([nr])):
+            attribute = value.name.rpartition(".")[2]
+            line = seen.places.where_given(f"self.{attribute}") or seen.places.where_registered(attribute) or value.line
+            yield Match(line, [read], names=[value.name], what=value.name or "the tensor", read=read, given=UNREQUIRED)
+            return
 
 
 def _updates(seen: Observation, op: Ran) -> bool:
     """Whether an op computes a new tensor from a leaf and its own gradient: one that is no such leaf."""
-    leaves = {seen.values[nr].leaf for nr in op.inputs} - {None}
-    return bool(leaves) and not leaves.isdisjoint(_gradients(seen, op))
-
-
-def _frozen(seen: Observation) -> Iterator[Match]:
-    """A weight that is frozen although its optimizer goes on stepping."""
-    for leaf in (one for one in seen.leaves if one.frozen_at is not None and not one.requires_grad and one.used_by):
-        last = seen.passes[leaf.gradients[-1][0] - 1].order if leaf.gradients else math.inf
-        later = [one for one in seen.moments if one.kind == "step" and one.who in leaf.held and one.order > last]
-        if len(later) >= AGAIN:
-            yield Match(leaf.frozen_at, names=seen.called([leaf.nr]), count=len(later), given=FROZEN)
-
-
-def _asked_unrequired(seen: Observation) -> Iterator[Match]:
-    """The program read `.grad` of a tensor that the loss depends on but that requires no gradient."""
-    above = seen.above([root for each in seen.passes if each.done for root in each.roots])
-    for nr, read in seen.asked_unrequired.items():
-        value = seen.values[nr]
-        if nr not in above or not value.floating or any(seen.values[one].requires_grad for one in seen.above([nr])):
-            continue
-        attribute = value.name.rpartition(".")[2]
-        line = seen.places.where_given(f"self.{attribute}") or seen.places.where_registered(attribute) or value.line
-        yield Match(line, [read], names=[value.name], what=value.name or "the tensor", read=read)
-        return
-
-
-def _off(seen: Observation) -> Iterator[Match]:
-    """requires_grad is off for what the program treats as learning."""
-    yield from _asked_unrequired(seen)
-    yield from _frozen(seen)
-
-
-def _unregistered(seen: Observation) -> Iterator[Match]:
-    """Modules in a plain list: they get gradients, but no optimizer knows them."""
-    lists: dict[tuple[int, str], list[Part]] = {}
-    for part in seen.parts if seen.optimizers else ():
-        if not part.registered:
-            lists.setdefault((part.parents[0] if part.parents else part.nr, part.attribute), []).append(part)
-    for (nr, attribute), parts in lists.items():
-        leaves = [seen.leaves[leaf] for part in parts for leaf in seen.weights(part)]
-        lost = [leaf.nr for leaf in leaves if leaf.gradients and not leaf.held]
-        if lost:
-            line = seen.places.where_given(f"self.{attribute}") or parts[0].line
-            yield Match(line, parts[:1], names=seen.called(lost), owner=seen.parts[nr].kind, attribute=attribute)
+    return bool({seen.values[nr].leaf for nr in op.inputs} & _gradients(seen, op) - {None})
 
 
 FROZEN = {
+    "kind": OFF, "certain": False, "share": 0.5,
     "words": "{at}, switches requires_grad off for {names}, and {count} more steps of its optimizer found no gradient.",
     "fix": "Switch it on again where this part is to learn, or freeze by a test that leaves it out: print the names that stay trainable.",
-}
+}  # fmt: skip
 CONSTANT = {
-    "words": "{at}, cuts a term of the loss off, which {added} adds: it is a constant there, and nothing learns from it.", "certain": False,
+    "words": "{at}, cuts a term of the loss off, which {user} adds: it is a constant there, and nothing learns from it.", "certain": False,
 }  # fmt: skip
-NOT_RECORDED = {
-    "kind": "no-grad", "certain": False, "share": 0.5,
-    "words": "{at}: {made}, ran without being recorded, and {layer}, goes on from its numbers: nothing in front of it learns from that.",
-    "fix": "Compute it outside of no_grad, and draw so that a slope is left: `rsample()`, or `mean + std * T.randn_like(std)`.",
+NOT_RECORDED: dict[str, dict[str, Any]] = {
+    "no-grad": {
+        "kind": "no-grad", "certain": False, "share": 0.5,
+        "words": "{at}: {made}, ran without being recorded, and {user}, goes on from its numbers: nothing in front of it learns from that.",
+        "fix": "Compute it outside of no_grad, and draw so that a slope is left: `rsample()`, or `mean + std * T.randn_like(std)`.",
+    },
+    "detach": {
+        "kind": "detach", "certain": False, "share": 0.5, "fix": CUTS["detach"][1],
+        "words": "{at}, calls detach(), and {user}, goes on from its numbers: nothing in front of it learns from that, although the same loss reaches it elsewhere.",
+    },
 }  # fmt: skip
-CUT_IN_PART = "{at}, calls detach(), and {layer}, goes on from its numbers: nothing in front of it learns from that, although the same loss reaches it elsewhere."
+REBOUND = {
+    "kind": "rebound", "words": CUTS["rebound"][0], "fix": CUTS["rebound"][1] + " Reset the gradient after the update, or the next one is added to it: "
+    "`{name}.grad = None`. Change other updates like it in the same way.",
+}  # fmt: skip
+UNREQUIRED = {
+    "kind": OFF, "certain": False, "share": 0.5,
+    "words": "{at}, makes {what} without requires_grad. The loss depends on it, but no gradient is computed for it: its .grad, read in line {read}, is None.",
+    "fix": "If it should learn, make it with requires_grad=True, and in a module as a Parameter: `self.w = T.nn.Parameter(…)`.",
+}  # fmt: skip
 NO_GRAPH = "{at}, computes gradients without create_graph=True, so they have no history, and what is computed from them is a constant."
-RESET = " Reset the gradient after the update, or the next one is added to it: `{name}.grad = None`. Change other updates like it in the same way."
 CREATE_GRAPH = "Ask for a graph of the gradient itself: `create_graph=True`."
 RULES = [
-    Rule("non-leaf", _rebound_or_non_leaf,
+    Rule("non-leaf", _asked_in_vain,
         "{at}, computes {name} from another tensor (`{op}`), so {name} is not a leaf. backward() keeps gradients only for leaves: {name}.grad, read "
         "in line {read}, is None.",
         "Make {name} first and switch its gradient on afterwards, with `{name}.requires_grad_()` on a separate line. Or call {name}.retain_grad() "
         "before backward() to look at the gradient.", certain=True, share=1.0),
-    Rule("unregistered", _unregistered,
-        "{at}, keeps modules in a plain list or dict of {owner}, which parameters() does not look into. {names} got gradients, but no optimizer holds them: they "
-        "never change.",
-        "Keep them in nn.ModuleList: `self.{attribute} = T.nn.ModuleList([…])`.", certain=True, share=1.0),
     Rule("cut", _without_gradient),
-    Rule(OFF, _off,
-        "{at}, makes {what} without requires_grad. The loss depends on it, but no gradient is computed for it: its .grad, read in line {read}, is "
-        "None.",
-        "If it should learn, make it with requires_grad=True, and in a module as a Parameter: `self.w = T.nn.Parameter(…)`.", share=0.5),
-    Rule("cut", _lost_in_part, NO_GRAPH + " {added} adds it to the loss, and no weight learns from it.", CREATE_GRAPH, certain=True, share=0.6),
+    Rule("cut", _lost_in_part, NO_GRAPH + " {user} adds it to the loss, and no weight learns from it.", CREATE_GRAPH, certain=True, share=0.6),
 ]  # fmt: skip

@@ -14,6 +14,7 @@ from viz.diagnosis.finding import number
 from viz.diagnosis.observation import Observation, Ran, Through
 from viz.diagnosis.rules.comparing import compared
 from viz.diagnosis.rules.rule import Match, Rule
+from viz.diagnosis.rules.zero import layer_line
 
 AGAIN = 3  # times that show that it is always so
 EDGE = 1e-6  # of 0 or 1, by rounding
@@ -28,9 +29,9 @@ def _not_its_input(seen: Observation) -> Iterator[Match]:
     """A loss that is given what it does not take: scores for logarithms, labels outside 0 to 1, classes as amounts."""
     yield from _always_zero(seen)
     for op in seen.ops:
-        if op.name in ops.TAKES_LOGS and op.inputs:
+        if op.name in SQUASHED.keys() | ops.TAKES_LOGS and op.inputs and op.recorded:
             yield from _scores(seen, op)
-        elif op.name in ops.BINARY and len(op.inputs) > 1:
+        if op.name in ops.BINARY and len(op.inputs) > 1:
             yield from _outside(seen, op)
         elif op.name in ops.DISTANCES | ops.DIFFERENCES and len(op.inputs) > 1 and op.recorded:
             yield from _classes(seen, op)
@@ -50,16 +51,24 @@ def _always_zero(seen: Observation) -> Iterator[Match]:
 
 
 def _scores(seen: Observation, op: Ran) -> Iterator[Match]:
-    """Some losses take logarithms of probabilities, which are never above zero, and kl_div such probabilities to compare with."""
-    value, maker = source(seen, op.inputs[0])
-    other, named = seen.values[op.inputs[-1]], maker.name if maker is not None else ""
-    if op.name == "kl_div" and (other.low or 0.0) < -EDGE and not op.options.get("log_target"):
+    """Probabilities where scores belong, or their logarithms; scores where logarithms belong, which are never above zero."""
+    value, maker = source(seen, op.inputs[0], ops.TURNS | {"__getitem__"})
+    other, path = seen.values[op.inputs[-1]], [value.nr, *op.outputs[:1]]
+    if maker is not None and maker.name in SQUASHED.get(op.name, ()):
+        itself, given = (
+            "sigmoid" if "entropy_with" in op.name else "softmax",
+            NO_LOGARITHMS if op.name == "nll_loss" else TWICE,
+        )
+        yield Match(
+            layer_line(seen, maker), [op], names=[value.name], where=maker.where, path=[*maker.inputs[:1], *path], cut=value.nr, loss=op.line,
+            name_of=op.name, made=maker.name, itself=itself, given=given,
+        )  # fmt: skip
+    elif op.name == "kl_div" and (other.low or 0.0) < -EDGE and not op.options.get("log_target"):
         yield Match(op, [other], names=[other.name], low=other.low, given=NO_PROBABILITIES)
-    elif named in ops.PROBABILITIES and op.name == "nll_loss":
-        return  # reported as a softmax where a log_softmax belongs
-    elif named in ops.LAYERS or (value.peak or 0.0) > max(0.0, -(value.low or 0.0)):
-        made = f"line {maker.line}, `{named}`, makes" if maker is not None else "it is given"
-        path = [value.nr, *op.outputs[:1]]
+    elif op.name in ops.TAKES_LOGS and (
+        (maker is not None and maker.name in ops.LAYERS) or (value.peak or 0.0) > max(0.0, -(value.low or 0.0))
+    ):
+        made = f"line {maker.line}, `{maker.name}`, makes" if maker is not None else "it is given"
         yield Match(op, [maker], names=[value.name], path=path, size=value.peak or 0.0, made=made)
 
 
@@ -83,6 +92,21 @@ def _classes(seen: Observation, op: Ran) -> Iterator[Match]:
             yield Match(op, [value], names=names, low=value.low, top=value.peak, path=[], given=CLASSES)
 
 
+# What takes scores, or their logarithms, and is given these.
+SQUASHED = {
+    **{name: {"softmax"} for name in (*ops.SCORE_LOSSES, "log_softmax")},
+    **{name: {"softmax", "sigmoid"} for name in ("binary_cross_entropy_with_logits", "nll_loss")},
+}
+TWICE = {
+    "kind": "double-softmax",
+    "words": "{at}: `{name_of}` in line {loss} takes the scores themselves and applies {itself} itself. After `{made}` all scores lie between 0 and 1, "
+        "and the gradient is a fraction of what it should be.",
+    "fix": "Pass the scores to `{name_of}` unchanged, and use `{made}` only to report probabilities.",
+}  # fmt: skip
+NO_LOGARITHMS = {
+    "words": "{at}: nll_loss in line {loss} takes logarithms of probabilities, but receives the output of `{made}`.",
+    "fix": "Use log_softmax instead of softmax, or cross_entropy on the scores.",
+}
 NO_PROBABILITIES = {
     "words": "{at}: `{op}` compares with probabilities, and what it is given goes down to {low}.",
     "fix": "Give probabilities as its target: softmax(scores, dim=-1). Or give logarithms, and say log_target=True.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from statistics import median
 
@@ -48,6 +48,15 @@ def _changed(leaf: Leaf) -> bool:
 def _nobody_steps(seen: Observation) -> Iterator[Match]:
     """What gets gradients and is held by no optimizer: replaced, made anew for each pass, or left out."""
     lost, made = _lost(seen), Counter(part.line for part in seen.parts)
+    plain: dict[tuple[int, str], list[Leaf]] = defaultdict(list)  # by the owner of a list, and its name
+    for part in (one for one in seen.parts if not one.registered):
+        plain[(*part.parents, part.nr)[0], part.attribute] += [one for one in lost if one.nr in seen.weights(part)]
+    for (nr, attribute), leaves in plain.items():
+        if leaves:
+            line, owner = seen.places.where_given(f"self.{attribute}") or leaves[0].line, seen.parts[nr].kind
+            names = seen.called(leaf.nr for leaf in leaves)
+            yield Match(line, [leaves[0]], names=names, owner=owner, attribute=attribute, given=UNREGISTERED)
+    lost = [leaf for leaf in lost if not any(leaf in leaves for leaves in plain.values())]
     passing = {part.nr for part in seen.parts if part.called == 1 and made[part.line] >= AGAIN} | {None}
     fresh = [leaf for leaf in lost if leaf.holder in passing and len(leaf.gradients) == 1 and leaf.line is not None]
     if stale := [leaf for leaf in lost if _replaced(seen, leaf) and (leaf not in fresh or len(fresh) < AGAIN)]:
@@ -71,6 +80,12 @@ def _nobody_steps(seen: Observation) -> Iterator[Match]:
         )  # fmt: skip
 
 
+UNREGISTERED = {
+    "kind": "unregistered", "certain": True, "share": 1.0,
+    "words": "{at}, keeps modules in a plain list or dict of {owner}, which parameters() does not look into. {names} got gradients, but no optimizer holds them: "
+        "they never change.",
+    "fix": "Keep them in nn.ModuleList: `self.{attribute} = T.nn.ModuleList([…])`.",
+}  # fmt: skip
 STALE = {
     "kind": "stale-optimizer", "certain": True, "share": 1.0, "fix": "Make the optimizer after that, or make it anew there.",
     "words": "{at}, creates new parameters after the optimizer was made in line {made}. The optimizer still holds the old ones, which no op uses any more. "

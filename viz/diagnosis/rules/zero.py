@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
@@ -15,16 +15,13 @@ from viz.diagnosis.observation import Leaf, Observation, Ran, Seen, Through
 from viz.diagnosis.rules.rule import Match, Place, Rule
 from viz.diagnosis.rules.weights import outweighs
 
-AGAIN = 3  # calls of a line that show that it is always so
 LOST = 1e-20  # a gradient below this underflows to 0 in the next ops: it vanished before
 FAR_OUT = 20.0  # an input where a sigmoid or tanh is flat in single precision
 MOST = 0.85  # of the results of a sigmoid or tanh, or of the rows of a softmax: if these lie at the bound, most learn nothing
 MANY_UNITS = 0.4  # likewise, before any step, where the program itself made the weights so large
-MANY_ROWS = 0.5  # likewise, before any step, of a softmax over products as in attention
 WIDE = 4.0  # scores of an attention, in size, where nothing divides them: divided, they stay around 1
 NARROW = 8  # products that a score adds up, at least
 HARDLY = 0.02  # of a gradient: the most that a nearly saturated op lets pass
-COSINE = 1.01  # the largest cosine, with room for rounding
 SATURATING = 4.0  # an input from which on a sigmoid, tanh or softmax can pass nothing at all
 
 
@@ -103,21 +100,6 @@ def _blocked(seen: Observation) -> Iterator[Match]:
             match.given |= NOTHING_LEFT
         if kind != "zero" or everything:  # a bias whose parts cancel is not a cause
             yield match
-    yield from _flat_parts(seen)
-
-
-def _flat_parts(seen: Observation) -> Iterator[Match]:
-    """Steps and bounds that let nothing through in any call, although what is behind them learns in another way."""
-    lines: dict[int | None, list[Ran]] = {}
-    for op in seen.ops:
-        if op.name in ops.FLAT | {"clamp"} and op.recorded and op.outputs and seen.values[op.outputs[0]].grad:
-            lines.setdefault(op.line, []).append(op)
-    for calls in lines.values():
-        given = [seen.values[op.inputs[0]] for op in calls]
-        if len(calls) >= AGAIN and all(one.grad == 0 for one in given):
-            found = _of_op(seen, calls[-1], given[-1], [calls[-1].outputs[0], given[-1].nr])
-            found.given |= {"certain": False, "share": 0.3}
-            yield found
 
 
 def _cause(seen: Observation, each: Through, leaf: Leaf) -> Match | None:
@@ -184,20 +166,6 @@ def _first_zero(seen: Observation, value: Seen) -> Seen | None:
     return value
 
 
-def _twice_softmax(seen: Observation) -> Iterator[Match]:
-    """softmax into cross_entropy, sigmoid into a loss that takes the logits, softmax into nll_loss."""
-    for op in seen.ops:
-        if op.name not in SQUASHED or not op.recorded or not op.inputs:
-            continue
-        value, maker = source(seen, op.inputs[0], ops.TURNS | {"__getitem__"})
-        if maker is not None and maker.name in SQUASHED[op.name]:
-            yield Match(
-                layer_line(seen, maker), [op], names=[value.name], where=maker.where, path=[*maker.inputs[:1], value.nr, *op.outputs[:1]],
-                cut=value.nr, loss=op.line, name_of=op.name, made=maker.name, itself="sigmoid" if "entropy_with" in op.name else "softmax",
-                given=OF_PROBABILITIES if op.name == "nll_loss" else {},
-            )  # fmt: skip
-
-
 def layer_line(seen: Observation, op: Ran) -> int | None:
     """The line of an op; of a ready-made layer that a line calls without naming it, the line that made the layer."""
     name = op.name.replace("_", "")
@@ -206,84 +174,71 @@ def layer_line(seen: Observation, op: Ran) -> int | None:
     return made if hidden else op.line
 
 
-@dataclass
-class _Call:
-    """One call of a sigmoid, tanh or softmax: the gradient it passed on, and the share of its results at the bound."""
-
-    op: Ran
-    passed: float  # of the largest gradient that arrived
-    bound: float
-    peak: float  # of its input
-
-
 def _nearly_flat(seen: Observation) -> Iterator[Match]:
-    """A sigmoid, tanh or softmax whose inputs are so large that hardly any gradient passes, or that most units get none."""
-    lines: dict[int | None, list[_Call]] = {}
+    """A sigmoid, tanh or softmax of inputs so large that hardly any gradient passes, or that most units get none."""
+    lines: dict[int | None, list[tuple[Ran, Seen, Seen]]] = defaultdict(list)
     for op in seen.ops:
         if op.name in ops.BOUNDED | {"softmax"} and op.outputs:
             given, out = seen.values[op.inputs[0]], seen.values[op.outputs[0]]
             if out.grad and given.grad is not None:
-                call = _Call(op, given.grad / out.grad, out.bound or 0.0, given.peak or 0.0)
-                lines.setdefault(layer_line(seen, op), []).append(call)
+                lines[layer_line(seen, op)].append((op, given, out))
     for at, calls in lines.items():
-        early = [call for call in calls if call.op.step == 0]
-        flattest = max(early or calls, key=lambda call: call.bound)
-        op, choosing = flattest.op, flattest.op.name == "softmax"
-        passed = max(median(call.passed for call in calls), calls[0].passed)  # the first tells what a step drove there
-        bound = min(median(call.bound for call in calls), calls[0].bound)
-        begun = median(call.bound for call in early) if early else 0.0
-        scores = _far_apart(seen, op) if choosing and begun >= MANY_ROWS else None
-        writer = outweighs(seen, seen.values[op.inputs[0]])
-        little = passed <= (HARDLY / 20 if choosing else HARDLY) and flattest.peak > FAR_OUT
+        if (undivided := _undivided(seen, calls[0][0])) is not None:
+            yield undivided
+            continue
+        passing = [(given.grad or 0.0) / (out.grad or 1.0) for _, given, out in calls]
+        bounds = [out.bound or 0.0 for *_, out in calls]
+        early = [call for call in calls if call[0].step == 0]
+        op, given, _ = max(early or calls, key=lambda call: call[2].bound or 0.0)
+        writer, peak, choosing = outweighs(seen, given), given.peak or 0.0, op.name == "softmax"
+        passed = max(median(passing), passing[0])  # the first tells what a step drove there
+        bound = min(median(bounds), bounds[0])
+        begun = median(out.bound or 0.0 for *_, out in early) if early else 0.0
+        little = passed <= (HARDLY / 20 if choosing else HARDLY) and peak > FAR_OUT
         large = writer is not None and not choosing and begun >= MANY_UNITS
-        if len(calls) > 1 and (little or large or bound >= MOST or scores is not None):
-            words = {"words": FAR_APART_WORDS, "fix": FAR_APART_FIX} if scores is not None else {}
-            if scores is None and writer not in (None, at):
-                words = {"words": NEARLY_FLAT + " That comes from {made}."}
+        if len(calls) > 1 and (little or large or bound >= MOST):
+            words = {"words": NEARLY_FLAT + " That comes from {made}."} if writer not in (None, at) else {}
             yield Match(
-                scores or writer or at, [at], where=op.where, path=[op.inputs[0], *op.outputs[:1]], cut=op.inputs[0], op=op.name, here=Place(at),
-                made=Place(writer), peak=flattest.peak, passed=passed, share=f"{max(bound, begun):.0%}", count=len(calls), given=words,
+                writer or at, [at], where=op.where, path=[op.inputs[0], *op.outputs[:1]], cut=op.inputs[0], op=op.name, here=Place(at),
+                made=Place(writer), peak=peak, passed=passed, share=f"{max(bound, begun):.0%}", count=len(calls), given=words,
             )  # fmt: skip
 
 
-def _products(seen: Observation, softmax: Ran, past: set[str] = ops.MASKS) -> tuple[Seen, Ran | None]:
-    """The scores that a softmax weighs, before a mask was put on them, and the op that multiplied two computed values for them."""
-    value, maker = source(seen, softmax.inputs[0])
-    while maker is not None and maker.name in past:
+def _undivided(seen: Observation, op: Ran) -> Match | None:
+    """Scores of an attention, the products of two projections, that nothing divides by the root of their width."""
+    given = scores = source(seen, op.inputs[0])[0]
+    while (maker := source(seen, given.nr)[1]) is not None and maker.name in ops.MASKS | ops.FACTORS:
         learnt = next((nr for nr in maker.inputs if seen.values[nr].requires_grad), None)
         if learnt is None:
-            break
-        value, maker = source(seen, learnt)
-    return value, maker if maker is not None and maker.name in ops.SCORES else None
+            return None
+        given = source(seen, learnt)[0]
+        scores = given if maker.name in ops.MASKS else scores
+    if op.name != "softmax" or op.step or maker is None or maker.name not in ops.SCORES:
+        return None  # after the first step, projections are no longer as they were made
+    projected = [source(seen, nr, ops.TURNS | ops.SPLITS)[1] for nr in maker.inputs]
+    width, peak = seen.values[maker.inputs[0]].shape[-1], scores.peak or 0.0
+    if (
+        width < NARROW
+        or not max(WIDE, given.peak or 0.0) <= peak < math.inf
+        or not all(_projects(seen, one) for one in projected)
+    ):
+        return None
+    code, less = seen.places.code(maker.line), (given.peak or 0.0) / math.sqrt(width)
+    divided = re.sub(r"^(\w+ = )(.+)$", rf"\1(\2) / {width} ** 0.5", code)
+    return Match(
+        maker,
+        [op],
+        peak=peak,
+        width=width,
+        here=op,
+        less=less,
+        cut=op.inputs[0],
+        given=UNDIVIDED | {"change": (code, divided) if divided != code else None},
+    )
 
 
-def _far_apart(seen: Observation, softmax: Ran) -> Ran | None:
-    """The op that makes the scores of an attention, where they are far larger than a softmax can weigh, whatever a mask adds."""
-    scores, maker = _products(seen, softmax, ops.MASKS | ops.FACTORS)
-    if maker is None or (scores.peak or 0.0) < COSINE:
-        return None  # below it, they are of vectors of length 1, and a temperature is meant to choose
-    computed = (source(seen, nr)[0] for nr in maker.inputs)
-    return maker if all(one.leaf is None and one.requires_grad for one in computed) else None
-
-
-def _unscaled(seen: Observation) -> Iterator[Match]:
-    """Scores of an attention, the products of two projections, that nothing divides by the root of their width."""
-    for op in seen.ops:
-        if op.name != "softmax" or op.step or not op.recorded:
-            continue  # before the first step, projections are as they were made
-        scores, maker = _products(seen, op)
-        peak = scores.peak or 0.0
-        if maker is None or not WIDE < peak < math.inf:
-            continue
-        projected = [source(seen, nr, ops.TURNS | ops.SPLITS)[1] for nr in maker.inputs]
-        width = seen.values[maker.inputs[0]].shape[-1]
-        if width >= NARROW and all(one is not None and _projects(seen, one) for one in projected):
-            less = peak / math.sqrt(width)
-            yield Match(maker, [op], peak=peak, width=width, here=op, less=less, cut=op.inputs[0])
-
-
-def _projects(seen: Observation, op: Ran) -> bool:
-    return op.name in ops.LAYERS and any(seen.values[nr].leaf is not None for nr in op.inputs)
+def _projects(seen: Observation, op: Ran | None) -> bool:
+    return op is not None and op.name in ops.LAYERS and any(seen.values[nr].leaf is not None for nr in op.inputs)
 
 
 def _equal_units(seen: Observation) -> Iterator[Match]:
@@ -314,40 +269,23 @@ def _units_are_rows(seen: Observation, leaf: Leaf) -> bool | None:
     return None
 
 
-# What takes scores, or their logarithms, and is given these.
-SQUASHED = {
-    **{name: {"softmax"} for name in (*ops.SCORE_LOSSES, "log_softmax")},
-    **{name: {"softmax", "sigmoid"} for name in ("binary_cross_entropy_with_logits", "nll_loss")},
-}
-OF_PROBABILITIES = {
-    "kind": "wrong-loss",
-    "words": "{at}: nll_loss in line {loss} takes logarithms of probabilities, but receives the output of `{made}`.",
-    "fix": "Use log_softmax instead of softmax, or cross_entropy on the scores.",
-}
 NOTHING_LEFT = {
     "certain": False, "fix": "Look at what the loss compares, and at the masks in it: it is 0 as well. If they are right, nothing is left to learn: "
     "choose harder pairs or a larger margin.",
 }  # fmt: skip
 NEARLY_FLAT = "{here}: `{op}` is nearly saturated in {count} calls. Its input reaches {peak} in size, {share} of its results lie at the bound, and {passed} of " \
     "the gradient passes."  # fmt: skip
-FAR_APART_WORDS = "{at}: before the first step `softmax` in {here}, gives all to one place in {share} of its rows, so they learn next to nothing. Its " \
-    "scores, which are made here, reach {peak} in size."  # fmt: skip
-FAR_APART_FIX = "Divide the products by the root of how many each adds up: `q @ k.transpose(-2, -1) / math.sqrt(d)`."
+UNDIVIDED = {
+    "words": "{at}: the scores that `softmax` in {here}, weighs reach {peak} in size before the first step: each adds {width} products, and nothing divides "
+        "them. A softmax of such scores chooses one place, and the others learn little. Divided by the root of {width} they reach {less}.",
+    "fix": "Divide the products by the root of how many each adds up: `q @ k.transpose(-2, -1) / math.sqrt(d)`.",
+}  # fmt: skip
 RULES = [
-    Rule("double-softmax", _twice_softmax,
-        "{at}: `{name_of}` in line {loss} takes the scores themselves and applies {itself} itself. After `{made}` all scores lie between 0 and 1, "
-        "and the gradient is a fraction of what it should be.",
-        "Pass the scores to `{name_of}` unchanged, and use `{made}` only to report probabilities.", certain=True),
     Rule("zero", _blocked),
     Rule("equal-units", _equal_units,
         "{at}: all {count} {units} of {names} are the same, each of the {times} times that they were looked at. Equal weights get equal gradients, so "
         "the layer works like a single unit.",
         "Start with random numbers, as layers do by default. Use a constant only for biases.", certain=True, share=0.5),
-    Rule("saturated", _unscaled,
-        "{at}: the scores that `softmax` in {here}, weighs reach {peak} in size before the first step: each adds {width} products, and nothing divides them. "
-        "A softmax of such scores chooses one place, and the others learn little. Divided by the root of {width} they reach {less}.",
-        FAR_APART_FIX, share=0.3,
-        change=lambda code, match: re.sub(r"^(\w+ = )(.+)$", rf"\1(\2) / {match.told['width']} ** 0.5", code)),
     Rule("saturated", _nearly_flat, NEARLY_FLAT,
         "Scale the inputs to about 1 (subtract the mean, divide by the deviation), or make the weights smaller.", share=0.3),
 ]  # fmt: skip
