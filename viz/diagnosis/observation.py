@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -249,6 +250,14 @@ class Alias:
     text: str
 
 
+def by_line(things: Iterable[Any]) -> dict[int | None, list[Any]]:
+    """Things that have a line, by it, in their order."""
+    found: dict[int | None, list[Any]] = defaultdict(list)
+    for one in things:
+        found[one.line].append(one)
+    return found
+
+
 @dataclass
 class Observation:
     """Everything that was seen in one run."""
@@ -283,18 +292,15 @@ class Observation:
 
     @cached_property
     def _users(self) -> dict[int, list[Ran]]:
-        found: dict[int, list[Ran]] = {}
+        found: dict[int, list[Ran]] = defaultdict(list)
         for op in self.ops:
             for one in dict.fromkeys(op.inputs):
-                found.setdefault(one, []).append(op)
+                found[one].append(op)
         return found
 
     @cached_property
     def _at(self) -> dict[int | None, list[Ran]]:
-        found: dict[int | None, list[Ran]] = {}
-        for op in self.ops:
-            found.setdefault(op.line, []).append(op)
-        return found
+        return by_line(self.ops)
 
     def users(self, nr: int) -> list[Ran]:
         """The ops that took a value, in order. Ask after the run: the index is built once."""

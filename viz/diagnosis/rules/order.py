@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from viz.diagnosis.observation import Moment, Observation
+from viz.diagnosis.observation import Moment, Observation, by_line
 from viz.diagnosis.rules.rule import Match, Rule
 
 SEVERAL = 1.5  # passes for each step, at least, where gradients of several batches add up
@@ -19,20 +19,6 @@ def _called(seen: Observation, method: str) -> tuple[int | None, str]:
 
 def _with_call(code: str, match: Match) -> str:
     return re.sub(r"\.(step|backward|zero_grad)$", r"\g<0>()", code)
-
-
-def _alone(seen: Observation) -> Iterator[Match]:
-    """Steps without any backward pass, or backward passes without any step."""
-    steps = [moment for moment in seen.moments if moment.kind == "step"]
-    passes = [each for each in seen.passes if each.done and each.kind == "backward"]
-    if not seen.passes and len(steps) > 1 and any(op.recorded for op in seen.ops):  # else it shows a schedule of rates
-        line, how = _called(seen, "backward")
-        yield Match(line or steps[0].line, [steps[0]], count=len(steps), step=steps[0], how=how)
-    by_hand = any(write.kind == "update" for leaf in seen.leaves for write in leaf.writes)
-    if not steps and not by_hand and seen.optimizers and len(passes) > 2 and seen.error is None:
-        held, (line, how) = seen.optimizers[0], _called(seen, "step")
-        at = line or passes[-1].line
-        yield Match(at, [passes[-1], held], count=len(passes), held=held.kind, made=held.line, how=how, given=NEVER)
 
 
 def _adding(seen: Observation) -> Iterator[Match]:
@@ -56,21 +42,38 @@ def _adding(seen: Observation) -> Iterator[Match]:
 
 
 def _found_nothing(seen: Observation) -> Iterator[Match]:
-    """Steps that found no gradient, for they came too early or the gradients were set back."""
+    """Steps that find no gradient, or gradients that no step uses: one of both never comes, or they come in the wrong order."""
+    steps = [moment for moment in seen.moments if moment.kind == "step"]
+    passes = [each for each in seen.passes if each.done and each.kind == "backward"]
+    by_hand = any(write.kind == "update" for leaf in seen.leaves for write in leaf.writes)
+    if not seen.passes and len(steps) > 1 and any(op.recorded for op in seen.ops):  # else it shows a schedule of rates
+        line, how = _called(seen, "backward")
+        yield Match(line or steps[0].line, [steps[0]], count=len(steps), step=steps[0], how=how, given=NO_PASS)
+    elif not steps and not by_hand and seen.optimizers and len(passes) > 2 and seen.error is None:
+        held, (line, how) = seen.optimizers[0], _called(seen, "step")
+        at = line or passes[-1].line
+        yield Match(at, [passes[-1], held], count=len(passes), held=held.kind, made=held.line, how=how, given=NO_STEP)
     for held in seen.optimizers:
-        steps = [m for m in seen.moments if m.kind == "step" and m.who == held.nr]
+        own = [step for step in steps if step.who == held.nr]
         brought = any(set(held.leaves) & set(each.got) for each in seen.passes)
-        if not steps or not brought or not all(step.empty for step in steps):
+        if not own or not brought or not all(step.empty for step in own):
             continue
-        last = max((each.order for each in seen.passes if each.order < steps[-1].order), default=0)
-        zeros = [m for m in seen.moments if m.kind == "zero" and m.order < steps[-1].order]
+        last = max((each.order for each in seen.passes if each.order < own[-1].order), default=0)
+        zeros = [m for m in seen.moments if m.kind == "zero" and last < m.order < own[-1].order]
         names = seen.called(sorted(held.leaves))
-        if steps[0].order < seen.passes[0].order:
-            yield Match(steps[-1], names=names, count=len(steps), given=TOO_EARLY)
-        elif zeros and zeros[-1].order > last:
+        if own[0].order < seen.passes[0].order:
+            yield Match(own[-1], names=names, count=len(own), given=TOO_EARLY)
+        elif zeros:
             at = _own_call(seen, zeros[-1])
-            yield Match(at, [zeros[-1], steps[-1]], names=names, count=len(steps), step=steps[-1].line)
-    yield from _thrown_away(seen)
+            yield Match(at, [zeros[-1], own[-1]], names=names, count=len(own), step=own[-1].line)
+    lost = {nr for moment in seen.moments for nr in moment.thrown if not seen.passes[nr - 1].used}
+    for line, own in by_line(
+        each for each in seen.passes if each.done
+    ).items():  # others of the same backward() are used
+        thrown = {each.nr for each in own} & lost
+        if len(thrown) > 1 and any(each.used for each in own) and len(own) > SEVERAL * len(steps):
+            reset = next(m for m in seen.moments if thrown.intersection(m.thrown))
+            yield Match(reset, [line], count=len(own), back=line, thrown=len(thrown), given=THROWN)
 
 
 def _own_call(seen: Observation, zero: Moment) -> int | None:
@@ -80,19 +83,11 @@ def _own_call(seen: Observation, zero: Moment) -> int | None:
     return zero.line if other is None else next((line for line in zero.stack if line not in other.stack), zero.line)
 
 
-def _thrown_away(seen: Observation) -> Iterator[Match]:
-    """Gradients that were reset before any step used them, while others of the same backward() were used."""
-    lost = {nr for moment in seen.moments for nr in moment.thrown if not seen.passes[nr - 1].used}
-    steps = sum(m.kind == "step" for m in seen.moments)
-    for line in dict.fromkeys(each.line for each in seen.passes if each.nr in lost):
-        passes = [each for each in seen.passes if each.line == line and each.done]
-        thrown = {each.nr for each in passes} & lost
-        if len(thrown) > 1 and any(each.used for each in passes) and len(passes) > SEVERAL * steps:
-            reset = next(m for m in seen.moments if thrown.intersection(m.thrown))
-            yield Match(reset, [line], count=len(passes), back=line, thrown=len(thrown), given=THROWN)
-
-
-NEVER = {
+NO_PASS = {
+    "kind": "never-backward", "fix": "Call backward() before each step: `loss.backward()`.",
+    "words": "{count} steps were taken, in {step}, but no backward pass ran: no step found a gradient.{how}",
+}  # fmt: skip
+NO_STEP = {
     "kind": "never-steps", "certain": False, "fix": "Call optimizer.step() after backward().",
     "words": "{count} backward passes ran, and the {held} of line {made} never took a step.{how}",
 }  # fmt: skip
@@ -111,8 +106,5 @@ RULES = [
         "Reset the gradients in each step, before backward(): `{zero}`.", certain=True, change=_with_call),
     Rule("zero-before-step", _found_nothing,
         "{at}, resets the gradients between backward() and step(): none of {count} steps in line {step} found one.",
-        "Zero the gradients before backward(), or after step().", certain=True, share=1.0),
-    Rule("never-backward", _alone,
-        "{count} steps were taken, in {step}, but no backward pass ran: no step found a gradient.{how}",
-        "Call backward() before each step: `loss.backward()`.", certain=True, share=1.0, change=_with_call),
+        "Zero the gradients before backward(), or after step().", certain=True, share=1.0, change=_with_call),
 ]  # fmt: skip
