@@ -389,8 +389,9 @@ class Observation:
     def trainings(self) -> list[tuple[int | None, list[Through]]]:
         """The passes of each line, with the optimizer that steps after them; where there are several, only those that no other steers."""
         found: dict[tuple[int | None, int | None], list[Through]] = {}
+        by_hand = all(each.kind == "grad" for each in self.passes)  # updates from what autograd.grad() gives
         for each in self.passes:
-            if each.kind == "backward" and each.done and each.loss is not None:
+            if (each.kind == "backward" or (by_hand and not each.create)) and each.done and each.loss is not None:
                 found.setdefault((each.line, self.stepped_by(each)), []).append(each)
         for key in [key for key in found if key[1] is None]:
             known = [other for other in found if other[0] == key[0] and other[1] is not None]

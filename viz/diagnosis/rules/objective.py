@@ -153,12 +153,15 @@ class Term:
         return (self.sign or self.written) == 1
 
 
-def _sign(seen: Observation) -> Iterator[Match]:
-    """A loss that falls below zero without end, or that is the negative of one that training makes smaller."""
-    for _, own in seen.trainings() if seen.steps else ():
+def _wrong_way(seen: Observation) -> Iterator[Match]:
+    """A loss that grows because steps go along its gradient, or that falls below zero without end, as one that should grow does."""
+    for who, own in seen.trainings():
+        if (climbing := _uphill(seen, who, own)) is not None:
+            yield climbing
+            continue
         every = (each.loss for each in own if each.roots and each.loss is not None)
         losses = list(itertools.takewhile(lambda loss: not math.isnan(loss), every))
-        if len(losses) < 2:
+        if len(losses) < 2 or not seen.steps:
             continue
         last = own[-1]
         turned = _turned(seen, last)
@@ -166,6 +169,37 @@ def _sign(seen: Observation) -> Iterator[Match]:
         if turned is not None or runs:
             line = turned or _lowest(seen, last) or _asked_for(seen, last)
             yield Match(line, [last], path=last.roots[:1], first=losses[0], last=losses[-1], count=len(losses))
+
+
+def _uphill(seen: Observation, who: int | None, own: list[Through]) -> Match | None:
+    """Steps of an optimizer, or updates by hand, that all go along the gradient, while the loss rises."""
+    first, last = own[0].loss or 0.0, own[-1].loss or 0.0
+    if last <= first:
+        return None
+    told = {"first": first, "last": last, "given": UPHILL}
+    if who is None or not 0 <= who < len(seen.optimizers):
+        learning = [
+            leaf for leaf in seen.leaves if leaf.parameter or not seen.parts
+        ]  # no input, as in a dream or an attack
+        writes = [(leaf.nr, one) for leaf in learning for one in leaf.writes if one.kind == "update"]
+        names, how = seen.called(nr for nr, _ in writes), "adds the gradient"
+        climbs = bool(writes) and all(one.ascent for _, one in writes)
+        return Match(writes[0][1], names=names, count=len(own), how=how, **told) if climbs else None
+    held, steps = seen.optimizers[who], [m for m in seen.moments if m.kind == "step" and m.who == who and not m.empty]
+    meant = held.maximises and not any(op.name in ops.ERRORS for op in ops.makers(seen, own[-1].roots))
+    if len(steps) < AGAIN or not all(step.uphill for step in steps) or meant:  # an objective that should grow
+        return None
+    of_grad = (op for op in seen.ops if op.in_place and op.inputs and seen.values[op.inputs[0]].of_grad is not None)
+    turned = [line for nr, line in seen.hooks if nr in held.leaves] + [op.line for op in of_grad]
+    line = held.line if held.maximises else (*turned, steps[0].line)[0]
+    how = "asks for that: maximize=True" if held.maximises else "reverses the sign"
+    return Match(line, [steps[0]], names=seen.called(held.leaves), count=len(steps), how=how, **told)
+
+
+UPHILL = {
+    "words": "Each of {count} steps went along the gradient from backward() instead of against it, and the loss rises: {first} → {last}. {at}, {how}.",
+    "fix": "Leave the sign of the gradient to the optimizer, which subtracts it; by hand, subtract it too.",
+}  # fmt: skip
 
 
 def _terms(seen: Observation, each: Through) -> Iterator[tuple[Term, Ran]]:
@@ -360,9 +394,10 @@ RULES = [
         "the loss can fall forever without a better answer.",
         "Take log_softmax(scores, dim=1) first, or use cross_entropy (nn.CrossEntropyLoss) on the scores.", certain=True,
         change=lambda code, match: re.sub(r"\bnll_loss\(", "cross_entropy(", code)),
-    Rule("reversed", _sign,
+    Rule("reversed", _wrong_way,
         "{at}, gets smaller in training, although it has no lower bound: {first} → {last} in {count} passes. Training shrinks what should grow.",
-        "Minimise what should be small: an error as it is, and a likelihood or a reward with a minus sign."),
+        "Minimise what should be small: an error as it is, and a likelihood or a reward with a minus sign.",
+        change=lambda code, match: code.replace("+=", "-=") if match.given is UPHILL else code),
     Rule("shuffled-apart", _apart, "{at}, {said}: `{op}` in line {compared} compares each answer with the label of another row.",
         "Draw one order and use it for both: `order = T.randperm(len(x)); x, y = x[order], y[order]`."),
 ]  # fmt: skip

@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from viz.diagnosis.families import ERRORS, KEEPS_NOTHING, KEEPS_RESULT, makers
+from viz.diagnosis.families import KEEPS_NOTHING, KEEPS_RESULT, makers
 from viz.diagnosis.functions import FAR
 from viz.diagnosis.observation import Held, Observation, Seen, Through
 from viz.diagnosis.rules.memory import sharing
@@ -58,46 +58,6 @@ def _aliases(seen: Observation) -> Iterator[Match]:
         named = seen.places.where_aliased([one.line or 0]) if one.line == one.used else None  # taken and loaded at once
         used = f"line {one.used}, `{seen.places.code(one.used)}`," if one.used else ""
         yield Match(named or one.line, [one.used], text=one.text, used=used)
-
-
-def _all_uphill(seen: Observation) -> Iterator[Match]:
-    """Steps along the gradient, by hand or by an optimizer."""
-    yield from _uphill(seen)
-    yield from _steps_uphill(seen)
-
-
-def _uphill(seen: Observation) -> Iterator[Match]:
-    """Updates by hand that add the gradient, while the loss rises; not of a network's input, as in a dream or an attack."""
-    leaves = [leaf for leaf in seen.leaves if leaf.parameter or not seen.parts]
-    writes = [(leaf, write) for leaf in leaves for write in leaf.writes if write.kind == "update" and write.ascent]
-    losses = [each.loss for each in seen.passes if each.loss is not None and not each.create]
-    rises = sum(b > a for a, b in itertools.pairwise(losses))
-    if writes and rises and rises >= 0.6 * (len(losses) - 1):
-        names = seen.called(leaf.nr for leaf, _ in writes)
-        words = "{at}, adds the gradient to {names}, which goes uphill: {first} → {last} in {count} passes."
-        given = {"words": words, "fix": "Subtract it to make the loss smaller."}
-        yield Match(writes[0][1], names=names, first=losses[0], last=losses[-1], count=len(losses), given=given)
-
-
-def _steps_uphill(seen: Observation) -> Iterator[Match]:
-    """An optimizer whose every step goes along the gradient, while the loss rises."""
-    for who, own in seen.trainings():
-        held = seen.optimizers[who] if who is not None and 0 <= who < len(seen.optimizers) else None
-        first, last = own[0].loss or 0.0, own[-1].loss or 0.0
-        if held is None or len(own) < 3 or last <= first:
-            continue
-        steps = [m for m in seen.moments if m.kind == "step" and m.who == who and not m.empty]
-        loss = makers(seen, own[-1].roots)
-        meant = held.maximises and not any(op.name in ERRORS for op in loss)  # an objective that should grow
-        if len(steps) < 3 or not all(step.uphill for step in steps) or meant:
-            continue
-        written = [
-            op.line for op in seen.ops if op.in_place and op.inputs and seen.values[op.inputs[0]].of_grad is not None
-        ]
-        hooked = [line for nr, line in seen.hooks if nr in held.leaves]
-        line = held.line if held.maximises else next(iter((*hooked, *written)), steps[0].line)
-        how = "asks for that: maximize=True" if held.maximises else "reverses the sign"
-        yield Match(line, [steps[0]], names=seen.called(held.leaves), count=len(steps), first=first, last=last, how=how)
 
 
 def _used_twice(seen: Observation) -> Iterator[Match]:
@@ -216,9 +176,6 @@ RULES = [
         certain=True),
     Rule("wrong-backward", _checked, "The backward of {names} {what} what its own forward does: {text}.{more}",
         "Check it against measured slopes while you write it: `T.autograd.gradcheck(F.apply, inputs)` in float64."),
-    Rule("reversed", _all_uphill,
-        "Each of {count} steps went along the gradient from backward() instead of against it, and the loss rises: {first} → {last}. {at}, {how}.",
-        "Leave the sign of the gradient to the optimizer, which subtracts it.", change=lambda code, match: code.replace("+=", "-=")),
     Rule("used-twice", _shared_by_mistake, share=0.6),
     Rule("unseeded", _unseeded,
         "The same training ran {count} times (line {line} made {what} each time). {at}, drew other random numbers each time: the first loss is {first} in one "
