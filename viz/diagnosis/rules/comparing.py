@@ -17,22 +17,20 @@ def _shapes(seen: Observation) -> Iterator[Match]:
     """A comparison that pairs each answer with all targets."""
     for each in seen.passes:
         found = False
-        for op in ops.makers(seen, seen.behind(each)):
-            if len(op.inputs) < 2:
-                continue
+        for op in (one for one in ops.makers(seen, seen.behind(each)) if len(one.inputs) > 1):
             a, b = seen.values[op.inputs[0]], seen.values[op.inputs[1]]
             sure = op.name in ops.BY_ELEMENT
-            whole, grew = (
-                _outgrown(a.shape, b.shape, any_size=sure),
-                (_grew(seen, a) or _grew(seen, b)) if sure else None,
-            )
-            if whole is None or not (a.requires_grad or b.requires_grad):
+            whole = _outgrown(a.shape, b.shape, any_size=sure) if a.requires_grad or b.requires_grad else None
+            if whole is None:
                 continue
             held = (op.name in ops.DIFFERENCES and compared(seen, op.outputs[0])) or _with_data(seen, op, a, b)
             if sure or (held and not _pairwise(seen, a, b)):
                 found, rows, names = True, max(a.shape[0], b.shape[0]), [a.name, b.name]
-                shapes = [str(shape) for shape in (a.shape, b.shape, whole)]
-                yield Match(grew or op, [op], names=names, rows=rows, shapes=shapes, given={"certain": sure})
+                at, shapes = (
+                    (_grew(seen, a) or _grew(seen, b)) if sure else None,
+                    [str(one) for one in (a.shape, b.shape, whole)],
+                )
+                yield Match(at or op, [op], names=names, rows=rows, shapes=shapes, given={"certain": sure})
         if found:
             return
 
@@ -40,9 +38,7 @@ def _shapes(seen: Observation) -> Iterator[Match]:
 def _with_data(seen: Observation, op: Ran, a: Seen, b: Seen) -> bool:
     """Whether an answer meets data, one for each row, and nobody turned either into a column for that."""
     answer, data = (a, b) if a.requires_grad else (b, a)
-    turned = {maker.name for one in (a, b) if (maker := seen.maker(one)) is not None} & (
-        ops.VIEWS | {"unsqueeze", "__getitem__"}
-    )
+    turned = any(one.name in ops.VIEWS | {"unsqueeze", "__getitem__"} for one in ops.makers(seen, (a.nr, b.nr)))
     plain = answer.leaf is None and data.leaf is None and data.floating and not data.requires_grad
     return op.name in ops.DIFFERENCES | ops.PRODUCTS and plain and not turned
 
@@ -84,25 +80,21 @@ def compared(seen: Observation, nr: int) -> bool:
 
 def _dimension(seen: Observation) -> Iterator[Match]:
     """A softmax over a dimension other than the one that the next op sums over, or takes a class from."""
-    for op in seen.ops:
-        if op.name not in ("softmax", "log_softmax") or not op.recorded or not op.outputs:
-            continue
-        value = seen.values[op.outputs[0]]
+    for op in (one for one in seen.ops if one.name in ("softmax", "log_softmax") and one.recorded and one.outputs):
+        value, dim = seen.values[op.outputs[0]], _along(op)
         rank = len(value.shape)
-        dim = _along(op)
-        if dim is None or not -rank <= dim < rank:
-            continue
-        found = _expected(seen, value, op.nr)
-        if found is None or found[0] == dim % rank or value.shape[dim] < 2:
+        found = _expected(seen, value, op.nr) if dim is not None and -rank <= dim < rank else None
+        if dim is None or found is None or found[0] == dim % rank or value.shape[dim] < 2:
             continue
         wanted, user = found
         line = seen.parts[op.owner].line or op.line if op.library and op.owner is not None else op.line
-        new = wanted - rank if dim < 0 else wanted
-        code = re.sub(rf"\bdim ?= ?{dim}\b", f"dim={new}", seen.places.code(line))
+        code = seen.places.code(line)
+        changed = re.sub(rf"\bdim ?= ?{dim}\b", f"dim={wanted - rank if dim < 0 else wanted}", code)
+        certain = user.name in ("nll_loss", "kl_div", "cross_entropy") and rank == 2
         yield Match(
             line, [op, user], names=[value.name], op=op.name, dim=dim % rank, shape=str(value.shape), user=user.name, wanted=wanted, at_use=user.line,
             takes="takes the classes from" if user.name in ops.TAKES_CLASSES else "sums over", where=op.where,
-            given={"certain": user.name in ("nll_loss", "kl_div", "cross_entropy") and rank == 2, "change": (seen.places.code(line), code)},
+            given={"certain": certain, "change": (code, changed)},
         )  # fmt: skip
 
 

@@ -6,9 +6,10 @@ import bisect
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import Any
 
 from viz.diagnosis.families import makers
-from viz.diagnosis.observation import Observation, Ran, Seen, Through
+from viz.diagnosis.observation import Observation, Ran, Seen, Through, by_line
 from viz.diagnosis.rules.rule import Match, Rule
 from viz.diagnosis.rules.zero import layer_line
 
@@ -21,26 +22,25 @@ MOST_TURNS = 8  # of a line that are looked at for what they take from the turn 
 
 
 def _graphs(seen: Observation) -> Iterator[Match]:
-    """A chain of graphs, or a variable that keeps one of each step."""
-    yield from _growing(seen)
-    yield from _kept(seen)
-
-
-def _growing(seen: Observation) -> Iterator[Match]:
-    """A line that goes on from what it made itself before a backward pass: its history never ends."""
+    """A history that never ends: a line goes on from what it made before a backward pass, or a variable keeps a graph of each step."""
     for line, found in _carried(seen).items():
         op, value = found[0]
         later = [each for each in seen.passes if each.ops > op.nr]
         names = list(dict.fromkeys(one.name for _, one in found if one.name))
-        called = names[0] if names else seen.places.assigned(line) or "state"
+        called = (*names, seen.places.assigned(line) or "state")[0]
         carried = {nr for one, kept in found for nr in (kept.nr, *one.outputs)}
         state = any(carried & seen.behind(each) for each in later)  # a loss depends on it: it is no sum of losses
         raised = any(SECOND in each.raised or WRITTEN in each.raised for each in seen.passes)
         yield Match(
-            _handed_on(seen, op, later[0].stack, names) if state else line, [line], names=names, where=op.where,
-            path=[value.nr, *op.outputs[:1]], cut=value.nr, called=called,
-            state=called.partition("[")[0], given=STATE | {"explains": raised} if state else {},
+            _handed_on(seen, op, later[0].stack, names) if state else line, [line], names=names, where=op.where, path=[value.nr, *op.outputs[:1]],
+            cut=value.nr, called=called, state=called.partition("[")[0], given=STATE | {"explains": raised} if state else {},
         )  # fmt: skip
+    for kept in seen.kept:
+        # it keeps the last few, or one for each key; or a loss of all of them needs them
+        steady = len(kept.counts) >= STEADY and len(set(kept.counts[-STEADY:])) == 1
+        needed = any(len(seen.recorded(each) & set(kept.values)) > 1 for each in seen.passes)
+        if kept.counts[-1] and not steady and not needed:
+            yield Match(kept.line, names=[kept.name], count=kept.counts[-1], given=KEPT)
 
 
 def _carried(seen: Observation) -> dict[int, list[tuple[Ran, Seen]]]:
@@ -60,10 +60,10 @@ def _carried(seen: Observation) -> dict[int, list[tuple[Ran, Seen]]]:
 
 def _again(seen: Observation, op: Ran, value: Seen) -> bool:
     """Whether a value was computed from what the same op of the same line, or its module there, made earlier."""
-    before = (one for one in seen.at(op.line) if one.nr < op.nr)
-    alike = (one for one in before if one.name == op.name or (op.owner is not None and one.owner == op.owner))
-    made = {nr for one in alike for nr in one.outputs}
-    return not made.isdisjoint(seen.above([value.nr]))
+    before = [
+        one for one in seen.at(op.line) if one.nr < op.nr and (one.name == op.name or one.owner == op.owner is not None)
+    ]
+    return not seen.above([value.nr]).isdisjoint(nr for one in before for nr in one.outputs)
 
 
 def _handed_on(seen: Observation, op: Ran, stack: tuple[int, ...], names: list[str]) -> int | None:
@@ -75,16 +75,6 @@ def _handed_on(seen: Observation, op: Ran, stack: tuple[int, ...], names: list[s
     return kept or (op.line if op.line in inside else next(hands_on, op.line))
 
 
-def _kept(seen: Observation) -> Iterator[Match]:
-    """A variable that keeps tensors of several steps, each with its graph."""
-    for kept in seen.kept:
-        # it keeps the last few, or one for each key; or a loss of all of them needs them
-        steady = len(kept.counts) >= STEADY and len(set(kept.counts[-STEADY:])) == 1
-        needed = any(len(seen.recorded(each) & set(kept.values)) > 1 for each in seen.passes)
-        if kept.counts[-1] and not steady and not needed:
-            yield Match(kept.line, names=[kept.name], count=kept.counts[-1], given=KEPT)
-
-
 def _both(seen: Observation, one: Through, other: Through) -> set[int]:
     """What was computed, and two passes go back through."""
     return {nr for nr in seen.recorded(one) & seen.recorded(other) if seen.values[nr].leaf is None}
@@ -92,9 +82,7 @@ def _both(seen: Observation, one: Through, other: Through) -> set[int]:
 
 def _retained(seen: Observation) -> Iterator[Match]:
     """retain_graph=True in passes whose graph is never used again."""
-    retaining = [each for each in seen.passes if each.retain and not each.create and each.done]
-    for line in dict.fromkeys(each.line for each in retaining):
-        own = [each for each in retaining if each.line == line]
+    for line, own in by_line(each for each in seen.passes if each.retain and not each.create and each.done).items():
         if not any(_both(seen, each, other) for each in own for other in seen.passes if other is not each):
             yield Match(line, count=f"{len(own)} pass{'es' if len(own) > 1 else ''}")
 
@@ -107,19 +95,18 @@ def _second(seen: Observation) -> Iterator[Match]:
     if failed is None or not shared:
         return
     first, top = before[-1], seen.values[max(shared)]
-    maker, attached = seen.maker(top), _attached(seen, first, failed, shared)
+    name = [top.name]
+    told: dict[str, Any] = {"path": [top.nr, *failed.roots[:1]], "cut": top.nr, "back": failed.line}
     if again := shared.intersection(failed.roots):
         yield Match(failed, [next(each for each in before if again & seen.behind(each))], first=first.line, given=TWICE)
-    elif attached is not None:
+    elif (attached := _attached(seen, first, failed, shared)) is not None:
         yield _left_attached(seen, *attached, shared)
     elif first.line != failed.line:
         yield Match(
-            first, [failed, top], names=[top.name], what=top.name or f"what line {top.line} computes", back=failed.line,
-            path=[top.nr, *failed.roots[:1]], cut=top.nr, given=TOGETHER,
-        )  # fmt: skip
+            first, [failed, top], names=name, what=top.name or f"what line {top.line} computes", given=TOGETHER, **told
+        )
     else:
-        path = [*(maker.inputs[:1] if maker is not None else ()), top.nr, *failed.roots[:1]]
-        yield Match(maker or top, [failed], names=[top.name], path=path, cut=top.nr, back=failed.line)
+        yield Match(seen.maker(top) or top, [failed], names=name, **told)
 
 
 def _attached(seen: Observation, first: Through, failed: Through, shared: set[int]) -> tuple[Through, Through] | None:
@@ -165,14 +152,20 @@ def _written(seen: Observation) -> Iterator[Match]:
         )
         return
     lines: dict[int | None, Ran] = {}
-    for op in (seen.ops[nr] for *_, nr in writes):
-        lines.setdefault(layer_line(seen, op), op)
-    for place, (line, op) in enumerate(list(lines.items())[:MOST_WRITES]):
-        name = seen.values[op.inputs[0]].name
+    for *_, nr in writes:
+        lines.setdefault(layer_line(seen, seen.ops[nr]), seen.ops[nr])
+    for place, (line, op) in enumerate([*lines.items()][:MOST_WRITES]):
+        name, less = seen.values[op.inputs[0]].name, {"share": 1.0 - place / 10}
         yield Match(
-            line, [failed], names=[name], what=name or "a value", how=op.called, back=failed.line, where=op.where,
-            given={"share": 1.0 - place / 10},
-        )  # fmt: skip
+            line,
+            [failed],
+            names=[name],
+            what=name or "a value",
+            how=op.called,
+            back=failed.line,
+            where=op.where,
+            given=less,
+        )
 
 
 def _writes(seen: Observation, failed: Through) -> list[tuple[bool, bool, int]]:
@@ -203,14 +196,6 @@ def _out_of_place(code: str, match: Match) -> str:
     return re.sub(r"^(\w+) ([+\-*/])= (.+)$", r"\1 = \1 \2 \3", re.sub(r",? *inplace=True", "", code))
 
 
-def _number_alone(code: str, match: Match) -> str:
-    return re.sub(r"append\((\w+)\)", r"append(\1.detach())", re.sub(r"^(\w[\w.]* \+= \w+)$", r"\1.item()", code))
-
-
-def _unretained(code: str, match: Match) -> str:
-    return re.sub(r"retain_graph=True,\s*|(,\s*)?retain_graph=True", "", code)
-
-
 STATE = {
     "kind": "state-not-detached", "share": 1.0,
     "words": "{at}, carries {called} over from before the last backward pass, with its whole history: the graph of each step is attached to that of "
@@ -237,9 +222,11 @@ STEP_LATER = "Step after both passes: move line {back} before this one. Or run t
 RULES = [
     Rule("graph-grows", _graphs,
         "{at}, adds to {called} with its history: the graphs of all steps are connected, and none is freed.",
-        "Keep the number alone: `.item()`, or `.detach()`.", certain=True, share=0.7, change=_number_alone),
+        "Keep the number alone: `.item()`, or `.detach()`.", certain=True, share=0.7,
+        change=lambda code, _: re.sub(r"append\((\w+)\)", r"append(\1.detach())", re.sub(r"^(\w[\w.]* \+= \w+)$", r"\1.item()", code))),
     Rule("retain-graph", _retained, "{at}, keeps the graph and all that is saved in it; no later pass went through it ({count}).",
-        "Remove retain_graph.", certain=True, share=0.5, change=_unretained),
+        "Remove retain_graph.", certain=True, share=0.5,
+        change=lambda code, _: re.sub(r"retain_graph=True,\s*|(,\s*)?retain_graph=True", "", code)),
     Rule("second-backward", _second,
         "{at}, ran once, but two backward passes went through it: the one in line {back} found its saved tensors freed.",
         "Compute it again in each step, or detach() it if it should not learn.", certain=True, explains=True),

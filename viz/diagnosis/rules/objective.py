@@ -7,11 +7,12 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from viz.diagnosis import families as ops
 from viz.diagnosis.families import source
 from viz.diagnosis.finding import number
-from viz.diagnosis.observation import Observation, Ran, Through
+from viz.diagnosis.observation import Observation, Ran, Through, by_line
 from viz.diagnosis.rules.comparing import compared
 from viz.diagnosis.rules.rule import Match, Rule
 from viz.diagnosis.rules.zero import layer_line
@@ -39,15 +40,20 @@ def _not_its_input(seen: Observation) -> Iterator[Match]:
 
 def _always_zero(seen: Observation) -> Iterator[Match]:
     """An error that is 0 whenever it is computed: both of its sides are the same."""
-    distances = [one for one in seen.ops if one.name in ops.DISTANCES and one.recorded and one.outputs]
-    for op in {one.line: one for one in distances}.values():
-        calls = [one for one in distances if (one.line, one.name) == (op.line, op.name)]
+    back = next((each for each in seen.passes if each.kind == "backward"), None)
+    for calls in by_line(
+        one for one in seen.ops if one.name in ops.DISTANCES and one.recorded and one.outputs
+    ).values():
         fresh = all(len({one.inputs[side] for one in calls}) == len(calls) for side in (0, 1))  # no data, but answers
         if fresh and len(calls) >= AGAIN and all(seen.values[one.outputs[0]].peak == 0 for one in calls):
-            depth = next((len(each.stack) for each in seen.passes if each.kind == "backward"), 1)
-            line = op.stack[-depth] if len(op.stack) >= depth else op.line  # of a helper, what it is given
-            names = [seen.values[nr].name for nr in op.inputs[:2]]
+            op, names = calls[-1], [seen.values[nr].name for nr in calls[-1].inputs[:2]]
+            line = op.line if back is None else _outer(op, back)  # of a helper, what it is given
             yield Match(line, [op], names=names, of=op.name, count=len(calls), given=SAME)
+
+
+def _outer(op: Ran, each: Through) -> int | None:
+    """The line of an op, in the function that calls backward()."""
+    return op.stack[-len(each.stack)] if 0 < len(each.stack) <= len(op.stack) else op.line
 
 
 def _scores(seen: Observation, op: Ran) -> Iterator[Match]:
@@ -129,23 +135,14 @@ CLASSES = {
 
 @dataclass(frozen=True)
 class Term:
-    """A value that a loss is made of.
-
-    Attributes:
-        nr: the value.
-        sign: with which it enters; None by a factor of either sign.
-        written: the sign that the program wrote, whatever such factors are.
-        line: that turned the sign.
-        part: the line that ends the part of the loss that it is in, before that is joined to others.
-        joined: whether a sum takes it.
-    """
+    """A value that a loss is made of."""
 
     nr: int
-    sign: int | None = 1
-    written: int = 1
-    line: int | None = None
-    part: int | None = None
-    joined: bool = False
+    sign: int | None = 1  # with which it enters; None by a factor of either sign
+    written: int = 1  # the sign that the program wrote, whatever such factors are
+    line: int | None = None  # that turned the sign
+    part: int | None = None  # the line that ends the part of the loss that it is in, before that is joined to others
+    joined: bool = False  # whether a sum takes it
 
     @property
     def plus(self) -> bool:
@@ -176,7 +173,7 @@ def _uphill(seen: Observation, who: int | None, own: list[Through]) -> Match | N
     first, last = own[0].loss or 0.0, own[-1].loss or 0.0
     if last <= first:
         return None
-    told = {"first": first, "last": last, "given": UPHILL}
+    told: dict[str, Any] = {"first": first, "last": last, "given": UPHILL}
     if who is None or not 0 <= who < len(seen.optimizers):
         learning = [
             leaf for leaf in seen.leaves if leaf.parameter or not seen.parts
@@ -278,9 +275,9 @@ def _turned(seen: Observation, each: Through) -> int | None:
 def _is_minus(seen: Observation, nr: int) -> bool:
     """Whether a factor was given a minus itself, as in `-advantage * ratio`."""
     maker = source(seen, nr)[1]
-    if maker is None:
-        return False
-    return maker.name in ops.NEGATIONS or (maker.name in ops.FACTORS and ops.constants(maker) == [-1])
+    return maker is not None and (
+        maker.name in ops.NEGATIONS or (maker.name in ops.FACTORS and ops.constants(maker) == [-1])
+    )
 
 
 def _factor(seen: Observation, op: Ran, main: int) -> int | None:
@@ -302,9 +299,7 @@ def _factor(seen: Observation, op: Ran, main: int) -> int | None:
 def _asked_for(seen: Observation, each: Through) -> int | None:
     """The line that makes the loss, in the function that calls backward()."""
     op = seen.maker(seen.values[each.roots[0]])
-    if op is None:
-        return each.line
-    return op.stack[-len(each.stack)] if 0 < len(each.stack) <= len(op.stack) else op.line
+    return each.line if op is None else _outer(op, each)
 
 
 def _compared_sides(seen: Observation) -> Iterator[tuple[Ran, int, int]]:

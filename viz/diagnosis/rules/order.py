@@ -67,13 +67,12 @@ def _found_nothing(seen: Observation) -> Iterator[Match]:
             at = _own_call(seen, zeros[-1])
             yield Match(at, [zeros[-1], own[-1]], names=names, count=len(own), step=own[-1].line)
     lost = {nr for moment in seen.moments for nr in moment.thrown if not seen.passes[nr - 1].used}
-    for line, own in by_line(
-        each for each in seen.passes if each.done
-    ).items():  # others of the same backward() are used
-        thrown = {each.nr for each in own} & lost
-        if len(thrown) > 1 and any(each.used for each in own) and len(own) > SEVERAL * len(steps):
+    done = by_line(each for each in seen.passes if each.done)
+    for line, ran in done.items():  # of which others were used
+        thrown = {each.nr for each in ran} & lost
+        if len(thrown) > 1 and any(each.used for each in ran) and len(ran) > SEVERAL * len(steps):
             reset = next(m for m in seen.moments if thrown.intersection(m.thrown))
-            yield Match(reset, [line], count=len(own), back=line, thrown=len(thrown), given=THROWN)
+            yield Match(reset, [line], count=len(ran), back=line, thrown=len(thrown), given=THROWN)
 
 
 def _own_call(seen: Observation, zero: Moment) -> int | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from viz.diagnosis.families import KEEPS_NOTHING, KEEPS_RESULT, makers
 from viz.diagnosis.functions import FAR
-from viz.diagnosis.observation import Held, Observation, Seen, Through
+from viz.diagnosis.observation import Held, Observation, Part, Seen, Through
 from viz.diagnosis.rules.memory import sharing
 from viz.diagnosis.rules.rule import Match, Rule
 
@@ -60,8 +60,8 @@ def _aliases(seen: Observation) -> Iterator[Match]:
         yield Match(named or one.line, [one.used], text=one.text, used=used)
 
 
-def _used_twice(seen: Observation) -> Iterator[Match]:
-    """A layer that two lines of one forward pass use, beside one of the same shape that none does."""
+def _shared(seen: Observation) -> Iterator[Match]:
+    """One layer where two were meant: two lines use it, beside one of its shape that none does, or a list repeats it."""
     shapes = {part.nr: [seen.leaves[nr].shape for nr in seen.weights(part)] for part in seen.parts}
     used = {part.nr: [nr for leaf in seen.weights(part) for nr in seen.leaves[leaf].used_by] for part in seen.parts}
     idle = [part for part in seen.parts if shapes[part.nr] and not used[part.nr]]
@@ -74,27 +74,24 @@ def _used_twice(seen: Observation) -> Iterator[Match]:
             given = IDLE | {"change": (code, code.replace(f"self.{other}", f"self.{short}"))}
             yield Match(lines[-1], lines[::-1], names=[part.path], both=both, twin=twin.path, short=short, given=given)
 
+    for part in (one for one in seen.parts if one.repeated > 1 and one.called and shapes[one.nr]):
+        line = _repeated(seen, part)
+        if line is not None:
+            yield Match(line, [part], names=[part.path], made=part.kind, times=part.repeated, given=REPEATED)
 
-def _shared_by_mistake(seen: Observation) -> Iterator[Match]:
-    """One layer where two were meant: by two lines, or by a list that repeats it."""
-    yield from _used_twice(seen)
-    yield from _repeated(seen)
 
-
-def _repeated(seen: Observation) -> Iterator[Match]:
-    """One layer under several names of one container: the same weights in each place."""
-    for part in (one for one in seen.parts if one.repeated > 1 and one.called and seen.weights(one)):
-        holder = next((one for one in (seen.parts[nr] for nr in part.parents) if one.line is not None), None)
-        line = part.line if holder is None or seen.places.multiplies_a_list(part.line) else holder.line
-        if holder is not None and not seen.places.repeats(line):
-            added = seen.places.where_called(f"self.{holder.path.rpartition('.')[2]}", "append")
-            line = added if seen.places.loops(added) else line
-        if not (seen.places.repeats(line) or seen.places.loops(line)):
-            if len({re.sub(r"\d+", "", name) for name in part.names}) > 1 or part.names[0].isdigit():
-                continue  # one by one, and by name: weights are shared on purpose
-            line = seen.places.where_given(f"self.{part.names[-1]}") or line
-        given = {"words": REPEATED, "fix": "Make one for each place: `[{made}(…) for _ in range({times})]`."}
-        yield Match(line, [part], names=[part.path], made=part.kind, times=part.repeated, given=given)
+def _repeated(seen: Observation, part: Part) -> int | None:
+    """The line that puts one layer under several names of one container; None where they share weights on purpose."""
+    holder = next((one for one in (seen.parts[nr] for nr in part.parents) if one.line is not None), None)
+    line = part.line if holder is None or seen.places.multiplies_a_list(part.line) else holder.line
+    if holder is not None and not seen.places.repeats(line):
+        added = seen.places.where_called(f"self.{holder.path.rpartition('.')[2]}", "append")
+        line = added if seen.places.loops(added) else line
+    if seen.places.repeats(line) or seen.places.loops(line):
+        return line
+    if len({re.sub(r"\d+", "", name) for name in part.names}) > 1 or part.names[0].isdigit():
+        return None  # one by one, and by name
+    return seen.places.where_given(f"self.{part.names[-1]}") or line
 
 
 def _unseeded(seen: Observation) -> Iterator[Match]:
@@ -110,13 +107,12 @@ def _unseeded(seen: Observation) -> Iterator[Match]:
         data = [_first_data(seen, held) for held in (first, second)]
         repeated = changed[0] == changed[1] and (data[0] != data[1] or not data[0] or _both_used(seen, first, second))
         loaded = (w for nr in second.leaves for w in seen.leaves[nr].writes if w.name == "load_state_dict")
+        alike = one.line == two.line and first.settings != second.settings
         meant = (
             turns != sorted(turns)  # two parts of one training run, which take their steps in turn
             or shapes[0] != shapes[1]
             or repeated  # on purpose: the folds of a validation, or an ensemble
-            or (
-                first.line != second.line and (one.line != two.line or first.settings == second.settings)
-            )  # two purposes
+            or (first.line != second.line and not alike)  # two purposes
             or any(write.after < two.nr for write in loaded)  # it goes on from a checkpoint
             or any(seen.values[nr].leaf in first.leaves for nr in seen.above(two.roots))  # it learns from the first
             or any(moment.kind == "seed" and moment.order > one.order for moment in seen.moments)
@@ -167,7 +163,10 @@ IDLE = {
     "words": "Lines {both} both use {twin}, and nothing uses {names}, which has the same shape.",
     "fix": "Use {short} in one of the two, if that was intended.",
 }
-REPEATED = "{at}, puts one {made} into {times} places: this does not copy the layer, so all of them share its weights."
+REPEATED = {
+    "words": "{at}, puts one {made} into {times} places: this does not copy the layer, so all of them share its weights.",
+    "fix": "Make one for each place: `[{made}(…) for _ in range({times})]`.",
+}
 RULES = [
     Rule("data-write", _data_writes,
         "{at}, writes through .data over {names} that {what}, had saved. Nothing is checked there: backward() in line {back} computed with the new "
@@ -176,7 +175,7 @@ RULES = [
         certain=True),
     Rule("wrong-backward", _checked, "The backward of {names} {what} what its own forward does: {text}.{more}",
         "Check it against measured slopes while you write it: `T.autograd.gradcheck(F.apply, inputs)` in float64."),
-    Rule("used-twice", _shared_by_mistake, share=0.6),
+    Rule("used-twice", _shared, share=0.6),
     Rule("unseeded", _unseeded,
         "The same training ran {count} times (line {line} made {what} each time). {at}, drew other random numbers each time: the first loss is {first} in one "
         "run and {second} in another. Part of what differs between them is chance.",

@@ -26,21 +26,15 @@ DEEP = 5  # runs of a line, at least, before a fall is a matter of depth
 
 @dataclass
 class Fall:
-    """How the gradient changes along the runs of one line, from the loss backwards: at one op after another.
+    """How the gradient changes along the runs of one line, from the loss backwards: at one op after another."""
 
-    Attributes:
-        line: that runs again and again: a layer after another, or a step of a recurrence.
-        early: the gradient at its last run, which is the first that a gradient comes to.
-        late: the gradient at its first run.
-        count: how many runs there are.
-        ops: what runs there, with the logarithm of the factor between the gradient that comes to it and the one that it passes on.
-    """
-
-    line: int | None
-    early: float
-    late: float
-    count: int
-    ops: list[tuple[Ran, float]]
+    line: int | None  # that runs again and again: a layer after another, or a step of a recurrence
+    early: float  # the gradient at its last run, which is the first that a gradient comes to
+    late: float  # the gradient at its first run
+    count: int  # of runs
+    ops: list[
+        tuple[Ran, float]
+    ]  # that run there, with the logarithm of the factor between the gradient that comes and the one passed on
 
     @property
     def whole(self) -> float:

@@ -26,25 +26,15 @@ SATURATING = 4.0  # an input from which on a sigmoid, tanh or softmax can pass n
 
 
 class Shut:
-    """An op that got a gradient and let none of it through: what the causes below ask of it.
-
-    Attributes:
-        name: of the op.
-        low: the smallest number of the value that got nothing.
-        peak: its largest magnitude.
-        out: what the op made.
-        factor: what it multiplied by, if that is 0 everywhere.
-        made: the line that made that factor.
-        stays: whether it is a weight that cannot learn either.
-        one_class: whether it is a softmax over a single number.
-    """
+    """An op that got a gradient and let none of it through: what the causes below ask of it."""
 
     def __init__(self, seen: Observation, op: Ran, given: Seen) -> None:
         self.name, self.out = op.name, seen.values[op.outputs[0]]
-        self.low, self.peak = given.low or 0.0, given.peak if given.peak is not None else math.inf
-        self.factor, self.made, self.stays = "", None, False
-        if op.name in ops.MULTIPLIES:
-            self.factor, self.made, self.stays = _zero_factor(seen, op, given)
+        self.peak = given.peak if given.peak is not None else math.inf  # of what got nothing
+        # what it multiplied by, if that is 0 everywhere; the line that made it; whether it is a weight that cannot learn either
+        self.factor, self.made, self.stays = (
+            _zero_factor(seen, op, given) if op.name in ops.MULTIPLIES else ("", None, False)
+        )
         dim = op.options.get("dim", op.options.get("1", -1))
         shape = self.out.shape if op.name in ("softmax", "log_softmax") else ()
         self.one_class = isinstance(dim, int) and shape[dim : dim + 1 or None] == (1,)
