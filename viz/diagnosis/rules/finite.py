@@ -9,7 +9,7 @@ from typing import Any
 from viz.diagnosis.families import ARCS, HIDERS, LINEAR, NORMS
 from viz.diagnosis.finding import number
 from viz.diagnosis.observation import Observation, Ran, Seen, Through
-from viz.diagnosis.rules.rule import Match, Rule
+from viz.diagnosis.rules.rule import Match, Rule, telling
 
 GROWS = 10.0  # how many times a loss grows over the steps before it becomes nan
 NEAR = 60  # ops behind one that are looked at
@@ -139,13 +139,10 @@ def _backward(seen: Observation, each: Through, bad: list[int]) -> Match:
     )  # fmt: skip
 
 
-THROWN = {
-    "kind": "rate-too-large", "certain": False, "fix": "Make the learning rate ten times smaller, or clip the gradient before the step.",
-    "words": "The loss went {walk} before it stopped being finite: each step throws {names} further than the last.{rate}",
-}  # fmt: skip
-UNSEEN = {
-    "kind": "not-finite", "words": "The gradient of {names} is not finite after {at}.", "fix": "Look at the ops between it and the loss.",
-}  # fmt: skip
+THROWN = telling("The loss went {walk} before it stopped being finite: each step throws {names} further than the last.{rate}",
+    "Make the learning rate ten times smaller, or clip the gradient before the step.", kind="rate-too-large", certain=False)  # fmt: skip
+UNSEEN = telling("The gradient of {names} is not finite after {at}.",
+    "Look at the ops between it and the loss.", kind="not-finite")  # fmt: skip
 RULES = [
     Rule("not-finite-input", _broken,
         "{name}, made in {at}, contains numbers that are not finite before anything is computed with it. They reach the loss of line {back}.",

@@ -10,7 +10,7 @@ from typing import Any
 
 from viz.diagnosis.families import makers
 from viz.diagnosis.observation import Observation, Ran, Seen, Through, by_line
-from viz.diagnosis.rules.rule import Match, Rule
+from viz.diagnosis.rules.rule import Match, Rule, telling
 from viz.diagnosis.rules.zero import layer_line
 
 SECOND = "backward through the graph a second time"
@@ -196,28 +196,20 @@ def _out_of_place(code: str, match: Match) -> str:
     return re.sub(r"^(\w+) ([+\-*/])= (.+)$", r"\1 = \1 \2 \3", re.sub(r",? *inplace=True", "", code))
 
 
-STATE = {
-    "kind": "state-not-detached", "share": 1.0,
-    "words": "{at}, carries {called} over from before the last backward pass, with its whole history: the graph of each step is attached to that of "
-    "the step before.",
-    "fix": "Cut the history between the steps: `{state} = {state}.detach()`, or each part of a tuple. retain_graph=True would only make it longer.",
-}  # fmt: skip
+STATE = telling("{at}, carries {called} over from before the last backward pass, with its whole history: the graph of each step is attached to that "
+        "of the step before.",
+    "Cut the history between the steps: `{state} = {state}.detach()`, or each part of a tuple. retain_graph=True would only make it longer.",
+    kind="state-not-detached", share=1.0)  # fmt: skip
 KEPT = {
     "words": "{name} holds {count} tensors of several steps, each with the graph behind it: no step's graph is freed."
 }
-TWICE = {
-    "words": "{at}, goes back through the graph that line {first} already went through: the first pass freed what the nodes had saved.",
-    "fix": "Compute the loss again before the second backward(). Use retain_graph=True in the first only if both passes need the same numbers.",
-}
-TOGETHER = {
-    "words": "{at}, and line {back}, both go back through {what}: the first freed what its nodes had saved, and the second needs it.",
-    "fix": "Add the losses up and go back once, `(a + b).backward()`, or use retain_graph=True in the first.",
-}
-ATTACHED = {
-    "words": "{at}, takes {what} with its history into the loss of line {own}, which is not meant to change what made {what}. Of two passes through it, "
-    "those of {own_at} and {other}, the first freed what the nodes had saved.",
-    "fix": "Pass it on without its history there: `{what}.detach()`.",
-}
+TWICE = telling("{at}, goes back through the graph that line {first} already went through: the first pass freed what the nodes had saved.",
+    "Compute the loss again before the second backward(). Use retain_graph=True in the first only if both passes need the same numbers.")  # fmt: skip
+TOGETHER = telling("{at}, and line {back}, both go back through {what}: the first freed what its nodes had saved, and the second needs it.",
+    "Add the losses up and go back once, `(a + b).backward()`, or use retain_graph=True in the first.")  # fmt: skip
+ATTACHED = telling("{at}, takes {what} with its history into the loss of line {own}, which is not meant to change what made {what}. Of two passes "
+        "through it, those of {own_at} and {other}, the first freed what the nodes had saved.",
+    "Pass it on without its history there: `{what}.detach()`.")  # fmt: skip
 STEP_LATER = "Step after both passes: move line {back} before this one. Or run the model again after the step, and compute the second loss from that."
 RULES = [
     Rule("graph-grows", _graphs,

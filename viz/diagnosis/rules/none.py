@@ -14,7 +14,7 @@ from typing import Any
 from viz.diagnosis import families as ops
 from viz.diagnosis.observation import Exit, Leaf, Moment, Observation, Ran, Seen, Through
 from viz.diagnosis.places import once
-from viz.diagnosis.rules.rule import Match, Place, Rule
+from viz.diagnosis.rules.rule import Match, Place, Rule, telling
 
 NEEDS_GRAD = "does not require grad"
 OFF = "requires-grad-off"
@@ -52,15 +52,11 @@ CUTS = {
 }  # fmt: skip
 LEAVES = {"numpy": "numpy", "__array__": "numpy"}  # all else makes a Python number
 TAKEN_OUT = {"detach": r"\.detach\(\)", "data": r"\.data\b", "item": r"(\.detach\(\)|\.data)?\.item\(\)"}
-UNASKED = {
-    "kind": OFF, "certain": True, "explains": True, "fix": "Mark the tensors that should learn when you make them: requires_grad=True.",
-    "words": "Nothing that led to the loss requires grad, so nothing was recorded and backward() raised an error. {names} {are} made without requires_grad, "
-        "first in line {first}.",
-}  # fmt: skip
-THROWN_AWAY = {
-    "kind": "unused", "fix": "Use the result: give it a name, and hand it on to what comes next.",
-    "words": "{at}: nothing goes on from here to the loss, so {names} {get} no gradient: what was computed with {them} is not used.",
-}  # fmt: skip
+UNASKED = telling("Nothing that led to the loss requires grad, so nothing was recorded and backward() raised an error. {names} {are} made without "
+        "requires_grad, first in line {first}.",
+    "Mark the tensors that should learn when you make them: requires_grad=True.", kind=OFF, certain=True, explains=True)  # fmt: skip
+THROWN_AWAY = telling("{at}: nothing goes on from here to the loss, so {names} {get} no gradient: what was computed with {them} is not used.",
+    "Use the result: give it a name, and hand it on to what comes next.", kind="unused")  # fmt: skip
 
 
 @dataclass
@@ -423,11 +419,9 @@ def _updates(seen: Observation, op: Ran) -> bool:
     return bool({seen.values[nr].leaf for nr in op.inputs} & _gradients(seen, op) - {None})
 
 
-FROZEN = {
-    "kind": OFF, "certain": False, "share": 0.5,
-    "words": "{at}, switches requires_grad off for {names}, and {count} more steps of its optimizer found no gradient.",
-    "fix": "Switch it on again where this part is to learn, or freeze by a test that leaves it out: print the names that stay trainable.",
-}  # fmt: skip
+FROZEN = telling("{at}, switches requires_grad off for {names}, and {count} more steps of its optimizer found no gradient.",
+    "Switch it on again where this part is to learn, or freeze by a test that leaves it out: print the names that stay trainable.",
+    kind=OFF, certain=False, share=0.5)  # fmt: skip
 CONSTANT = {
     "words": "{at}, cuts a term of the loss off, which {user} adds: it is a constant there, and nothing learns from it.", "certain": False,
 }  # fmt: skip
@@ -442,15 +436,13 @@ NOT_RECORDED: dict[str, dict[str, Any]] = {
         "words": "{at}, calls detach(), and {user}, goes on from its numbers: nothing in front of it learns from that, although the same loss reaches it elsewhere.",
     },
 }  # fmt: skip
-REBOUND = {
-    "kind": "rebound", "words": CUTS["rebound"][0], "fix": CUTS["rebound"][1] + " Reset the gradient after the update, or the next one is added to it: "
-    "`{name}.grad = None`. Change other updates like it in the same way.",
-}  # fmt: skip
-UNREQUIRED = {
-    "kind": OFF, "certain": False, "share": 0.5,
-    "words": "{at}, makes {what} without requires_grad. The loss depends on it, but no gradient is computed for it: its .grad, read in line {read}, is None.",
-    "fix": "If it should learn, make it with requires_grad=True, and in a module as a Parameter: `self.w = T.nn.Parameter(…)`.",
-}  # fmt: skip
+REBOUND = telling(CUTS["rebound"][0],
+    CUTS["rebound"][1] + " Reset the gradient after the update, or the next one is added to it: "
+        "`{name}.grad = None`. Change other updates like it in the same way.", kind="rebound")  # fmt: skip
+UNREQUIRED = telling("{at}, makes {what} without requires_grad. The loss depends on it, but no gradient is computed for it: its .grad, read in line "
+        "{read}, is None.",
+    "If it should learn, make it with requires_grad=True, and in a module as a Parameter: `self.w = T.nn.Parameter(…)`.",
+    kind=OFF, certain=False, share=0.5)  # fmt: skip
 NO_GRAPH = "{at}, computes gradients without create_graph=True, so they have no history, and what is computed from them is a constant."
 CREATE_GRAPH = "Ask for a graph of the gradient itself: `create_graph=True`."
 RULES = [

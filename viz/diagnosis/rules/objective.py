@@ -14,7 +14,7 @@ from viz.diagnosis.families import source
 from viz.diagnosis.finding import number
 from viz.diagnosis.observation import Observation, Ran, Through, by_line
 from viz.diagnosis.rules.comparing import compared
-from viz.diagnosis.rules.rule import Match, Rule
+from viz.diagnosis.rules.rule import Match, Rule, telling
 from viz.diagnosis.rules.zero import layer_line
 
 AGAIN = 3  # times that show that it is always so
@@ -103,34 +103,22 @@ SQUASHED = {
     **{name: {"softmax"} for name in (*ops.SCORE_LOSSES, "log_softmax")},
     **{name: {"softmax", "sigmoid"} for name in ("binary_cross_entropy_with_logits", "nll_loss")},
 }
-TWICE = {
-    "kind": "double-softmax",
-    "words": "{at}: `{name_of}` in line {loss} takes the scores themselves and applies {itself} itself. After `{made}` all scores lie between 0 and 1, "
-        "and the gradient is a fraction of what it should be.",
-    "fix": "Pass the scores to `{name_of}` unchanged, and use `{made}` only to report probabilities.",
-}  # fmt: skip
-NO_LOGARITHMS = {
-    "words": "{at}: nll_loss in line {loss} takes logarithms of probabilities, but receives the output of `{made}`.",
-    "fix": "Use log_softmax instead of softmax, or cross_entropy on the scores.",
-}
-NO_PROBABILITIES = {
-    "words": "{at}: `{op}` compares with probabilities, and what it is given goes down to {low}.",
-    "fix": "Give probabilities as its target: softmax(scores, dim=-1). Or give logarithms, and say log_target=True.",
-}
-SAME = {
-    "kind": "zero", "certain": False, "share": 0.3,
-    "words": "{at}: `{of}` is exactly 0, each of the {count} times that it is computed: what it compares is the same on both sides, so nothing learns from it.",
-    "fix": "Look at what the two sides are: one of them is probably meant to be another network's answer, or the data.",
-}  # fmt: skip
-OUTSIDE = {
-    "words": "{at}: the labels of `{op}` go from {span}. Outside 0 to 1 the loss has no lowest value: it falls forever, and the outputs grow without bound.",
-    "fix": "Give labels of 0 and 1, `(y > 0).float()`; for more classes use cross_entropy.",
-}
-CLASSES = {
-    "words": "{at}: `{op}` treats {name}, integers from {low} to {top} converted to floats, as amounts. If they are classes, this means that class 2 lies "
-        "between 1 and 3.",
-    "fix": "For classes, output one score for each, and use cross_entropy(scores, labels) with the labels unchanged.", "certain": False, "share": 0.7,
-}  # fmt: skip
+TWICE = telling("{at}: `{name_of}` in line {loss} takes the scores themselves and applies {itself} itself. After `{made}` all scores lie between 0 "
+        "and 1, and the gradient is a fraction of what it should be.",
+    "Pass the scores to `{name_of}` unchanged, and use `{made}` only to report probabilities.", kind="double-softmax")  # fmt: skip
+NO_LOGARITHMS = telling("{at}: nll_loss in line {loss} takes logarithms of probabilities, but receives the output of `{made}`.",
+    "Use log_softmax instead of softmax, or cross_entropy on the scores.")  # fmt: skip
+NO_PROBABILITIES = telling("{at}: `{op}` compares with probabilities, and what it is given goes down to {low}.",
+    "Give probabilities as its target: softmax(scores, dim=-1). Or give logarithms, and say log_target=True.")  # fmt: skip
+SAME = telling("{at}: `{of}` is exactly 0, each of the {count} times that it is computed: what it compares is the same on both sides, so nothing "
+        "learns from it.",
+    "Look at what the two sides are: one of them is probably meant to be another network's answer, or the data.", kind="zero", certain=False, share=0.3)  # fmt: skip
+OUTSIDE = telling("{at}: the labels of `{op}` go from {span}. Outside 0 to 1 the loss has no lowest value: it falls forever, and the outputs grow "
+        "without bound.",
+    "Give labels of 0 and 1, `(y > 0).float()`; for more classes use cross_entropy.")  # fmt: skip
+CLASSES = telling("{at}: `{op}` treats {name}, integers from {low} to {top} converted to floats, as amounts. If they are classes, this means that "
+        "class 2 lies between 1 and 3.",
+    "For classes, output one score for each, and use cross_entropy(scores, labels) with the labels unchanged.", certain=False, share=0.7)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -193,10 +181,9 @@ def _uphill(seen: Observation, who: int | None, own: list[Through]) -> Match | N
     return Match(line, [steps[0]], names=seen.called(held.leaves), count=len(steps), how=how, **told)
 
 
-UPHILL = {
-    "words": "Each of {count} steps went along the gradient from backward() instead of against it, and the loss rises: {first} → {last}. {at}, {how}.",
-    "fix": "Leave the sign of the gradient to the optimizer, which subtracts it; by hand, subtract it too.",
-}  # fmt: skip
+UPHILL = telling("Each of {count} steps went along the gradient from backward() instead of against it, and the loss rises: {first} → {last}. {at}, "
+        "{how}.",
+    "Leave the sign of the gradient to the optimizer, which subtracts it; by hand, subtract it too.")  # fmt: skip
 
 
 def _terms(seen: Observation, each: Through) -> Iterator[tuple[Term, Ran]]:

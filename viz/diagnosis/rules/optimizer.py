@@ -10,7 +10,7 @@ from statistics import median
 
 from viz.diagnosis.finding import number
 from viz.diagnosis.observation import Held, Leaf, Moment, Observation
-from viz.diagnosis.rules.rule import Match, Rule
+from viz.diagnosis.rules.rule import Match, Rule, telling
 
 LARGEST_RATE = 0.1  # that is usual
 AGAIN = 3  # new things of one line that show that each pass, or step, makes its own
@@ -80,21 +80,15 @@ def _nobody_steps(seen: Observation) -> Iterator[Match]:
         )  # fmt: skip
 
 
-UNREGISTERED = {
-    "kind": "unregistered", "certain": True, "share": 1.0,
-    "words": "{at}, keeps modules in a plain list or dict of {owner}, which parameters() does not look into. {names} got gradients, but no optimizer holds them: "
-        "they never change.",
-    "fix": "Keep them in nn.ModuleList: `self.{attribute} = T.nn.ModuleList([…])`.",
-}  # fmt: skip
-STALE = {
-    "kind": "stale-optimizer", "certain": True, "share": 1.0, "fix": "Make the optimizer after that, or make it anew there.",
-    "words": "{at}, creates new parameters after the optimizer was made in line {made}. The optimizer still holds the old ones, which no op uses any more. "
-        "{names} {get} gradients but never change.",
-}  # fmt: skip
-EACH_PASS = {
-    "kind": "made-anew", "fix": "Make it once, in __init__, and use it in forward: `self.w = T.nn.Parameter(…)`.",
-    "words": "{at}, made a new parameter for each of {count} passes: none of them is held by an optimizer, and what a gradient says of one is lost with it.",
-}  # fmt: skip
+UNREGISTERED = telling("{at}, keeps modules in a plain list or dict of {owner}, which parameters() does not look into. {names} got gradients, but "
+        "no optimizer holds them: they never change.",
+    "Keep them in nn.ModuleList: `self.{attribute} = T.nn.ModuleList([…])`.", kind="unregistered", certain=True, share=1.0)  # fmt: skip
+STALE = telling("{at}, creates new parameters after the optimizer was made in line {made}. The optimizer still holds the old ones, which no op uses "
+        "any more. {names} {get} gradients but never change.",
+    "Make the optimizer after that, or make it anew there.", kind="stale-optimizer", certain=True, share=1.0)  # fmt: skip
+EACH_PASS = telling("{at}, made a new parameter for each of {count} passes: none of them is held by an optimizer, and what a gradient says of one "
+        "is lost with it.",
+    "Make it once, in __init__, and use it in forward: `self.w = T.nn.Parameter(…)`.", kind="made-anew")  # fmt: skip
 
 
 def _replaced(seen: Observation, leaf: Leaf) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from viz.diagnosis.observation import Moment, Observation, by_line
-from viz.diagnosis.rules.rule import Match, Rule
+from viz.diagnosis.rules.rule import Match, Rule, telling
 
 SEVERAL = 1.5  # passes for each step, at least, where gradients of several batches add up
 
@@ -82,23 +82,15 @@ def _own_call(seen: Observation, zero: Moment) -> int | None:
     return zero.line if other is None else next((line for line in zero.stack if line not in other.stack), zero.line)
 
 
-NO_PASS = {
-    "kind": "never-backward", "fix": "Call backward() before each step: `loss.backward()`.",
-    "words": "{count} steps were taken, in {step}, but no backward pass ran: no step found a gradient.{how}",
-}  # fmt: skip
-NO_STEP = {
-    "kind": "never-steps", "certain": False, "fix": "Call optimizer.step() after backward().",
-    "words": "{count} backward passes ran, and the {held} of line {made} never took a step.{how}",
-}  # fmt: skip
-TOO_EARLY = {
-    "kind": "step-before-backward", "fix": "Call zero_grad(), backward() and step() in this order.",
-    "words": "{at}, steps before the backward() of the same iteration: none of {count} steps found a gradient.",
-}  # fmt: skip
-THROWN = {
-    "words": "{at}, resets gradients that no step has used: of {count} passes of line {back}, the gradients of {thrown} were thrown away.",
-    "fix": "If gradients should add up over several batches, reset them only after the step, and take a last step for what is left of them.",
-    "certain": False, "share": 0.9,
-}  # fmt: skip
+NO_PASS = telling("{count} steps were taken, in {step}, but no backward pass ran: no step found a gradient.{how}",
+    "Call backward() before each step: `loss.backward()`.", kind="never-backward")  # fmt: skip
+NO_STEP = telling("{count} backward passes ran, and the {held} of line {made} never took a step.{how}",
+    "Call optimizer.step() after backward().", kind="never-steps", certain=False)  # fmt: skip
+TOO_EARLY = telling("{at}, steps before the backward() of the same iteration: none of {count} steps found a gradient.",
+    "Call zero_grad(), backward() and step() in this order.", kind="step-before-backward")  # fmt: skip
+THROWN = telling("{at}, resets gradients that no step has used: of {count} passes of line {back}, the gradients of {thrown} were thrown away.",
+    "If gradients should add up over several batches, reset them only after the step, and take a last step for what is left of them.",
+    certain=False, share=0.9)  # fmt: skip
 RULES = [
     Rule("no-zero-grad", _adding,
         "{adding} adds to gradients that a step had already used: nothing reset them. The step in line {step} then used the sum, {times} times.{how}",

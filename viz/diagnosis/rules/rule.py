@@ -49,6 +49,11 @@ class Match:
         self.told = told
 
 
+def telling(words: str, fix: str, **more: Any) -> dict[str, Any]:
+    """What is said of some matches in place of what their rule says by default, see `given` of `Match`."""
+    return {"words": words, "fix": fix} | more
+
+
 @dataclass(frozen=True)
 class Rule:
     """One cause.
@@ -118,23 +123,11 @@ def placed(seen: Observation, line: int | None) -> str:
 
 def said(seen: Observation, match: Match, words: str) -> str:
     """The words with what was seen."""
-    at = placed(seen, match.line)
-    op = getattr(match.at, "name", "")
-    name = match.names[0] if match.names else "it"
-    verbs = (
-        {"are": "are", "get": "get", "them": "them"}
-        if len(match.names) > 1
-        else {"are": "is", "get": "gets", "them": "it"}
-    )
+    at, many = placed(seen, match.line), len(match.names) > 1
     told = {
-        "at": at,
-        "At": at[0].upper() + at[1:],  # where a sentence begins
-        "op": op,
-        "names": match.names,
-        "name": name,
-        **verbs,
-        **match.told,
-    }
+        "at": at, "At": at[0].upper() + at[1:], "op": getattr(match.at, "name", ""), "names": match.names, "name": (*match.names, "it")[0],
+        "are": "are" if many else "is", "get": "get" if many else "gets", "them": "them" if many else "it",
+    }  # fmt: skip
     words = re.sub(r"(^|\. )\{at\}", r"\1{At}", words)
-    text = _Words(seen).vformat(words, (), told)
+    text = _Words(seen).vformat(words, (), told | match.told)
     return text[0].upper() + text[1:] if text.startswith("line ") else text

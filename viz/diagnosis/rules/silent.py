@@ -10,7 +10,7 @@ from viz.diagnosis.families import KEEPS_NOTHING, KEEPS_RESULT, makers
 from viz.diagnosis.functions import FAR
 from viz.diagnosis.observation import Held, Observation, Part, Seen, Through
 from viz.diagnosis.rules.memory import sharing
-from viz.diagnosis.rules.rule import Match, Rule
+from viz.diagnosis.rules.rule import Match, Rule, telling
 
 
 def _data_writes(seen: Observation) -> Iterator[Match]:
@@ -159,14 +159,10 @@ def _both_used(seen: Observation, *runs: Held) -> bool:
     return all(any(nr >= end for nr in seen.leaves[held.leaves[0]].used_by) for held in runs)
 
 
-IDLE = {
-    "words": "Lines {both} both use {twin}, and nothing uses {names}, which has the same shape.",
-    "fix": "Use {short} in one of the two, if that was intended.",
-}
-REPEATED = {
-    "words": "{at}, puts one {made} into {times} places: this does not copy the layer, so all of them share its weights.",
-    "fix": "Make one for each place: `[{made}(…) for _ in range({times})]`.",
-}
+IDLE = telling("Lines {both} both use {twin}, and nothing uses {names}, which has the same shape.",
+    "Use {short} in one of the two, if that was intended.")  # fmt: skip
+REPEATED = telling("{at}, puts one {made} into {times} places: this does not copy the layer, so all of them share its weights.",
+    "Make one for each place: `[{made}(…) for _ in range({times})]`.")  # fmt: skip
 RULES = [
     Rule("data-write", _data_writes,
         "{at}, writes through .data over {names} that {what}, had saved. Nothing is checked there: backward() in line {back} computed with the new "

@@ -12,7 +12,7 @@ from statistics import median
 from viz.diagnosis import families as ops
 from viz.diagnosis.families import source
 from viz.diagnosis.observation import Leaf, Observation, Ran, Seen, Through
-from viz.diagnosis.rules.rule import Match, Place, Rule
+from viz.diagnosis.rules.rule import Match, Place, Rule, telling
 from viz.diagnosis.rules.weights import outweighs
 
 LOST = 1e-20  # a gradient below this underflows to 0 in the next ops: it vanished before
@@ -265,11 +265,9 @@ NOTHING_LEFT = {
 }  # fmt: skip
 NEARLY_FLAT = "{here}: `{op}` is nearly saturated in {count} calls. Its input reaches {peak} in size, {share} of its results lie at the bound, and {passed} of " \
     "the gradient passes."  # fmt: skip
-UNDIVIDED = {
-    "words": "{at}: the scores that `softmax` in {here}, weighs reach {peak} in size before the first step: each adds {width} products, and nothing divides "
-        "them. A softmax of such scores chooses one place, and the others learn little. Divided by the root of {width} they reach {less}.",
-    "fix": "Divide the products by the root of how many each adds up: `q @ k.transpose(-2, -1) / math.sqrt(d)`.",
-}  # fmt: skip
+UNDIVIDED = telling("{at}: the scores that `softmax` in {here}, weighs reach {peak} in size before the first step: each adds {width} products, and "
+        "nothing divides them. A softmax of such scores chooses one place, and the others learn little. Divided by the root of {width} they reach {less}.",
+    "Divide the products by the root of how many each adds up: `q @ k.transpose(-2, -1) / math.sqrt(d)`.")  # fmt: skip
 RULES = [
     Rule("zero", _blocked),
     Rule("equal-units", _equal_units,
