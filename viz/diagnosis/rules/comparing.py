@@ -28,7 +28,7 @@ def _shapes(seen: Observation) -> Iterator[Match]:
                 found, rows, names = True, max(a.shape[0], b.shape[0]), [a.name, b.name]
                 at, shapes = (
                     (_grew(seen, a) or _grew(seen, b)) if sure else None,
-                    [str(one) for one in (a.shape, b.shape, whole)],
+                    [*map(str, (a.shape, b.shape, whole))],
                 )
                 yield Match(at or op, [op], names=names, rows=rows, shapes=shapes, given={"certain": sure})
         if found:

@@ -60,10 +60,9 @@ def _carried(seen: Observation) -> dict[int, list[tuple[Ran, Seen]]]:
 
 def _again(seen: Observation, op: Ran, value: Seen) -> bool:
     """Whether a value was computed from what the same op of the same line, or its module there, made earlier."""
-    before = [
-        one for one in seen.at(op.line) if one.nr < op.nr and (one.name == op.name or one.owner == op.owner is not None)
-    ]
-    return not seen.above([value.nr]).isdisjoint(nr for one in before for nr in one.outputs)
+    before = (one for one in seen.at(op.line) if one.nr < op.nr)
+    alike = [one for one in before if one.name == op.name or one.owner == op.owner is not None]
+    return not seen.above([value.nr]).isdisjoint(nr for one in alike for nr in one.outputs)
 
 
 def _handed_on(seen: Observation, op: Ran, stack: tuple[int, ...], names: list[str]) -> int | None:
@@ -102,9 +101,8 @@ def _second(seen: Observation) -> Iterator[Match]:
     elif (attached := _attached(seen, first, failed, shared)) is not None:
         yield _left_attached(seen, *attached, shared)
     elif first.line != failed.line:
-        yield Match(
-            first, [failed, top], names=name, what=top.name or f"what line {top.line} computes", given=TOGETHER, **told
-        )
+        told |= {"what": top.name or f"what line {top.line} computes", "given": TOGETHER}
+        yield Match(first, [failed, top], names=name, **told)
     else:
         yield Match(seen.maker(top) or top, [failed], names=name, **told)
 
@@ -140,32 +138,22 @@ def _written(seen: Observation) -> Iterator[Match]:
     if failed is None:
         return
     needed, writes = seen.behind(failed), _writes(seen, failed)
+    told: dict[str, Any] = {"back": failed.line}
     steps = [
         (write.order, leaf.name, write) for leaf in seen.leaves if needed.intersection(leaf.values)
         for write in leaf.writes if write.kind != "init" and write.order < failed.order
     ]  # fmt: skip
     if steps and not any(named for named, *_ in writes):
         _, name, write = max(steps, key=lambda one: one[0])
-        given = {"fix": STEP_LATER} if write.kind == "step" else {}
-        yield Match(
-            write, [failed], names=[name], what=name or "a value", how=write.name, back=failed.line, given=given
-        )
+        told["given"] = {"fix": STEP_LATER} if write.kind == "step" else {}
+        yield Match(write, [failed], names=[name], what=name or "a value", how=write.name, **told)
         return
     lines: dict[int | None, Ran] = {}
     for *_, nr in writes:
         lines.setdefault(layer_line(seen, seen.ops[nr]), seen.ops[nr])
     for place, (line, op) in enumerate([*lines.items()][:MOST_WRITES]):
-        name, less = seen.values[op.inputs[0]].name, {"share": 1.0 - place / 10}
-        yield Match(
-            line,
-            [failed],
-            names=[name],
-            what=name or "a value",
-            how=op.called,
-            back=failed.line,
-            where=op.where,
-            given=less,
-        )
+        name, told["given"] = seen.values[op.inputs[0]].name, {"share": 1.0 - place / 10}
+        yield Match(line, [failed], names=[name], what=name or "a value", how=op.called, where=op.where, **told)
 
 
 def _writes(seen: Observation, failed: Through) -> list[tuple[bool, bool, int]]:
@@ -200,9 +188,7 @@ STATE = telling("{at}, carries {called} over from before the last backward pass,
         "of the step before.",
     "Cut the history between the steps: `{state} = {state}.detach()`, or each part of a tuple. retain_graph=True would only make it longer.",
     kind="state-not-detached", share=1.0)  # fmt: skip
-KEPT = {
-    "words": "{name} holds {count} tensors of several steps, each with the graph behind it: no step's graph is freed."
-}
+KEPT = {"words": "{name} holds {count} tensors of several steps, each with its graph: no step's graph is freed."}
 TWICE = telling("{at}, goes back through the graph that line {first} already went through: the first pass freed what the nodes had saved.",
     "Compute the loss again before the second backward(). Use retain_graph=True in the first only if both passes need the same numbers.")  # fmt: skip
 TOGETHER = telling("{at}, and line {back}, both go back through {what}: the first freed what its nodes had saved, and the second needs it.",

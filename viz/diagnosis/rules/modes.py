@@ -7,23 +7,17 @@ from collections.abc import Iterator
 
 from viz.diagnosis.families import LOSSES
 from viz.diagnosis.observation import Moment, Observation
-from viz.diagnosis.rules.rule import Match, Rule
+from viz.diagnosis.rules.rule import Match, Rule, telling
 
 NEAR = 6  # ops after a dropout, among which its result is used
 HEAVY = 0.9  # the share that a dropout drops, from which on hardly anything is left
 CHANGED = ("Dropout", "BatchNorm", "InstanceNorm")  # modules that the mode changes
-ON_OUTPUTS = (
-    "drops outputs right before the loss: {p} of what is compared with the targets is 0.",
-    "Put dropout between hidden layers, never on the outputs.",
-)
-HEAVILY = (
-    "drops {p} of what comes in: hardly anything is left to learn from.",
-    "Use a p between 0.1 and 0.5: p is the share that is dropped, not the share that is kept.",
-)
-EVALUATING = (
-    "drops values in a forward pass under no_grad: this does not evaluate the whole model.",
-    "Call model.eval() before evaluating, and tell F.dropout the mode: `F.dropout(x, p, training=self.training)`.",
-)
+ON_OUTPUTS = telling("{at}: `{name}` drops outputs right before the loss: {p} of what is compared with the targets is 0.",
+    "Put dropout between hidden layers, never on the outputs.")  # fmt: skip
+HEAVILY = telling("{at}: `{name}` drops {p} of what comes in: hardly anything is left to learn from.",
+    "Use a p between 0.1 and 0.5: p is the share that is dropped, not the share that is kept.")  # fmt: skip
+EVALUATING = telling("{at}: `{name}` drops values in a forward pass under no_grad: this does not evaluate the whole model.",
+    "Call model.eval() before evaluating, and tell F.dropout the mode: `F.dropout(x, p, training=self.training)`.")  # fmt: skip
 
 
 def _evaluating(seen: Observation) -> Iterator[Match]:
@@ -59,16 +53,14 @@ def _dropping(seen: Observation) -> Iterator[Match]:
         if "dropout" not in op.name or not op.outputs or training is False or p == 0:
             continue
         users = {one.name in LOSSES for one in seen.users(op.outputs[0]) if one.nr < op.nr + NEAR}
-        evaluates = (
-            not op.grad_on and op.owner is not None and seen.steps and learnt.isdisjoint(op.outputs)
-        )  # no teacher's target
+        asked = not op.grad_on and op.owner is not None and seen.steps
+        evaluates = asked and learnt.isdisjoint(op.outputs)  # it makes no target, as a teacher does
         said = EVALUATING if evaluates else None
         if op.recorded:
             said = ON_OUTPUTS if users == {True} else HEAVILY if p >= HEAVY else None
         if said is not None:
             made = seen.parts[op.owner].line if op.library and op.owner is not None and op.recorded else None
-            given = {"words": "{at}: `{name}` " + said[0], "fix": said[1]}
-            yield Match(made or op.line, [op], path=[], name=op.name, p=f"{p:.0%}", given=given)
+            yield Match(made or op.line, [op], path=[], name=op.name, p=f"{p:.0%}", given=said)
 
 
 PARAMETERS = (("p", "1", 0.5), ("training", "2", True))  # of a dropout: by name, or by place, or by default

@@ -345,9 +345,8 @@ def _lost_in_part(seen: Observation) -> Iterator[Match]:
         for user in ops.makers(seen, back):
             added = user.name in ops.ADDITIVE and not terms.isdisjoint(user.outputs)
             given = [seen.values[nr] for nr in user.inputs if added or user.name in ops.LAYERS]
-            for value in (
-                one for one in given if one.floating and not one.requires_grad and (not added or _single(one))
-            ):
+            loose = (one for one in given if one.floating and not one.requires_grad)
+            for value in (one for one in loose if _single(one) or not added):
                 asked = _without_graph(seen, [value.nr], each) if added else None
                 if asked is not None and seen.behind(asked) & learning:
                     yield Match(asked, [user, each], user=user, path=[value.nr, *each.roots[:1]])

@@ -60,21 +60,18 @@ def _scores(seen: Observation, op: Ran) -> Iterator[Match]:
     """Probabilities where scores belong, or their logarithms; scores where logarithms belong, which are never above zero."""
     value, maker = source(seen, op.inputs[0], ops.TURNS | {"__getitem__"})
     other, path = seen.values[op.inputs[-1]], [value.nr, *op.outputs[:1]]
-    if maker is not None and maker.name in SQUASHED.get(op.name, ()):
-        itself, given = (
-            "sigmoid" if "entropy_with" in op.name else "softmax",
-            NO_LOGARITHMS if op.name == "nll_loss" else TWICE,
-        )
+    named = maker.name if maker is not None else ""
+    if maker is not None and named in SQUASHED.get(op.name, ()):
+        itself = "sigmoid" if "entropy_with" in op.name else "softmax"
+        given = NO_LOGARITHMS if op.name == "nll_loss" else TWICE
         yield Match(
             layer_line(seen, maker), [op], names=[value.name], where=maker.where, path=[*maker.inputs[:1], *path], cut=value.nr, loss=op.line,
-            name_of=op.name, made=maker.name, itself=itself, given=given,
+            name_of=op.name, made=named, itself=itself, given=given,
         )  # fmt: skip
     elif op.name == "kl_div" and (other.low or 0.0) < -EDGE and not op.options.get("log_target"):
         yield Match(op, [other], names=[other.name], low=other.low, given=NO_PROBABILITIES)
-    elif op.name in ops.TAKES_LOGS and (
-        (maker is not None and maker.name in ops.LAYERS) or (value.peak or 0.0) > max(0.0, -(value.low or 0.0))
-    ):
-        made = f"line {maker.line}, `{maker.name}`, makes" if maker is not None else "it is given"
+    elif op.name in ops.TAKES_LOGS and (named in ops.LAYERS or (value.peak or 0.0) > max(0.0, -(value.low or 0.0))):
+        made = f"line {maker.line}, `{named}`, makes" if maker is not None else "it is given"
         yield Match(op, [maker], names=[value.name], path=path, size=value.peak or 0.0, made=made)
 
 
@@ -163,9 +160,7 @@ def _uphill(seen: Observation, who: int | None, own: list[Through]) -> Match | N
         return None
     told: dict[str, Any] = {"first": first, "last": last, "given": UPHILL}
     if who is None or not 0 <= who < len(seen.optimizers):
-        learning = [
-            leaf for leaf in seen.leaves if leaf.parameter or not seen.parts
-        ]  # no input, as in a dream or an attack
+        learning = [leaf for leaf in seen.leaves if leaf.parameter or not seen.parts]  # no input, as in an attack
         writes = [(leaf.nr, one) for leaf in learning for one in leaf.writes if one.kind == "update"]
         names, how = seen.called(nr for nr, _ in writes), "adds the gradient"
         climbs = bool(writes) and all(one.ascent for _, one in writes)
@@ -262,9 +257,8 @@ def _turned(seen: Observation, each: Through) -> int | None:
 def _is_minus(seen: Observation, nr: int) -> bool:
     """Whether a factor was given a minus itself, as in `-advantage * ratio`."""
     maker = source(seen, nr)[1]
-    return maker is not None and (
-        maker.name in ops.NEGATIONS or (maker.name in ops.FACTORS and ops.constants(maker) == [-1])
-    )
+    turned = maker is not None and maker.name in ops.FACTORS and ops.constants(maker) == [-1]
+    return turned or (maker is not None and maker.name in ops.NEGATIONS)
 
 
 def _factor(seen: Observation, op: Ran, main: int) -> int | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from viz.diagnosis.finding import number
-from viz.diagnosis.observation import Held, Leaf, Moment, Observation
+from viz.diagnosis.observation import Held, Leaf, Moment, Observation, by_line
 from viz.diagnosis.rules.rule import Match, Rule, telling
 
 LARGEST_RATE = 0.1  # that is usual
@@ -26,11 +26,8 @@ CAREFUL = 0.02  # steps that move no weight by more are not what makes a loss gr
 
 def _lost(seen: Observation) -> list[Leaf]:
     """What got gradients, is held by no optimizer although others step, and never changes."""
-    return [
-        leaf
-        for leaf in (seen.leaves if seen.steps else ())
-        if leaf.gradients and not leaf.held and (leaf.parameter or _learns_again(seen, leaf)) and not _changed(leaf)
-    ]
+    left = (leaf for leaf in (seen.leaves if seen.steps else ()) if leaf.gradients and not leaf.held)
+    return [leaf for leaf in left if (leaf.parameter or _learns_again(seen, leaf)) and not _changed(leaf)]
 
 
 def _learns_again(seen: Observation, leaf: Leaf) -> bool:
@@ -178,10 +175,7 @@ def _arrived(seen: Observation, held: Held) -> bool:
 
 def _made_anew(seen: Observation) -> Iterator[Match]:
     """One line that makes an optimizer for each step: its momentum, or the model itself, begins again each time."""
-    lines: dict[int | None, list[Held]] = {}
-    for held in seen.optimizers:
-        lines.setdefault(held.line if held.made_here else None, []).append(held)
-    for line, found in lines.items():
+    for line, found in by_line(held for held in seen.optimizers if held.made_here).items():
         steps = [sum(moment.kind == "step" and moment.who == held.nr for moment in seen.moments) for held in found]
         if line is None or len(found) < AGAIN or not all(steps) or found[0].kind == "LBFGS":
             continue
@@ -189,19 +183,11 @@ def _made_anew(seen: Observation) -> Iterator[Match]:
         if max(steps) > 1 and not (_repeats(seen, found) if fresh else _forgets(found)):
             continue
         what = (
-            "model, and what the last one had learnt is gone"
-            if fresh
-            else "optimizer, without the averages of the last"
+            "model, and what the last one had learnt is gone" if fresh else "optimizer, without the last one's averages"
         )
         each = "one step" if max(steps) == 1 else f"up to {max(steps)} steps"
-        yield Match(
-            _model_made(seen, found[-1]) if fresh else line,
-            [line],
-            count=len(found),
-            each=each,
-            what=what,
-            given={"share": 0.8 if fresh else 0.4},
-        )
+        at, given = _model_made(seen, found[-1]) if fresh else line, {"share": 0.8 if fresh else 0.4}
+        yield Match(at, [line], count=len(found), each=each, what=what, given=given)
         return
 
 

@@ -32,9 +32,8 @@ class Shut:
         self.name, self.out = op.name, seen.values[op.outputs[0]]
         self.peak = given.peak if given.peak is not None else math.inf  # of what got nothing
         # what it multiplied by, if that is 0 everywhere; the line that made it; whether it is a weight that cannot learn either
-        self.factor, self.made, self.stays = (
-            _zero_factor(seen, op, given) if op.name in ops.MULTIPLIES else ("", None, False)
-        )
+        zero = _zero_factor(seen, op, given) if op.name in ops.MULTIPLIES else ("", None, False)
+        self.factor, self.made, self.stays = zero
         dim = op.options.get("dim", op.options.get("1", -1))
         shape = self.out.shape if op.name in ("softmax", "log_softmax") else ()
         self.one_class = isinstance(dim, int) and shape[dim : dim + 1 or None] == (1,)
@@ -207,24 +206,13 @@ def _undivided(seen: Observation, op: Ran) -> Match | None:
         return None  # after the first step, projections are no longer as they were made
     projected = [source(seen, nr, ops.TURNS | ops.SPLITS)[1] for nr in maker.inputs]
     width, peak = seen.values[maker.inputs[0]].shape[-1], scores.peak or 0.0
-    if (
-        width < NARROW
-        or not max(WIDE, given.peak or 0.0) <= peak < math.inf
-        or not all(_projects(seen, one) for one in projected)
-    ):
+    far, projects = max(WIDE, given.peak or 0.0) <= peak < math.inf, all(_projects(seen, one) for one in projected)
+    if width < NARROW or not far or not projects:
         return None
     code, less = seen.places.code(maker.line), (given.peak or 0.0) / math.sqrt(width)
-    divided = re.sub(r"^(\w+ = )(.+)$", rf"\1(\2) / {width} ** 0.5", code)
-    return Match(
-        maker,
-        [op],
-        peak=peak,
-        width=width,
-        here=op,
-        less=less,
-        cut=op.inputs[0],
-        given=UNDIVIDED | {"change": (code, divided) if divided != code else None},
-    )
+    change = code, re.sub(r"^(\w+ = )(.+)$", rf"\1(\2) / {width} ** 0.5", code)
+    told = UNDIVIDED | ({"change": change} if change[1] != code else {})
+    return Match(maker, [op], peak=peak, width=width, here=op, less=less, cut=op.inputs[0], given=told)
 
 
 def _projects(seen: Observation, op: Ran | None) -> bool:
