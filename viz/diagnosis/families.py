@@ -27,11 +27,9 @@ FACTORS = PRODUCTS | {"div"}
 ADDITIVE = SUMS | DIFFERENCES
 AVERAGES = {"sum", "mean"}
 SCORES = {"matmul", "bmm", "einsum"}  # products of two that are computed, as in attention
-MULTIPLIES = (
-    FACTORS
-    | SCORES
-    | {"mm", "mv", "dot", "linear", "conv1d", "conv2d", "conv3d", "layer_norm", "group_norm", "batch_norm"}
-)
+MULTIPLIES = FACTORS | SCORES | {
+    "mm", "mv", "dot", "linear", "conv1d", "conv2d", "conv3d", "layer_norm", "group_norm", "batch_norm",
+}  # fmt: skip
 LAYERS = SCORES | {
     "linear", "addmm", "mm", "baddbmm", "bilinear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
     "conv_transpose3d", "lstm", "gru", "lstm_cell", "gru_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell",
@@ -42,11 +40,8 @@ NORMS = {
 
 # shapes, types, places
 VIEWS = {"view", "reshape", "flatten"}
-SWAPS = {"transpose", "permute", "swapaxes", "movedim", "swapdims"}
-TRANSPOSES = SWAPS | {"t", "T", "mT"}  # `.T` of our engine is a permute
-RESHAPES = {
-    "view", "reshape", "squeeze", "unsqueeze", "flatten", "transpose", "permute", "contiguous", "t", "T", "mT", "expand",
-}  # fmt: skip
+TRANSPOSES = {"transpose", "permute", "swapaxes", "movedim", "swapdims", "t", "T", "mT"}  # `.T` of our engine is a permute
+RESHAPES = VIEWS | TRANSPOSES | {"squeeze", "unsqueeze", "contiguous", "expand"}
 CASTS = {"float", "to", "type", "double", "type_as", "half", "bfloat16"}
 MOVES = CASTS | {"cuda", "cpu"}
 TURNS = RESHAPES | {"to", "float", "clone"}  # same numbers, in another shape or type
@@ -75,17 +70,18 @@ CHOICES = {
     "max_pool1d", "max_pool2d", "max_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
 }  # fmt: skip
 LINEAR = ADDITIVE | PRODUCTS | NEGATIONS | {"__getitem__", "cat", "stack", "where"}
-KEEPS_SIGN = AVERAGES | {
-    "__getitem__", "cat", "clone", "contiguous", "diagonal", "expand", "flatten", "float", "gather", "index_select", "masked_select",
-    "permute", "reshape", "squeeze", "stack", "take_along_dim", "transpose", "unsqueeze", "view",
-}  # fmt: skip
-SCALES = FACTORS | NEGATIONS | AVERAGES | {"squeeze", "view", "reshape"}
+KEEPS_SIGN = (
+    AVERAGES
+    | RESHAPES
+    | CHOSEN
+    | {"clone", "diagonal", "float", "gather", "index_select", "masked_select", "take_along_dim"}
+)
+SCALES = FACTORS | NEGATIONS | AVERAGES | RESHAPES
 
 # what a rule keeps for the backward pass
-KEEPS_NOTHING = ADDITIVE | NEGATIONS | AVERAGES | {
-    "T", "__getitem__", "cat", "clone", "data", "detach", "expand", "flatten", "item", "permute", "requires_grad_", "reshape",
-    "squeeze", "stack", "t", "transpose", "unsqueeze", "view",
-}  # fmt: skip
+KEEPS_NOTHING = (
+    ADDITIVE | NEGATIONS | AVERAGES | RESHAPES | CHOSEN | {"clone", "data", "detach", "item", "requires_grad_"}
+)
 KEEPS_RESULT = BOUNDED | {"exp", "expm1", "sqrt", "rsqrt", "reciprocal", "softmax", "log_softmax", "relu", "elu", "tan"}
 
 # losses
@@ -98,8 +94,14 @@ ERRORS = POSITIVE - {"binary_cross_entropy_with_logits"} | {"nll_loss"}
 TARGETED = CLASS_LOSSES | DISTANCES | BINARY
 BY_ELEMENT = DISTANCES | BINARY | {"gaussian_nll_loss", "poisson_nll_loss", "soft_margin_loss"}
 LOSSES = BY_ELEMENT | {
-    "cross_entropy", "nll_loss", "kl_div", "ctc_loss", "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss",
-}  # fmt: skip
+    "cross_entropy",
+    "nll_loss",
+    "kl_div",
+    "ctc_loss",
+    "cosine_embedding_loss",
+    "hinge_embedding_loss",
+    "margin_ranking_loss",
+}
 TAKES_LOGS = {"nll_loss", "kl_div", "ctc_loss"}  # of probabilities
 TAKES_CLASSES = PRODUCTS | {"nll_loss", "kl_div", "cross_entropy", "gather", "log", "__getitem__"}
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import bisect
 import math
 import re
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from viz.diagnosis import families as ops
-from viz.diagnosis.observation import Exit, Leaf, Moment, Observation, Ran, Seen, Through
+from viz.diagnosis.observation import Exit, Leaf, Moment, Observation, Ran, Seen, Through, by_line
 from viz.diagnosis.places import once
 from viz.diagnosis.rules.rule import Match, Place, Rule, telling
 
@@ -145,10 +144,8 @@ def _steps_since(seen: Observation, leaf: Leaf) -> list[Moment]:
 
 def _first_and_last(passes: list[Through]) -> list[Through]:
     """The first and the last passes of each line: a loop repeats itself, and each is walked for each leaf."""
-    lines: dict[int | None, list[Through]] = defaultdict(list)
-    for each in passes:
-        lines[each.line].append(each)
-    return [each for own in lines.values() for each in (own if len(own) <= 2 * FEW else own[:FEW] + own[-FEW:])]
+    lines = by_line(passes).values()
+    return [each for own in lines for each in (own if len(own) <= 2 * FEW else own[:FEW] + own[-FEW:])]
 
 
 def _on_the_way_to_a_leaf(seen: Observation, leaf: Leaf) -> bool:
@@ -328,16 +325,11 @@ def _dropped(seen: Observation, lost: list[Leaf], share: float) -> Iterator[Matc
         yield Match(line, [op], names=names, path=path, given=given)
 
 
-def _backward(seen: Observation) -> list[Through]:
-    """The last backward() of each line."""
-    passes = [each for each in seen.passes if each.kind == "backward" and each.done and each.roots]
-    return list({each.line: each for each in passes}.values())
-
-
 def _lost_in_part(seen: Observation) -> Iterator[Match]:
     """Leaves get gradients, but not from all that they took part in: a term of the loss, or what a layer goes on from, was cut off."""
     learning = {nr for leaf in seen.trained() for nr in leaf.values}
-    for each in _backward(seen):
+    passes = by_line(each for each in seen.passes if each.kind == "backward" and each.done and each.roots)
+    for each in (own[-1] for own in passes.values()):
         back = seen.recorded(each)
         own = [leaf for leaf in seen.trained() if seen.stepped_by(each) in leaf.held and leaf.nr in each.got]
         values = {nr for leaf in own for nr in leaf.values}

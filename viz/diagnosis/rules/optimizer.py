@@ -115,55 +115,52 @@ def _nearest(seen: Observation, lost: list[Leaf]) -> Held:
     return twins[-1] if twins else max(seen.optimizers, key=lambda held: turns[held.nr])
 
 
-def _rated(seen: Observation) -> Iterator[tuple[Held, list[Moment]]]:
-    """The optimizers with a rate that took steps, with these."""
-    for held in seen.optimizers:
-        own = [m for m in seen.moments if m.kind == "step" and not m.empty and m.who == held.nr]
-        if held.rate is not None and own:
-            yield held, own
-
-
-def _too_small(seen: Observation) -> Iterator[Match]:
-    """Steps that move no weight."""
-    for held, own in _rated(seen):
-        rates = [step.rate for step in own if step.rate is not None] or [held.rate or 0.0]
-        sank = rates[len(rates) // 2] < SUNK * max(rates)  # by a schedule that is over before the training is
-        fell = rates[-1] <= ENDED * max(rates)  # then it is the later half that goes nowhere
-        late = own[len(own) // 2 :] if fell else own
-        moved = [step.moved for step in late if step.moved is not None]
-        passes = [each for each in seen.passes if each.kind == "backward" and seen.stepped_by(each) == held.nr]
-        losses = [each.loss for each in passes if each.loss is not None]
-        idle = len(own) > 1 and len(moved) == len(late) and (sank or max(moved) < SMALL) and not _arrived(seen, held)
-        if idle and losses and rates[-1] <= rates[0]:  # a warm-up begins small
-            asleep = bool(seen.schedules) and fell
-            line = seen.schedules[-1][1] if asleep else seen.given_in(held, held.rate)
-            by = f", by the {seen.schedules[-1][0]} of line {line}" if asleep else ""
-            yield Match(
-                line, [held], names=seen.called(held.leaves), count=len(late), kind=held.kind, moved=max(moved), rate=f"{held.rate:g}{by}",
-                first=f"{losses[0]:.6g}", last=f"{losses[-1]:.6g}",
-            )  # fmt: skip
-
-
-def _too_large(seen: Observation) -> Iterator[Match]:
-    """A loss that grows from step to step, by steps that move the weights far."""
+def _strides(seen: Observation) -> Iterator[Match]:
+    """Steps that move no weight, or that move the weights so far that the loss grows."""
     for who, own in seen.trainings():
+        steps = [m for m in seen.moments if m.kind == "step" and not m.empty and who in (m.who, None)]
+        held = next((one for one in seen.optimizers if one.rate is not None and who in (one.nr, None) and steps), None)
         losses = [each.loss or 0.0 for each in own]
-        if len(losses) < 3 or not all(map(math.isfinite, losses)):
-            continue
-        steps = [moment.moved or 0.0 for moment in seen.moments if moment.kind == "step" and who in (moment.who, None)]
-        updated = (leaf for leaf in seen.leaves if leaf.began and any(write.kind == "update" for write in leaf.writes))
-        far = max([*steps, *(leaf.size / leaf.began - 1 for leaf in updated)], default=0.0)
-        first, last, top = losses[0], losses[-1], max(losses, key=abs)
-        rises = sum(b > a for a, b in itertools.pairwise(losses)) >= MOSTLY * (len(losses) - 1)
-        grew = far > CAREFUL and rises and last > first and abs(last) > LARGE * abs(first) > 0
-        wild = far > WILD and top > 2 * first > 0 and median(losses[-(len(losses) // 4 + 1) :]) > NO_BETTER * first
-        held = next((held for held, _ in _rated(seen) if who in (held.nr, None)), None)
-        updates = (moment.line for moment in seen.moments if moment.kind == "update")
-        line = seen.given_in(held, held.rate) if held is not None else next(updates, None)
-        if line is not None and (grew or wild):
-            by = f" Steps reach {number(far)} times the weights' size, at a rate of {held.rate:g}." if held else ""
-            peak = f", with a peak of {number(top)}" if top not in (losses[1], last) else ""
-            yield Match(line, first=first, second=losses[1], last=last, peak=peak, by=by)
+        small = _too_small(seen, held, steps, losses) if held is not None else None
+        if small is not None:
+            yield small
+        elif len(losses) > 2 and all(map(math.isfinite, losses)):
+            updated = (one for one in seen.leaves if one.began and any(write.kind == "update" for write in one.writes))
+            moved = [moment.moved or 0.0 for moment in steps] + [leaf.size / leaf.began - 1 for leaf in updated]
+            far, first, last, top = max(moved, default=0.0), losses[0], losses[-1], max(losses, key=abs)
+            rises = sum(b > a for a, b in itertools.pairwise(losses)) >= MOSTLY * (len(losses) - 1)
+            grew = far > CAREFUL and rises and last > first and abs(last) > LARGE * abs(first) > 0
+            wild = far > WILD and top > 2 * first > 0 and median(losses[-(len(losses) // 4 + 1) :]) > NO_BETTER * first
+            updates = (moment.line for moment in seen.moments if moment.kind == "update")
+            line = seen.given_in(held, held.rate) if held is not None else next(updates, None)
+            if line is not None and (grew or wild):
+                by = f" Steps reach {number(far)} times the weights' size, at a rate of {held.rate:g}." if held else ""
+                peak = f", with a peak of {number(top)}" if top not in (losses[1], last) else ""
+                yield Match(line, first=first, second=losses[1], last=last, peak=peak, by=by)
+
+
+def _too_small(seen: Observation, held: Held, own: list[Moment], losses: list[float]) -> Match | None:
+    """Steps of an optimizer that move no weight: by its rate, or by a schedule that is over before the training is."""
+    rates = [step.rate for step in own if step.rate is not None] or [held.rate or 0.0]
+    sank = rates[len(rates) // 2] < SUNK * max(rates)
+    fell = rates[-1] <= ENDED * max(rates)  # then it is the later half that goes nowhere
+    late = own[len(own) // 2 :] if fell else own
+    moved = [step.moved for step in late if step.moved is not None]
+    idle = len(own) > 1 and len(moved) == len(late) and (sank or max(moved) < SMALL) and not _arrived(seen, held)
+    if not idle or rates[-1] > rates[0]:  # a warm-up begins small
+        return None
+    asleep = bool(seen.schedules) and fell
+    line = seen.schedules[-1][1] if asleep else seen.given_in(held, held.rate)
+    by = f", by the {seen.schedules[-1][0]} of line {line}" if asleep else ""
+    return Match(
+        line, [held], names=seen.called(held.leaves), count=len(late), of=held.kind, moved=max(moved), rate=f"{held.rate:g}{by}",
+        first=f"{losses[0]:.6g}", last=f"{losses[-1]:.6g}", given=TOO_SMALL,
+    )  # fmt: skip
+
+
+TOO_SMALL = telling("{count} steps of the {of} moved the weights by at most {moved} of their size, and the loss from {first} to {last}. Its learning "
+        "rate is {rate}.",
+    "Try a rate ten to a thousand times larger. Usual rates are 0.1 to 0.01 for SGD and 0.001 for Adam.", kind="rate-too-small")  # fmt: skip
 
 
 def _arrived(seen: Observation, held: Held) -> bool:
@@ -220,12 +217,8 @@ RULES = [
     Rule("not-in-optimizer", _nobody_steps,
         "{names} got gradients in {count} backward passes but never changed: no optimizer holds {them}. {at}, the {kind}, holds others.",
         "Give it to the optimizer too: `[*model.parameters(), *criterion.parameters()]`.{how} If it is frozen on purpose, say so: `p.requires_grad_(False)`."),
-    Rule("rate-too-small", _too_small,
-        "{count} steps of the {kind} moved the weights by at most {moved} of their size, and the loss from {first} to {last}. Its learning rate is "
-        "{rate}.",
-        "Try a rate ten to a thousand times larger. Usual rates are 0.1 to 0.01 for SGD and 0.001 for Adam.", share=0.8),
-    Rule("rate-too-large", _too_large, "The loss grows: {first} → {second} → … → {last}{peak}.{by}",
-        "Make the learning rate ten times smaller, until the loss falls.", (_ascends,), share=0.8),
+    Rule("rate-too-large", _strides, "The loss grows: {first} → {second} → … → {last}{peak}.{by}",
+        "Make the learning rate ten times smaller, until the loss falls.", unless=(_ascends,), share=0.8),
     Rule("made-anew", _made_anew, "{at}, ran {count} times, with {each} each time: each time starts with a new {what}.",
         "Make the model and its optimizer once, before the loop."),
 ]  # fmt: skip

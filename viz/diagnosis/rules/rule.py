@@ -56,29 +56,19 @@ def telling(words: str, fix: str, **more: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Rule:
-    """One cause.
+    """One cause."""
 
-    Attributes:
-        kind: see `KINDS`.
-        pattern: finds it in an observation.
-        words: what happened, with `{at}`, `{op}`, `{names}` and what the match tells.
-        fix: what to do, likewise.
-        unless: what speaks against a match.
-        certain: whether what was seen proves it. It is called certain only if a trial confirms it.
-        share: of the parameters that it concerns, where the pattern does not know.
-        explains: whether it is the cause of the error that the program raised.
-        change: the line and what should stand there, if one line is the fix; else see `rewriting`.
-    """
-
-    kind: str
-    pattern: Callable[[Observation], Iterable[Match]]
-    words: str = ""
-    fix: str = ""
-    unless: tuple[Callable[[Observation, Match], object], ...] = ()
-    certain: bool = False
-    share: float = 0.9
-    explains: bool = False
-    change: Callable[[str, Match], str] | None = None
+    kind: str  # see `KINDS`
+    pattern: Callable[[Observation], Iterable[Match]]  # finds it in an observation
+    words: str = ""  # what happened, with `{at}`, `{op}`, `{names}` and what the match tells
+    fix: str = ""  # what to do, likewise
+    unless: tuple[Callable[[Observation, Match], object], ...] = ()  # what speaks against a match
+    certain: bool = False  # whether what was seen proves it. It is called certain only if a trial confirms it
+    share: float = 0.9  # of the parameters that it concerns, where the pattern does not know
+    explains: bool = False  # whether it is the cause of the error that the program raised
+    change: Callable[[str, Match], str] | None = (
+        None  # what should stand in its line, if that is the fix; else see `rewriting`
+    )
 
     def findings(self, seen: Observation) -> Iterator[Finding]:
         """What it finds, each cause once for a line."""
