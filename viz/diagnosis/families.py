@@ -70,18 +70,14 @@ CHOICES = {
     "max_pool1d", "max_pool2d", "max_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
 }  # fmt: skip
 LINEAR = ADDITIVE | PRODUCTS | NEGATIONS | {"__getitem__", "cat", "stack", "where"}
-KEEPS_SIGN = (
-    AVERAGES
-    | RESHAPES
-    | CHOSEN
-    | {"clone", "diagonal", "float", "gather", "index_select", "masked_select", "take_along_dim"}
-)
+KEEPS_SIGN = AVERAGES | RESHAPES | CHOSEN | {
+    "clone", "diagonal", "float", "gather", "index_select", "masked_select", "take_along_dim",
+}  # fmt: skip
 SCALES = FACTORS | NEGATIONS | AVERAGES | RESHAPES
 
 # what a rule keeps for the backward pass
-KEEPS_NOTHING = (
-    ADDITIVE | NEGATIONS | AVERAGES | RESHAPES | CHOSEN | {"clone", "data", "detach", "item", "requires_grad_"}
-)
+KEEPS_NOTHING = ADDITIVE | NEGATIONS | AVERAGES | RESHAPES | CHOSEN
+KEEPS_NOTHING |= {"clone", "data", "detach", "item", "requires_grad_"}
 KEEPS_RESULT = BOUNDED | {"exp", "expm1", "sqrt", "rsqrt", "reciprocal", "softmax", "log_softmax", "relu", "elu", "tan"}
 
 # losses
@@ -94,14 +90,8 @@ ERRORS = POSITIVE - {"binary_cross_entropy_with_logits"} | {"nll_loss"}
 TARGETED = CLASS_LOSSES | DISTANCES | BINARY
 BY_ELEMENT = DISTANCES | BINARY | {"gaussian_nll_loss", "poisson_nll_loss", "soft_margin_loss"}
 LOSSES = BY_ELEMENT | {
-    "cross_entropy",
-    "nll_loss",
-    "kl_div",
-    "ctc_loss",
-    "cosine_embedding_loss",
-    "hinge_embedding_loss",
-    "margin_ranking_loss",
-}
+    "cross_entropy", "nll_loss", "kl_div", "ctc_loss", "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss",
+}  # fmt: skip
 TAKES_LOGS = {"nll_loss", "kl_div", "ctc_loss"}  # of probabilities
 TAKES_CLASSES = PRODUCTS | {"nll_loss", "kl_div", "cross_entropy", "gather", "log", "__getitem__"}
 

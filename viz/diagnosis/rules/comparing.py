@@ -26,10 +26,8 @@ def _shapes(seen: Observation) -> Iterator[Match]:
             held = (op.name in ops.DIFFERENCES and compared(seen, op.outputs[0])) or _with_data(seen, op, a, b)
             if sure or (held and not _pairwise(seen, a, b)):
                 found, rows, names = True, max(a.shape[0], b.shape[0]), [a.name, b.name]
-                at, shapes = (
-                    (_grew(seen, a) or _grew(seen, b)) if sure else None,
-                    [*map(str, (a.shape, b.shape, whole))],
-                )
+                at = (_grew(seen, a) or _grew(seen, b)) if sure else None
+                shapes = [str(one) for one in (a.shape, b.shape, whole)]
                 yield Match(at or op, [op], names=names, rows=rows, shapes=shapes, given={"certain": sure})
         if found:
             return

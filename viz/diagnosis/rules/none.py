@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 from viz.diagnosis import families as ops
 from viz.diagnosis.observation import Exit, Leaf, Moment, Observation, Ran, Seen, Through, by_line
@@ -300,8 +299,10 @@ def _unused(seen: Observation, unused: list[Leaf], share: float) -> Iterator[Mat
         line = condition or (asleep[0] if asleep else part or leaves[0]).line
         how = "{asleep}, never ran" if asleep else "no op ever received {them}"
         how += ", for line {decides} decides otherwise" if condition else ""
-        given = {"kind": "unused", "words": "{names} took part in no op of this run: " + how + ". So no gradient came.",
-                 "fix": "Use it in forward, or leave it out of the model.", "share": len(leaves) * share}  # fmt: skip
+        words = "{names} took part in no op of this run: " + how + ". So no gradient came."
+        given = telling(
+            words, "Use it in forward, or leave it out of the model.", kind="unused", share=len(leaves) * share
+        )
         yield Match(line, asleep, names=names, asleep=next(iter(asleep), None), decides=condition, given=given)
 
 
@@ -416,16 +417,12 @@ FROZEN = telling("{at}, switches requires_grad off for {names}, and {count} more
 CONSTANT = {
     "words": "{at}, cuts a term of the loss off, which {user} adds: it is a constant there, and nothing learns from it.", "certain": False,
 }  # fmt: skip
-NOT_RECORDED: dict[str, dict[str, Any]] = {
-    "no-grad": {
-        "kind": "no-grad", "certain": False, "share": 0.5,
-        "words": "{at}: {made}, ran without being recorded, and {user}, goes on from its numbers: nothing in front of it learns from that.",
-        "fix": "Compute it outside of no_grad, and draw so that a slope is left: `rsample()`, or `mean + std * T.randn_like(std)`.",
-    },
-    "detach": {
-        "kind": "detach", "certain": False, "share": 0.5, "fix": CUTS["detach"][1],
-        "words": "{at}, calls detach(), and {user}, goes on from its numbers: nothing in front of it learns from that, although the same loss reaches it elsewhere.",
-    },
+NOT_RECORDED = {
+    "no-grad": telling("{at}: {made}, ran without being recorded, and {user}, goes on from its numbers: nothing in front of it learns from that.",
+        "Compute it outside of no_grad, and draw so that a slope is left: `rsample()`, or `mean + std * T.randn_like(std)`.",
+        kind="no-grad", certain=False, share=0.5),
+    "detach": telling("{at}, calls detach(), and {user}, goes on from its numbers: nothing in front of it learns from that, although the same loss "
+        "reaches it elsewhere.", CUTS["detach"][1], kind="detach", certain=False, share=0.5),
 }  # fmt: skip
 REBOUND = telling(CUTS["rebound"][0],
     CUTS["rebound"][1] + " Reset the gradient after the update, or the next one is added to it: "

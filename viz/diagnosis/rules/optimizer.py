@@ -179,9 +179,8 @@ def _made_anew(seen: Observation) -> Iterator[Match]:
         fresh = not any(set(a.leaves) & set(b.leaves) for a, b in itertools.pairwise(found))
         if max(steps) > 1 and not (_repeats(seen, found) if fresh else _forgets(found)):
             continue
-        what = (
-            "model, and what the last one had learnt is gone" if fresh else "optimizer, without the last one's averages"
-        )
+        what = "optimizer, without the averages of the last"
+        what = "model, and what the last one had learnt is gone" if fresh else what
         each = "one step" if max(steps) == 1 else f"up to {max(steps)} steps"
         at, given = _model_made(seen, found[-1]) if fresh else line, {"share": 0.8 if fresh else 0.4}
         yield Match(at, [line], count=len(found), each=each, what=what, given=given)

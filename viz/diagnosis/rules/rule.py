@@ -67,7 +67,7 @@ class Rule:
     share: float = 0.9  # of the parameters that it concerns, where the pattern does not know
     explains: bool = False  # whether it is the cause of the error that the program raised
     change: Callable[[str, Match], str] | None = (
-        None  # what should stand in its line, if that is the fix; else see `rewriting`
+        None  # what its line should be, if that is the fix; else see `rewriting`
     )
 
     def findings(self, seen: Observation) -> Iterator[Finding]:

@@ -7,12 +7,13 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from viz.diagnosis.families import SQUASHES
 from viz.diagnosis.layers import layers
 from viz.diagnosis.observation import Leaf, Observation, Ran, Through
-from viz.diagnosis.rules.rule import Match, Place, Rule
-from viz.diagnosis.rules.weights import sized
+from viz.diagnosis.rules.rule import Match, Place, Rule, placed, telling
+from viz.diagnosis.rules.weights import sized, written
 from viz.diagnosis.rules.zero import layer_line
 
 VANISHES = 1e5  # by how much a gradient falls, from the last run of a line to its first, before it is called vanishing
@@ -32,9 +33,8 @@ class Fall:
     early: float  # the gradient at its last run, which is the first that a gradient comes to
     late: float  # the gradient at its first run
     count: int  # of runs
-    ops: list[
-        tuple[Ran, float]
-    ]  # that run there, with the logarithm of the factor between the gradient that comes and the one passed on
+    # what runs there, with the logarithm of the factor between the gradient that comes to it and the one that it passes on
+    ops: list[tuple[Ran, float]]
 
     @property
     def whole(self) -> float:
@@ -56,24 +56,25 @@ def _sizes(seen: Observation) -> Iterator[Match]:
     fall = max(_falls(seen, first), key=lambda one: abs(one.whole), default=None)
     line = (_to_change(seen, fall) or fall.line) if fall is not None else None
     if fall is not None and fall.whole < -math.log(VANISHES) and _uneven(seen, line):
-        yield _told(seen, fall, line, "vanishing", "shrinks", _larger(fall))
+        yield _told(seen, fall, line, SHRINKS)
     elif fall is not None and fall.whole > math.log(BY_HAND if line != fall.line else EXPLODES):
-        yield _told(seen, fall, line, "exploding", "grows", SMALLER)
+        yield _told(seen, fall, line, GROWS)
     yield from _inside(seen, first)
 
 
-def _told(seen: Observation, fall: Fall, line: int | None, kind: str, verb: str, fix: str) -> Match:
+def _told(seen: Observation, fall: Fall, line: int | None, given: dict[str, Any]) -> Match:
     names = seen.called(dict.fromkeys(leaf.nr for op, _ in fall.ops for leaf in _weights(seen, op)))
-    words = WORDS + (" What makes it so is {at}." if line != fall.line else "")
+    by = f" What makes it so is {placed(seen, line)}." if line != fall.line else ""
+    relu = "relu, " if any(op.name in SQUASHES for op, _ in fall.ops) else ""  # where another activation squashes
     return Match(
         line, [fall.line], names=names, worst=Place(fall.line), count=fall.count, early=fall.early, late=fall.late,
-        verb=verb, given={"kind": kind, "words": words, "fix": fix},
+        verb="shrinks" if fall.whole < 0 else "grows", by=by, relu=relu, given=given,
     )  # fmt: skip
 
 
 def _uneven(seen: Observation, line: int | None) -> bool:
     """Whether a line gave weights their size by hand, or the layers, as the report shows them, get gradients of very different sizes."""
-    by_hand = {write.line for leaf in seen.leaves for write in leaf.writes if write.kind in ("init", "write")}
+    by_hand: set[int | None] = {one for leaf in seen.leaves for one in written(leaf)}
     by_hand |= {seen.origin(leaf) for leaf in seen.leaves if leaf.holder is None or leaf.by_hand}
     sizes = [size for row in layers(seen).rows if row.gradients and (size := row.gradients[-1])]
     known = [size for size in sizes if 0 < size < math.inf]
@@ -139,24 +140,15 @@ def _inside(seen: Observation, each: Through) -> Iterator[Match]:
         line = sized(seen, leaf) or _initialized(leaf)
         if kind.lower().startswith(RECURRENT) and line is not None and size > VANISHES * max(1.0, leaf.size):
             user = seen.ops[leaf.used_by[-1]]
-            given = {"kind": "exploding", "words": INSIDE, "fix": SMALLER}
-            yield Match(line, [user], names=seen.called([nr]), size=size, kind=kind, user=user, given=given)
+            yield Match(line, [user], names=seen.called([nr]), size=size, kind=kind, user=user, given=INSIDE)
 
 
-def _larger(fall: Fall) -> str:
-    """What helps against shrinking: another activation where one squashes."""
-    relu = "relu, " if any(op.name in SQUASHES for op, _ in fall.ops) else ""
-    return f"Use {relu}{LARGER}"
-
-
-LARGER = (
-    "weights of the size 1/sqrt(n) (nn.init.xavier_uniform_), a residual x + f(x), or normalization between the layers; "
-    "in a recurrence an LSTM or GRU."
-)
-SMALLER = (
-    "Make the weights smaller (nn.init.kaiming_uniform_; in a recurrence orthogonal, with a gain of 1), normalize between the layers, or clip: "
-    "`T.nn.utils.clip_grad_norm_(model.parameters(), 1.0)` between backward() and step()."
-)
-WORDS = "{worst}, runs {count} times on the way from the loss, and the gradient {verb} from run to run: {early} at the last, {late} at the first."
-INSIDE = "{names} {get} a gradient of {size}, out of the {kind} that {user} calls, which multiplies by it in each step of the sequence. {at}, gave it its size."
+WORDS = "{worst}, runs {count} times on the way from the loss, and the gradient {verb} from run to run: {early} at the last, {late} at the first.{by}"
+SMALLER = "Make the weights smaller (nn.init.kaiming_uniform_; in a recurrence orthogonal, with a gain of 1), normalize between the layers, or clip: " \
+    "`T.nn.utils.clip_grad_norm_(model.parameters(), 1.0)` between backward() and step()."  # fmt: skip
+SHRINKS = telling(WORDS, "Use {relu}weights of the size 1/sqrt(n) (nn.init.xavier_uniform_), a residual x + f(x), or "
+    "normalization between the layers; in a recurrence an LSTM or GRU.", kind="vanishing")  # fmt: skip
+GROWS = telling(WORDS, SMALLER, kind="exploding")
+INSIDE = telling("{names} {get} a gradient of {size}, out of the {kind} that {user} calls, which multiplies by it in each step of the sequence. {at}, "
+        "gave it its size.", SMALLER, kind="exploding")  # fmt: skip
 RULES = [Rule("vanishing", _sizes, share=0.6)]

@@ -11,13 +11,18 @@ OVERSIZED = 8.0  # times 1/sqrt(fan): numbers with the gain of a relu reach 6 of
 SOUND = ("xavier", "kaiming", "orthogonal", "eye", "dirac")
 
 
+def written(leaf: Leaf) -> list[int]:
+    """The lines that gave a weight numbers, other than steps, in order."""
+    return [write.line for write in leaf.writes if write.kind in ("init", "write") and write.line]
+
+
 def sized(seen: Observation, leaf: Leaf) -> int | None:
     """The line that set a weight's size with its own number; None if a layer, or a usual initialiser, chose it."""
     if len(leaf.shape) < 2:
         return None
-    written = [write for write in leaf.writes if write.kind in ("init", "write") and write.line and write.after == 0]
-    if written:
-        last = written[-1]
+    first = [one for one in leaf.writes if one.kind in ("init", "write") and one.line and one.after == 0]
+    if first:
+        last = first[-1]
         return None if last.name.startswith(SOUND) and not _oversized(leaf) else last.line
     return seen.origin(leaf) if leaf.holder is None or seen.parts[leaf.holder].library is False else None
 
@@ -39,7 +44,6 @@ def outweighs(seen: Observation, value: Seen) -> int | None:
         if len(leaf.shape) > 1:
             fan_in = math.prod(leaf.shape) / max(leaf.shape[0], 1)
             return sized(seen, leaf) if peak * math.sqrt(fan_in) > max(data, 1.0) else None
-        written = [write.line for write in leaf.writes if write.kind in ("init", "write") and write.line]
-        if written:
-            return written[-1]
+        if lines := written(leaf):
+            return lines[-1]
     return None

@@ -13,7 +13,7 @@ from viz.diagnosis import families as ops
 from viz.diagnosis.families import source
 from viz.diagnosis.observation import Leaf, Observation, Ran, Seen, Through
 from viz.diagnosis.rules.rule import Match, Place, Rule, telling
-from viz.diagnosis.rules.weights import outweighs
+from viz.diagnosis.rules.weights import outweighs, written
 
 LOST = 1e-20  # a gradient below this underflows to 0 in the next ops: it vanished before
 FAR_OUT = 20.0  # an input where a sigmoid or tanh is flat in single precision
@@ -138,8 +138,7 @@ def _zero_factor(seen: Observation, op: Ran, given: Seen) -> tuple[str, int | No
             leaf = seen.leaves[first.leaf]
             if any(peak > 0 for _, peak in leaf.gradients):
                 break  # it is 0 at the start alone, as in an adapter: steps that move nothing are another cause
-            written = [write.line for write in leaf.writes if write.kind in ("init", "write") and write.line]
-            return leaf.name or "a weight", [seen.origin(leaf), *written][-1], leaf.requires_grad
+            return leaf.name or "a weight", (seen.origin(leaf), *written(leaf))[-1], leaf.requires_grad
     return "the number 0" if 0 in ops.constants(op) else "", None, False
 
 
@@ -228,8 +227,7 @@ def _equal_units(seen: Observation) -> Iterator[Match]:
         same, count = (leaf.equal_rows, leaf.shape[0]) if rows else (leaf.equal_columns, leaf.shape[1])
         moved = any(peak > 0 for _, peak in leaf.gradients) and (leaf.size != leaf.began or not leaf.held)
         if len(same) > 1 and all(same) and moved and count > 1:
-            wrote = (one.line for one in leaf.writes if one.kind in ("init", "write") and one.line and not one.after)
-            line, units = next(wrote, seen.origin(leaf)), "rows" if rows else "columns"
+            line, units = (*written(leaf), seen.origin(leaf))[0], "rows" if rows else "columns"
             yield Match(line, names=seen.called([leaf.nr]), count=count, units=units, times=len(same))
 
 
