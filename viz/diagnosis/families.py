@@ -40,7 +40,7 @@ NORMS = {
 
 # shapes, types, places
 VIEWS = {"view", "reshape", "flatten"}
-TRANSPOSES = {"transpose", "permute", "swapaxes", "movedim", "swapdims", "t", "T", "mT"}  # `.T` of our engine is a permute
+TRANSPOSES = {"transpose", "permute", "swapaxes", "movedim", "swapdims", "t", "T", "mT"}  # `.T` is a permute in ours
 RESHAPES = VIEWS | TRANSPOSES | {"squeeze", "unsqueeze", "contiguous", "expand"}
 CASTS = {"float", "to", "type", "double", "type_as", "half", "bfloat16"}
 MOVES = CASTS | {"cuda", "cpu"}

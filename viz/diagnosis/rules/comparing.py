@@ -26,9 +26,9 @@ def _shapes(seen: Observation) -> Iterator[Match]:
             held = (op.name in ops.DIFFERENCES and compared(seen, op.outputs[0])) or _with_data(seen, op, a, b)
             if sure or (held and not _pairwise(seen, a, b)):
                 found, rows, names = True, max(a.shape[0], b.shape[0]), [a.name, b.name]
-                at = (_grew(seen, a) or _grew(seen, b)) if sure else None
                 shapes = [str(one) for one in (a.shape, b.shape, whole)]
-                yield Match(at or op, [op], names=names, rows=rows, shapes=shapes, given={"certain": sure})
+                at = (_grew(seen, a) or _grew(seen, b) or op) if sure else op
+                yield Match(at, [op], names=names, rows=rows, shapes=shapes, given={"certain": sure})
         if found:
             return
 
@@ -43,9 +43,8 @@ def _with_data(seen: Observation, op: Ran, a: Seen, b: Seen) -> bool:
 
 def _grew(seen: Observation, value: Seen) -> Ran | None:
     """The op that made a target larger than what it was computed from, by the same mistake: of the first line that did."""
-    for nr in sorted(seen.above([value.nr], lambda one: one.shape == value.shape)):
-        op = seen.maker(seen.values[nr])
-        shapes = [seen.values[one].shape for one in op.inputs] if op is not None else []
+    for op in ops.makers(seen, seen.above([value.nr], lambda one: one.shape == value.shape)):
+        shapes = [seen.values[one].shape for one in op.inputs]
         if len(shapes) == 2 and _outgrown(shapes[0], shapes[1]) == value.shape:
             return op
     return None

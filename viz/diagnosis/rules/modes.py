@@ -22,7 +22,11 @@ EVALUATING = telling("{at}: `{name}` drops values in a forward pass under no_gra
 
 def _evaluating(seen: Observation) -> Iterator[Match]:
     """Steps between an eval() and the next train() that move what the mode changes."""
-    stepped = [m for m in seen.moments if m.kind in ("step", "update")]
+    stepped, count = [m for m in seen.moments if m.kind in ("step", "update")], len(seen.optimizers)
+
+    def moved(step: Moment) -> set[int]:
+        return {step.who} if step.kind == "update" or step.who >= count else set(seen.optimizers[step.who].leaves)
+
     for moment in (m for m in seen.moments if m.kind == "eval"):
         until = next((m.order for m in seen.moments if m.kind == "train" and m.order > moment.order), math.inf)
         part, whole = seen.parts[moment.who], {moment.who, *seen.inside(moment.who)}
@@ -30,7 +34,7 @@ def _evaluating(seen: Observation) -> Iterator[Match]:
         # an op of the model's own is told the mode by `self.training`
         changes |= {op.name for op in seen.ops if "dropout" in op.name and op.owner in whole and op.grad_on}
         own = {leaf for nr in whole for leaf in seen.parts[nr].parameters}
-        inside = [step for step in stepped if moment.order < step.order < until and own & _moved_by(seen, step)]
+        inside = [step for step in stepped if moment.order < step.order < until and own & moved(step)]
         alone = part.parents or part.kind.startswith("BatchNorm")  # as in fine-tuning, where its statistics are kept
         kept_still = alone and all(kind.startswith("BatchNorm") for kind in changes)
         if inside and changes and not kept_still:
@@ -38,18 +42,13 @@ def _evaluating(seen: Observation) -> Iterator[Match]:
             return
 
 
-def _moved_by(seen: Observation, step: Moment) -> set[int]:
-    """The leaves that a step, or an update by hand, may have moved."""
-    by_hand = step.kind == "update" or step.who >= len(seen.optimizers)
-    return {step.who} if by_hand else set(seen.optimizers[step.who].leaves)
-
-
 def _dropping(seen: Observation) -> Iterator[Match]:
     """Dropout in evaluation, on the outputs, or of nearly everything."""
     steps = any(m.kind in ("step", "update") for m in seen.moments)
     learnt = set().union(*(seen.behind(each) for each in seen.passes)) if steps else set()
     for op in seen.ops if steps else ():
-        p, training = (op.options.get(name, op.options.get(place, given)) for name, place, given in PARAMETERS)
+        p = op.options.get("p", op.options.get("1", 0.5))
+        training = op.options.get("training", op.options.get("2", True))
         if "dropout" not in op.name or not op.outputs or training is False or p == 0:
             continue
         users = {one.name in LOSSES for one in seen.users(op.outputs[0]) if one.nr < op.nr + NEAR}
@@ -63,7 +62,6 @@ def _dropping(seen: Observation) -> Iterator[Match]:
             yield Match(made or op.line, [op], path=[], name=op.name, p=f"{p:.0%}", given=said)
 
 
-PARAMETERS = (("p", "1", 0.5), ("training", "2", True))  # of a dropout: by name, or by place, or by default
 RULES = [
     Rule("eval-mode", _evaluating,
         "{at}, puts the model in evaluation mode, and {count} steps were taken in it: {layers} did not do what is done in training.",

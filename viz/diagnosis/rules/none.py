@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from viz.diagnosis import families as ops
-from viz.diagnosis.observation import Exit, Leaf, Moment, Observation, Ran, Seen, Through, by_line
+from viz.diagnosis.observation import Exit, Leaf, Observation, Ran, Seen, Through, by_line
 from viz.diagnosis.places import once
 from viz.diagnosis.rules.rule import Match, Place, Rule, telling
 
@@ -115,8 +115,11 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
     for leaf in seen.leaves if passes else ():
         got = (leaf.gradients or leaf.reached_unwatched) and not failed and not _only_handed_out(seen, leaf)
         learns = leaf.held or leaf.requires_grad or leaf.frozen_at is not None
-        if leaf.frozen_at is not None and not leaf.requires_grad and len(since := _steps_since(seen, leaf)) >= AGAIN:
-            yield Match(leaf.frozen_at, names=seen.called([leaf.nr]), count=len(since), given=FROZEN)
+        if leaf.frozen_at is not None and not leaf.requires_grad and leaf.gradients and leaf.used_by:
+            last = seen.passes[leaf.gradients[-1][0] - 1].order
+            later = [m for m in seen.moments if m.kind == "step" and m.who in leaf.held and m.order > last]
+            if len(later) >= AGAIN:
+                yield Match(leaf.frozen_at, names=seen.called([leaf.nr]), count=len(later), given=FROZEN)
         if got or not learns or _on_the_way_to_a_leaf(seen, leaf) or _a_table(seen, leaf):
             continue
         cut = _cut(seen, leaf, failed or [each for each in passes if each.kind == "backward" or not leaf.gradients])
@@ -133,12 +136,6 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
     yield from _unused(seen, [leaf for leaf in idle if not leaf.used_by], share)
     if not seen.cut and len(passes) > 1:
         yield from _dropped(seen, [leaf for leaf in idle if leaf.used_by], share)
-
-
-def _steps_since(seen: Observation, leaf: Leaf) -> list[Moment]:
-    """The steps of its optimizer after the last gradient of a leaf that is used."""
-    last = seen.passes[leaf.gradients[-1][0] - 1].order if leaf.gradients and leaf.used_by else math.inf
-    return [one for one in seen.moments if one.kind == "step" and one.who in leaf.held and one.order > last]
 
 
 def _first_and_last(passes: list[Through]) -> list[Through]:
@@ -211,16 +208,10 @@ def _of_op(seen: Observation, op: Ran, before: Seen, value: Seen, path: list[int
     left = next((e for e in seen.exits if e.value == value.nr and e.line == op.line), None)
     kinds = (
         (LEAVES.get(left.name, "item") if left is not None else "detach", op.name == "detach"),
-        ("data", op.name == "data"),
-        ("rebound", not op.in_place and _gradients(seen, op)),
-        ("inference-mode", op.inference),
-        ("no-grad", not op.grad_on),
-        ("new-tensor", op.name in ops.COPIES),
-        ("integer-op", not value.floating),
-        (OFF, not before.requires_grad),
-        ("wrong-backward", op.name.endswith(".apply")),
-        ("cut", True),
-    )
+        ("data", op.name == "data"), ("rebound", not op.in_place and _gradients(seen, op)), ("inference-mode", op.inference),
+        ("no-grad", not op.grad_on), ("new-tensor", op.name in ops.COPIES), ("integer-op", not value.floating),
+        (OFF, not before.requires_grad), ("wrong-backward", op.name.endswith(".apply")), ("cut", True),
+    )  # fmt: skip
     kind, line = next(kind for kind, fits in kinds if fits), op.line
     if kind in ("no-grad", "inference-mode"):
         line = seen.places.switched_off(op.stack) or line
@@ -300,9 +291,7 @@ def _unused(seen: Observation, unused: list[Leaf], share: float) -> Iterator[Mat
         how = "{asleep}, never ran" if asleep else "no op ever received {them}"
         how += ", for line {decides} decides otherwise" if condition else ""
         words = "{names} took part in no op of this run: " + how + ". So no gradient came."
-        given = telling(
-            words, "Use it in forward, or leave it out of the model.", kind="unused", share=len(leaves) * share
-        )
+        given = telling(words, "Use it in forward, or leave it out.", kind="unused", share=len(leaves) * share)
         yield Match(line, asleep, names=names, asleep=next(iter(asleep), None), decides=condition, given=given)
 
 
@@ -385,7 +374,8 @@ def _part(seen: Observation, cut: Cut, user: Ran, added: bool) -> Match:
 
 def _asked_in_vain(seen: Observation) -> Iterator[Match]:
     """The program read `.grad` of a tensor that has none: it was computed, an update made it anew, or it requires no gradient."""
-    updates = {op.nr: op.line for op in seen.ops if not op.in_place and _updates(seen, op)}
+    taken = ((op, {seen.values[nr].leaf for nr in op.inputs} - {None}) for op in seen.ops if not op.in_place)
+    updates = {op.nr: op.line for op, leaves in taken if leaves and leaves & _gradients(seen, op)}  # w - lr * w.grad
     above = seen.above([root for each in seen.passes if each.done for root in each.roots])
     error = seen.error["message"] if seen.error is not None else ""
     explains = "NoneType" in error or "can't optimize a non-leaf Tensor" in error
@@ -404,11 +394,6 @@ def _asked_in_vain(seen: Observation) -> Iterator[Match]:
             line = seen.places.where_given(f"self.{attribute}") or seen.places.where_registered(attribute) or value.line
             yield Match(line, [read], names=[value.name], what=value.name or "the tensor", read=read, given=UNREQUIRED)
             return
-
-
-def _updates(seen: Observation, op: Ran) -> bool:
-    """Whether an op computes a new tensor from a leaf and its own gradient: one that is no such leaf."""
-    return bool({seen.values[nr].leaf for nr in op.inputs} & _gradients(seen, op) - {None})
 
 
 FROZEN = telling("{at}, switches requires_grad off for {names}, and {count} more steps of its optimizer found no gradient.",

@@ -51,8 +51,10 @@ def _always_zero(seen: Observation) -> Iterator[Match]:
             yield Match(line, [op], names=names, of=op.name, count=len(calls), given=SAME)
 
 
-def _outer(op: Ran, each: Through) -> int | None:
+def _outer(op: Ran | None, each: Through) -> int | None:
     """The line of an op, in the function that calls backward()."""
+    if op is None:
+        return each.line
     return op.stack[-len(each.stack)] if 0 < len(each.stack) <= len(op.stack) else op.line
 
 
@@ -149,7 +151,7 @@ def _wrong_way(seen: Observation) -> Iterator[Match]:
         turned = _turned(seen, last)
         runs = len(losses) >= 4 and max(losses[-(len(losses) // 4) :]) < -RUNS_AWAY * max(1.0, abs(losses[0]))
         if turned is not None or runs:
-            line = turned or _lowest(seen, last) or _asked_for(seen, last)
+            line = turned or _lowest(seen, last) or _outer(seen.maker(seen.values[last.roots[0]]), last)
             yield Match(line, [last], path=last.roots[:1], first=losses[0], last=losses[-1], count=len(losses))
 
 
@@ -242,13 +244,14 @@ def _turned(seen: Observation, each: Through) -> int | None:
     terms = list(_terms(seen, each))
     errors = [op for _, op in terms if _is_error(seen, op)]
     alone = len({(op.line, op.name) for _, op in terms}) == 1
+    made = _outer(seen.maker(seen.values[each.roots[0]]), each)
     for term, op in terms:
         if op not in errors:
             # A factor of either sign is an advantage or a reward: it belongs to the likelihood, not to its minus.
             # Of likelihoods that one line makes, some with a minus: what turns the others is a reward of -1.
             alike = (one for one, other in terms if (other.line, other.name) == (op.line, op.name))
             if (not errors or term.sign is None) and all(one.plus for one in alike):
-                return term.part or (_asked_for(seen, each) if alone else term.line or op.line)
+                return term.part or (made if alone else term.line or op.line)
         elif term.sign == -1 and (each.loss or 0.0) < 0:
             return term.line
     return None
@@ -257,8 +260,7 @@ def _turned(seen: Observation, each: Through) -> int | None:
 def _is_minus(seen: Observation, nr: int) -> bool:
     """Whether a factor was given a minus itself, as in `-advantage * ratio`."""
     maker = source(seen, nr)[1]
-    turned = maker is not None and maker.name in ops.FACTORS and ops.constants(maker) == [-1]
-    return turned or (maker is not None and maker.name in ops.NEGATIONS)
+    return maker is not None and (maker.name in ops.NEGATIONS or ops.constants(maker) == [-1])
 
 
 def _factor(seen: Observation, op: Ran, main: int) -> int | None:
@@ -277,27 +279,18 @@ def _factor(seen: Observation, op: Ran, main: int) -> int | None:
     return int(math.copysign(1, numbers[0])) if len(numbers) == 1 and numbers[0] else 0
 
 
-def _asked_for(seen: Observation, each: Through) -> int | None:
-    """The line that makes the loss, in the function that calls backward()."""
-    op = seen.maker(seen.values[each.roots[0]])
-    return each.line if op is None else _outer(op, each)
-
-
 def _compared_sides(seen: Observation) -> Iterator[tuple[Ran, int, int]]:
     """Each op that compares predictions with labels: a loss, or a difference whose square or magnitude is used."""
-    for op in seen.ops:
-        if len(op.inputs) < 2 or not op.recorded:
-            continue
+    for op in (one for one in seen.ops if len(one.inputs) > 1 and one.recorded):
         a, b = op.inputs[:2]
+        learnt = [seen.values[nr].requires_grad for nr in (a, b)]
         if op.name in ops.TARGETED or (op.name == "gather" and not seen.values[b].floating):
             yield op, a, b
-        elif op.name in ops.DIFFERENCES and compared(seen, op.outputs[0]):
-            learnt = [seen.values[nr].requires_grad for nr in (a, b)]
-            if learnt[0] != learnt[1]:
-                yield (op, a, b) if learnt[0] else (op, b, a)
+        elif op.name in ops.DIFFERENCES and learnt[0] != learnt[1] and compared(seen, op.outputs[0]):
+            yield (op, a, b) if learnt[0] else (op, b, a)
 
 
-def _pairs(seen: Observation) -> Iterator[Match]:
+def _apart(seen: Observation) -> Iterator[Match]:
     """Inputs and their labels, taken in different random orders."""
     shuffles = {nr for op in seen.ops if op.name == "randperm" for nr in op.outputs}
     for op, *sides in _compared_sides(seen) if shuffles else ():
@@ -315,35 +308,6 @@ def _pairs(seen: Observation) -> Iterator[Match]:
             said = "puts one side in a random order, but not the other"
         yield Match(at, [taken, op], where=taken.where, said=said, op=op.name, compared=op.line)
         return
-
-
-def _laid_apart(seen: Observation) -> Iterator[Match]:
-    """Answers and labels whose dimensions were put into one, in different orders: steps by batch, and batch by steps."""
-    for op in seen.ops:
-        if op.name in ops.CLASS_LOSSES and op.recorded and len(op.inputs) > 1:
-            (answers, one), (labels, other) = (_dimensions(seen, nr) for nr in op.inputs[:2])
-            if answers != labels and sorted(answers) == sorted(labels):
-                said = f"puts rows of {labels} labels beside rows of {answers} answers"
-                yield Match(other or op, [one, op], said=said, op=op.name, compared=op.line)
-                return
-
-
-def _dimensions(seen: Observation, nr: int) -> tuple[tuple[int, ...], Ran | None]:
-    """The dimensions that became the one of the rows of a value, and the op that did it."""
-    rows, maker = seen.values[nr].shape[:1], seen.maker(seen.values[nr])
-    while maker is not None and maker.inputs:
-        before, after = (seen.values[one].shape for one in (maker.inputs[0], maker.outputs[0]))
-        if before[:1] != rows:
-            leading = before[: len(before) - len(after) + 1]
-            return (leading, maker) if maker.name in ops.VIEWS and math.prod(leading) == rows[0] else ((), None)
-        maker = seen.maker(seen.values[maker.inputs[0]])
-    return (), None
-
-
-def _apart(seen: Observation) -> Iterator[Match]:
-    """Inputs and labels that do not belong together, row by row."""
-    yield from _pairs(seen)
-    yield from _laid_apart(seen)
 
 
 def _as_many(seen: Observation, nr: int, taken: Ran) -> bool:

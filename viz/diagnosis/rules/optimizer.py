@@ -177,13 +177,14 @@ def _made_anew(seen: Observation) -> Iterator[Match]:
         if line is None or len(found) < AGAIN or not all(steps) or found[0].kind == "LBFGS":
             continue
         fresh = not any(set(a.leaves) & set(b.leaves) for a, b in itertools.pairwise(found))
-        if max(steps) > 1 and not (_repeats(seen, found) if fresh else _forgets(found)):
+        # the same optimizer of the same weights: one that keeps averages begins to average anew
+        same = len({(held.kind, held.rate, tuple(held.leaves)) for held in found}) == 1 and found[0].kind != "SGD"
+        if max(steps) > 1 and not (_repeats(seen, found) if fresh else same):
             continue
-        what = "optimizer, without the averages of the last"
-        what = "model, and what the last one had learnt is gone" if fresh else what
+        lost = "model, and what the last one had learnt is gone", "optimizer, without the averages of the last"
         each = "one step" if max(steps) == 1 else f"up to {max(steps)} steps"
         at, given = _model_made(seen, found[-1]) if fresh else line, {"share": 0.8 if fresh else 0.4}
-        yield Match(at, [line], count=len(found), each=each, what=what, given=given)
+        yield Match(at, [line], count=len(found), each=each, what=lost[not fresh], given=given)
         return
 
 
@@ -200,11 +201,6 @@ def _repeats(seen: Observation, found: list[Held]) -> bool:
     """Whether each of several trainings, with a model of its own, went through the very same losses."""
     runs = [[each.loss for each in seen.passes if set(held.leaves) & set(each.got)] for held in found]
     return len(runs[0]) > 1 and all(run[: len(runs[-1])] == runs[-1] for run in runs)
-
-
-def _forgets(found: list[Held]) -> bool:
-    """Whether several optimizers that keep averages are the same, and hold the same: each begins to average anew."""
-    return len({(held.kind, held.rate, tuple(held.leaves)) for held in found}) == 1 and found[0].kind != "SGD"
 
 
 def _ascends(seen: Observation, match: Match) -> bool:

@@ -66,9 +66,7 @@ class Rule:
     certain: bool = False  # whether what was seen proves it. It is called certain only if a trial confirms it
     share: float = 0.9  # of the parameters that it concerns, where the pattern does not know
     explains: bool = False  # whether it is the cause of the error that the program raised
-    change: Callable[[str, Match], str] | None = (
-        None  # what its line should be, if that is the fix; else see `rewriting`
-    )
+    change: Callable[[str, Match], str] | None = None  # what its line should be, if that is the fix
 
     def findings(self, seen: Observation) -> Iterator[Finding]:
         """What it finds, each cause once for a line."""

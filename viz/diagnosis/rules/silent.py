@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 
 from viz.diagnosis.families import KEEPS_NOTHING, KEEPS_RESULT, makers
 from viz.diagnosis.functions import FAR
-from viz.diagnosis.observation import Held, Observation, Part, Seen, Through
+from viz.diagnosis.observation import Held, Observation, Part, Seen, by_line
 from viz.diagnosis.rules.memory import sharing
 from viz.diagnosis.rules.rule import Match, Rule, telling
 
@@ -17,17 +18,14 @@ def _data_writes(seen: Observation) -> Iterator[Match]:
     """A write through .data to what a later backward() needs."""
     in_place = [(op, _behind_data(seen, op.inputs[0])) for op in seen.ops if op.in_place and op.inputs]
     writes = [(op, source) for op, source in in_place if source is not None]
-    first: dict[int, Through] = {}  # pass that goes back through a value
-    views: dict[int, list[int]] = {}  # such as w.t()
-    for each in (one for one in seen.passes if one.done and writes):
-        for nr in seen.recorded(each):
-            first.setdefault(nr, each)
-    for value in seen.values:
-        if value.base is not None and value.requires_grad:
-            views.setdefault(value.base, []).append(value.nr)
+    views: dict[int, list[int]] = defaultdict(list)  # such as w.t()
+    for value in (one for one in seen.values if one.base is not None and one.requires_grad):
+        views[value.base or 0].append(value.nr)
+    passes = [each for each in seen.passes if each.done and writes]
+    first = {nr: each for each in reversed(passes) for nr in seen.recorded(each)}  # pass that goes back through a value
     for op, source in writes:
         values = {source.nr} if source.leaf is None else set(seen.leaves[source.leaf].values)
-        taken = sorted(values.union(*(views.get(nr, ()) for nr in values)))
+        taken = sorted(values.union(*(views[nr] for nr in values)))
         takers = [user for nr in taken for user in seen.users(nr) if user.nr < op.nr]
         keepers = [user for user in takers if user.name not in KEEPS_NOTHING]
         keepers += [maker for maker in makers(seen, [source.nr]) if maker.name in KEEPS_RESULT]
@@ -73,7 +71,6 @@ def _shared(seen: Observation) -> Iterator[Match]:
             code, both = seen.places.code(lines[-1]), " and ".join(map(str, lines))
             given = IDLE | {"change": (code, code.replace(f"self.{other}", f"self.{short}"))}
             yield Match(lines[-1], lines[::-1], names=[part.path], both=both, twin=twin.path, short=short, given=given)
-
     for part in (one for one in seen.parts if one.repeated > 1 and one.called and shapes[one.nr]):
         line = _repeated(seen, part)
         if line is not None:
@@ -104,14 +101,12 @@ def _unseeded(seen: Observation) -> Iterator[Match]:
         turns = [m.who for m in seen.moments if m.kind == "step" and m.who in (first.nr, second.nr)]
         shapes = [[seen.leaves[nr].shape for nr in held.leaves] for held in (first, second)]
         changed = [(held.rate, held.settings, held.stack[-1:], _kinds(seen, held)) for held in (first, second)]
-        data = [_first_data(seen, held) for held in (first, second)]
-        repeated = changed[0] == changed[1] and (data[0] != data[1] or not data[0] or _both_used(seen, first, second))
         loaded = (w for nr in second.leaves for w in seen.leaves[nr].writes if w.name == "load_state_dict")
         alike = one.line == two.line and first.settings != second.settings
         meant = (
             turns != sorted(turns)  # two parts of one training run, which take their steps in turn
             or shapes[0] != shapes[1]
-            or repeated  # on purpose: the folds of a validation, or an ensemble
+            or changed[0] == changed[1]  # on purpose: the folds of a validation, or an ensemble
             or (first.line != second.line and not alike)  # two purposes
             or any(write.after < two.nr for write in loaded)  # it goes on from a checkpoint
             or any(seen.values[nr].leaf in first.leaves for nr in seen.above(two.roots))  # it learns from the first
@@ -137,26 +132,15 @@ def _kinds(seen: Observation, held: Held) -> list[str]:
     return sorted(part.kind for part in seen.parts if around & set(part.parents))
 
 
-def _runs(seen: Observation) -> dict[int, list[Held]]:
+def _runs(seen: Observation) -> dict[int | None, list[Held]]:
     """Optimizers that one line made, and those of models that one line made: what may be several runs of one training."""
-    runs: dict[int, list[Held]] = {}
-    for held in seen.optimizers:
-        lines = (held.line, seen.leaves[held.leaves[0]].line) if held.made_here and held.leaves else ()
-        for line in (one for one in dict.fromkeys(lines) if one is not None):
-            runs.setdefault(line, []).append(held)
+    made = [held for held in seen.optimizers if held.made_here and held.leaves]
+    runs: dict[int | None, list[Held]] = by_line(made)
+    for held in made:
+        line = seen.leaves[held.leaves[0]].line
+        if line is not None and line != held.line:
+            runs[line].append(held)
     return runs
-
-
-def _first_data(seen: Observation, held: Held) -> list[tuple[tuple[int, ...], float | None, float | None]]:
-    """The size of the data that the first op of a run's first parameter takes: folds have each their own."""
-    taken = (seen.values[nr] for op in seen.leaves[held.leaves[0]].used_by[:1] for nr in seen.ops[op].inputs)
-    return [(value.shape, value.peak, value.low) for value in taken if value.leaf is None]
-
-
-def _both_used(seen: Observation, *runs: Held) -> bool:
-    """True if all are evaluated after the last pass, as the members of an ensemble are."""
-    end = max((each.ops for each in seen.passes), default=0)
-    return all(any(nr >= end for nr in seen.leaves[held.leaves[0]].used_by) for held in runs)
 
 
 IDLE = telling("Lines {both} both use {twin}, and nothing uses {names}, which has the same shape.",

@@ -203,19 +203,16 @@ def _undivided(seen: Observation, op: Ran) -> Match | None:
         scores = given if maker.name in ops.MASKS else scores
     if op.name != "softmax" or op.step or maker is None or maker.name not in ops.SCORES:
         return None  # after the first step, projections are no longer as they were made
-    projected = [source(seen, nr, ops.TURNS | ops.SPLITS)[1] for nr in maker.inputs]
+    made = [source(seen, nr, ops.TURNS | ops.SPLITS)[1] for nr in maker.inputs]
+    layers = [one for one in made if one is not None and one.name in ops.LAYERS]
+    projected = [one for one in layers if any(seen.values[nr].leaf is not None for nr in one.inputs)]
     width, peak = seen.values[maker.inputs[0]].shape[-1], scores.peak or 0.0
-    far, projects = max(WIDE, given.peak or 0.0) <= peak < math.inf, all(_projects(seen, one) for one in projected)
-    if width < NARROW or not far or not projects:
+    if width < NARROW or not max(WIDE, given.peak or 0.0) <= peak < math.inf or len(projected) < len(made):
         return None
     code, less = seen.places.code(maker.line), (given.peak or 0.0) / math.sqrt(width)
     change = code, re.sub(r"^(\w+ = )(.+)$", rf"\1(\2) / {width} ** 0.5", code)
     told = UNDIVIDED | ({"change": change} if change[1] != code else {})
     return Match(maker, [op], peak=peak, width=width, here=op, less=less, cut=op.inputs[0], given=told)
-
-
-def _projects(seen: Observation, op: Ran | None) -> bool:
-    return op is not None and op.name in ops.LAYERS and any(seen.values[nr].leaf is not None for nr in op.inputs)
 
 
 def _equal_units(seen: Observation) -> Iterator[Match]:
