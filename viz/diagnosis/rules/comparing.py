@@ -141,6 +141,5 @@ RULES = [
         "Give both the same shape: `y.unsqueeze(1)`, or `guess.squeeze(1)`."),
     Rule("wrong-dim", _dimension,
         "{at}: `{op}` over dimension {dim} of shape {shape} makes the numbers along that dimension sum to 1, but `{user}` in line {at_use} "
-        "{takes} dimension {wanted}.",
-        "Use the dimension that the next op works on: dim={wanted}.", share=0.8),
+        "{takes} dimension {wanted}.", "Use the dimension that the next op works on: dim={wanted}.", share=0.8),
 ]  # fmt: skip

@@ -35,8 +35,7 @@ class Made:
 
 Cause = tuple[str, Callable[[Made], object], str, str]  # kind, pattern, words, fix; the first that fits is the cause
 FORWARD: list[Cause] = [
-    ("half-range", lambda m: m.half and m.name not in ROOTS | LOGARITHMS,
-        "`{op}` exceeds 65504, the largest number of float16.{sizes}",
+    ("half-range", lambda m: m.half and m.name not in ROOTS | LOGARITHMS, "`{op}` exceeds 65504, the largest number of float16.{sizes}",
         "Compute this in float32, or scale it down first. Use `.float()` here, and half precision where numbers stay small."),
     ("zero-by-zero", lambda m: m.name in SOFTMAXES and m.low == -math.inf,
         "a row of the input of `{op}` is minus infinity everywhere: no probability is left to distribute, and the row is nan.",
@@ -141,8 +140,7 @@ def _backward(seen: Observation, each: Through, bad: list[int]) -> Match:
 
 THROWN = telling("The loss went {walk} before it stopped being finite: each step throws {names} further than the last.{rate}",
     "Make the learning rate ten times smaller, or clip the gradient before the step.", kind="rate-too-large", certain=False)  # fmt: skip
-UNSEEN = telling("The gradient of {names} is not finite after {at}.",
-    "Look at the ops between it and the loss.", kind="not-finite")  # fmt: skip
+UNSEEN = telling("The gradient of {names} is not finite after {at}.", "Look at the ops between it and the loss.", kind="not-finite")  # fmt: skip
 RULES = [
     Rule("not-finite-input", _broken,
         "{name}, made in {at}, contains numbers that are not finite before anything is computed with it. They reach the loss of line {back}.",

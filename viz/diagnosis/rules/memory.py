@@ -123,12 +123,11 @@ def _left_attached(seen: Observation, own: Through, other: Through, shared: set[
     apart = seen.recorded(own) - shared
     use = next(op for nr in sorted(shared, reverse=True) for op in seen.users(nr) if apart.intersection(op.outputs))
     value = seen.values[max(shared.intersection(use.inputs))]
-    line = next(iter(use.stack[-len(own.stack) :]), None)
-    code, name = seen.places.code(line), value.name or "what it is given"
-    given = ATTACHED | {"change": (code, code.replace(f"({name})", f"({name}.detach())"))}
+    line, name = next(iter(use.stack[-len(own.stack) :]), None), value.name or "what it is given"
+    code = seen.places.code(line)
     return Match(
-        line, [own, other, value], names=[value.name], what=name, own=own.line, own_at=own, other=other, given=given,
-        path=[value.nr, *use.outputs[:1]], cut=value.nr,
+        line, [own, other, value], names=[value.name], path=[value.nr, *use.outputs[:1]], cut=value.nr, what=name, own=own.line, own_at=own,
+        other=other, given=ATTACHED | {"change": (code, code.replace(f"({name})", f"({name}.detach())"))},
     )  # fmt: skip
 
 
@@ -198,15 +197,12 @@ ATTACHED = telling("{at}, takes {what} with its history into the loss of line {o
     "Pass it on without its history there: `{what}.detach()`.")  # fmt: skip
 STEP_LATER = "Step after both passes: move line {back} before this one. Or run the model again after the step, and compute the second loss from that."
 RULES = [
-    Rule("graph-grows", _graphs,
-        "{at}, adds to {called} with its history: the graphs of all steps are connected, and none is freed.",
+    Rule("graph-grows", _graphs, "{at}, adds to {called} with its history: the graphs of all steps are connected, and none is freed.",
         "Keep the number alone: `.item()`, or `.detach()`.", certain=True, share=0.7,
         change=lambda code, _: re.sub(r"append\((\w+)\)", r"append(\1.detach())", re.sub(r"^(\w[\w.]* \+= \w+)$", r"\1.item()", code))),
     Rule("retain-graph", _retained, "{at}, keeps the graph and all that is saved in it; no later pass went through it ({count}).",
-        "Remove retain_graph.", certain=True, share=0.5,
-        change=lambda code, _: re.sub(r"retain_graph=True,\s*|(,\s*)?retain_graph=True", "", code)),
-    Rule("second-backward", _second,
-        "{at}, ran once, but two backward passes went through it: the one in line {back} found its saved tensors freed.",
+        "Remove retain_graph.", certain=True, share=0.5, change=lambda code, _: re.sub(r"retain_graph=True,\s*|(,\s*)?retain_graph=True", "", code)),
+    Rule("second-backward", _second, "{at}, ran once, but two backward passes went through it: the one in line {back} found its saved tensors freed.",
         "Compute it again in each step, or detach() it if it should not learn.", certain=True, explains=True),
     Rule("in-place", _written,
         "{at}, writes over {what} (`{how}`), which an earlier op had saved for backward(): line {back} refused to compute with the wrong numbers.",

@@ -25,8 +25,7 @@ TRIVIAL = {0.0, 1.0, -1.0, 2.0, 0.5}
 
 # How a path can end: what happened, and what to do.
 CUTS = {
-    "detach": ("{at}, calls detach(): the numbers go on, but the way back to {names} ends here.",
-        "Remove .detach() where the gradient should pass."),
+    "detach": ("{at}, calls detach(): the numbers go on, but the way back to {names} ends here.", "Remove .detach() where the gradient should pass."),
     "data": ("{at}, reads .data: the numbers go on, but the way back to {names} ends here, and nothing is checked.",
         "Compute with the tensor itself instead of .data."),
     "item": ("{at}, turns a tensor into a Python number. A number has no history, so no gradient comes back to {names}.",
@@ -45,8 +44,7 @@ CUTS = {
         "gradient.", "Write into the parameter: `with T.no_grad(): w -= lr * w.grad`, or use an optimizer."),
     "wrong-backward": ("{at}: the result of this Function has no gradient, so none comes back to {names}.",
         "Return a differentiable output, with a gradient for each input that needs one."),
-    "cut": ("{at}: `{op}` was not recorded, so no gradient comes back to {names}.",
-        "Keep every op between the parameter and the loss recorded."),
+    "cut": ("{at}: `{op}` was not recorded, so no gradient comes back to {names}.", "Keep every op between the parameter and the loss recorded."),
 }  # fmt: skip
 LEAVES = {"numpy": "numpy", "__array__": "numpy"}  # all else makes a Python number
 TAKEN_OUT = {"detach": r"\.detach\(\)", "data": r"\.data\b", "item": r"(\.detach\(\)|\.data)?\.item\(\)"}
@@ -66,11 +64,6 @@ class Cut:
     op: Ran | None
     path: list[int]
     value: int
-
-    @property
-    def weight(self) -> tuple[bool, int]:
-        """The less, the more likely it is a mistake: what may be meant comes last."""
-        return self.kind in MEANT, len(self.path)
 
     def change(self, seen: Observation) -> tuple[str, str] | None:
         """Its line without it."""
@@ -120,7 +113,7 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
             later = [m for m in seen.moments if m.kind == "step" and m.who in leaf.held and m.order > last]
             if len(later) >= AGAIN:
                 yield Match(leaf.frozen_at, names=seen.called([leaf.nr]), count=len(later), given=FROZEN)
-        if got or not learns or _on_the_way_to_a_leaf(seen, leaf) or _a_table(seen, leaf):
+        if got or not learns or _stands_aside(seen, leaf):
             continue
         cut = _cut(seen, leaf, failed or [each for each in passes if each.kind == "backward" or not leaf.gradients])
         follows = sum(one.kind == "write" and one.after > 0 for one in leaf.writes) > 1  # as a target network does
@@ -144,17 +137,13 @@ def _first_and_last(passes: list[Through]) -> list[Through]:
     return [each for own in lines for each in (own if len(own) <= 2 * FEW else own[:FEW] + own[-FEW:])]
 
 
-def _on_the_way_to_a_leaf(seen: Observation, leaf: Leaf) -> bool:
-    """Whether a leaf without a name only served to make another one that learns: `t.requires_grad_().to(d).detach().requires_grad_()`."""
+def _stands_aside(seen: Observation, leaf: Leaf) -> bool:
+    """Whether a leaf only served to make another one that learns, or is a table that stays as it is, such as one of sines."""
     learning = (nr for other in seen.leaves if other.gradients for nr in other.values)
-    return not leaf.name and not seen.above(learning, past_leaves=True).isdisjoint(leaf.values)
-
-
-def _a_table(seen: Observation, leaf: Leaf) -> bool:
-    """Whether it is made as a table that stays as it is, such as one of sines, and rows of it are looked up."""
+    served = not leaf.name and not seen.above(learning, past_leaves=True).isdisjoint(leaf.values)
+    looked_up = {seen.ops[nr].name for nr in leaf.used_by} == {"embedding"} and not leaf.requires_grad
     made = seen.parts[leaf.holder].line if leaf.holder is not None else None
-    looked_up = {seen.ops[nr].name for nr in leaf.used_by} == {"embedding"}
-    return not leaf.requires_grad and looked_up and leaf.frozen_at in (None, made)
+    return served or (looked_up and leaf.frozen_at in (None, made))
 
 
 def _only_handed_out(seen: Observation, leaf: Leaf) -> bool:
@@ -168,7 +157,8 @@ def _cut(seen: Observation, leaf: Leaf, passes: list[Through]) -> Cut | None:
     for some in ([each for each in passes if seen.stepped_by(each) in leaf.held], passes):
         found = [_nearest_cut(seen, {*leaf.values}, root) for each in some for root in each.roots]
         if any(found):
-            return min((cut for cut in found if cut is not None), key=lambda cut: cut.weight)
+            # the likeliest mistake first: what may be meant comes last
+            return min((cut for cut in found if cut is not None), key=lambda cut: (cut.kind in MEANT, len(cut.path)))
     return None
 
 
@@ -409,8 +399,7 @@ NOT_RECORDED = {
     "detach": telling("{at}, calls detach(), and {user}, goes on from its numbers: nothing in front of it learns from that, although the same loss "
         "reaches it elsewhere.", CUTS["detach"][1], kind="detach", certain=False, share=0.5),
 }  # fmt: skip
-REBOUND = telling(CUTS["rebound"][0],
-    CUTS["rebound"][1] + " Reset the gradient after the update, or the next one is added to it: "
+REBOUND = telling(CUTS["rebound"][0], CUTS["rebound"][1] + " Reset the gradient after the update, or the next one is added to it: "
         "`{name}.grad = None`. Change other updates like it in the same way.", kind="rebound")  # fmt: skip
 UNREQUIRED = telling("{at}, makes {what} without requires_grad. The loss depends on it, but no gradient is computed for it: its .grad, read in line "
         "{read}, is None.",

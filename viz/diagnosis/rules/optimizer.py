@@ -133,7 +133,8 @@ def _strides(seen: Observation) -> Iterator[Match]:
             wild = far > WILD and top > 2 * first > 0 and median(losses[-(len(losses) // 4 + 1) :]) > NO_BETTER * first
             updates = (moment.line for moment in seen.moments if moment.kind == "update")
             line = seen.given_in(held, held.rate) if held is not None else next(updates, None)
-            if line is not None and (grew or wild):
+            meant = any(write.ascent for leaf in seen.leaves for write in leaf.writes)  # the loss is made larger
+            if line is not None and (grew or wild) and not meant:
                 by = f" Steps reach {number(far)} times the weights' size, at a rate of {held.rate:g}." if held else ""
                 peak = f", with a peak of {number(top)}" if top not in (losses[1], last) else ""
                 yield Match(line, first=first, second=losses[1], last=last, peak=peak, by=by)
@@ -203,17 +204,12 @@ def _repeats(seen: Observation, found: list[Held]) -> bool:
     return len(runs[0]) > 1 and all(run[: len(runs[-1])] == runs[-1] for run in runs)
 
 
-def _ascends(seen: Observation, match: Match) -> bool:
-    """Whether a loss is made larger on purpose."""
-    return any(write.ascent for leaf in seen.leaves for write in leaf.writes)
-
-
 RULES = [
     Rule("not-in-optimizer", _nobody_steps,
         "{names} got gradients in {count} backward passes but never changed: no optimizer holds {them}. {at}, the {kind}, holds others.",
         "Give it to the optimizer too: `[*model.parameters(), *criterion.parameters()]`.{how} If it is frozen on purpose, say so: `p.requires_grad_(False)`."),
     Rule("rate-too-large", _strides, "The loss grows: {first} → {second} → … → {last}{peak}.{by}",
-        "Make the learning rate ten times smaller, until the loss falls.", unless=(_ascends,), share=0.8),
+        "Make the learning rate ten times smaller, until the loss falls.", share=0.8),
     Rule("made-anew", _made_anew, "{at}, ran {count} times, with {each} each time: each time starts with a new {what}.",
         "Make the model and its optimizer once, before the loop."),
 ]  # fmt: skip

@@ -45,8 +45,7 @@ def _checked(seen: Observation) -> Iterator[Match]:
         span = seen.places.defined(check.name, "backward")
         yield Match(
             check.line, [*(span or ())[1:], check.call], names=[check.name], text=check.text, more=" The sign is reversed." if check.opposite else "",
-            what="gives no gradient for" if check.missing else "disagrees with",
-            given={"certain": not stands_in, "share": 0.2 if stands_in else 0.9},
+            what="gives no gradient for" if check.missing else "disagrees with", given={"certain": not stands_in, "share": 0.2 if stands_in else 0.9},
         )  # fmt: skip
 
 
