@@ -29,21 +29,17 @@ TAKES_ROWS = {"__getitem__", "index_select", "take_along_dim"}
 def _not_its_input(seen: Observation) -> Iterator[Match]:
     """A loss that is given what it does not take: scores for logarithms, labels outside 0 to 1, classes as amounts."""
     yield from _always_zero(seen)
-    for op in seen.ops:
-        if op.name in SQUASHED.keys() | ops.TAKES_LOGS and op.inputs and op.recorded:
-            yield from _scores(seen, op)
-        if op.name in ops.BINARY and len(op.inputs) > 1:
-            yield from _outside(seen, op)
-        elif op.name in ops.DISTANCES | ops.DIFFERENCES and len(op.inputs) > 1 and op.recorded:
-            yield from _classes(seen, op)
+    for op in (one for one in seen.ops if one.inputs and one.recorded):
+        for family, check in TAKES:
+            if op.name in family:
+                yield from check(seen, op)
 
 
 def _always_zero(seen: Observation) -> Iterator[Match]:
     """An error that is 0 whenever it is computed: both of its sides are the same."""
     back = next((each for each in seen.passes if each.kind == "backward"), None)
-    for calls in by_line(
-        one for one in seen.ops if one.name in ops.DISTANCES and one.recorded and one.outputs
-    ).values():
+    distances = (one for one in seen.ops if one.name in ops.DISTANCES and one.recorded and one.outputs)
+    for calls in by_line(distances).values():
         fresh = all(len({one.inputs[side] for one in calls}) == len(calls) for side in (0, 1))  # no data, but answers
         if fresh and len(calls) >= AGAIN and all(seen.values[one.outputs[0]].peak == 0 for one in calls):
             op, names = calls[-1], [seen.values[nr].name for nr in calls[-1].inputs[:2]]
@@ -82,7 +78,7 @@ def _outside(seen: Observation, op: Ran) -> Iterator[Match]:
     target = seen.values[op.inputs[1]]
     low, top = target.low or 0.0, target.peak or 0.0
     if not target.requires_grad and (top > 1.0 + EDGE or low < -EDGE):
-        span = f"{number(low)} to {number(top)}" if top > -low else f"down to {number(low)}"
+        span = f"from {number(low)} to {number(top)}" if top > -low else f"down to {number(low)}"
         yield Match(op, [target], names=[target.name], span=span, given=OUTSIDE)
 
 
@@ -90,7 +86,7 @@ def _classes(seen: Observation, op: Ran) -> Iterator[Match]:
     """Class numbers used as amounts: class 2 is not twice class 1."""
     target = next((nr for nr in op.inputs[::-1] if not seen.values[nr].requires_grad), op.inputs[-1])
     value, _ = source(seen, target, ops.TURNS | ops.CASTS)
-    if "int" in value.dtype and (value.low or 0.0) >= 0 and 2 <= (value.peak or 0.0) <= 1000:
+    if len(op.inputs) > 1 and "int" in value.dtype and (value.low or 0.0) >= 0 and 2 <= (value.peak or 0.0) <= 1000:
         drawn = any(one.name == "randint" for one in ops.makers(seen, seen.above([value.nr])))  # others may be amounts
         if op.name in ops.DISTANCES or (drawn and compared(seen, op.outputs[0])):
             names = [value.name or "the target"]
@@ -102,6 +98,11 @@ SQUASHED = {
     **{name: {"softmax"} for name in (*ops.SCORE_LOSSES, "log_softmax")},
     **{name: {"softmax", "sigmoid"} for name in ("binary_cross_entropy_with_logits", "nll_loss")},
 }
+TAKES = (  # what is checked of what some ops are given
+    (SQUASHED.keys() | ops.TAKES_LOGS, _scores),
+    (ops.BINARY, _outside),
+    (ops.DISTANCES | ops.DIFFERENCES, _classes),
+)
 TWICE = telling("{at}: `{name_of}` in line {loss} takes the scores themselves and applies {itself} itself. After `{made}` all scores lie between 0 "
         "and 1, and the gradient is a fraction of what it should be.",
     "Pass the scores to `{name_of}` unchanged, and use `{made}` only to report probabilities.", kind="double-softmax")  # fmt: skip
@@ -112,7 +113,7 @@ NO_PROBABILITIES = telling("{at}: `{op}` compares with probabilities, and what i
 SAME = telling("{at}: `{of}` is exactly 0, each of the {count} times that it is computed: what it compares is the same on both sides, so nothing "
         "learns from it.",
     "Look at what the two sides are: one of them is probably meant to be another network's answer, or the data.", kind="zero", certain=False, share=0.3)  # fmt: skip
-OUTSIDE = telling("{at}: the labels of `{op}` go from {span}. Outside 0 to 1 the loss has no lowest value: it falls forever, and the outputs grow "
+OUTSIDE = telling("{at}: the labels of `{op}` go {span}. Outside 0 to 1 the loss has no lowest value: it falls forever, and the outputs grow "
         "without bound.",
     "Give labels of 0 and 1, `(y > 0).float()`; for more classes use cross_entropy.")  # fmt: skip
 CLASSES = telling("{at}: `{op}` treats {name}, integers from {low} to {top} converted to floats, as amounts. If they are classes, this means that "
