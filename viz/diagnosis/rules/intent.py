@@ -43,7 +43,7 @@ def _sees_ahead(seen: Observation) -> Iterator[Match]:
     for op, looks, labels, tokens in _labelled(seen):
         if not any(_next(labels, tokens, axis) for axis in range(tokens.ndim)):
             continue
-        for choice in ops.makers(seen, seen.below(looks.outputs[0])):
+        for choice in ops.makers(seen, seen.below(looks.outputs)):
             scores, masks = _attention(seen, choice) if seen.values[choice.outputs[0]].ahead else (None, [])
             if scores is not None and looks.outputs[0] in seen.above(scores.inputs[1:2]):
                 made = [source(seen, nr, ops.TURNS | {"repeat"})[1] for mask in masks for nr in mask.inputs[1:2]]
