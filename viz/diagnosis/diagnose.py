@@ -18,7 +18,6 @@ from typing import Any
 
 from tinygrad_edu.exercises.running.probe import TimeUp, time_limit
 from viz import engines
-from viz.diagnosis import finished
 from viz.diagnosis.change import applied
 from viz.diagnosis.finding import Finding, Trial, listed
 from viz.diagnosis.kinds import KINDS
@@ -50,8 +49,8 @@ SLOWEST = 20.0  # how many times as long a second of processor time lasts by the
 A_MOMENT = 0.001
 BY_NUMBERS = {"wrong-backward"}  # whose evidence is an experiment of its own, numerical derivatives
 ACCEPTED = (
-    "viz.diagnose takes a program: its source text, a function that takes the engine (`def program(T): …`), a training "
-    "step without arguments (`def step(): …`), or a loss that exists already; got {}"
+    "viz.diagnose takes a program: its source text, a function that takes the engine (`def program(T): …`), or a training "
+    "step without arguments (`def step(): …`); got {}"
 )
 
 
@@ -71,8 +70,8 @@ def diagnose(
     version counters keep their new values.
 
     Args:
-        program_or_step: source text; a function that takes the engine's module first; a training step without arguments,
-            which runs `steps` times; or a loss, whose finished graph still shows a part of the story.
+        program_or_step: source text; a function that takes the engine's module first; or a training step without arguments,
+            which runs `steps` times.
         model: the module that is trained, if the program's names do not show it.
         optimizer: its optimizer, likewise.
         steps: how often a training step runs; a program runs once.
@@ -97,16 +96,12 @@ def diagnose(
         raise ValueError(f"steps is how often a training step runs: a whole number from 1, not {steps!r}")
     if not limit > 0:
         raise ValueError(f"limit is a number of seconds above 0, not {limit!r}")
-    found = engines.of(program_or_step)
-    if found is not None and found.is_tensor(program_or_step):
-        return finished.diagnose_loss(found, program_or_step, model, optimizer)
     _check(program_or_step)
     chosen = engine_of(program_or_step, model, optimizer, engine)
     kinds = {"model": (model, chosen.is_module(model)), "optimizer": (optimizer, hasattr(optimizer, "param_groups"))}
     for name, (thing, fits) in kinds.items():
         if thing is not None and not fits:
-            what = f"{type(thing).__module__}.{type(thing).__name__}"
-            raise TypeError(f"{name} must be one of {chosen.name}, on which the program runs, not {what}")
+            raise TypeError(f"{name} must be one of {chosen.name}, on which the program runs, not {type(thing)}")
     return Run(chosen, Source(program_or_step), steps, inputs or {}, model, optimizer, limit).report()
 
 
@@ -121,7 +116,11 @@ def _check(program: Any) -> None:
             )
         return
     what = "nothing (None)" if program is None else type(program).__name__
-    if engines.of(program) is not None:
+    if (engine := engines.of(program)) is not None and engine.is_tensor(program):
+        what = (
+            "a tensor. A loss that exists already does not know the lines that made it: give the program that makes it"
+        )
+    elif engine is not None:
         what = f"a module, {what}. A module alone does nothing: give the step that trains it, viz.diagnose(step, model=model)"
     elif isinstance(program, Path):
         what = f"a path. Give the file's text: viz.diagnose({program!r}.read_text())"
@@ -173,10 +172,7 @@ class _Clock:
         """Seconds until it is spent; some, while work of ours runs that must come to its end."""
         return max(self._end - time.monotonic(), A_MOMENT if held() else -math.inf)
 
-    @property
-    def wait(self) -> float:
-        """Seconds until it is worth looking again."""
-        return max(self.left, A_MOMENT)
+    wait = property(lambda self: max(self.left, A_MOMENT), doc="Seconds until it is worth looking again.")
 
 
 @dataclass
@@ -343,14 +339,18 @@ class Run:
                 finding.changes = []
         if any(finding.cured for finding in findings):
             # What another change cured comes first, and what cures others too before all.
-            findings[:] = sorted(findings, key=lambda one: (one.cured is False, _cured_with(one, findings)))
+            causes = {
+                one: [each for each in _causes(one, findings) if each.explains_error >= one.explains_error]
+                for one in findings
+            }
+            findings[:] = sorted(findings, key=lambda one: (one.cured is False, len(causes[one])))
             vain = [f"{one.kind} in line {one.line}" for one in findings if one.cured is False]
             if vain and findings[0].cured:
                 findings[0].tried += f" Changes for {listed(vain)} were tried as well, in vain."
         for other in [one for one in findings if one.explains_error and one.certain][1:]:
             other.certain = False  # an error has one cause: another change ends it too, and does less
         for other in findings:  # what another change took away, and whose own change left that, is a consequence
-            if any(one.cured and _takes_away(one, other) and not _takes_away(other, one) for one in findings):
+            if any(one.cured for one in _causes(other, findings)):
                 other.certain = False
 
     def _cures(self, seen: Observation, place: Place, finding: Finding, end: float) -> Trial:
@@ -375,10 +375,8 @@ class Run:
 
     def _again(self, asked: Question) -> Trial:
         """Run a changed program, in a fork, and judge it."""
-        run = replace(
-            self, source=self._rewritten(asked.text), limit=asked.seconds / RUNNING, execute=None, output=Printed(), raised=None,
-            timed_out=False,
-        )  # fmt: skip
+        source, limit = self._rewritten(asked.text), asked.seconds / RUNNING
+        run = replace(self, source=source, limit=limit, execute=None, output=Printed(), raised=None, timed_out=False)
         after = run.observe(self._things, most=asked.most)
         return judged(asked, after, list(run._all(after)), run.raised, lambda finding: written(after, finding))
 
@@ -397,23 +395,19 @@ class Run:
         outer.body[0].body = ast.parse(own.text).body  # type: ignore[attr-defined]
         whole = compile(outer, own.filename, "exec", dont_inherit=True)
         code = next(code for code in codes_in(whole) if code.co_name == target.__code__.co_name)
-        given = dict(zip(free, target.__closure__ or (), strict=True))
-        closure = tuple(given[name] for name in code.co_freevars)
+        cells = dict(zip(free, target.__closure__ or (), strict=True))
+        closure = tuple(cells[name] for name in code.co_freevars)
         made = types.FunctionType(code, target.__globals__, target.__name__, target.__defaults__, closure)
         made.__kwdefaults__ = target.__kwdefaults__
         return Source(made if not inspect.ismethod(target) else types.MethodType(made, target.__self__))
 
 
-def _takes_away(one: Finding, other: Finding) -> bool:
-    """Whether another finding was gone in a trial of the first one's change."""
-    return (
-        one.trial is not None and one.trial.left is not None and other.kind not in one.trial.left and one is not other
-    )
+def _causes(one: Finding, findings: list[Finding]) -> list[Finding]:
+    """The findings that took this one away with them when their change was tried, where its own change left them."""
 
+    def takes_away(first: Finding, second: Finding) -> bool:
+        left = first.trial.left if first.trial is not None else None
+        return left is not None and second.kind not in left
 
-def _cured_with(one: Finding, findings: list[Finding]) -> int:
-    """How many findings took this one away with them when their change was tried, where its own change leaves them: these are its causes."""
-    own = one.trial.left if one.trial is not None else None
-    others = [each for each in findings if each.kind != one.kind and each.explains_error >= one.explains_error]
-    left = [(each.kind, each.trial.left) for each in others if each.trial is not None and each.trial.left is not None]
-    return sum(one.kind not in kinds and (own is None or kind in own) for kind, kinds in left)
+    others = [each for each in findings if each.kind != one.kind]
+    return [each for each in others if takes_away(each, one) and not takes_away(one, each)]

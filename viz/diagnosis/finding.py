@@ -10,14 +10,9 @@ from viz.diagnosis.change import Change
 
 Named = TypeVar("Named")
 GROUPS = {
-    1: "no gradient",
-    2: "a gradient of zero",
-    3: "nan or infinity",
-    4: "vanishing or exploding",
-    5: "does not learn",
-    6: "memory and time",
-    7: "wrong but silent",
-}
+    1: "no gradient", 2: "a gradient of zero", 3: "nan or infinity", 4: "vanishing or exploding", 5: "does not learn",
+    6: "memory and time", 7: "wrong but silent",
+}  # fmt: skip
 
 
 @dataclass
@@ -58,9 +53,7 @@ class Finding:
     cut: int | None = None  # the value whose op is where it goes wrong
     share: float = 0.0  # of the parameters that should learn and that it concerns
     explains_error: bool = False
-    changes: list[Change] = field(
-        default_factory=list
-    )  # all the lines to change; empty where a trial of them did not cure
+    changes: list[Change] = field(default_factory=list)  # all the lines to change; none where a trial did not cure
     trial: Trial | None = None  # what came of these
     tried: str = ""  # the same in words
 
@@ -88,12 +81,9 @@ class Finding:
         """The finding as plain data; what should stand in a line of the source has its indentation."""
         told = ("kind", "line", "lines", "certain", "message", "fix", "change", "tried", "tensors")
         file, file_line = self.where or (None, None)
-        return {name: getattr(self, name) for name in told} | {
-            "group": GROUPS.get(self.group, ""),
-            "changes": [vars(one.indented(source[one.line - 1])) for one in self.changes],
-            "file": file,
-            "file_line": file_line,
-        }
+        changes = [vars(one.indented(source[one.line - 1])) for one in self.changes]
+        more = {"group": GROUPS[self.group], "changes": changes, "file": file, "file_line": file_line}
+        return {name: getattr(self, name) for name in told} | more
 
 
 def listed(names: list[str], most: int = 4) -> str:
@@ -101,16 +91,11 @@ def listed(names: list[str], most: int = 4) -> str:
     groups = by_module(names, str, most) if len(names) > most else None
     if groups is not None:
         names = [f"{path} ({len(group)} tensors)" if len(group) > 1 else group[0] for path, group in groups.items()]
-    shown = names[:most]
-    rest = len(names) - len(shown)
-    if rest:
-        return f"{', '.join(shown)} and {rest} more"
-    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown) if shown else "nothing"
+    shown = [*names[:most], f"{len(names) - most} more"] if len(names) > most else names
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown) or "nothing"
 
 
-def by_module(
-    things: list[Named], name: Callable[[Named], str], most: int, least: int = 1
-) -> dict[str, list[Named]] | None:
+def by_module(things: list[Named], name: Callable[[Named], str], most: int, least: int = 1) -> dict[str, list[Named]] | None:  # fmt: skip
     """Things joined by the deepest modules of their names that leave `least` to `most` of them; None where no depth does."""
     for depth in range(max(name(one).count(".") for one in things), 0, -1):
         groups: dict[str, list[Named]] = {}

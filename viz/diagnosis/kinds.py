@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viz.diagnosis.finding import GROUPS
-
 
 @dataclass(frozen=True)
 class Kind:
@@ -26,10 +24,8 @@ class Kind:
 
 KINDS = {
     "in-place": Kind(6, "A tensor that backward() needs was written over.", "the write"),
-    "second-backward": Kind(
-        6, "backward() goes through a graph whose buffers an earlier pass has freed.",
-        "the second backward(), the value computed once, or the first of two passes of one step",
-    ),
+    "second-backward": Kind(6, "backward() goes through a graph whose buffers an earlier pass has freed.",
+        "the second backward(), the value computed once, or the first of two passes of one step"),
     "state-not-detached": Kind(6, "A recurrent state carries the graph of the steps before.", "where the training loop hands the state on"),
     "rebound": Kind(1, "An update makes a new tensor and gives it the parameter's name.", "the update"),
     "requires-grad-off": Kind(1, "requires_grad is off for what is to learn.", "where it is switched off, or where the tensor is made",
@@ -103,13 +99,3 @@ KINDS = {
     "unseeded": Kind(7, "Two runs that are compared begin with different random numbers.", "where the weights are made",
         "If the two runs need not begin alike, all is well."),
 }  # fmt: skip
-
-
-def table() -> str:
-    """The kinds as Markdown, by group."""
-    rows = ["| kind | what it means | the line that it names |", "| --- | --- | --- |"]
-    for group, trouble in GROUPS.items():
-        rows.append(f"| **{trouble}** | | |")
-        own = {name: kind for name, kind in KINDS.items() if kind.group == group}
-        rows += [f"| `{name}` | {kind.meaning} | {kind.line} |" for name, kind in own.items()]
-    return "\n".join(rows)

@@ -59,10 +59,9 @@ def _finding(report: Report, place: int, finding: Finding, staged: Staged) -> st
     sure = '<b class="sure">certain</b>' if finding.certain else "<small>likely</small>"
     title = f"{place}. {escape(finding.kind.replace('-', ' '))}"
     where = report.place(finding.line) if finding.line is not None else ""
-    about = escape(" · ".join(filter(None, (where, GROUPS.get(finding.group, "")))))
-    told = (
-        _code(report, finding.line - AROUND, finding.line + AROUND, {finding.line}) if finding.line is not None else ""
-    )
+    about = escape(" · ".join(filter(None, (where, GROUPS[finding.group]))))
+    line = finding.line
+    told = _code(report, line - AROUND, line + AROUND, {line}) if line is not None else ""
     for kind, lines in itertools.groupby(report.told_of(finding), key=lambda one: one[0]):
         texts = [escape(text) for _, text in lines]
         parts = "".join(map(PARAGRAPHS.get(kind, _changed), texts))
@@ -85,7 +84,7 @@ def _code(report: Report, first: int, last: int, marked: set[int | None]) -> str
     """Lines of the program."""
     text = ""
     for number in range(max(1, first), min(len(report.source), last) + 1):
-        line = f"{report.number(number):>4}  {escape(report.source[number - 1])}"
+        line = f"{report.program.place(number)[1]:>4}  {escape(report.source[number - 1])}"
         text += f"<mark>{line}</mark>" if number in marked else f"{line}\n"
     return f"<pre>{text}</pre>" if text else ""
 

@@ -42,20 +42,14 @@ class Report:
     save: ClassVar[Callable[..., Path]]
     _repr_mimebundle_: ClassVar[Callable[..., dict[str, str]]]
 
-    def __init__(
-        self, observation: Observation, findings: list[Finding], stdout: str = "", looked_at: str = ""
-    ) -> None:
+    def __init__(self, observation: Observation, findings: list[Finding], stdout: str = "") -> None:
         self.observation = observation
         self.findings = findings
         self.error = observation.error
         self.stdout = stdout
         self.engine = observation.engine
-        self._looked_at = looked_at
-        program = observation.places.source
+        self.program = program = observation.places.source
         self.place: Callable[[int | None], str] = program.told  # a line, as the author of the program counts it
-        self.number: Callable[[int | None], int] = lambda line: program.place(line or 1)[
-            1
-        ]  # its number in its own file
         self.several = isinstance(program, Project)  # whether lines are named by their files
         for finding in findings if self.several else ():
             path, number = program.place(finding.line or 1)
@@ -65,8 +59,6 @@ class Report:
     def looked_at(self) -> str:
         """What was examined, in one sentence."""
         seen = self.observation
-        if self._looked_at:
-            return f"Looked at {self._looked_at}."
         ops, steps = _count(len(seen.ops), "op"), _count(seen.steps, "optimizer step")
         passes = _count(len(seen.passes), "backward pass", "backward passes")
         trained = sum(leaf.requires_grad for leaf in seen.leaves)
@@ -126,7 +118,7 @@ class Report:
             where = self.place(finding.line) if finding.line is not None else "no line of the program"
             lines += ["", f"{place}. {finding.kind} · {where} · {finding.sure}"]
             if code := self.observation.places.code(finding.line):
-                lines.append(f"   {self.number(finding.line):>4} | {code}")
+                lines.append(f"   {self.program.place(finding.line or 1)[1]:>4} | {code}")
             for kind, text in self.told_of(finding):
                 lines += [f"      {text}"] if kind == "change" else _wrapped(f"Fix: {text}" if kind == "fix" else text)
         if self.concerns_sizes:
@@ -179,19 +171,15 @@ class Report:
     def headline(self) -> str:
         """The number of findings, in one sentence."""
         seen = self.observation
-        if not self.findings and not (seen.passes or seen.steps or self._looked_at):
+        if not self.findings and not (seen.passes or seen.steps):
             if self.error is not None:
                 return "Nothing could be judged: the program ended with an error before any backward pass."
-            return (
-                "Nothing could be judged: no backward pass and no optimizer step ran. Give the whole training step, from the forward "
-                "pass to backward()."
-            )
+            what = "Give the whole training step, from the forward pass to backward()."
+            return f"Nothing could be judged: no backward pass and no optimizer step ran. {what}"
         if not self.findings:
             ended = " up to its error" if self.error is not None else ""
-            return (
-                f"Nothing was found{ended}. That cannot tell whether the targets belong to the inputs, whether the loss measures what you "
-                "want, or whether the data are scaled as they should be."
-            )
+            unknown = "whether the targets belong to the inputs, whether the loss measures what you want, or whether the data are scaled"
+            return f"Nothing was found{ended}. That cannot tell {unknown} as they should be."
         if len(self.findings) == 1:
             return f"1 finding, {self.findings[0].sure}."
         sure = sum(finding.certain for finding in self.findings)
@@ -208,6 +196,5 @@ def _count(count: int, name: str, names: str = "") -> str:
 
 
 def _wrapped(text: str, indent: str = "   ") -> list[str]:
-    return textwrap.wrap(
-        text, width() - len(indent), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
-    )
+    lines = textwrap.wrap(text, width() - len(indent), break_on_hyphens=False)
+    return [indent + line for line in lines]
