@@ -91,24 +91,20 @@ def _keep(engine: Engine, thing: Any) -> Callable[[], None]:
     if engine.is_tensor(thing):
         _keep_tensor(engine, thing, kept)
     elif engine.is_module(thing):
-        for module in thing.modules():
-            for tensor in (*module.parameters(recurse=False), *module.buffers(recurse=False)):
-                _keep_tensor(engine, tensor, kept)
-            for name, table in vars(module).items():  # its hooks, and what is registered in it
-                if isinstance(table, dict) and (
-                    name.endswith("hooks") or name in ("_parameters", "_buffers", "_modules")
-                ):
-                    kept.callback(_fill, table, table.copy())
-            kept.callback(setattr, module, "training", module.training)
+        for tensor in (*thing.parameters(), *thing.buffers()):
+            _keep_tensor(engine, tensor, kept)
+        for module in thing.modules():  # its mode, its hooks, and what is registered in it
+            tables = [one for one in vars(module).values() if isinstance(one, dict)]
+            for table in (vars(module), *tables):
+                kept.callback(_fill, table, table.copy())
     elif isinstance(thing, engine.module.optim.Optimizer):
         for group in thing.param_groups:
             for tensor in group["params"]:
                 _keep_tensor(engine, tensor, kept)
             copied = {name: _copied(engine, item) for name, item in group.items() if name != "params"}
             kept.callback(_fill, group, {**copied, "params": list(group["params"])})
-        kept.callback(setattr, thing, "param_groups", list(thing.param_groups))
         kept.callback(_fill, thing.state, {key: _copied(engine, item) for key, item in thing.state.items()})
-        kept.callback(setattr, thing, "state", thing.state)
+        kept.callback(_fill, vars(thing), {**vars(thing), "param_groups": list(thing.param_groups)})
     else:
         kept.callback(thing.load_state_dict, copy.deepcopy(thing.state_dict()))
     return kept.close
