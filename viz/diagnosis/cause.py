@@ -21,6 +21,9 @@ from viz.recording.graph import Graph, Op, Value
 MOST = 3  # ops of a path that are shown; those between are counted
 VIEW = "values"
 WIDE = 700  # pixels: a wider picture gets a narrower one beside it
+PASSES_ON = {  # by group of trouble: what an op sends back where it goes wrong
+    2: (0.0, " and passes on only zeros"), 3: (math.nan, "; the gradient that it passes on, or its result, is not finite"),
+}  # fmt: skip
 
 
 @dataclass
@@ -42,14 +45,12 @@ class Path:
     graph: Graph = field(default_factory=Graph)
     hops: list[Hop] = field(default_factory=list)
     cut: str | None = None
-
-    def __post_init__(self) -> None:
-        self.title = f"{self.finding.kind}: the path in the graph"
+    state: dict[str, State] = field(default_factory=dict)  # what is marked in its picture
 
     @property
-    def state(self) -> dict[str, State]:
-        """What is marked in its picture."""
-        return {} if self.cut is None else {self.cut: State("error")}
+    def title(self) -> str:
+        """What stands above its picture."""
+        return f"{self.finding.kind}: the path in the graph"
 
 
 def path_of(seen: Observation, finding: Finding) -> Path | None:
@@ -69,7 +70,8 @@ def path_of(seen: Observation, finding: Finding) -> Path | None:
     for start, stop in itertools.pairwise(sorted(stops)):
         hop = _hop(seen, made.graph, given, path[start], path[stop], stop - start)
         made.hops.append(hop)
-        made.cut = hop.op.key if stop == cut else made.cut
+        if stop == cut:
+            made.cut, made.state = hop.op.key, {hop.op.key: State("error")}
         given = hop.out
     return made
 
@@ -133,16 +135,12 @@ def _drawn(path: Path, stage: Stage, detail: shapes.Detail, rank: int) -> dict[s
     drawing = shapes.drawing(path.graph, VIEW, stage.longest, detail=detail)
     layout = scenes.arrange(drawing)
     width, height = svg.canvas(layout, [])
+    drawn = svg.write(drawing, layout, identity, path.state, path.title, details.describe(path.graph))
+    patches, moves = [translated(patch, drawing) for patch in stage.patches], shown_moves(stage.moves, drawing)
     return {
-        "svg": svg.write(drawing, layout, identity, path.state, path.title, details.describe(path.graph)),
-        "patches": [translated(patch, drawing) for patch in stage.patches],
-        "moves": shown_moves(stage.moves, drawing),
-        "id": identity,
-        "rank": rank,
-        "least": detail.least,
-        "width": round(width),
-        "height": round(height),
-    }
+        "svg": drawn, "patches": patches, "moves": moves, "id": identity, "rank": rank, "least": detail.least,
+        "width": round(width), "height": round(height),
+    }  # fmt: skip
 
 
 def _steps(seen: Observation, path: Path, stage: Stage) -> Iterator[tuple[str, str, str, int | None]]:
@@ -179,19 +177,14 @@ def _steps(seen: Observation, path: Path, stage: Stage) -> Iterator[tuple[str, s
 
 def _at_the_cut(path: Path, hop: Hop, stage: Stage) -> str:
     """What happens to the gradient in the op where it goes wrong."""
-    arrived = hop.after.grad
-    came = f"receives numbers up to {number(arrived)}" if arrived is not None else "receives no gradient"
-    passes_on = {
-        2: (0.0, " and passes on only zeros"),
-        3: (math.nan, "; the gradient that it passes on, or its result, is not finite"),
-    }
-    sent, told = passes_on.get(path.finding.group, (None, ": this is where it goes wrong"))
+    sent, told = PASSES_ON.get(path.finding.group, (None, ": this is where it goes wrong"))
     if hop.op.recorded and sent is not None:
         _comes_back(hop, stage, sent)
     stage.set(hop.op.key, "error")
     if not hop.op.recorded:
         return "was not recorded: there is no node for a gradient to pass through."
-    return f"{came}{told}."
+    arrived = hop.after.grad
+    return f"receives {f'numbers up to {number(arrived)}' if arrived is not None else 'no gradient'}{told}."
 
 
 def _comes_back(hop: Hop, stage: Stage, sent: float | None) -> None:

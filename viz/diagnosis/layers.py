@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from viz.diagnosis.finding import by_module
 from viz.diagnosis.observation import Observation, Through
+from viz.diagnosis.places import indexed
 
 MOST_ROWS = 20  # of a chart; more layers are folded by module, or by runs of neighbours
 MOST_PASSES = 4  # the first, the last, and what lies between them
@@ -22,8 +23,8 @@ class Layer:
     name: str  # its path, or the name of a parameter where the program has no modules
     activations: list[
         float | None
-    ]  # the largest magnitude of its results, for each pass shown; None if it was not used
-    gradients: list[float | None]  # the largest magnitude of a gradient of its parameters; None if none came
+    ]  # for each pass shown: the largest magnitude of its results; None if it was not used
+    gradients: list[float | None]  # likewise, of the gradients of its parameters; None if none came
     count: int = 1  # layers that it stands for
 
 
@@ -68,13 +69,10 @@ _Found = tuple[
 
 def _modules(seen: Observation) -> Iterator[_Found]:
     """Each module that has parameters of its own and ran, in the order of their first ops."""
-    by_part: dict[int, list[int]] = {}
-    for op in seen.ops:
-        if op.owner is not None and seen.parts[op.owner].parameters:
-            by_part.setdefault(op.owner, []).append(op.nr)
-    for nr, ops in by_part.items():
-        part = seen.parts[nr]
-        yield part.path or part.kind, ops, None, part.parameters
+    owned = indexed((op.owner, op.nr) for op in seen.ops if op.owner is not None)
+    for part, ops in ((seen.parts[nr], ops) for nr, ops in owned.items()):
+        if part.parameters:
+            yield part.path or part.kind, ops, None, part.parameters
 
 
 def _tensors(seen: Observation) -> Iterator[_Found]:
@@ -86,9 +84,7 @@ def _tensors(seen: Observation) -> Iterator[_Found]:
 def _largest(sizes: Iterable[float | None]) -> float | None:
     """The largest of them; nan where one is nan, None where there is none."""
     known = [size for size in sizes if size is not None]
-    if any(math.isnan(size) for size in known):
-        return math.nan
-    return max(known, default=None)
+    return max(known, key=lambda size: (math.isnan(size), size), default=None)
 
 
 def _folded(rows: list[Layer]) -> list[Layer]:
@@ -104,10 +100,8 @@ def _folded(rows: list[Layer]) -> list[Layer]:
 
 
 def _joined(name: str, group: list[Layer]) -> Layer:
-    activations, gradients = (
-        [_largest(sizes) for sizes in zip(*every, strict=True)]
-        for every in ([one.activations for one in group], [one.gradients for one in group])
-    )
+    activations = [_largest(sizes) for sizes in zip(*(one.activations for one in group), strict=True)]
+    gradients = [_largest(sizes) for sizes in zip(*(one.gradients for one in group), strict=True)]
     return Layer(name, activations, gradients, len(group))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from viz.diagnosis.places import Places, once
+from viz.diagnosis.places import Places, indexed, once
 
 
 @dataclass(slots=True)
@@ -143,9 +142,7 @@ class Through(Standing):
     step: int
     roots: list[int] = field(default_factory=list)
     loss: float | None = None
-    given: int | None = (
-        None  # the sign of the gradient that backward() was given; 0 where it has both, None where it has none
-    )
+    given: int | None = None  # the sign of the gradient that backward() was given; 0 where it has both
     raised: str = ""
     done: bool = False
     got: dict[int, float] = field(default_factory=dict)  # leaf -> largest magnitude
@@ -251,11 +248,8 @@ class Alias:
 
 
 def by_line(things: Iterable[Any]) -> dict[int | None, list[Any]]:
-    """Things that have a line, by it, in their order."""
-    found: dict[int | None, list[Any]] = defaultdict(list)
-    for one in things:
-        found[one.line].append(one)
-    return found
+    """Things by their lines, those of a line in order."""
+    return indexed((one.line, one) for one in things)
 
 
 @dataclass
@@ -276,10 +270,8 @@ class Observation:
     kept: list[Kept] = field(default_factory=list)
     asked_in_vain: list[tuple[int, int]] = field(
         default_factory=list
-    )  # value whose `.grad` was read and is no leaf, line
-    asked_unrequired: dict[int, int] = field(
-        default_factory=dict
-    )  # value without requires_grad, line that read its `.grad`
+    )  # value that is no leaf, line that read its `.grad`
+    asked_unrequired: dict[int, int] = field(default_factory=dict)  # likewise, of values without requires_grad
     hooks: list[tuple[int, int | None]] = field(default_factory=list)  # leaf that the program put a hook on, line
     schedules: list[tuple[str, int | None]] = field(default_factory=list)  # class of a scheduler, line that made it
     aliases: list[Alias] = field(default_factory=list)
@@ -292,11 +284,7 @@ class Observation:
 
     @cached_property
     def _users(self) -> dict[int, list[Ran]]:
-        found: dict[int, list[Ran]] = defaultdict(list)
-        for op in self.ops:
-            for one in dict.fromkeys(op.inputs):
-                found[one].append(op)
-        return found
+        return indexed((one, op) for op in self.ops for one in dict.fromkeys(op.inputs))
 
     @cached_property
     def _at(self) -> dict[int | None, list[Ran]]:

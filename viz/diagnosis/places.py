@@ -35,6 +35,14 @@ def once(method: Callable[..., Any]) -> Callable[..., Any]:
     return answered
 
 
+def indexed(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
+    """Things by their keys, those of each key in order."""
+    found: dict[Any, list[Any]] = {}
+    for key, one in pairs:
+        found.setdefault(key, []).append(one)
+    return found
+
+
 class Places:
     """The lines of a program: found from a running frame, and read from its text."""
 
@@ -98,10 +106,7 @@ class Places:
 
     @cached_property
     def _of_type(self) -> dict[type, list[Any]]:
-        found: dict[type, list[Any]] = {}
-        for node in self.nodes:
-            found.setdefault(type(node), []).append(node)
-        return found
+        return indexed((type(node), node) for node in self.nodes)
 
     def find(self, *kinds: type, at: int | None = None, fits: Callable[[Any], bool] = lambda node: True) -> list[Any]:
         """The nodes of some kinds, in the order of their lines: those that `at` is a line of, and that fit."""

@@ -40,14 +40,14 @@ PATTERNS: dict[str, list[tuple[str, str]]] = {
         (r"\.full\((\(.*?\)), [^(),]+", r".randn(\1"),
     ],
     "double-softmax": [(r"\b(Softmax|Sigmoid|Softmin)\([^()]*\)", "Identity()")],
-    "graph-grows": [(r"^(\w+) = (.+)$", r"\1 = (\2).detach()"), (r"^(.+ \+= .+\))$", r"\1.item()")],
+    "graph-grows": [(r"^(\w+) = (.+)$", r"\1 = (\2).detach()")],
     "in-place": [
         (r",\s*inplace=True", ""),
         (r"^(\w+)\[.*\] = .*$", r"\1 = \1.clone()\n\g<0>"),
         (r"^.*\.grad.*$", r"with {T}.no_grad(): \g<0>"),
         (r"^(\w+) ([-+*/])= (.+)$", r"\1 = \1 \2 (\3)"),
     ],
-    "data-write": [(r"^(\w+)\.data = (.+)\.data$", r"\1 = \2"), (r"^(\w+)\.data\.mul_\((.+)\)$", r"\1 = \1 * (\2)")],
+    "data-write": [(r"^(\w+)\.data\.mul_\((.+)\)$", r"\1 = \1 * (\2)")],
     "reversed": [
         (r",\s*maximize=True", ""),
         (r"^.*(register_hook\(lambda \w+: -|\.grad\.mul_\(-1\)|\.grad\.neg_\(\)).*$", "pass"),
@@ -60,7 +60,6 @@ PATTERNS: dict[str, list[tuple[str, str]]] = {
     "zero-by-zero": [(rf" / ([\w.]+(?:\({INSIDE}\))?|\({INSIDE}\))", r" / (\1 + 1e-8)")],
     "flat": [
         (rf"([\w.]+)\.({ROUNDS})\(\)", r"(\1 + (\g<0> - \1).detach())"),
-        (rf"\(({INSIDE})\)\.({ROUNDS})\(\)", r"(\1 + (\g<0> - (\1)).detach())"),
         (rf"[\w.]+\.({ROUNDS})\(({INSIDE})\)", r"(\2 + (\g<0> - (\2)).detach())"),
     ],
     "alias": [(r" = (.+\.state_dict\(\))$", r" = copy.deepcopy(\1)")],
@@ -71,18 +70,13 @@ PATTERNS: dict[str, list[tuple[str, str]]] = {
         (r" = ([\w.]+)$", r" = copy.deepcopy(\1)"),
     ],
     "unseeded": [(r"^(?=.)", r"{T}.manual_seed(0)\n")],
-    "cut": [(r"create_graph=False", "create_graph=True"), (r"(\bgrad\(.*)\)$", r"\1, create_graph=True)")],
+    "cut": [("create_graph=False", "create_graph=True"), (r"(\bgrad\(.*)\)$", r"\1, create_graph=True)")],
 }  # fmt: skip
 Changes = list[Change] | None
 
 
 class Code:
-    """A program's text by its statements, and the one that a finding names.
-
-    Args:
-        seen: what was seen of it.
-        finding: whose fix it is.
-    """
+    """A program's text by its statements, and the one that a finding names."""
 
     def __init__(self, seen: Observation, finding: Finding) -> None:
         self.seen, self.finding, self.places = seen, finding, seen.places
@@ -149,16 +143,9 @@ class Code:
         return self.lines[line - 1].strip()
 
     def instead(self, statement: ast.stmt, new: str) -> Change:
-        """`new` in place of a statement."""
-        return Change(statement.lineno, self.old(statement.lineno), new)
-
-    def before(self, statement: ast.stmt, new: str) -> Change:
-        """`new` in a line before a statement."""
-        return self.instead(statement, f"{new}\n{self.old(statement.lineno)}")
-
-    def after(self, statement: ast.stmt, new: str) -> Change:
-        """`new` in a line after a statement."""
-        return self.instead(statement, f"{self.old(statement.lineno)}\n{new}")
+        """`new` in place of a statement, which is `{old}` in it."""
+        old = self.old(statement.lineno)
+        return Change(statement.lineno, old, new.replace("{old}", old))
 
     def without(self, statement: ast.stmt) -> Change:
         """A statement taken away."""
@@ -176,7 +163,7 @@ def written(seen: Observation, finding: Finding) -> list[Change]:
         if changes and all(change.new != change.old for change in changes):
             copies = any("copy.deepcopy(" in one.new for one in changes)
             if copies and not re.search(r"^import copy\b", seen.places.text, re.MULTILINE):
-                changes.append(code.before(seen.places.tree.body[0], "import copy"))
+                changes.append(code.instead(seen.places.tree.body[0], "import copy\n{old}"))
             ast.parse(applied(seen.places.text, changes))
             return sorted(changes, key=lambda change: change.line)
     except (SyntaxError, ValueError, IndexError, StopIteration):
@@ -186,8 +173,8 @@ def written(seen: Observation, finding: Finding) -> list[Change]:
 
 def _by_pattern(code: Code) -> Changes:
     for pattern, new in PATTERNS.get(code.finding.kind, ()):
-        if re.search(pattern, code.code):
-            text = re.sub(pattern, new.replace("{T}", code.places.engine_name), code.code, count=1)
+        text, found = re.subn(pattern, new.replace("{T}", code.places.engine_name), code.code, count=1)
+        if found:
             return [Change(code.line, code.code, text)]
     return None
 
@@ -210,26 +197,21 @@ def _away_from_zero(code: Code) -> Changes:
 
 
 def _no_squash(code: Code) -> Changes:
+    """The scores alone; or, of a loss that takes logarithms of probabilities, these."""
     found = code.call("softmax", "sigmoid", "softmin")
-    return code.put(found[0], code.text(found[1])) if found is not None else None
-
-
-def _logarithm(code: Code) -> Changes:
-    """Of a loss that takes logarithms of probabilities, where it is given the probabilities."""
-    found = code.call("softmax") if "takes logarithms of probabilities, but receives" in code.finding.message else None
-    return code.put(found[0], f"{code.text(found[0])}.log()") if found is not None else None
+    if found is None:
+        return None
+    return code.put(
+        found[0], code.text(found[1]) if code.finding.kind == "double-softmax" else f"{code.text(found[0])}.log()"
+    )
 
 
 def _registered(code: Code) -> Changes:
     nn = "nn" if re.search(r"(?<![\w.])nn\.", code.places.text) else f"{code.places.engine_name}.nn"
     value = getattr(code.here, "value", None)
-    many = isinstance(value, (ast.List, ast.ListComp, ast.Tuple, ast.Dict, ast.DictComp))
-    if not isinstance(code.here, ast.Assign) or value is None or not (many or "arameter" in code.finding.fix):
+    if not isinstance(value, (ast.List, ast.ListComp, ast.Tuple, ast.Dict, ast.DictComp)):
         return None
-    kind, text = "Parameter", code.text(value)
-    if many:
-        kind = "Parameter" if "ParameterList" in code.finding.fix else "Module"
-        kind += "Dict" if "Dict" in type(value).__name__ else "List"
+    kind, text = "ModuleDict" if isinstance(value, (ast.Dict, ast.DictComp)) else "ModuleList", code.text(value)
     return code.put(value, f"{nn}.{kind}({text if text not in ('[]', '{}') else ''})")
 
 
@@ -249,11 +231,9 @@ def _rate(code: Code) -> Changes:
     found = re.search(r"\blr\s*=\s*([0-9.eE+-]+)", code.code)
     if found is None:
         return None
-    usual, now = "1e-3" if ADAPTIVE.search(code.code) else "1e-2", float(found[1])
-    larger = code.finding.kind == "rate-too-small"
-    if now >= float(usual) if larger else now <= float(usual):
-        usual = f"{now * 10 if larger else now / 10:g}"
-    return [Change(code.line, code.code, code.code[: found.start(1)] + usual + code.code[found.end(1) :])]
+    usual, now = 1e-3 if ADAPTIVE.search(code.code) else 1e-2, float(found[1])
+    new = max(usual, now * 10) if code.finding.kind == "rate-too-small" else min(usual, now / 10)
+    return [Change(code.line, code.code, f"{code.code[: found.start(1)]}{new:g}{code.code[found.end(1) :]}")]
 
 
 def _stacked(code: Code) -> Changes:
@@ -286,7 +266,7 @@ def _detached_between(code: Code) -> Changes:
         return None
     several = any("[" in one for one in tensors)
     cut = f"tuple(state.detach() for state in {name})" if several else f"{name}.detach()"
-    return [code.after(back, f"{name} = {cut}")]
+    return [code.instead(back, f"{{old}}\n{name} = {cut}")]
 
 
 def _as_numbers(code: Code) -> Changes:
@@ -303,7 +283,7 @@ def _made_after(code: Code) -> Changes:
     made, name = code.other, _given(code.other)
     if code.here is None or made is None or not name or made.lineno > code.line or not code.beside(made, code.here):
         return None
-    copied = code.after(code.here, code.old(made.lineno))
+    copied = code.instead(code.here, f"{{old}}\n{code.old(made.lineno)}")
     earlier = "\n".join([*code.lines[: made.lineno - 1], *code.lines[made.lineno : code.line]])
     return [copied] if re.search(rf"\b{re.escape(name)}\b", earlier) else [code.without(made), copied]
 
@@ -329,7 +309,7 @@ def _training_again(code: Code) -> Changes:
     loop = code.loop(code.statement(step.line)) if step is not None else None
     if found is None or loop is None or code.places.where_given(found[1]) is None:
         return [Change(code.line, code.code, code.code.replace(".eval()", ""))] if _given(code.here) else None
-    return [code.before(loop.body[0], f"{found[1]}.train()")]
+    return [code.instead(loop.body[0], f"{found[1]}.train()\n{{old}}")]
 
 
 def _moved(code: Code) -> Changes:
@@ -337,8 +317,8 @@ def _moved(code: Code) -> Changes:
     here, back = code.here, code.backward
     if here is None or back is None or not code.beside(here, back) or _by_pattern(code):
         return None
-    put = code.before if here.lineno > back.lineno else code.after
-    return [put(back, code.code), code.without(here)]
+    both = (code.code, "{old}") if here.lineno > back.lineno else ("{old}", code.code)
+    return [code.instead(back, "\n".join(both)), code.without(here)]
 
 
 def _emptied(code: Code) -> Changes:
@@ -348,14 +328,16 @@ def _emptied(code: Code) -> Changes:
     if code.here is None or (not zero and (not names or len(names) != len(code.finding.tensors))):
         return None
     by_hand = f"for p in ({', '.join(names)},): p.grad = None"
-    return [code.before(code.here, zero[0] if zero is not None else by_hand)]
+    return [code.instead(code.here, f"{zero[0] if zero is not None else by_hand}\n{{old}}")]
 
 
 def _stepping(code: Code) -> Changes:
     """step(), and zero_grad() where there is none, after the backward pass."""
     name = next((_given(code.statement(held.line)) for held in code.seen.optimizers), "")
     zero = "" if "zero_grad" in code.places.text else f"\n{name}.zero_grad()"
-    return [code.after(code.backward, f"{name}.step(){zero}")] if code.backward is not None and name else None
+    return (
+        [code.instead(code.backward, f"{{old}}\n{name}.step(){zero}")] if code.backward is not None and name else None
+    )
 
 
 def _in_place_of_names(code: Code) -> Changes:
@@ -380,12 +362,12 @@ def _once_each(code: Code) -> Changes:
     loop = code.loop(code.other)
     if code.here is None or loop is None or "ran once" not in code.finding.message or not code.beside(code.here, loop):
         return None
-    return [code.without(code.here), code.before(loop.body[0], code.code)]
+    return [code.without(code.here), code.instead(loop.body[0], f"{code.code}\n{{old}}")]
 
 
 WAYS: dict[str, Callable[[Code], Changes]] = {
     "sqrt-at-zero": _away_from_zero, "log-of-zero": _away_from_zero, "norm-at-zero": _away_from_zero,
-    "double-softmax": _no_squash, "wrong-loss": _logarithm, "broadcast-loss": _one_shape,
+    "double-softmax": _no_squash, "wrong-loss": _no_squash, "broadcast-loss": _one_shape,
     "unregistered": _registered, "new-tensor": _stacked, "rebound": _in_place_of_names,
     "rate-too-small": _rate, "rate-too-large": _rate,
     "state-not-detached": _detached_between, "graph-grows": _as_numbers, "second-backward": _once_each,

@@ -47,15 +47,9 @@ class Question:
     passes: int = 0  # backward passes that it had
     seconds: float = 0.0  # that the trial may take
 
-    @property
-    def had(self) -> int:
-        """The passes that a trial has to come to."""
-        return min(self.passes, MOST_PASSES)
-
-    @property
-    def most(self) -> int:
-        """The passes after which a trial ends."""
-        return min(self.passes + 2 * (self.error is not None) or 1, MOST_PASSES)
+    def __post_init__(self) -> None:
+        self.had = min(self.passes, MOST_PASSES)  # passes that the trial has to come to
+        self.most = min(self.passes + 2 * (self.error is not None) or 1, MOST_PASSES)  # after which it ends
 
 
 def possible(engine: Any) -> str:
@@ -63,9 +57,8 @@ def possible(engine: Any) -> str:
     if not hasattr(os, "fork") or sys.platform == "emscripten":
         return "this system cannot run it again beside us"
     cuda = getattr(engine.module, "cuda", None)
-    if cuda is not None and getattr(cuda, "is_initialized", lambda: False)():
-        return "the program uses the GPU, which a second process cannot share"
-    return ""
+    on_gpu = getattr(cuda, "is_initialized", lambda: False)()
+    return "the program uses the GPU, which a second process cannot share" if on_gpu else ""
 
 
 class Place:
@@ -160,9 +153,7 @@ class _Fork:
 
 def _shut_in(engine: Any, keep: int) -> None:
     """Take away what leads outside. It cannot be undone, so only a fork does this."""
-    from tinygrad_edu.exercises.isolation import (
-        landlock,  # a page that runs Python has no forks, and does not bring this
-    )
+    from tinygrad_edu.exercises.isolation import landlock  # a page that runs Python does not bring this
 
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in range(3):
@@ -202,8 +193,9 @@ def judged(
     done = sum(each.done for each in after.passes)
     ended = isinstance(raised, (Outside, OSError))  # a TimeoutError is an OSError
     if ended and len(after.passes) < asked.had:
-        late = isinstance(raised, TimeoutError)
-        return Trial(None, "it took too long" if late else f"the program goes outside: {raised}")
+        return Trial(
+            None, "it took too long" if isinstance(raised, TimeoutError) else f"the program goes outside: {raised}"
+        )
     fell = raised is not None and not ended and not isinstance(raised, Enough)
     if fell and (finding.explains_error or type(raised).__name__ != asked.error):
         told = str(raised).strip().partition("\n")[0]
@@ -214,8 +206,7 @@ def judged(
         return Trial(False, f"the same was still found, in line {same[0].line}", other)
     leaves = [leaf for leaf in after.leaves if leaf.name in tensors]
     last = {leaf.name: leaf for leaf in leaves}  # a name may have stood for several
-    lacking = [name for name, leaf in last.items() if was_cut and leaf.requires_grad and not leaf.gradients]
-    if lacking:
+    if lacking := [name for name, leaf in last.items() if was_cut and leaf.requires_grad and not leaf.gradients]:
         return Trial(False, f"{listed(lacking)} still got no gradient", other)
     if finding.group == 3 and not all(math.isfinite(one) for each in after.passes for one in each.got.values()):
         return Trial(False, "a gradient was still not finite")

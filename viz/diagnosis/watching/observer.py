@@ -75,14 +75,12 @@ class Observer:
         self._hear(nn.Module, "train", modules.switched, hidden=True, always=True)
         self._hear(nn.Module, "state_dict", modules.state_taken, always=True)
         self._hear(nn.Module, "load_state_dict", modules.loaded, always=True)
-        self._hear(nn.Module, "zero_grad", optimizers.zeroes, hidden=True, always=True)
-        self._hear(optim.Optimizer, "zero_grad", optimizers.zeroes, hidden=True, always=True)
+        for owner in (nn.Module, optim.Optimizer):
+            self._hear(owner, "zero_grad", optimizers.zeroes, hidden=True, always=True)
         self._hear(optim.Optimizer, "add_param_group", optimizers.takes, always=True)
         self._meet(optim.Optimizer)
-        for scheduler in {
-            optim.lr_scheduler.LRScheduler,
-            optim.lr_scheduler.ReduceLROnPlateau,
-        }:  # which calls no __init__ but its own
+        schedulers = optim.lr_scheduler
+        for scheduler in {schedulers.LRScheduler, schedulers.ReduceLROnPlateau}:  # which calls no __init__ but its own
             self._hear(scheduler, "__init__", optimizers.scheduled)
         for name in dir(nn.init):
             if name.endswith("_") and not name.startswith("_") and callable(getattr(nn.init, name)):

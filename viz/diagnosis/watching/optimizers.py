@@ -43,11 +43,12 @@ class Optimizers:
             nr = self._numbers[optimizer] = len(seen.optimizers)
             settings = {key: one for key, one in optimizer.defaults.items() if isinstance(one, (int, float, tuple))}
             kind = type(optimizer).__name__
-            first, last = seen.places.defined(kind, "__init__") or (0, -1)
-            stack = tuple(
-                line for line in stack if not first <= line <= last
+            first, last = seen.places.defined(kind, "__init__") or (
+                0,
+                -1,
             )  # what makes one of the program's is further out
-            seen.optimizers.append(Held(nr, kind, stack, made_here, settings))
+            outside = tuple(line for line in stack if not first <= line <= last)
+            seen.optimizers.append(Held(nr, kind, outside, made_here, settings))
         known = seen.optimizers[nr]
         for group in optimizer.param_groups:
             known.maximises = known.maximises or bool(group.get("maximize"))
@@ -104,9 +105,14 @@ class Optimizers:
             order = watch.following()
             moved, uphill = self._moved(run, call.line, order)
             rate = max((float(one["lr"]) for one in optimizer.param_groups if one.get("lr") is not None), default=None)
-            watch.moment(
-                "step", call.stack, order, who=who, empty=run.empty, stale=tuple(sorted(run.stale)), moved=moved, rate=rate, uphill=uphill
-            )  # fmt: skip
+            noted = {
+                "empty": run.empty,
+                "stale": tuple(sorted(run.stale)),
+                "moved": moved,
+                "rate": rate,
+                "uphill": uphill,
+            }
+            watch.moment("step", call.stack, order, who=who, **noted)
 
     def _around_closure(self, run: _Step, closure: Any) -> Any:
         def observed(*args: Any, **kwargs: Any) -> Any:

@@ -21,9 +21,7 @@ class Values:
     """Gives a number to each value and each leaf, and listens for their gradients."""
 
     watch: Watch
-    brought: dict[int, Any] = field(
-        default_factory=dict
-    )  # leaf: a sample of what the last pass brought, before any hook
+    brought: dict[int, Any] = field(default_factory=dict)  # leaf: a sample of what a pass brought, before any hook
     gradients: Register[int] = field(default_factory=Register)  # each `.grad`: its leaf
     _leaves: Register[int] = field(default_factory=Register)
     _known: Register[tuple[int, int]] = field(default_factory=Register)  # each tensor: its value, and its version then
@@ -77,9 +75,8 @@ class Values:
             self._unseen(tensor, value, line)
         elif op is None and value.leaf is None and value.of_grad is None:
             base = getattr(tensor, "_base", None)
-            whole = self.known(base) if base is not None else None
-            if base is not None and whole is not None:  # as `.T` of what was computed under no_grad
-                self._ran_unseen(value, "view", line, [whole], recorded=False, grad_on=not base.requires_grad)
+            if base is not None and (whole := self.known(base)) is not None:  # as `.T` of what was made under no_grad
+                self._ran_unseen(value, "view", line, [whole], False, grad_on=not base.requires_grad)
         return nr
 
     def _unseen(self, tensor: Any, value: Seen, line: int | None) -> None:
@@ -102,21 +99,21 @@ class Values:
                 else:
                     stack.append(behind)
         name = node.name().partition("Backward")[0].lower()
-        self._ran_unseen(value, name, line, found).node = node.name()
+        self._ran_unseen(value, name, line, found, True, grad_on=True, node=node.name())
         self.hear_node(node, ((tensor.output_nr, value.nr),))
 
     def _ran_unseen(
-        self, value: Seen, name: str, line: int | None, inputs: list[int], recorded: bool = True, grad_on: bool = True
-    ) -> Ran:
+        self, value: Seen, name: str, line: int | None, inputs: list[int], recorded: bool, **how: Any
+    ) -> None:
         """Note the op behind a value that no call showed."""
-        seen, running = self.watch.seen, self.watch.running
+        seen = self.watch.seen
         value.op = len(seen.ops)
-        stack, owner = (line,) if line is not None else (), running[-1] if running else None
-        taken = tuple(dict.fromkeys(inputs))
-        made = Ran(value.op, name, stack, None, taken, (value.nr,), recorded, grad_on, owner=owner, step=seen.steps)
-        seen.ops.append(made)
-        self.used(made)
-        return made
+        stack, taken = (line,) if line is not None else (), tuple(dict.fromkeys(inputs))
+        owner = next(reversed(self.watch.running), None)
+        seen.ops.append(
+            Ran(value.op, name, stack, None, taken, (value.nr,), recorded, owner=owner, step=seen.steps, **how)
+        )
+        self.used(seen.ops[-1])
 
     def used(self, op: Ran) -> None:
         """Note that an op took leaves; not one that takes their shapes alone, as optimizers do."""
@@ -147,7 +144,9 @@ class Values:
                 leaf.values.append(known)
         if tensor.requires_grad and not leaf.requires_grad:
             leaf.requires_grad = True
-            self._listen(tensor, leaf.nr)
+            if self.watch.is_leaf(tensor):
+                self._hooks_before.append((tensor, getattr(tensor, "_backward_hooks", None)))
+                self._on_leaves.append(tensor.register_hook(functools.partial(self._came_to_leaf, leaf.nr)))
         return leaf.nr
 
     def leaves(self) -> list[tuple[Leaf, Any]]:
@@ -187,24 +186,15 @@ class Values:
         if len(self._on_nodes) > MOST_HANDLES:
             del self._on_nodes[: MOST_HANDLES // 2]
 
-    def _listen(self, tensor: Any, nr: int) -> None:
-        if not (tensor.requires_grad and self.watch.is_leaf(tensor)):
-            return
-        self._hooks_before.append((tensor, getattr(tensor, "_backward_hooks", None)))
-        self._on_leaves.append(tensor.register_hook(lambda gradient: self._came_to_leaf(nr, gradient)))
-
     def _came_to_leaf(self, nr: int, gradient: Any) -> None:
         current = self.watch.passing
         if self.watch.skipping:
             self.watch.seen.leaves[nr].reached_unwatched = True
-        if not self.watch.active or current is None:
+        if not self.watch.active or current is None or gradient is None:
             return
         with self.watch.aside:
-            peak = self.watch.peak(gradient) or 0.0
-            if gradient is not None:
-                self.brought[nr] = self.watch.sample(gradient)
-            before = current.got.get(nr, 0.0)
-            current.got[nr] = math.nan if math.isnan(peak) else max(before, peak)
+            peak, self.brought[nr] = self.watch.peak(gradient) or 0.0, self.watch.sample(gradient)
+            current.got[nr] = math.nan if math.isnan(peak) else max(current.got.get(nr, 0.0), peak)
 
     def _arrived(self, places: tuple[tuple[int, int], ...], gradients: Any) -> None:
         """A node is about to run: the gradients of what its op made have arrived."""
@@ -213,11 +203,6 @@ class Values:
             return
         with self.watch.aside:
             for number, nr in places:
-                gradient = gradients[number] if number < len(gradients) else None
-                if gradient is None:
-                    continue
-                peak = self.watch.peak(gradient)
-                value = self.watch.seen.values[nr]
-                value.grad = peak
-                if peak is not None:
-                    current.reached.append((nr, peak))
+                if number < len(gradients) and gradients[number] is not None:
+                    self.watch.seen.values[nr].grad = peak = self.watch.peak(gradients[number])
+                    current.reached += [(nr, peak)] if peak is not None else []

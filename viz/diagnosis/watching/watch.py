@@ -88,9 +88,7 @@ class Watch:
         self.within = 0  # our own running calls, in which nothing is observed
         self.running: list[int] = []  # modules whose forward runs, outermost first
         self.passing: Through | None = None  # the backward pass that runs now
-        self.skipping = (
-            False  # whether the program runs unwatched for a while, for watching it has cost too much so far
-        )
+        self.skipping = False  # whether the program runs unwatched for a while: watching it has cost too much so far
         self.aside = _Aside(self)
         self._order = 0
         self._began = time.perf_counter(), time.process_time()
@@ -186,7 +184,7 @@ class Watch:
         """The share of what a sigmoid or tanh made, or of the rows of a softmax, that lies where the slope is next to 0."""
         if name != "softmax":
             numbers = np.abs(self.sample(tensor, SPREAD))
-            flat = (numbers > 1 - SLOPE) | (name.startswith("sigmoid") & (numbers < SLOPE))
+            flat = (numbers > 1 - SLOPE) | ((name == "sigmoid") & (numbers < SLOPE))
         elif isinstance(dim, int) and tensor.ndim and tensor.shape[dim] > 1 and tensor.numel() <= SMALL:
             flat = self.engine.array(tensor).max(axis=dim) > 1 - SLOPE
         else:
@@ -211,16 +209,13 @@ class Watch:
 
     def tensors(self, things: Any) -> list[Any]:
         """The tensors among arguments, also those in lists, tuples and dicts."""
-        found = []
-        stack = list(things)[::-1]
+        found, stack = [], list(things)[::-1]
         while stack:
             thing = stack.pop()
             if self.engine.is_tensor(thing):
                 found.append(thing)
-            elif isinstance(thing, (list, tuple)):
-                stack.extend(reversed(thing[:4096]))
-            elif isinstance(thing, dict):
-                stack.extend(reversed(list(thing.values())))
+            elif isinstance(thing, (list, tuple, dict)):
+                stack += list(thing.values() if isinstance(thing, dict) else thing[:4096])[::-1]
         return found
 
 
