@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,20 +14,6 @@ MOST = 12  # numbers of an input that are moved
 LARGEST = 1_000_000  # numbers of a call that is checked, in which at most MOST of each input are moved
 STEP = 1e-6
 FAR = 1e-2  # of the gradient: a larger difference means that backward disagrees
-
-
-@dataclass
-class Slope:
-    """One number of an input: its gradient from backward, and the measured one."""
-
-    argument: int
-    told: float
-    measured: float
-
-    @property
-    def far(self) -> float:
-        """The difference of the two, relative to the larger one."""
-        return abs(self.measured - self.told) / max(abs(self.measured), abs(self.told), 1e-3)
 
 
 def check_function(engine: Engine, kind: Any, args: Any, places: Places, call: int | None) -> FunctionCheck | None:
@@ -48,29 +32,34 @@ def check_function(engine: Engine, kind: Any, args: Any, places: Places, call: i
             rng = np.random.default_rng(0)
             weights = [T.tensor(rng.uniform(0.5, 1.5, tuple(t.shape)), dtype=t.dtype) for t in outputs]
             grads = T.autograd.grad(outputs, tensors, weights, allow_unused=True)
-            slopes: list[Slope] = []
+            slopes = {}  # by argument: what backward tells, and what was measured
             for at, gradient in zip(learns, grads, strict=True):
                 told = np.zeros(given[at].numel()) if gradient is None else engine.array(gradient).reshape(-1)
-                slopes += _slopes(engine, kind, given, at, told, weights)
+                slopes[at] = _slopes(engine, kind, given, at, told, weights)
         except Exception:
             return None
-    if not slopes or any(not math.isfinite(one.measured) for one in slopes):
+    told, measured = np.concatenate(list(slopes.values()), axis=1)
+    if not measured.size or not np.isfinite(measured).all():
         return None
-    worst = max(slopes, key=lambda one: one.far)
-    argument = worst.argument
-    own = [one for one in slopes if one.argument == argument]
-    # What the forward does not depend on may be handed on alone, as the parameters of an ODE's own function.
-    flat = not any(one.measured for one in own)
-    opposite = all(
-        one.measured and abs(one.measured + one.told) < 1e-3 * max(abs(one.measured), 1e-3) for one in slopes
-    )
+    opposite = bool(((measured != 0) & (abs(measured + told) < 1e-3 * np.maximum(abs(measured), 1e-3))).all())
+    argument = max(slopes, key=lambda at: _far(slopes[at]).max(initial=0.0))
+    (told, measured), far = slopes[argument], _far(slopes[argument])
+    worst = far.argmax()
     result = engine.array(outputs[0])
     identity = any(t.shape == outputs[0].shape and bool((engine.array(t) == result).all()) for t in tensors)
-    ratios = {round(one.told / one.measured, 3) if one.measured else 0.0 for one in own}
+    ratios = {round(float(a / b), 3) if b else 0.0 for a, b in zip(told, measured, strict=True)}
     line = places.where_returned(kind.__name__, argument, len(ratios) > 1) or call
-    text = f"for its input {argument + 1}, its backward gives {worst.told:.6g}, and the measured slope is {worst.measured:.6g}"
+    text = f"for its input {argument + 1}, its backward gives {told[worst]:.6g}, and the measured slope is {measured[worst]:.6g}"
     missing = grads[learns.index(argument)] is None
-    return FunctionCheck(kind.__name__, line, call, worst.far, flat, identity, opposite, missing, text)
+    # What the forward does not depend on may be handed on alone, as the parameters of an ODE's own function.
+    flat = not measured.any()
+    return FunctionCheck(kind.__name__, line, call, float(far[worst]), flat, identity, opposite, missing, text)
+
+
+def _far(slopes: np.ndarray) -> np.ndarray:
+    """The difference of what backward tells and what was measured, relative to the larger one."""
+    told, measured = slopes
+    return abs(measured - told) / np.maximum(np.maximum(abs(measured), abs(told)), 1e-3)
 
 
 def _copy(engine: Engine, item: Any) -> Any:
@@ -87,12 +76,10 @@ def _run(engine: Engine, kind: Any, given: list[Any]) -> list[Any]:
     return [t for t in (result if isinstance(result, tuple) else (result,)) if engine.is_tensor(t)]
 
 
-def _slopes(
-    engine: Engine, kind: Any, given: list[Any], argument: int, told: np.ndarray, weights: list[Any]
-) -> list[Slope]:
-    """A few numbers of an input, moved a little. Skips those at a corner, such as relu's at 0."""
+def _slopes(engine: Engine, kind: Any, given: list[Any], argument: int, told: np.ndarray, weights: list[Any]) -> np.ndarray:  # fmt: skip
+    """A few numbers of an input, moved a little: their slopes, told and measured. Skips those at a corner, such as relu's at 0."""
     numbers = given[argument].detach().reshape(-1)
-    found: list[Slope] = []
+    found: list[tuple[float, float]] = []
 
     def total() -> float:
         """The weighted sum of all results of the forward, as one number."""
@@ -100,18 +87,18 @@ def _slopes(
             made = [t for t in _run(engine, kind, given) if t.dtype.is_floating_point]
             return float(sum((t.double() * w).sum().item() for t, w in zip(made, weights, strict=False)))
 
-    base = total()
     for nth, at in enumerate(np.random.default_rng(0).permutation(len(told))[: 5 * MOST]):
-        if nth >= MOST and any(one.measured for one in found):
+        if nth >= MOST and any(measured for _, measured in found):
             break  # what was flat so far is asked in more places: a clamp is flat only outside its bounds
         before = float(engine.array(numbers)[at])
         step = STEP * max(1.0, abs(before))
-        both = []
+        sums = []
         for moved in (before + step, before - step, before):
             with engine.module.no_grad():
                 numbers[int(at)] = moved
-            both += [total()] if moved != before else []
-        slope = (both[0] - both[1]) / (2 * step)
-        if abs((both[0] - base) - (base - both[1])) <= 1e-3 * max(1.0, abs(slope)) * step:
-            found.append(Slope(argument, float(told[at]), slope))
-    return found
+            sums.append(total())
+        above, below, base = sums
+        slope = (above - below) / (2 * step)
+        if abs((above - base) - (base - below)) <= 1e-3 * max(1.0, abs(slope)) * step:
+            found.append((float(told[at]), slope))
+    return np.array(found).reshape(-1, 2).T

@@ -160,14 +160,11 @@ class Places:
     @cached_property
     def new_in_loops(self) -> dict[int, int]:
         """The statements in loops that give the variable of the loop something else: first and last line."""
-        return {
-            node.lineno: node.end_lineno
-            for loop in self.find(ast.For)
-            for node in self.find(ast.Assign)
-            if loop.lineno < node.lineno <= loop.end_lineno
-            and ast.unparse(node.targets[0])
-            in {ast.unparse(one) for one in ast.walk(loop.target) if isinstance(one, ast.Name)}
-        }
+        found: dict[int, int] = {}
+        for loop in self.find(ast.For):
+            inside = (node for node in self.find(ast.Assign) if loop.lineno < node.lineno <= loop.end_lineno)
+            found |= {one.lineno: one.end_lineno for one in inside if ast.unparse(one.targets[0]) in _read(loop.target)}
+        return found
 
     def condition(self, line: int) -> int | None:
         """The line of the innermost `if` that decides over a line: it holds it, or leaves the function before it."""
@@ -249,17 +246,21 @@ class Places:
 
     @once
     def where_given(self, name: str) -> int | None:
-        """The first line that gives a name, such as `w` or `self.layers`."""
-        return self.first(ast.Name, ast.Attribute, fits=lambda node: _stored(node) and ast.unparse(node) == name)
+        """The first line that gives a name, such as `w` or `self.layers`, or registers a buffer under it."""
+
+        def gives(node: Any) -> bool:
+            if isinstance(node, ast.Call):
+                named = [ast.unparse(one) for one in node.args[:1]]
+                return _last(node.func).startswith("register_") and named == [repr(name.removeprefix("self."))]
+            return _stored(node) and ast.unparse(node) == name
+
+        return self.first(ast.Name, ast.Attribute, ast.Call, fits=gives)
 
     def where_entered(self, name: str) -> int | None:
         """The line that gives a name to a tensor made of other data, `x = torch.FloatTensor(x)`; else the first that gives it."""
-        entering = lambda node: bool(re.search(r"[tT]ensor$|^from_numpy$|^asarray$", _last(node.func)))  # noqa: E731
-        lines = {node.lineno for node in self.find(ast.Call, fits=entering)}
-        given = lambda node: _stored(node) and ast.unparse(node) == name  # noqa: E731
-        return self.first(
-            ast.Name, ast.Attribute, fits=lambda node: given(node) and node.lineno in lines
-        ) or self.where_given(name)
+        making = re.compile(rf"{re.escape(name)} = .*([tT]ensor|from_numpy|asarray)\(")
+        made = self.first(ast.Assign, fits=lambda node: bool(making.match(ast.unparse(node))))
+        return made or self.where_given(name)
 
     def where_aliased(self, lines: Iterable[int]) -> int | None:
         """The line that gives one thing a second name, `self.target = self.online`, of the names that some lines, and the loops around them, read."""
@@ -267,11 +268,6 @@ class Places:
         places = [place for line in lines for place in (*(first for first, _ in self.loops(line)), line)]
         read = (names for place in places for first, _, _, names in self._statements if first == place)
         return next((node.lineno for names in read for node in plain if _last(node.targets[0]) in names), None)
-
-    def where_registered(self, name: str) -> int | None:
-        """The first line that gives a name by `register_buffer(name, …)` or its kin."""
-        named = lambda node: _last(node.func).startswith("register_") and ast.unparse(node.args[0]) == repr(name)  # noqa: E731
-        return self.first(ast.Call, fits=named)
 
     def where_put(self, line: int | None) -> int | None:
         """Of a line that makes something under a plain name: the line after it that puts it into an attribute or a place."""
@@ -287,10 +283,6 @@ class Places:
             return after and any(isinstance(one, ast.Name) and one.id in made for one in parts)
 
         return self.first(ast.Assign, ast.Call, fits=puts)
-
-    def where_called(self, name: str, method: str) -> int | None:
-        """The first line that calls `name.method(…)`."""
-        return self.first(ast.Call, fits=lambda node: ast.unparse(node.func) == f"{name}.{method}")
 
     def where_grown(self, name: str, made: int | None) -> int | None:
         """The line that adds to what a name stands for: `made` where that does both, else the first with `name.append(…)`, `name += …` …"""
@@ -326,8 +318,8 @@ class Places:
 
     def multiplies_a_list(self, line: int | None) -> bool:
         """Whether a line holds `[…] * n`: one object, n times."""
-        products = self.find(ast.BinOp, at=line or 0, fits=lambda node: isinstance(node.op, ast.Mult))
-        return any(isinstance(side, ast.List) for one in products for side in (one.left, one.right))
+        lists = self.find(ast.BinOp, at=line or 0, fits=lambda node: ast.List in (type(node.left), type(node.right)))
+        return any(isinstance(one.op, ast.Mult) for one in lists)
 
     def repeats(self, line: int | None) -> bool:
         """Whether a line fills places in a loop, by a comprehension or from a list, in place of naming each."""
@@ -349,7 +341,7 @@ class Places:
         """First and last line of a method of a class."""
         parts = (part for node in self.find(ast.ClassDef) if node.name == kind for part in node.body)
         own = (part for part in parts if isinstance(part, ast.FunctionDef) and part.name == method)
-        return next(((part.lineno, part.end_lineno or part.lineno) for part in own), None)
+        return next(((part.lineno, part.end_lineno or 0) for part in own), None)
 
     def where_returns(self, kind: str, method: str) -> int | None:
         """The last `return` of a method of a class."""

@@ -381,7 +381,7 @@ def _asked_in_vain(seen: Observation) -> Iterator[Match]:
             )  # fmt: skip
         elif nr in above and value.floating and not any(seen.values[one].requires_grad for one in seen.above([nr])):
             attribute = value.name.rpartition(".")[2]
-            line = seen.places.where_given(f"self.{attribute}") or seen.places.where_registered(attribute) or value.line
+            line = seen.places.where_given(f"self.{attribute}") or value.line
             yield Match(line, [read], names=[value.name], what=value.name or "the tensor", read=read, given=UNREQUIRED)
             return
 

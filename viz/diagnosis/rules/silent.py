@@ -81,7 +81,7 @@ def _repeated(seen: Observation, part: Part) -> int | None:
     holder = next((one for one in (seen.parts[nr] for nr in part.parents) if one.line is not None), None)
     line = part.line if holder is None or seen.places.multiplies_a_list(part.line) else holder.line
     if holder is not None and not seen.places.repeats(line):
-        added = seen.places.where_called(f"self.{holder.path.rpartition('.')[2]}", "append")
+        added = seen.places.where_grown(f"self.{holder.path.rpartition('.')[2]}", None)
         line = added if seen.places.loops(added) else line
     if seen.places.repeats(line) or seen.places.loops(line):
         return line

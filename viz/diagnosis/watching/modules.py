@@ -26,30 +26,28 @@ class Modules:
     _unnamed: set[int] = field(default_factory=set)  # leaves of a module that nobody knew by a name
     _late: set[int] = field(default_factory=set)  # modules that were made while another one ran
 
-    def part(self, module: Any, stack: tuple[int, ...] = ()) -> int:
-        """The number of a module, which was made in the lines of the stack."""
-        nr = self._parts[module]
-        if nr is None:
-            parts = self.watch.seen.parts
+    def part(self, module: Any, stack: tuple[int, ...] = ()) -> Part:
+        """What is known of a module, which was made in the lines of the stack."""
+        parts = self.watch.seen.parts
+        if (nr := self._parts[module]) is None:
             nr = self._parts[module] = len(parts)
             parts.append(Part(nr, type(module).__name__, stack, self._is_library(module)))
-        return nr
+        return parts[nr]
 
     def _is_library(self, module: Any) -> bool:
         return type(module).__module__.partition(".")[0] == self.watch.engine.name
 
     def know(self, root: Any, name: str = "") -> None:
         """Learn the paths of a module, of modules inside it, and of its parameters, registered or not."""
-        seen = self.watch.seen
         with self.watch.aside:
             for path, module in root.named_modules(prefix=name):
-                part = seen.parts[self.part(module)]
+                part = self.part(module)
                 part.path = part.path or path or type(root).__name__
                 for own, parameter in module.named_parameters(recurse=False):
                     if type(parameter).__name__ != "UninitializedParameter":  # a lazy layer has no shape yet
                         self._holds(part, parameter, f"{path}.{own}".lstrip("."), bool(name))
                 for child in module.children():
-                    inner = seen.parts[self.part(child)]
+                    inner = self.part(child)
                     names = [own for own, one in module._modules.items() if one is child]
                     inner.names = names if len(names) > len(inner.names) else inner.names
                     if part.nr not in inner.parents:
@@ -78,9 +76,8 @@ class Modules:
 
     def _loose(self, thing: Any, module: Any, part: Part, path: str, attribute: str) -> None:
         """A module or parameter in a plain list of a module, which parameters() does not return."""
-        seen = self.watch.seen
         if self.watch.engine.is_module(thing) and not any(thing is one for one in module.modules()):
-            inner = seen.parts[self.part(thing)]
+            inner = self.part(thing)
             if inner.registered and not inner.path:
                 inner.registered, inner.attribute = False, attribute
                 inner.parents.append(part.nr)
@@ -93,7 +90,7 @@ class Modules:
     def runs(self, call: Call) -> Noting:
         """`module(…)`: which module's forward runs."""
         module, running = call.args[0], self.watch.running
-        part = self.watch.seen.parts[self.part(module)]
+        part = self.part(module)
         if not part.called and (not running or part.nr in self._late):
             self.know(module, part.path if part.path != part.kind else "")
         part.called += 1
@@ -110,15 +107,15 @@ class Modules:
         module = call.args[0]
         # A class of the program begins with super().__init__() in a line of its own: what makes it is further out.
         inside = not self._is_library(module) and len(call.stack) > 1
-        nr = self.part(module, call.stack[inside:])
+        part = self.part(module, call.stack[inside:])
         if self.watch.running:
-            self._late.add(nr)
+            self._late.add(part.nr)
 
     def switched(self, call: Call) -> Noting:
         """`train()` and `eval()`."""
         yield
         kind = "train" if call.given(1, "mode", True) else "eval"
-        self.watch.moment(kind, call.stack, who=self.part(call.args[0]))
+        self.watch.moment(kind, call.stack, who=self.part(call.args[0]).nr)
 
     def state_taken(self, call: Call) -> Noting:
         """`state_dict()`: which line took it, and after how many steps."""
@@ -135,8 +132,9 @@ class Modules:
         storage, own = self.watch.engine.storage, dict(module.named_parameters())
         same = own and all(name in state and storage(state[name]) == storage(one) for name, one in own.items())
         if seen.steps > steps and same:
-            path = seen.parts[self.part(module)].path or type(module).__name__
-            seen.aliases.append(Alias(line, call.line, f"of {path}, {seen.steps - steps} steps earlier"))
+            part = self.part(module)
+            text = f"of {part.path or part.kind}, {seen.steps - steps} steps earlier"
+            seen.aliases.append(Alias(line, call.line, text))
         yield
         for parameter in own.values() if call.line is not None else ():  # an engine may not show each copy
             self.writes.note(self.values.leaf(parameter), "write", "load_state_dict", call.line)

@@ -93,18 +93,15 @@ class Names:
             nrs = [nr for nr in kept if nr is not None]
             known = next((one for one in seen.kept if one.name == name), None)
             if known is None and len({self._pass_of(nr) for nr in nrs}) > 1:
-                seen.kept.append(Kept(name, self._where_kept(name, nrs), [len(nrs)], len(seen.passes), nrs))
+                made = seen.maker(seen.values[nrs[0]])
+                line = made.line if made is not None else None
+                adds = self.watch.places.where_grown(name, line) or line
+                seen.kept.append(Kept(name, adds, [len(nrs)], len(seen.passes), nrs))
             elif known is not None:
                 if known.passes == len(seen.passes):
                     known.counts.pop()  # it has grown since, in the same step
                 known.counts.append(len(nrs))
                 known.passes, known.values = len(seen.passes), nrs
-
-    def _where_kept(self, name: str, nrs: list[int]) -> int | None:
-        """The line that puts values into a collection."""
-        made = self.watch.seen.maker(self.watch.seen.values[nrs[0]])
-        line = made.line if made is not None else None
-        return self.watch.places.where_grown(name, line) or line
 
     def _pass_of(self, nr: int) -> int:
         made = self.watch.seen.values[nr].op or 0

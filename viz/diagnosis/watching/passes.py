@@ -29,10 +29,9 @@ class Passes:
             raise Enough
         if watched:
             self.names.harvest(call.frame)
-        current = Through(
-            len(seen.passes) + 1, name, call.stack, bool(call.given(place, "retain_graph")),
-            bool(call.given(place + 1, "create_graph")), len(seen.ops), watch.following(), seen.steps,
-        )  # fmt: skip
+        retain, create = bool(call.given(place, "retain_graph")), bool(call.given(place + 1, "create_graph"))
+        order, nr = watch.following(), len(seen.passes) + 1
+        current = Through(nr, name, call.stack, retain, create, len(seen.ops), order, seen.steps)
         roots = watch.tensors([call.given(0, "outputs", call.kwargs.get("tensors"))])
         if watched:
             self._begins(current, roots)
@@ -75,9 +74,8 @@ class Passes:
         numbers = [self.watch.engine.array(tensor.detach()) for tensor in self.watch.tensors([given])]
         if not numbers:
             return None
-        if all((one >= 0).all() for one in numbers):
-            return 1
-        return -1 if all((one <= 0).all() for one in numbers) else 0
+        up, down = (all((sign * one >= 0).all() for one in numbers) for sign in (1, -1))
+        return 1 if up else -1 if down else 0
 
     def _handed_out(self, current: Through, given: Any, result: Any) -> None:
         """`grad()` writes no `.grad`: its results are the leaves' gradients."""

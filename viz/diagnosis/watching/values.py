@@ -190,10 +190,12 @@ class Values:
         current = self.watch.passing
         if self.watch.skipping:
             self.watch.seen.leaves[nr].reached_unwatched = True
-        if not self.watch.active or current is None or gradient is None:
+        if not self.watch.active or current is None:
             return
         with self.watch.aside:
-            peak, self.brought[nr] = self.watch.peak(gradient) or 0.0, self.watch.sample(gradient)
+            peak = self.watch.peak(gradient) or 0.0
+            if gradient is not None:
+                self.brought[nr] = self.watch.sample(gradient)
             current.got[nr] = math.nan if math.isnan(peak) else max(current.got.get(nr, 0.0), peak)
 
     def _arrived(self, places: tuple[tuple[int, int], ...], gradients: Any) -> None:

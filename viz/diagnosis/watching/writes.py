@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from viz.diagnosis.observation import Leaf, Ran, Seen, Through, Write
+from viz.diagnosis.observation import Leaf, Ran, Through, Write
 from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Call, Noting, Watch
 
-FAR = 20  # views of views that are followed to a leaf
 LARGEST_ROWS = 100_000  # numbers of a matrix whose rows are compared
 UPDATES = {"sub", "add", "mul", "copy_", "addcdiv", "lerp", "__set__"}  # in place
 
@@ -43,12 +41,10 @@ class Writes:
 
     def wrote(self, nr: int, op: Ran) -> None:
         """Note that an op wrote value `nr` into the memory of a leaf, by name or through `.data`."""
-        seen = self.watch.seen
-        value: Seen | None = seen.values[nr]
-        for _ in range(FAR):
-            if value is not None and value.leaf is None:
-                value = seen.values[value.base] if value.base is not None else None
-        if value is not None and value.leaf is not None:
+        value = self.watch.seen.values[nr]
+        while value.leaf is None and value.base is not None:
+            value = self.watch.seen.values[value.base]
+        if value.leaf is not None:
             self._wrote(value.leaf, op.name, op.line, op if op.name in UPDATES else None)
 
     def set_data(self, call: Call) -> Noting:
@@ -64,7 +60,7 @@ class Writes:
         gradients = self._of_gradients(op.inputs[1:]) if op is not None else 0
         write = self.note(nr, "update" if gradients else "write", name, line)
         if gradients and op is not None:
-            if op.in_place and any(isinstance(one, (int, float)) and one < 0 for one in op.options.values()):
+            if op.in_place and _turns(op):
                 gradients = -gradients  # add_(w.grad, alpha=-lr)
             write.ascent = (op.name == "add" and gradients > 0) or (op.name == "sub" and gradients < 0)
             stale = self.stale([nr])
@@ -82,7 +78,7 @@ class Writes:
                 maker = seen.maker(value)
                 if maker is None or not maker.inputs:
                     break
-                if maker.name == "neg" or any(isinstance(o, (int, float)) and o < 0 for o in maker.options.values()):
+                if maker.name == "neg" or _turns(maker):
                     sign = -sign
                 value = seen.values[maker.inputs[0]]
         return 0
@@ -112,13 +108,11 @@ class Writes:
     def before_pass(self, current: Through) -> None:
         """Before a pass: which leaves hold a gradient that a step has used, and that this pass will add to."""
         for leaf, tensor in self.values.leaves():
-            if tensor.grad is None:
+            used = leaf.nr in self._used or leaf.nr in self._mixed
+            if tensor.grad is None or (used and not self.watch.peak(tensor.grad)):
                 self.emptied(leaf.nr)
-            elif leaf.nr in self._used or leaf.nr in self._mixed:
-                if self.watch.peak(tensor.grad):
-                    current.stale.add(leaf.nr)
-                else:
-                    self.emptied(leaf.nr)
+            elif used:
+                current.stale.add(leaf.nr)
 
     def after_pass(self, current: Through) -> None:
         """After a pass: gradients that it added to used ones are now mixed."""
@@ -130,19 +124,22 @@ class Writes:
             if peak and math.isfinite(peak):
                 self._waiting.setdefault(nr, set()).add(current.nr)
         for leaf, tensor in self.values.leaves():
-            if leaf.nr in current.got and len(leaf.writes) != self._looked.get(leaf.nr):
+            matrix = len(tensor.shape) > 1 and max(tensor.shape[:2]) > 1 and tensor.numel() <= LARGEST_ROWS
+            if matrix and leaf.nr in current.got and len(leaf.writes) != self._looked.get(leaf.nr):
                 self._looked[leaf.nr] = len(leaf.writes)
-                self._look_at_rows(leaf, tensor)
+                self._look_at_rows(leaf, self.watch.engine.array(tensor))
 
-    def _look_at_rows(self, leaf: Leaf, tensor: Any) -> None:
+    def _look_at_rows(self, leaf: Leaf, array: np.ndarray) -> None:
         """Note whether all rows of a matrix are equal, and all of its columns."""
-        if len(tensor.shape) < 2 or max(tensor.shape[:2]) < 2 or tensor.numel() > LARGEST_ROWS:
-            return
-        array = self.watch.engine.array(tensor)
         # Equal numbers are written equal. Their gradients differ in the last bits where the processor adds them in blocks.
         stepped = bool(leaf.equal_rows)
         leaf.equal_rows.append(_equal(array, array[:1], stepped))
         leaf.equal_columns.append(_equal(array, array[:, :1], stepped))
+
+
+def _turns(op: Ran) -> bool:
+    """Whether an op was given a number below 0, and so turns a sign."""
+    return any(isinstance(one, (int, float)) and one < 0 for one in op.options.values())
 
 
 def _equal(array: np.ndarray, first: np.ndarray, stepped: bool) -> bool:
