@@ -138,7 +138,7 @@ def _runs(seen: Observation) -> dict[int | None, list[Held]]:
     for held in made:
         line = seen.leaves[held.leaves[0]].line
         if line is not None and line != held.line:
-            runs[line].append(held)
+            runs.setdefault(line, []).append(held)
     return runs
 
 
