@@ -1,4 +1,4 @@
-"""Weights that are to follow others, and do not: they are no copy, or nothing is written into them. And results that nobody keeps."""
+"""What was to be a copy and is none, weights that are to follow others and do not, results that nobody keeps."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ from collections.abc import Iterator
 
 from viz.diagnosis import families as ops
 from viz.diagnosis.observation import Leaf, Observation, Ran
-from viz.diagnosis.rules.rule import Match, Rule
+from viz.diagnosis.rules.rule import Match, Rule, telling
 
 BLENDS = {"copy_", "lerp", "add"}  # in place: what makes one weight follow another
 PAST = (ops.TURNS - {"clone"}) | ops.FACTORS | ops.SUMS | {"detach", "data"}  # a clone may be of what it was before
 AGAIN = 3  # times that show that it is always so
 
 
-def _into_itself(seen: Observation) -> Iterator[Match]:
-    """A weight that follows itself, as a target network or an average that is no copy of the network."""
+def _no_copy(seen: Observation) -> Iterator[Match]:
+    """What was to be a copy is the same tensor: a state that the steps went on changing, or a weight that is to follow others."""
+    for one in seen.aliases:
+        named = seen.places.where_aliased([one.line or 0]) if one.line == one.used else None  # taken and loaded at once
+        used = f"line {one.used}, `{seen.places.code(one.used)}`," if one.used else ""
+        yield Match(named or one.line, [one.used], text=one.text, used=used, given=STATE)
     for op in seen.ops:
         if op.name not in BLENDS or not op.in_place or op.recorded or len(op.inputs) < 2 or _decays(op):
             continue
@@ -88,8 +92,10 @@ def _of_a_module(seen: Observation, op: Ran) -> bool:
     return op.name in ops.MOVES and leaf is not None and seen.leaves[leaf].parameter
 
 
+STATE = telling("{at}, takes the state {text}, without a copy: it holds the very tensors that the steps went on changing. What {used} loads is there already.",
+    "Copy it when you take it: `copy.deepcopy(model.state_dict())`.", certain=True, share=0.8)  # fmt: skip
 RULES = [
-    Rule("alias", _into_itself,
+    Rule("alias", _no_copy,
         "{wrote}, writes {names} into itself: what was to follow it is no copy, but the same tensor. {at}, gives it a second name.",
         "Make a copy of its own there: `copy.deepcopy(model)`.", share=0.5),
     Rule("made-anew", _overwritten,

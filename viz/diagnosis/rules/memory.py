@@ -14,6 +14,7 @@ from viz.diagnosis.rules.rule import Match, Rule, telling
 from viz.diagnosis.rules.zero import layer_line
 
 SECOND = "backward through the graph a second time"
+RETAINED = r"retain_graph=True,\s*|(,\s*)?retain_graph=True"
 WRITTEN = "modified by an inplace operation"
 STEADY = 3  # looks in which a variable kept as much as before
 MOST_WRITES = 3  # that are tried: the one without which backward() comes to its end is the cause
@@ -79,15 +80,11 @@ def _both(seen: Observation, one: Through, other: Through) -> set[int]:
     return {nr for nr in seen.recorded(one) & seen.recorded(other) if seen.values[nr].leaf is None}
 
 
-def _retained(seen: Observation) -> Iterator[Match]:
-    """retain_graph=True in passes whose graph is never used again."""
+def _twice(seen: Observation) -> Iterator[Match]:
+    """What two passes go back through: freed by the first, or kept by retain_graph=True although no other comes."""
     for line, own in by_line(each for each in seen.passes if each.retain and not each.create and each.done).items():
         if not any(_both(seen, each, other) for each in own for other in seen.passes if other is not each):
-            yield Match(line, count=f"{len(own)} pass{'es' if len(own) > 1 else ''}")
-
-
-def _second(seen: Observation) -> Iterator[Match]:
-    """A pass through what an earlier one has freed: the same loss, a picture not detached, two losses, or what ran only once."""
+            yield Match(line, count=f"{len(own)} pass{'es' if len(own) > 1 else ''}", given=IN_VAIN)
     failed = next((each for each in seen.passes if SECOND in each.raised), None)
     before = [each for each in seen.passes if failed is not None and each.nr < failed.nr and each.done]
     shared = {nr for each in before for nr in _both(seen, each, failed)} if failed is not None else set()
@@ -96,11 +93,11 @@ def _second(seen: Observation) -> Iterator[Match]:
     first, top = before[-1], seen.values[max(shared)]
     name = [top.name]
     told: dict[str, Any] = {"path": [top.nr, *failed.roots[:1]], "cut": top.nr, "back": failed.line}
-    if again := shared.intersection(failed.roots):
+    if again := shared.intersection(failed.roots):  # the same loss
         yield Match(failed, [next(each for each in before if again & seen.behind(each))], first=first.line, given=TWICE)
     elif (attached := _attached(seen, first, failed, shared)) is not None:
         yield _left_attached(seen, *attached, shared)
-    elif first.line != failed.line:
+    elif first.line != failed.line:  # two losses
         told |= {"what": top.name or f"what line {top.line} computes", "given": TOGETHER}
         yield Match(first, [failed, top], names=name, **told)
     else:
@@ -188,6 +185,8 @@ STATE = telling("{at}, carries {called} over from before the last backward pass,
     "Cut the history between the steps: `{state} = {state}.detach()`, or each part of a tuple. retain_graph=True would only make it longer.",
     kind="state-not-detached", share=1.0)  # fmt: skip
 KEPT = {"words": "{name} holds {count} tensors of several steps, each with its graph: no step's graph is freed."}
+IN_VAIN = telling("{at}, keeps the graph and all that is saved in it; no later pass went through it ({count}).",
+    "Remove retain_graph.", kind="retain-graph", explains=False, share=0.5)  # fmt: skip
 TWICE = telling("{at}, goes back through the graph that line {first} already went through: the first pass freed what the nodes had saved.",
     "Compute the loss again before the second backward(). Use retain_graph=True in the first only if both passes need the same numbers.")  # fmt: skip
 TOGETHER = telling("{at}, and line {back}, both go back through {what}: the first freed what its nodes had saved, and the second needs it.",
@@ -200,10 +199,9 @@ RULES = [
     Rule("graph-grows", _graphs, "{at}, adds to {called} with its history: the graphs of all steps are connected, and none is freed.",
         "Keep the number alone: `.item()`, or `.detach()`.", certain=True, share=0.7,
         change=lambda code, _: re.sub(r"append\((\w+)\)", r"append(\1.detach())", re.sub(r"^(\w[\w.]* \+= \w+)$", r"\1.item()", code))),
-    Rule("retain-graph", _retained, "{at}, keeps the graph and all that is saved in it; no later pass went through it ({count}).",
-        "Remove retain_graph.", certain=True, share=0.5, change=lambda code, _: re.sub(r"retain_graph=True,\s*|(,\s*)?retain_graph=True", "", code)),
-    Rule("second-backward", _second, "{at}, ran once, but two backward passes went through it: the one in line {back} found its saved tensors freed.",
-        "Compute it again in each step, or detach() it if it should not learn.", certain=True, explains=True),
+    Rule("second-backward", _twice, "{at}, ran once, but two backward passes went through it: the one in line {back} found its saved tensors freed.",
+        "Compute it again in each step, or detach() it if it should not learn.", certain=True, explains=True,
+        change=lambda code, match: re.sub(RETAINED, "", code) if match.given is IN_VAIN else code),
     Rule("in-place", _written,
         "{at}, writes over {what} (`{how}`), which an earlier op had saved for backward(): line {back} refused to compute with the wrong numbers.",
         "Make a new value instead: `x = x + 1` for `x += 1`. Or write after backward().", certain=True, explains=True, change=_out_of_place),

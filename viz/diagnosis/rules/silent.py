@@ -49,14 +49,6 @@ def _checked(seen: Observation) -> Iterator[Match]:
         )  # fmt: skip
 
 
-def _aliases(seen: Observation) -> Iterator[Match]:
-    """A state that was not copied: it holds the very tensors that the steps went on changing."""
-    for one in seen.aliases:
-        named = seen.places.where_aliased([one.line or 0]) if one.line == one.used else None  # taken and loaded at once
-        used = f"line {one.used}, `{seen.places.code(one.used)}`," if one.used else ""
-        yield Match(named or one.line, [one.used], text=one.text, used=used)
-
-
 def _shared(seen: Observation) -> Iterator[Match]:
     """One layer where two were meant: two lines use it, beside one of its shape that none does, or a list repeats it."""
     shapes = {part.nr: [seen.leaves[nr].shape for nr in seen.weights(part)] for part in seen.parts}
@@ -159,7 +151,4 @@ RULES = [
         "The same training ran {count} times (line {line} made {what} each time). {at}, drew other random numbers each time: the first loss is {first} in one "
         "run and {second} in another. Part of what differs between them is chance.",
         "Seed before each run that you compare, `T.manual_seed(0)`, and give a shuffling loader its own generator; or average over several seeds.", share=0.1),
-    Rule("alias", _aliases,
-        "{at}, takes the state {text}, without a copy: it holds the very tensors that the steps went on changing. What {used} loads is there already.",
-        "Copy it when you take it: `copy.deepcopy(model.state_dict())`.", certain=True, share=0.8),
 ]  # fmt: skip
