@@ -144,12 +144,6 @@ class Places:
         calls = self.find(ast.Call, fits=lambda node: bool(re.search(r"set_grad_enabled\((?!True)", ast.unparse(node))))
         return max((node.lineno for node in calls if not stack or node.lineno <= stack[-1]), default=None)
 
-    @once
-    def thrown_away(self, stack: tuple[int, ...]) -> int | None:
-        """The innermost of some lines that calls something and does not keep the result."""
-        calls = {node.lineno for node in self.find(ast.Expr, fits=lambda node: isinstance(node.value, ast.Call))}
-        return next((line for line in stack if line in calls), None)
-
     @cached_property
     def not_kept(self) -> dict[int, str]:
         """The lines of functions and loops that call a method and do not keep the result, with the name of the method."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -128,7 +129,7 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
         yield from _never_asked(seen, failed[0])
     yield from _unused(seen, [leaf for leaf in idle if not leaf.used_by], share)
     if not seen.cut and len(passes) > 1:
-        yield from _dropped(seen, [leaf for leaf in idle if leaf.used_by], share)
+        yield from _unused(seen, [leaf for leaf in idle if leaf.used_by], share)
 
 
 def _first_and_last(passes: list[Through]) -> list[Through]:
@@ -263,25 +264,30 @@ def _weighs(seen: Observation, value: Seen) -> bool:
 
 
 def _unused(seen: Observation, unused: list[Leaf], share: float) -> Iterator[Match]:
-    """Parameters that no op was given: the line that reads their part and never ran, or that makes it."""
-    groups: dict[int | None, list[Leaf]] = {}
+    """Parameters that no op was given, or that lead to no loss: the line that reads their part, and whether it ran, or that makes it."""
+    groups: dict[int | None, list[Leaf]] = defaultdict(list)
     idle = {leaf.nr for leaf in unused}
     for leaf in unused:
-        groups.setdefault(_whole(seen, leaf.holder, idle), []).append(leaf)
+        groups[_whole(seen, leaf.holder, idle)].append(leaf)
     ran = {line for op in seen.ops for line in op.stack}
     for holder, leaves in groups.items():
         names = seen.called(leaf.nr for leaf in leaves)
         part = seen.parts[holder] if holder is not None else None
         path = (part.path if part else names[0]).split(".")
         attribute = next((one for one in reversed(path) if one and not one.isdigit()), "")
-        reads = [line for line in seen.places.where_read(attribute) if line not in ran]
-        asleep = [Place(line) for line in reads if "parameters" not in seen.places.code(line)][:3]
-        condition = next((found for one in asleep if (found := seen.places.condition(one.line or 0))), None)
-        line = condition or (asleep[0] if asleep else part or leaves[0]).line
+        reads, made = seen.places.where_read(attribute), (part or leaves[0]).line
+        if leaves[0].used_by:
+            line = next((line for line in reads if line in ran), made)
+            yield Match(line, names=names, given=THROWN_AWAY | {"share": len(leaves) * share})
+            continue
+        silent = [line for line in reads if line not in ran and "parameters" not in seen.places.code(line)]
+        asleep = [Place(line) for line in silent[:3]]
+        condition = next((found for line in silent[:3] if (found := seen.places.condition(line))), None)
         how = "{asleep}, never ran" if asleep else "no op ever received {them}"
         how += ", for line {decides} decides otherwise" if condition else ""
         words = "{names} took part in no op of this run: " + how + ". So no gradient came."
         given = telling(words, "Use it in forward, or leave it out.", kind="unused", share=len(leaves) * share)
+        line = condition or (silent[0] if silent else made)
         yield Match(line, asleep, names=names, asleep=next(iter(asleep), None), decides=condition, given=given)
 
 
@@ -290,19 +296,6 @@ def _whole(seen: Observation, holder: int | None, idle: set[int]) -> int | None:
     around = [nr for nr in seen.parts[holder].parents if nr != holder] if holder is not None else []
     whole = [nr for nr in around if seen.parts[nr].path and idle.issuperset(seen.weights(seen.parts[nr]))]
     return _whole(seen, whole[0], idle) if whole else holder
-
-
-def _dropped(seen: Observation, lost: list[Leaf], share: float) -> Iterator[Match]:
-    """Parameters that ops use and that an optimizer holds, although nothing of it arrives at a loss: where the way on from them ends."""
-    ends: dict[int | None, tuple[Ran, list[Leaf]]] = {}
-    for leaf in lost:
-        taken = [nr for op in leaf.used_by[:1] for nr in seen.ops[op].outputs]
-        for op in [op for nr in taken for op in ops.makers(seen, seen.below([nr])) if op.recorded][-1:]:
-            ends.setdefault(seen.places.thrown_away(op.stack) or op.line, (op, []))[1].append(leaf)
-    for line, (op, leaves) in ends.items():
-        given = THROWN_AWAY | {"share": len(leaves) * share}
-        names, path = seen.called(leaf.nr for leaf in leaves), [*op.inputs[:1], *op.outputs[:1]]
-        yield Match(line, [op], names=names, path=path, given=given)
 
 
 def _lost_in_part(seen: Observation) -> Iterator[Match]:

@@ -51,8 +51,9 @@ def _checked(seen: Observation) -> Iterator[Match]:
 
 def _shared(seen: Observation) -> Iterator[Match]:
     """One layer where two were meant: two lines use it, beside one of its shape that none does, or a list repeats it."""
-    shapes = {part.nr: [seen.leaves[nr].shape for nr in seen.weights(part)] for part in seen.parts}
-    used = {part.nr: [nr for leaf in seen.weights(part) for nr in seen.leaves[leaf].used_by] for part in seen.parts}
+    weights = {part.nr: [seen.leaves[nr] for nr in seen.weights(part)] for part in seen.parts}
+    shapes = {nr: [leaf.shape for leaf in own] for nr, own in weights.items()}
+    used = {nr: [op for leaf in own for op in leaf.used_by] for nr, own in weights.items()}
     idle = [part for part in seen.parts if shapes[part.nr] and not used[part.nr]]
     for part, twin in itertools.product(idle, seen.parts):
         alike = twin.kind == part.kind and shapes[twin.nr] == shapes[part.nr] and set(twin.parents) & set(part.parents)
