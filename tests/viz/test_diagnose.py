@@ -444,11 +444,15 @@ def test_the_path_of_a_finding_is_stepped_back_from_the_loss_to_its_cut(engine):
 
 
 def test_every_kind_of_finding_is_on_the_page_of_kinds():
-    rows = ["| kind | what it means | the line that it names |", "| --- | --- | --- |"]
+    page = (ROOT / "docs" / "diagnosis.md").read_text(encoding="utf-8")
+    rows = [
+        [cell.strip() for cell in row.split("|")[1:-1]] for row in page.splitlines() if row.startswith(("| `", "| **"))
+    ]
+    assert all(meaning and line for kind, meaning, line in rows if kind.startswith("`"))
+    expected = []
     for group, trouble in GROUPS.items():
-        own = {name: kind for name, kind in kinds.KINDS.items() if kind.group == group}
-        rows += [f"| **{trouble}** | | |", *(f"| `{name}` | {one.meaning} | {one.line} |" for name, one in own.items())]
-    assert "\n".join(rows) in (ROOT / "docs" / "diagnosis.md").read_text(encoding="utf-8")
+        expected += [trouble, *(kind for kind, own in kinds.KINDS.items() if own == group)]
+    assert [kind.strip("*`") for kind, _, _ in rows] == expected
 
 
 def test_every_kind_that_a_program_is_held_to_has_a_meaning():

@@ -20,7 +20,7 @@ from tinygrad_edu.exercises.running.probe import TimeUp, time_limit
 from viz import engines
 from viz.diagnosis.change import applied
 from viz.diagnosis.finding import Finding, Trial, listed
-from viz.diagnosis.kinds import KINDS
+from viz.diagnosis.kinds import TELLS
 from viz.diagnosis.observation import Observation
 from viz.diagnosis.places import Places
 from viz.diagnosis.ranking import rank
@@ -80,8 +80,8 @@ def diagnose(
         limit: seconds for all of it. A program is stopped after three quarters of them, and the report covers what was seen until
             then; the rest is for judging that, and for trying each change: see `viz.diagnosis.trial`.
 
-    A program that raises is diagnosed up to that point; `report.error` has the error. `viz.diagnosis.kinds.KINDS` says
-    what each `kind` means.
+    A program that raises is diagnosed up to that point; `report.error` has the error. docs/diagnosis.md says what each
+    `kind` means.
 
     Raises:
         TypeError: the argument is not a program.
@@ -323,7 +323,7 @@ class Run:
         """Try each change: what was not seen to cure is not shown, and no finding that was not confirmed is certain."""
         end = min(self._end, time.monotonic() + self._pace * (self._alone + TRYING))
         for finding in findings:
-            tells = KINDS[finding.kind].tells
+            tells = TELLS.get(finding.kind, "")
             if finding.changes:
                 finding.trial = self._cures(seen, place, finding, end)
             confirmed = finding.cured and (finding.explains_error or not tells)

@@ -83,7 +83,7 @@ class Rule:
             share = given.get("share", 1.0 if explains else self.share)
             yield Finding(
                 kind, match.line, certain, said(seen, match, given.get("words", self.words)), said(seen, match, given.get("fix", self.fix)),
-                match.names, match.lines, KINDS[kind].group, given.get("change") or ((code, changed) if changed != code else None),
+                match.names, match.lines, KINDS[kind], given.get("change") or ((code, changed) if changed != code else None),
                 match.where, match.path, match.cut, share, explains,
             )  # fmt: skip
 
