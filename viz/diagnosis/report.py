@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from viz.diagnosis import chart
 from viz.diagnosis.change import applied
@@ -59,13 +59,16 @@ class Report:
     def looked_at(self) -> str:
         """What was examined, in one sentence."""
         seen = self.observation
-        ops, steps = _count(len(seen.ops), "op"), _count(seen.steps, "optimizer step")
-        passes = _count(len(seen.passes), "backward pass", "backward passes")
-        trained = sum(leaf.requires_grad for leaf in seen.leaves)
-        tensors = _count(trained, "tensor that requires grad", "tensors that require grad")
-        told = f"Looked at {ops}, {passes}, {steps} and {tensors}, on {self.engine}."
+        ops, passes = _count(len(seen.ops), "op"), _count(len(seen.passes), "backward pass", "es")
+        steps, tensors = (
+            _count(seen.steps, "optimizer step"),
+            _count(sum(leaf.requires_grad for leaf in seen.leaves), "tensor"),
+        )
+        told = f"Looked at {ops}, {passes}, {steps} and {tensors} with requires_grad, on {self.engine}."
         if seen.cut:
-            told += f" {_count(seen.unwatched, 'further backward pass', 'further backward passes')} ran unwatched, to keep the cost of it low."
+            told += (
+                f" {_count(seen.unwatched, 'further backward pass', 'es')} ran unwatched, to keep the cost of it low."
+            )
         if seen.troubles:
             told += f" {_count(len(seen.troubles), 'thing')} could not be examined: {seen.troubles[0]}."
         return told
@@ -82,17 +85,12 @@ class Report:
 
     def to_json(self) -> str:
         """The report as JSON text."""
-        data: dict[str, Any] = {
-            "schema": SCHEMA,
-            "engine": self.engine,
-            "source": self.source,  # the script, and after it each file that it imports: `file` and `file_line` say where that stands
-            "looked_at": self.looked_at,
-            "groups": list(GROUPS.values()),
-            "findings": [finding.as_data(self.source) for finding in self.findings],
-            "layers": {"passes": self.layers.passes, "rows": [vars(row) for row in self.layers.rows]},
-            "error": self.error,
-            "stdout": self.stdout,
-        }
+        findings = [finding.as_data(self.source) for finding in self.findings]
+        sizes = {"passes": self.layers.passes, "rows": [vars(row) for row in self.layers.rows]}
+        data = {  # the source is the script, and after it each file that it imports: `file` and `file_line` say where that stands
+            "schema": SCHEMA, "engine": self.engine, "source": self.source, "looked_at": self.looked_at,
+            "groups": list(GROUPS.values()), "findings": findings, "layers": sizes, "error": self.error, "stdout": self.stdout,
+        }  # fmt: skip
         return json.dumps(finite(data), ensure_ascii=False, indent=1)
 
     def repaired(self, finding: Finding | None = None) -> str:
@@ -148,10 +146,10 @@ class Report:
         if self.error is None:
             return ""
         at = "" if self.error["line"] is None else f" in {self.place(self.error['line'])}"
-        advice = ""
-        if NO_GPU.search(self.error["message"]) and self.engine == "torch":
-            advice = '. This machine has no GPU that PyTorch can use: run the program with device="cpu", or take `.cuda()` out.'
-        return f"It ended with {self.error['type']}{at}: {self.error['message']}{advice}"
+        told = f"It ended with {self.error['type']}{at}: {self.error['message']}"
+        if NO_GPU.search(told) and self.engine == "torch":
+            told += '. This machine has no GPU that PyTorch can use: run the program with device="cpu", or take `.cuda()` out.'
+        return told
 
     @property
     def concerns_sizes(self) -> bool:
@@ -172,10 +170,9 @@ class Report:
         """The number of findings, in one sentence."""
         seen = self.observation
         if not self.findings and not (seen.passes or seen.steps):
-            if self.error is not None:
-                return "Nothing could be judged: the program ended with an error before any backward pass."
-            what = "Give the whole training step, from the forward pass to backward()."
-            return f"Nothing could be judged: no backward pass and no optimizer step ran. {what}"
+            ran = "no backward pass and no optimizer step ran. Give the whole training step, from the forward pass to backward()."
+            ended = "the program ended with an error before any backward pass."
+            return f"Nothing could be judged: {ran if self.error is None else ended}"
         if not self.findings:
             ended = " up to its error" if self.error is not None else ""
             unknown = "whether the targets belong to the inputs, whether the loss measures what you want, or whether the data are scaled"
@@ -191,8 +188,8 @@ def width() -> int:
     return max(40, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
 
 
-def _count(count: int, name: str, names: str = "") -> str:
-    return f"{count:,} {name if count == 1 else names or name + 's'}"
+def _count(count: int, name: str, many: str = "s") -> str:
+    return f"{count:,} {name}{many if count != 1 else ''}"
 
 
 def _wrapped(text: str, indent: str = "   ") -> list[str]:
