@@ -48,12 +48,13 @@ def check_function(engine: Engine, kind: Any, args: Any, places: Places, call: i
     result = engine.array(outputs[0])
     identity = any(t.shape == outputs[0].shape and bool((engine.array(t) == result).all()) for t in tensors)
     ratios = {round(float(a / b), 3) if b else 0.0 for a, b in zip(told, measured, strict=True)}
+    scale = ratios.copy().pop() if identity and len(ratios) == 1 else None
     line = places.where_returned(kind.__name__, argument, len(ratios) > 1) or call
     text = f"for its input {argument + 1}, its backward gives {told[worst]:.6g}, and the measured slope is {measured[worst]:.6g}"
     missing = grads[learns.index(argument)] is None
     # What the forward does not depend on may be handed on alone, as the parameters of an ODE's own function.
     flat = not measured.any()
-    return FunctionCheck(kind.__name__, line, call, float(far[worst]), flat, identity, opposite, missing, text)
+    return FunctionCheck(kind.__name__, line, call, float(far[worst]), flat, identity, opposite, missing, scale, text)
 
 
 def _far(slopes: np.ndarray) -> np.ndarray:

@@ -238,6 +238,14 @@ class Places:
 
     # lines by what stands in them
 
+    @cached_property
+    def where_rated(self) -> int | None:
+        """The last line that sets the rate of a group of parameters, `group["lr"] = …`."""
+        targets = self.find(
+            ast.Subscript, fits=lambda node: isinstance(node.ctx, ast.Store) and isinstance(node.slice, ast.Constant)
+        )
+        return max((one.lineno for one in targets if one.slice.value == "lr"), default=None)
+
     @once
     def where_given(self, name: str) -> int | None:
         """The first line that gives a name, such as `w` or `self.layers`, or registers a buffer under it."""

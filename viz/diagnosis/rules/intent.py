@@ -166,6 +166,18 @@ SIGN = {
 }  # fmt: skip
 
 
+def _not_turned(seen: Observation) -> Iterator[Match]:
+    """A Function between two networks that hands its input on and multiplies its gradient by a positive number, where something else learns from that input."""
+    for check in (one for one in seen.functions if one.scale is not None and one.scale > 0):
+        for op in (one for one in seen.ops if one.name == f"{check.name}.apply" and one.recorded):
+            beside = [one for nr in op.inputs for one in seen.users(nr) if one.nr != op.nr and one.recorded]
+            if any(one.name in ops.LAYERS for one in beside) and any(
+                one.name in ops.LAYERS for one in _users(seen, op.outputs[0])
+            ):
+                yield Match(check.line, [op, beside[0]], names=[check.name], scale=check.scale, other=beside[0])
+                return
+
+
 def _bounded_below(seen: Observation) -> Iterator[Match]:
     """A loss that is the mean of what a network answers, as a critic's is, where the network ends in a relu: half of its answers are 0."""
     for each in _last(seen).values():
@@ -229,6 +241,9 @@ RULES = [
     Rule("wrong-loss", _not_adversaries,
         "{at}: the loss that judges what is made pushes its answer {way}, and so does the loss of what makes it, {made}. The two are to work against each other.",
         "Give what is made another target where it is judged, such as 0 for what was made and 1 for what is real.", share=0.5),
+    Rule("reversed", _not_turned,
+        "{at}: {names} hands its input on, and multiplies its gradient by {scale}. What is behind it and {other}, both learn from that input, in the same direction.",
+        "If the two are to work against each other, turn the sign: `-scale * gradient`. If the gradient is only to be smaller, nothing is wrong.", share=0.2),
     Rule("wrong-loss", _bounded_below,
         "{at}: the network ends in `{op}`, and its mean is the loss. What it would score below 0, down to {low}, is scored 0, and learns nothing.",
         "End in the linear layer: a score may be below 0.", share=0.4),

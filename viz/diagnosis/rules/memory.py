@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from viz.diagnosis.families import makers
+from viz.diagnosis.families import SUMS, makers
 from viz.diagnosis.observation import Observation, Ran, Seen, Through, by_line
 from viz.diagnosis.rules.rule import Match, Rule, telling
 from viz.diagnosis.rules.zero import layer_line
@@ -36,12 +36,28 @@ def _graphs(seen: Observation) -> Iterator[Match]:
             _handed_on(seen, op, later[0].stack, names) if state else line, [line], names=names, where=op.where, path=[value.nr, *op.outputs[:1]],
             cut=value.nr, called=called, state=called.partition("[")[0], given=STATE | {"explains": raised} if state else {},
         )  # fmt: skip
+    for sums in _summed(seen).values():
+        if len(sums) >= STEADY:
+            yield Match(sums[-1], names=[seen.values[sums[-1].outputs[-1]].name], count=len(sums), given=SUMMED)
     for kept in seen.kept:
         # it keeps the last few, or one for each key; or a loss of all of them needs them
         steady = len(kept.counts) >= STEADY and len(set(kept.counts[-STEADY:])) == 1
         needed = any(len(seen.recorded(each) & set(kept.values)) > 1 for each in seen.passes)
         if kept.counts[-1] and not steady and not needed:
             yield Match(kept.line, names=[kept.name], count=kept.counts[-1], given=KEPT)
+
+
+def _summed(seen: Observation) -> dict[int | None, list[Ran]]:
+    """By line: sums of single numbers that go on from what the same line made, where no pass ever goes back through them."""
+    sums = (
+        [op for op in seen.ops if op.name in SUMS and op.recorded and not seen.values[op.outputs[-1]].shape]
+        if seen.passes
+        else []
+    )
+    made = {nr: op for op in sums for nr in op.outputs}
+    on = [op for op in sums if any(nr in made and made[nr].line == op.line for nr in op.inputs)]
+    needed = {nr for each in seen.passes for nr in seen.behind(each)} if on else set()
+    return by_line(op for op in on if needed.isdisjoint(op.outputs))
 
 
 def _carried(seen: Observation) -> dict[int, list[tuple[Ran, Seen]]]:
@@ -86,7 +102,10 @@ def _twice(seen: Observation) -> Iterator[Match]:
         if not any(_both(seen, each, other) for each in own for other in seen.passes if other is not each):
             yield Match(line, count=f"{len(own)} pass{'es' if len(own) > 1 else ''}", given=IN_VAIN)
     failed = next((each for each in seen.passes if SECOND in each.raised), None)
-    before = [each for each in seen.passes if failed is not None and each.nr < failed.nr and each.done]
+    before = [
+        each for each in seen.passes
+        if failed is not None and each.nr < failed.nr and each.done and not (each.retain or each.create) and _both(seen, each, failed)
+    ]  # fmt: skip
     shared = {nr for each in before for nr in _both(seen, each, failed)} if failed is not None else set()
     if failed is None or not shared:
         return
@@ -184,6 +203,8 @@ STATE = telling("{at}, carries {called} over from before the last backward pass,
         "of the step before.",
     "Cut the history between the steps: `{state} = {state}.detach()`, or each part of a tuple. retain_graph=True would only make it longer.",
     kind="state-not-detached", share=1.0)  # fmt: skip
+SUMMED = telling("{at}, adds up {count} numbers with their history, and no backward() goes back through it: the graph of each is kept.",
+    "Add plain numbers, `total += loss.item()`; and evaluate under no_grad.", share=0.3)  # fmt: skip
 KEPT = {"words": "{name} holds {count} tensors of several steps, each with its graph: no step's graph is freed."}
 IN_VAIN = telling("{at}, keeps the graph and all that is saved in it; no later pass went through it ({count}).",
     "Remove retain_graph.", kind="retain-graph", explains=False, share=0.5)  # fmt: skip

@@ -14,7 +14,8 @@ from viz.diagnosis.rules.rule import Match, Rule, telling
 
 LARGEST_RATE = 0.1  # that is usual
 AGAIN = 3  # new things of one line that show that each pass, or step, makes its own
-SUNK = 5e-3  # of its highest rate in the middle: the schedule is over before the training is
+SUNK = 0.02  # of its highest rate from the first third on: the schedule is over before the training is
+LONG = 9  # steps that show it
 ENDED = 1e-3  # of its first rate: a training that ends there learns no more
 SMALL = 1e-6  # a step, relative to the size of what it changes
 LARGE = 3.0  # times that a loss grows
@@ -48,6 +49,12 @@ def _nobody_steps(seen: Observation) -> Iterator[Match]:
     plain: dict[tuple[int, str], list[Leaf]] = defaultdict(list)  # by the owner of a list, and its name
     for part in (one for one in seen.parts if not one.registered):
         plain[(*part.parents, part.nr)[0], part.attribute] += [one for one in lost if one.nr in seen.weights(part)]
+    for leaf in (
+        one for one in lost if one.parameter and one.holder is None and "[" in one.name
+    ):  # itself in a plain list
+        path, _, attribute = leaf.name.partition("[")[0].rpartition(".")
+        around = next((part.nr for part in seen.parts if part.path in (path, path or part.kind)), 0)
+        plain[around, attribute].append(leaf)
     for (nr, attribute), leaves in plain.items():
         if leaves:
             line, owner = seen.places.where_given(f"self.{attribute}") or leaves[0].line, seen.parts[nr].kind
@@ -143,16 +150,16 @@ def _strides(seen: Observation) -> Iterator[Match]:
 def _too_small(seen: Observation, held: Held, own: list[Moment], losses: list[float]) -> Match | None:
     """Steps of an optimizer that move no weight: by its rate, or by a schedule that is over before the training is."""
     rates = [step.rate for step in own if step.rate is not None] or [held.rate or 0.0]
-    sank = rates[len(rates) // 2] < SUNK * max(rates)
-    fell = rates[-1] <= ENDED * max(rates)  # then it is the later half that goes nowhere
-    late = own[len(own) // 2 :] if fell else own
+    sank = len(rates) >= LONG and max(rates[len(rates) // 3 :]) <= SUNK * max(rates)
+    fell = sank or rates[-1] <= ENDED * max(rates)  # then it is the later part that goes nowhere
+    late = own[len(own) // (3 if sank else 2) :] if fell else own
     moved = [step.moved for step in late if step.moved is not None]
     idle = len(own) > 1 and len(moved) == len(late) and (sank or max(moved) < SMALL) and not _arrived(seen, held)
-    if not idle or rates[-1] > rates[0]:  # a warm-up begins small
+    if not idle or rates[0] < rates[-1] == max(rates):  # a warm-up begins small
         return None
-    asleep = bool(seen.schedules) and fell
-    line = seen.schedules[-1][1] if asleep else seen.given_in(held, held.rate)
-    by = f", by the {seen.schedules[-1][0]} of line {line}" if asleep else ""
+    by_hand = seen.places.where_rated if fell and not seen.schedules else None
+    line = seen.schedules[-1][1] if fell and seen.schedules else by_hand or seen.given_in(held, held.rate)
+    by = f", by the {seen.schedules[-1][0]} of line {line}" if fell and seen.schedules else ""
     return Match(
         line, [held], names=seen.called(held.leaves), count=len(late), of=held.kind, moved=max(moved), rate=f"{held.rate:g}{by}",
         first=f"{losses[0]:.6g}", last=f"{losses[-1]:.6g}", given=TOO_SMALL,

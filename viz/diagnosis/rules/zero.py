@@ -36,6 +36,10 @@ class Shut:
         self.factor, self.made, self.stays = zero
         dim = op.options.get("dim", op.options.get("1", -1))
         shape = self.out.shape if op.name in ("softmax", "log_softmax") else ()
+        self.cancels = (
+            op.name in ops.ADDITIVE
+            and sum(bool(seen.values[one.outputs[0]].grad) for one in seen.users(given.nr) if one.outputs) > 1
+        )
         self.one_class = isinstance(dim, int) and shape[dim : dim + 1 or None] == (1,)
 
 
@@ -65,6 +69,8 @@ CAUSES: list[Cause] = [
     ("norm-at-zero", lambda shut: "norm" in shut.name and shut.out.peak == 0, "`{op}` of a vector of zeros has a corner, where its slope is taken as 0.",
         "Compare squared distances, or start where the two are not the same."),
     ("wrong-backward", lambda shut: shut.name.endswith(".apply"), "the backward of this Function returns zeros.", "Check it with gradcheck."),
+    ("zero", lambda shut: shut.cancels, "what `{op}` takes reaches the loss in another way too, and the two gradients cancel.",
+        "What the answer is compared with was computed from it: take that out of the graph, with detach()."),
     ("zero", lambda shut: True, "`{op}` received a gradient and passed on only zeros.", "Look at its inputs: the function is flat there."),
 ]  # fmt: skip
 
@@ -87,7 +93,8 @@ def _blocked(seen: Observation) -> Iterator[Match]:
         match.given["certain"] = (everything or kind == "flat") and times > 1 and kind != "zero"
         if kind == "dead-relu" and not any(each.loss for each in seen.passes):
             match.given |= NOTHING_LEFT
-        if kind != "zero" or everything:  # a bias whose parts cancel is not a cause
+        # a bias alone whose parts cancel, as before a norm, is not a cause
+        if kind != "zero" or everything or (match.told["cancels"] and any(len(leaf.shape) > 1 for leaf in leaves)):
             yield match
 
 
@@ -121,7 +128,7 @@ def _of_op(seen: Observation, op: Ran, given: Seen, chain: list[int]) -> Match:
         words += " That comes from {made}."
     return Match(
         made or here, [here, op], where=op.where, path=chain[::-1], cut=shut.out.nr, op=op.name, here=Place(here), made=Place(made),
-        peak=shut.peak, shape=str(shut.out.shape), factor=shut.factor, given={"kind": kind, "words": "{here}: " + words, "fix": fix},
+        peak=shut.peak, shape=str(shut.out.shape), factor=shut.factor, cancels=shut.cancels, given={"kind": kind, "words": "{here}: " + words, "fix": fix},
     )  # fmt: skip
 
 

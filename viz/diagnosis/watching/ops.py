@@ -161,9 +161,10 @@ class Ops:
         next(noting, None)
         users = kind.__module__.partition(".")[0] not in (watch.engine.name, "viz")
         if kind not in self._checked and watch.module.is_grad_enabled() and users:
-            self._checked.add(kind)
             found = check_function(watch.engine, kind, own.args, watch.places, call.line)
             seen.functions += [found] if found is not None else []
+            if found is None or found.scale != 0:  # a factor of 0 may grow: it is asked again
+                self._checked.add(kind)
 
     def asks(self, call: Call) -> Noting:
         """`tensor.grad`."""
