@@ -61,12 +61,12 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _exit_code(run: Run, report: Report, fail_on: str | None) -> int:
-    own = 0 if run.raised is None else 1
-    if isinstance(run.raised, KeyboardInterrupt):
-        own = STOPPED
-    elif run.timed_out:
-        own = TIMED_OUT
-    elif isinstance(run.raised, SystemExit) and isinstance(run.raised.code, int):
-        own = run.raised.code
-    found = [one for one in report.findings if fail_on == "likely" or one.certain]
-    return 1 if fail_on and found and not own else own
+    match run.raised:
+        case None:
+            found = any(fail_on == "likely" or one.certain for one in report.findings)
+            return int(bool(fail_on) and found)
+        case KeyboardInterrupt():
+            return STOPPED
+        case SystemExit(code=int() as code):
+            return code
+    return TIMED_OUT if run.timed_out else 1

@@ -190,9 +190,8 @@ def _away_from_zero(code: Code) -> Changes:
     if found is None:
         return None
     call, given = found
-    new = f"{code.text(given)} + 1e-8"
-    if re.search(r"(received|at) -", code.finding.message):  # adding a little does not help below 0
-        new = f"{code.operand(given)}.clamp(min=1e-8)"
+    below = re.search(r"(received|at) -", code.finding.message)  # where adding a little does not help
+    new = f"{code.operand(given)}.clamp(min=1e-8)" if below else f"{code.text(given)} + 1e-8"
     return code.put(given, f"({new})" if getattr(call.func, "value", None) is given else new)
 
 
@@ -284,8 +283,8 @@ def _made_after(code: Code) -> Changes:
     if code.here is None or made is None or not name or made.lineno > code.line or not code.beside(made, code.here):
         return None
     copied = code.instead(code.here, f"{{old}}\n{code.old(made.lineno)}")
-    earlier = "\n".join([*code.lines[: made.lineno - 1], *code.lines[made.lineno : code.line]])
-    return [copied] if re.search(rf"\b{re.escape(name)}\b", earlier) else [code.without(made), copied]
+    between = "\n".join(code.lines[made.lineno : code.line])
+    return [copied] if re.search(rf"\b{re.escape(name)}\b", between) else [code.without(made), copied]
 
 
 def _held_too(code: Code) -> Changes:

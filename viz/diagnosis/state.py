@@ -20,18 +20,15 @@ WIDEST = 200  # things in each of them
 def as_before(engine: Engine, things: list[Any]) -> Iterator[None]:
     """A context that restores the modules, optimizers and tensors among `things`, and all modes, at its end."""
     module = engine.module
-    grad, dtype = module.is_grad_enabled(), module.get_default_dtype()
     anomaly = module.is_anomaly_enabled(), module.is_anomaly_check_nan_enabled()
     with contextlib.ExitStack() as stack:
         stack.enter_context(engine.same_randomness())
         for thing in things:
             stack.callback(_keep(engine, thing))
-        try:
-            yield
-        finally:
-            module.set_grad_enabled(grad)
-            module.set_default_dtype(dtype)
-            module.autograd.set_detect_anomaly(*anomaly)
+        stack.callback(module.set_grad_enabled, module.is_grad_enabled())
+        stack.callback(module.set_default_dtype, module.get_default_dtype())
+        stack.callback(module.autograd.set_detect_anomaly, *anomaly)
+        yield
 
 
 def around(function: Callable[..., Any]) -> dict[str, Any]:

@@ -81,8 +81,7 @@ class Values:
 
     def _unseen(self, tensor: Any, value: Seen, line: int | None) -> None:
         """A value with a history that no call showed, as what a fused layer computes: its inputs are read from the graph."""
-        node = self.watch.node(tensor)
-        if node is None:
+        if (node := self.watch.node(tensor)) is None:
             return
         found: list[int] = []
         met: set[Any] = set()
