@@ -38,8 +38,7 @@ class Optimizers:
     def held(self, optimizer: Any, stack: tuple[int, ...] = (), made_here: bool = True) -> int:
         """The number of an optimizer, with the leaves that it holds now."""
         seen = self.watch.seen
-        nr = self._numbers[optimizer]
-        if nr is None:
+        if (nr := self._numbers[optimizer]) is None:
             nr = self._numbers[optimizer] = len(seen.optimizers)
             settings = {key: one for key, one in optimizer.defaults.items() if isinstance(one, (int, float, tuple))}
             kind = type(optimizer).__name__
