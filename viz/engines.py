@@ -48,7 +48,7 @@ class Engine(ABC):
 
     @abstractmethod
     def array(self, tensor: Any) -> np.ndarray:
-        """The numbers of `tensor` as a NumPy array on the CPU. It shares memory if the engine allows that."""
+        """The numbers of `tensor` as a NumPy array on the CPU: a copy of PyTorch's, and of ours its own memory."""
 
     def dtype(self, tensor: Any) -> str:
         """The dtype's bare name, such as `float32`."""
@@ -221,7 +221,8 @@ class Torch(Engine):
             plain = plain.to_dense()
         if plain.dtype is self.module.bfloat16:
             plain = plain.float()
-        return plain.numpy(force=True)  # from any device, also for lazy zeros and conjugates
+        # A copy, for PyTorch resizes no memory that an array shares. From any device, also for lazy zeros and conjugates.
+        return plain.to("cpu", copy=True).numpy(force=True)
 
     def _storage(self, tensor: Any) -> int:
         return int(tensor.untyped_storage().data_ptr())

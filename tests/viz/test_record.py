@@ -64,6 +64,15 @@ def test_buffers_are_freed_node_by_node_right_after_the_node_ran(engine):
     assert kinds(recording)[freed[0] - 1] == "send"
 
 
+def test_a_program_may_resize_what_was_looked_at():
+    program = (
+        "w = T.ones(3)\nmask = w.data.new().resize_(3).fill_(2)\nkept = (w * 2).resize_(2)\ntotal = (mask * w).sum()"
+    )
+    recording = viz.record(program, "torch")
+    assert recording.error is None
+    assert recording.tensors["total"]["value"]["data"] == 6.0
+
+
 def test_a_recording_survives_json(engine, tmp_path):
     recording = viz.record(LINE, engine=engine)
     path = tmp_path / "flow.json"

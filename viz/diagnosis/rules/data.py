@@ -27,8 +27,9 @@ def _unlike(seen: Observation) -> Iterator[Match]:
         (low, high), (least, most) = _span(seen, learnt), _span(seen, asked)
         if min(high, most) - max(low, least) < APART * (max(high, most) - min(low, least)):
             shared = seen.above(nr for op in learnt for nr in op.inputs[:1])
-            own = (seen.values[nr] for nr in sorted(seen.above(asked[-1].inputs[:1]) - shared))  # where the two part
-            value = next((one for one in own if one.floating and one.line is not None), None)
+            common = {seen.values[nr].line for nr in shared} | {None}
+            own = (seen.values[nr] for nr in sorted(seen.above(asked[-1].inputs[:1]) - shared))
+            value = next((one for one in own if one.floating and one.line not in common), None)  # where the two part
             told = {"asked": f"{least:.3g} to {most:.3g}", "learnt": f"{low:.3g} to {high:.3g}"}
             yield Match(
                 value, [asked[-1], learnt[-1]], names=[value.name if value else ""], layer=learnt[-1], told=told

@@ -16,7 +16,7 @@ NEAR = 60  # ops behind one that are looked at
 ROOTS, QUOTIENTS = {"sqrt", "rsqrt"}, {"div", "reciprocal", "rdiv"}
 LOGARITHMS = {"log", "log2", "log10", "log1p", "logit"}
 POWERS = {"exp", "expm1", "pow", "square", "mul", "cosh", "sinh", "cumprod", "prod", "exp2"}
-SOFTMAXES = {"softmax", "log_softmax"}
+SOFTMAXES = {"softmax", "log_softmax", "scaled_dot_product_attention", "multi_head_attention_forward"}
 WRITTEN = {"__setitem__", "fill", "fill_", "index_fill", "masked_fill"}  # what puts numbers into data
 ARC = "Keep its input inside: `x.clamp(-1 + 1e-6, 1 - 1e-6)`. For an angle, `T.atan2(sine, cosine)` has a slope everywhere but at 0."
 

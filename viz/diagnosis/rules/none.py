@@ -277,6 +277,8 @@ def _unused(seen: Observation, unused: list[Leaf], share: float) -> Iterator[Mat
         attribute = next((one for one in reversed(path) if one and not one.isdigit()), "")
         reads, made = seen.places.where_read(attribute), (part or leaves[0]).line
         if leaves[0].used_by:
+            if _last_turn(seen, seen.ops[leaves[0].used_by[-1]]):
+                continue
             line = next((line for line in reads if line in ran), made)
             yield Match(line, names=names, given=THROWN_AWAY | {"share": len(leaves) * share})
             continue
@@ -289,6 +291,14 @@ def _unused(seen: Observation, unused: list[Leaf], share: float) -> Iterator[Mat
         given = telling(words, "Use it in forward, or leave it out.", kind="unused", share=len(leaves) * share)
         line = condition or (silent[0] if silent else made)
         yield Match(line, asleep, names=names, asleep=next(iter(asleep), None), decides=condition, given=given)
+
+
+def _last_turn(seen: Observation, op: Ran) -> bool:
+    """Whether earlier turns of a loop that an op ends lead to the loss: what the last one makes for the next may be left over."""
+    each = next((each for each in seen.passes if each.ops > op.nr), None)
+    behind = seen.behind(each) if each is not None else set()
+    needed = [one.nr for one in seen.at(op.line) if one.name == op.name and not behind.isdisjoint(one.outputs)]
+    return bool(needed) and max(needed) < op.nr
 
 
 def _whole(seen: Observation, holder: int | None, idle: set[int]) -> int | None:
@@ -340,7 +350,7 @@ def _beside(seen: Observation, found: Cut, back: set[int]) -> bool:
     kept = [nr for nr in found.path if nr in back and seen.values[nr].leaf is None]
     on = seen.below(kept[-1:], lambda one: one.nr in back) - {*kept}
     goes_on = any(op.name in ops.LAYERS for op in ops.makers(seen, on))
-    return bool(kept) and (found.kind == "no-grad" or (found.kind == "detach" and not goes_on))
+    return bool(kept) and (found.kind == "no-grad" or (found.kind in ("detach", "data") and not goes_on))
 
 
 def _part(seen: Observation, cut: Cut, user: Ran, added: bool) -> Match:
@@ -389,8 +399,9 @@ NOT_RECORDED = {
     "no-grad": telling("{at}: {made}, ran without being recorded, and {user}, goes on from its numbers: nothing in front of it learns from that.",
         "Compute it outside of no_grad, and draw so that a slope is left: `rsample()`, or `mean + std * T.randn_like(std)`.",
         kind="no-grad", certain=False, share=0.5),
-    "detach": telling("{at}, calls detach(), and {user}, goes on from its numbers: nothing in front of it learns from that, although the same loss "
-        "reaches it elsewhere.", CUTS["detach"][1], kind="detach", certain=False, share=0.5),
+    **{kind: telling("{at}, " + does + ", and {user}, goes on from its numbers: nothing in front of it learns from that, although the same loss "
+        "reaches it elsewhere.", CUTS[kind][1], kind=kind, certain=False, share=0.5)
+        for kind, does in (("detach", "calls detach()"), ("data", "reads .data"))},
 }  # fmt: skip
 REBOUND = telling(CUTS["rebound"][0], CUTS["rebound"][1] + " Reset the gradient after the update, or the next one is added to it: "
         "`{name}.grad = None`. Change other updates like it in the same way.", kind="rebound")  # fmt: skip

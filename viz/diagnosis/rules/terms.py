@@ -12,7 +12,7 @@ from viz.diagnosis.observation import Observation, Ran
 from viz.diagnosis.rules.rule import Match, Rule
 
 ROWS = 4  # of a batch, at least, before it matters whether a term is their sum or their mean
-UNEVEN = 0.2  # of what a mean weighs, before it is averaged: a term that sums and weighs less was made small on purpose
+UNEVEN = 0.2  # of the factor of a mean: a sum with a smaller one was made small on purpose
 MANY = 10  # numbers of each row, at least
 DRAWN = {"randn", "randn_like", "rand", "rand_like", "normal"}
 
@@ -24,45 +24,40 @@ class Part:
     Attributes:
         op: the last reduction.
         shape: of what is reduced.
-        weight: with which each number enters the loss.
+        scale: the product of the numbers that it is multiplied by.
+        share: of each number in the result: 1 in a sum, and less in a mean.
     """
 
     op: Ran
     shape: tuple[int, ...]
-    weight: float
-
-    @property
-    def whole(self) -> float:
-        """What all of its numbers weigh together."""
-        return self.weight * math.prod(self.shape)
+    scale: float
+    share: float
 
 
 def _parts(seen: Observation, root: int) -> Iterator[Part]:
     """The terms that a loss adds up, each down to what is reduced."""
-    stack: list[tuple[int, float, Ran | None]] = [(root, 1.0, None)]
+    stack: list[tuple[int, float, float, Ran | None]] = [(root, 1.0, 1.0, None)]
     met: set[int] = set()
     while stack:
-        nr, weight, reduced = stack.pop()
+        nr, scale, share, reduced = stack.pop()
         value, op = seen.values[nr], seen.maker(seen.values[nr])
         learnt = [one for one in op.inputs if seen.values[one].requires_grad] if op is not None else []
         if op is None or not learnt or nr in met:
             continue
         met.add(nr)
+        shape = seen.values[learnt[0]].shape
+        one = math.prod(value.shape) / max(1, math.prod(shape))  # of each number in a mean
         if op.name in ops.AVERAGES:
-            before = seen.values[learnt[0]].shape
-            less = math.prod(value.shape) / max(1, math.prod(before)) if op.name == "mean" else 1.0
-            stack.append((learnt[0], weight * less, reduced or op))
+            stack.append((learnt[0], scale, share * one if op.name == "mean" else share, reduced or op))
         elif reduced is None and op.name in ops.ADDITIVE:
-            stack += [(one, weight, None) for one in learnt]
-        elif op.name in ops.FACTORS | ops.NEGATIONS | ops.RESHAPES and len(learnt) == 1 == len(op.inputs):
-            by = next(iter(ops.constants(op)), 1.0) if op.name in ops.FACTORS else 1.0
-            stack.append((learnt[0], weight * abs(by if op.name != "div" else 1 / by if by else 1.0), reduced))
-        elif op.name in ops.BY_ELEMENT and value.shape == ():
-            shape = seen.values[learnt[0]].shape
-            mean = op.options.get("reduction", "mean") == "mean"
-            yield Part(op, shape, weight / max(1, math.prod(shape)) if mean else weight)
+            stack += [(one, scale, share, None) for one in learnt]
+        elif op.name in ops.FACTORS | ops.NEGATIONS | ops.RESHAPES and len(op.inputs) == 1:
+            by = abs((*ops.constants(op), 1.0)[0]) if op.name in ops.FACTORS else 1.0
+            stack.append((learnt[0], scale / by if op.name == "div" and by else scale * by, share, reduced))
+        elif op.name in ops.BY_ELEMENT and not value.shape:
+            yield Part(op, shape, scale, one if op.options.get("reduction", "mean") == "mean" else 1.0)
         elif reduced is not None:
-            yield Part(reduced, value.shape, weight)
+            yield Part(reduced, value.shape, scale, share)
 
 
 def _uneven(seen: Observation) -> Iterator[Match]:
@@ -70,10 +65,10 @@ def _uneven(seen: Observation) -> Iterator[Match]:
     for each in (one for one in seen.passes if one.kind == "backward" and one.done and one.roots):
         parts = [part for part in _parts(seen, each.roots[0]) if len(part.shape) > 1 and part.shape[0] >= ROWS]
         for mean, total in itertools.permutations(parts, 2):
-            rows = mean.shape[0]
-            averaged = mean.weight * math.prod(mean.shape) <= 1.0 + 1e-6 and math.prod(mean.shape) >= MANY * rows
-            if averaged and total.shape[0] == rows and total.weight >= UNEVEN * mean.whole > 0:
-                yield Match(mean.op, [total.op], count=math.prod(mean.shape), total=total.op)
+            count, alike = math.prod(mean.shape), mean.shape[0] == total.shape[0]
+            averaged = alike and count >= MANY * mean.shape[0] and mean.share * count <= 1.01
+            if averaged and total.share == 1 and total.scale >= UNEVEN * mean.scale > 0:
+                yield Match(mean.op, [total.op], count=count, total=total.op)
                 return
 
 

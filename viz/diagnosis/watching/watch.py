@@ -23,7 +23,7 @@ SAMPLE = 64  # numbers of a leaf that are examined before and after a step
 SPREAD = 1_024  # numbers of a result that are examined for its bound
 SLOPE = 1e-3  # distance from its bound at which a sigmoid, tanh or softmax is flat
 SQUARE = 3  # places of a sequence, at least, of which it is asked whether they look ahead
-SMALL = 100_000  # numbers, up to which NumPy finds the largest as soon as the engine does
+SMALL = 100_000  # numbers of a softmax, the most whose rows are examined
 FREE = 1.5  # seconds of processor time that watching may take beside as long as the program takes itself
 WINDOW = 4  # backward passes that are watched together, at least
 MOST_OPS = 60_000  # that are noted
@@ -167,15 +167,17 @@ class Watch:
         """The largest magnitude and, for small tensors, the smallest number; (None, None) if there are no numbers."""
         try:
             tensor = _stored(tensor).detach()
-            if self.engine.device(tensor) == "cpu" and (tensor.numel() <= SMALL or not self._quick):
-                numbers = self.engine.array(tensor)
-                if not numbers.size or numbers.dtype.kind not in "fiub":
-                    return (None if numbers.size else 0.0), None
-                low, high = float(numbers.min()), float(numbers.max())
-            elif tensor.dtype.is_floating_point:
+            if not tensor.numel():
+                return 0.0, None
+            if self._quick:
+                if not tensor.dtype.is_floating_point and self.engine.device(tensor) != "cpu":
+                    return None, None
                 low, high = map(float, self.module.aminmax(tensor))
             else:
-                return None, None
+                numbers = self.engine.array(tensor)
+                if numbers.dtype.kind not in "fiub":
+                    return None, None
+                low, high = float(numbers.min()), float(numbers.max())
         except (RuntimeError, TypeError, NotImplementedError, ValueError, AttributeError):
             return None, None
         return (math.nan if math.isnan(low) or math.isnan(high) else max(abs(low), abs(high))), low
@@ -200,8 +202,8 @@ class Watch:
 
     def whole(self, tensor: Any) -> np.ndarray | None:
         """A copy of the numbers of a tensor of integers that is not large."""
-        numbers = self.engine.array(tensor) if "int" in self.engine.dtype(tensor) and tensor.numel() <= SPREAD else None
-        return np.array(numbers) if numbers is not None else None
+        small = "int" in self.engine.dtype(tensor) and tensor.numel() <= SPREAD
+        return self.engine.array(tensor) if small else None
 
     def peak(self, tensor: Any) -> float | None:
         """The largest magnitude; None if there are no numbers."""
