@@ -105,7 +105,7 @@ class Leaf:
     values: list[int] = field(default_factory=list)
     used_by: list[int] = field(default_factory=list)  # the first ops that took it
     gradients: list[tuple[int, float]] = field(default_factory=list)  # pass, largest magnitude
-    reached_unwatched: bool = False  # whether a gradient came in a pass that was not watched
+    reached_unwatched: bool = False  # whether a gradient came in a pass that was not watched, or by hand
     asked: bool = False  # whether the program read its `.grad`
     frozen_at: int | None = None  # line that switched its requires_grad off
     writes: list[Write] = field(default_factory=list)

@@ -74,11 +74,8 @@ def _uneven(seen: Observation) -> Iterator[Match]:
 
 def _each_alone(seen: Observation) -> Iterator[Match]:
     """A norm over a dimension of length 1, in a loss: the size of each number alone."""
-    for op in seen.ops:
-        dim, shape = (
-            op.options.get("dim"),
-            seen.values[op.inputs[0]].shape if op.name in ops.NORMS and op.recorded and op.inputs else (),
-        )
+    for op in (one for one in seen.ops if one.name in ops.NORMS and one.recorded and one.inputs):
+        dim, shape = op.options.get("dim"), seen.values[op.inputs[0]].shape
         if isinstance(dim, int) and len(shape) > 2 and shape[dim : dim + 1 or None] == (1,):
             yield Match(op, names=[seen.values[op.inputs[0]].name], shape=str(shape), dim=dim)
             return

@@ -94,7 +94,7 @@ def _blocked(seen: Observation) -> Iterator[Match]:
         if kind == "dead-relu" and not any(each.loss for each in seen.passes):
             match.given |= NOTHING_LEFT
         # a bias alone whose parts cancel, as before a norm, is not a cause
-        if kind != "zero" or everything or (match.told["cancels"] and any(len(leaf.shape) > 1 for leaf in leaves)):
+        if kind != "zero" or everything or any(len(leaf.shape) > 1 for leaf in leaves):
             yield match
 
 
@@ -124,11 +124,13 @@ def _of_op(seen: Observation, op: Ran, given: Seen, chain: list[int]) -> Match:
     here, made = layer_line(seen, op), shut.made
     if kind in ("dead-relu", "saturated") and not shut.one_class:
         made = outweighs(seen, given)
+    elif kind == "wrong-backward":
+        made = seen.places.where_returned(op.name.removesuffix(".apply"), 0, True)
     if made is not None and made != here:
         words += " That comes from {made}."
     return Match(
         made or here, [here, op], where=op.where, path=chain[::-1], cut=shut.out.nr, op=op.name, here=Place(here), made=Place(made),
-        peak=shut.peak, shape=str(shut.out.shape), factor=shut.factor, cancels=shut.cancels, given={"kind": kind, "words": "{here}: " + words, "fix": fix},
+        peak=shut.peak, shape=str(shut.out.shape), factor=shut.factor, given={"kind": kind, "words": "{here}: " + words, "fix": fix},
     )  # fmt: skip
 
 

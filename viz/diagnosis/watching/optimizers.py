@@ -130,8 +130,11 @@ class Optimizers:
         got = [(leaf, p.grad) for p, leaf, _ in run.held if p.grad is not None]
         run.empty = not self.watch.skipping and not any(self.watch.peak(grad) for _, grad in got)
         run.stale |= set(self.writes.stale([leaf for _, leaf, _ in run.held]))
-        for leaf, _ in got:
-            self.writes.stepped(leaf)
+        for nr, grad in got:
+            self.writes.stepped(nr)
+            leaf = self.watch.seen.leaves[nr]
+            if not leaf.gradients and not leaf.reached_unwatched:  # the program put it there by hand
+                leaf.reached_unwatched = bool(self.watch.peak(grad))
 
     def _moved(self, run: _Step, line: int | None, order: int) -> tuple[float | None, bool | None]:
         """How far a step moved all that it holds, relative to its size; and whether along the gradients of the last pass."""
