@@ -54,14 +54,17 @@ def _sees_ahead(seen: Observation) -> Iterator[Match]:
 def _labelled(seen: Observation) -> Iterator[tuple[Ran, Ran, np.ndarray, np.ndarray]]:
     """Losses of class numbers, each with a table that its answers are looked up in, and the numbers that both were given, as many."""
     first = {each.line: each for each in reversed(seen.passes) if each.line in _last(seen) and each.roots}
-    for each in first.values():
-        makers = ops.makers(seen, seen.behind(each))
-        tables = [op for op in makers if op.name == "embedding" and not _drawn(seen, op)]
-        for op, looks in itertools.product((one for one in makers if one.name in ops.CLASS_LOSSES), tables):
-            labels, tokens = seen.numbers.get(op.inputs[-1]), seen.numbers.get(looks.inputs[0])
+    for op in [
+        op for each in first.values() for op in ops.makers(seen, seen.behind(each)) if op.name in ops.CLASS_LOSSES
+    ]:
+        labels = seen.numbers.get(op.inputs[-1])
+        for looks in ops.makers(seen, seen.above(op.inputs[:1])) if labels is not None else ():
+            tokens = (
+                seen.numbers.get(looks.inputs[0]) if looks.name == "embedding" and not _drawn(seen, looks) else None
+            )
             if (
-                labels is not None
-                and tokens is not None
+                tokens is not None
+                and labels is not None
                 and labels.size == tokens.size
                 and len(np.unique(tokens)) >= VARIED
             ):

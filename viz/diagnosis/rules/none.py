@@ -327,7 +327,7 @@ def _lost_in_part(seen: Observation) -> Iterator[Match]:
                     yield Match(asked, [user, each], user=user, path=[value.nr, *each.roots[:1]])
                     return
                 found = _nearest_cut(seen, values, value.nr)
-                if found is not None and (added or _beside(seen, found, back)):
+                if found is not None and (added or _beside(seen, found, back, value.nr)):
                     yield _part(seen, found, user, added)
                     return
 
@@ -342,15 +342,17 @@ def _single(value: Seen) -> bool:
     return math.prod(value.shape) == 1
 
 
-def _beside(seen: Observation, found: Cut, back: set[int]) -> bool:
-    """Whether a pass goes back in another way through what no_grad, a draw or detach() cuts off.
+def _beside(seen: Observation, found: Cut, back: set[int], taken: int) -> bool:
+    """Whether a pass goes back in another way through what no_grad, a draw or detach() cuts off from `taken`.
 
     Where what is detached goes on to another layer as it is, the part behind the detach() may be a probe.
     """
     kept = [nr for nr in found.path if nr in back and seen.values[nr].leaf is None]
     on = seen.below(kept[-1:], lambda one: one.nr in back) - {*kept}
     goes_on = any(op.name in ops.LAYERS for op in ops.makers(seen, on))
-    return bool(kept) and (found.kind == "no-grad" or (found.kind in ("detach", "data") and not goes_on))
+    # not by way of Python, as a state that follows an action
+    by_ops = found.op is not None and taken in seen.below(found.op.outputs)
+    return by_ops and bool(kept) and (found.kind == "no-grad" or (found.kind in ("detach", "data") and not goes_on))
 
 
 def _part(seen: Observation, cut: Cut, user: Ran, added: bool) -> Match:
