@@ -674,3 +674,23 @@ def test_a_program_may_catch_its_own_interrupt(engine):
         assert viz.diagnose(program, engine=engine).findings[0].line == 5
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_a_function_that_passes_no_gradient_on_is_not_checked_at_every_call(engine):
+    program = """
+class Stop(T.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 0
+
+w = T.ones(3, requires_grad=True)
+for _ in range(12):
+    (Stop.apply(w) + w).sum().backward()
+"""
+    checks = viz.diagnose(program, engine=engine).observation.functions
+    assert 1 < len(checks) < 12
+    assert {check.scale for check in checks} == {0.0}

@@ -63,7 +63,7 @@ def _stays(leaf: Leaf) -> bool:
 
 def _decays(op: Ran) -> bool:
     """Whether it makes a weight smaller by a part of itself, which is a decay by hand."""
-    return any(isinstance(one, (int, float)) and one < 0 for one in op.options.values())
+    return min(ops.constants(op), default=0.0) < 0
 
 
 def _not_written(seen: Observation) -> Iterator[Match]:

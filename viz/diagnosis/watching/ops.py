@@ -20,6 +20,7 @@ from viz.diagnosis.watching.watch import Call, Hears, Noting, Watch
 from viz.diagnosis.watching.writes import Writes
 
 LOOKED_UP = {"embedding", *CLASS_LOSSES}  # ops whose whole numbers are kept
+MOST_CHECKS = 4  # of one custom Function
 MOST_NUMBERS = 512  # values whose numbers are kept
 WEIGHED = 256  # ops after which it is asked what watching has cost
 PASSES = ("backward", "grad")
@@ -47,7 +48,7 @@ class Ops:
     values: Values
     writes: Writes
     passes: Passes
-    _checked: set[type] = field(default_factory=set)  # custom Functions
+    _checked: dict[type, int] = field(default_factory=dict)  # custom Functions: how often each was checked
 
     def mode(self) -> Any:
         """The function mode that shows every call."""
@@ -160,11 +161,12 @@ class Ops:
         own.result = call.result
         next(noting, None)
         users = kind.__module__.partition(".")[0] not in (watch.engine.name, "viz")
-        if kind not in self._checked and watch.module.is_grad_enabled() and users:
+        checked = self._checked.get(kind, 0)
+        if checked < MOST_CHECKS and watch.module.is_grad_enabled() and users:
             found = check_function(watch.engine, kind, own.args, watch.places, call.line)
             seen.functions += [found] if found is not None else []
-            if found is None or found.scale != 0:  # a factor of 0 may grow: it is asked again
-                self._checked.add(kind)
+            grows = found is not None and found.scale == 0  # a factor of 0 may: it is asked again
+            self._checked[kind] = checked + 1 if grows else MOST_CHECKS
 
     def asks(self, call: Call) -> Noting:
         """`tensor.grad`."""
