@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tinygrad_edu.exercises.running.probe import TimeUp, time_limit
+from tinygrad_edu.exercises.running.probe import Budget, TimeUp, time_limit
 from viz import engines
 from viz.diagnosis.change import applied
 from viz.diagnosis.finding import Finding, Trial, listed
@@ -42,7 +42,7 @@ from viz.recording.source import Source, codes_in
 LIMIT = 60.0  # seconds that a diagnosis may take
 RUNNING = 0.75  # of them for the program; the rest is for judging what was seen, and for trials of changes
 TOGETHER = 3  # changes of one kind that are tried together
-JUDGING = 1.0  # seconds of processor time for judging what was seen, beside a tenth of what the program took
+JUDGING = 2.0  # seconds of processor time for judging what was seen, beside a tenth of what the program took
 A_SHARE = 0.4  # of what is left of it, for one rule: one that walks long silences no other
 TRYING = 2.5  # likewise for trials, beside as long as the program took itself
 SLOWEST = 20.0  # how many times as long a second of processor time lasts by the clock, at most: other processes run too
@@ -117,9 +117,7 @@ def _check(program: Any) -> None:
         return
     what = "nothing (None)" if program is None else type(program).__name__
     if (engine := engines.of(program)) is not None and engine.is_tensor(program):
-        what = (
-            "a tensor. A loss that exists already does not know the lines that made it: give the program that makes it"
-        )
+        what = "a tensor. A loss does not know the lines that made it: give the program that makes it"
     elif engine is not None:
         what = f"a module, {what}. A module alone does nothing: give the step that trains it, viz.diagnose(step, model=model)"
     elif isinstance(program, Path):
@@ -306,12 +304,12 @@ class Run:
         return Report(seen, findings, self.output.getvalue())
 
     def _all(self, seen: Observation) -> Iterator[Finding]:
-        end = min(self._end, time.monotonic() + self._pace * (JUDGING + self._alone / 10))
+        time_left = Budget(JUDGING + self._alone / 10, until=self._end)
         for rule in RULES:
             found: list[Finding] = []
             name = f"{rule.pattern.__module__.rpartition('.')[2]}.{rule.pattern.__name__}"
             try:
-                with time_limit(_Clock(A_SHARE * (end - time.monotonic()))):
+                with time_limit(Budget(A_SHARE * time_left.left, until=self._end)):
                     found.extend(rule.findings(seen))
             except TimeUp:
                 seen.troubles.append(f"{name}: no time was left")

@@ -30,6 +30,8 @@ SCORES = {"matmul", "bmm", "einsum"}  # products of two that are computed, as in
 MULTIPLIES = FACTORS | SCORES | {
     "mm", "mv", "dot", "linear", "conv1d", "conv2d", "conv3d", "layer_norm", "group_norm", "batch_norm",
 }  # fmt: skip
+TABLES = {"embedding", "one_hot"}
+ATTENTIONS = {"scaled_dot_product_attention", "multi_head_attention_forward"}
 LAYERS = SCORES | {
     "linear", "addmm", "mm", "baddbmm", "bilinear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
     "conv_transpose3d", "lstm", "gru", "lstm_cell", "gru_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell",
@@ -138,6 +140,19 @@ def source(seen: Observation, nr: int, past: set[str] = TURNS) -> tuple[Seen, Ra
         value = seen.values[maker.inputs[0]]
         maker = seen.maker(value)
     return value, maker
+
+
+def origin(seen: Observation, nr: int) -> Seen:
+    """Where the data come in, as floats, that a value holds: past the choice of rows and batches."""
+    value = seen.values[nr]
+    for _ in range(FAR):
+        maker = seen.maker(value)
+        on = maker is not None and maker.inputs and maker.name in TURNS | CHOSEN | MOVES | SUMS
+        before = seen.values[maker.inputs[0]] if maker is not None and on else value
+        if before is value or not before.floating or before.line is None:
+            break
+        value = before
+    return value
 
 
 def numbers_of(seen: Observation, nr: int, depth: int = 0) -> object:

@@ -12,7 +12,6 @@ KINDS = {
     "dead-relu": 2, "saturated": 2, "equal-units": 2, "alias": 7, "used-twice": 7, "graph-grows": 6, "retain-graph": 6,
     "vanishing": 4, "exploding": 4, "eval-mode": 5, "rate-too-large": 5, "rate-too-small": 5, "made-anew": 5,
     "never-backward": 5, "never-steps": 5, "dropout-active": 5, "zero": 2, "unused": 1, "unlike-data": 7,
-    "unseeded": 7,
 }  # fmt: skip
 
 # Of a mistake of intent, what would tell whether it is one: no second run can.
@@ -27,5 +26,4 @@ TELLS = {
     "eval-mode": "If batch norm and dropout are to stay as in evaluation, as in some fine-tuning, all is well.",
     "dropout-active": "If the outputs are to be random, as in Monte Carlo dropout, all is well.",
     "unlike-data": "If the network is meant to be tried on other data, all is well.",
-    "unseeded": "If the two runs need not begin alike, all is well.",
 }

@@ -21,9 +21,8 @@ class Layer:
     """One layer, or several folded into one."""
 
     name: str  # its path, or the name of a parameter where the program has no modules
-    activations: list[
-        float | None
-    ]  # for each pass shown: the largest magnitude of its results; None if it was not used
+    # for each pass shown: the largest magnitude of its results; None if it was not used
+    activations: list[float | None]
     gradients: list[float | None]  # likewise, of the gradients of its parameters; None if none came
     count: int = 1  # layers that it stands for
 
@@ -62,9 +61,8 @@ def _shown(passes: list[Through]) -> list[Through]:
     return [own[round(place * (len(own) - 1) / max(1, count - 1))] for place in range(count)]
 
 
-_Found = tuple[
-    str, list[int], int | None, list[int]
-]  # a layer's name, its ops, how many of each turn count, its leaves
+# a layer's name, its ops, how many of each turn count, its leaves
+_Found = tuple[str, list[int], int | None, list[int]]
 
 
 def _modules(seen: Observation) -> Iterator[_Found]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from viz.diagnosis.places import Places, indexed, once
+
+FEW = 2  # passes at each end of a loop that are walked
 
 
 @dataclass(slots=True)
@@ -31,7 +34,7 @@ class Seen:
     grad: float | None = None  # the largest magnitude of the last gradient that arrived at it
     of_grad: int | None = None  # the leaf whose `.grad` it is
     bound: float | None = None  # for a sigmoid, tanh or softmax: the share of results where its slope is nearly 0
-    ahead: bool = False  # for a softmax over a square, as in attention: whether places look at later ones
+    ahead: bool = False  # for a softmax over a square, or a mask, as in attention: whether places look at later ones
 
     @property
     def finite(self) -> bool:
@@ -158,14 +161,15 @@ class Through(Standing):
 
 @dataclass
 class Moment(Standing):
-    """An event between the ops, in order: zero, step, update, train, eval, seed."""
+    """An event between the ops, in order: zero, clip, step, update, train, eval."""
 
     kind: str
     stack: tuple[int, ...]
     order: int
     passes: int  # there had been
+    ops: int  # likewise
     who: int = -1  # the optimizer or module, or the leaf of an update
-    empty: bool = False  # step: no leaf that it holds has a gradient other than zero
+    empty: bool = False  # step, clip: no leaf that it holds, or is given, has a gradient other than zero
     stale: tuple[int, ...] = ()  # step, update: leaves whose gradient holds what a step before had used
     moved: float | None = None
     rate: float | None = None  # step: the learning rate then
@@ -181,12 +185,10 @@ class Held(Standing):
     kind: str
     stack: tuple[int, ...]
     made_here: bool
-    settings: dict[str, Any]  # its numbers and flags, such as weight_decay
     rate: float | None = None
     maximises: bool = False
     leaves: list[int] = field(default_factory=list)
-    parts: int = 0  # modules that were known when it was made
-    known: int = 0  # leaves, likewise
+    known: int = 0  # leaves that were known when it was made
 
 
 @dataclass
@@ -253,6 +255,12 @@ def by_line(things: Iterable[Any]) -> dict[int | None, list[Any]]:
     return indexed((one.line, one) for one in things)
 
 
+def first_and_last(passes: Iterable[Through]) -> list[Through]:
+    """The first and the last passes of each line: a loop repeats itself."""
+    lines = by_line(passes).values()
+    return [each for own in lines for each in (own if len(own) <= 2 * FEW else own[:FEW] + own[-FEW:])]
+
+
 @dataclass
 class Observation:
     """Everything that was seen in one run."""
@@ -269,9 +277,8 @@ class Observation:
     parts: list[Part] = field(default_factory=list)
     functions: list[FunctionCheck] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
-    asked_in_vain: list[tuple[int, int]] = field(
-        default_factory=list
-    )  # value that is no leaf, line that read its `.grad`
+    # value that is no leaf, line that read its `.grad`
+    asked_in_vain: list[tuple[int, int]] = field(default_factory=list)
     asked_unrequired: dict[int, int] = field(default_factory=dict)  # likewise, of values without requires_grad
     hooks: list[tuple[int, int | None]] = field(default_factory=list)  # leaf that the program put a hook on, line
     schedules: list[tuple[str, int | None]] = field(default_factory=list)  # class of a scheduler, line that made it
@@ -290,6 +297,10 @@ class Observation:
     @cached_property
     def _at(self) -> dict[int | None, list[Ran]]:
         return by_line(self.ops)
+
+    @cached_property
+    def _steps(self) -> list[Moment]:
+        return sorted((one for one in self.moments if one.kind == "step"), key=lambda moment: moment.order)
 
     def users(self, nr: int) -> list[Ran]:
         """The ops that took a value, in order. Ask after the run: the index is built once."""
@@ -398,7 +409,8 @@ class Observation:
 
     def stepped_by(self, each: Through) -> int | None:
         """The first optimizer to take a step after a pass."""
-        return next((m.who for m in self.moments if m.kind == "step" and m.order > each.order), None)
+        place = bisect.bisect(self._steps, each.order, key=lambda moment: moment.order)
+        return self._steps[place].who if place < len(self._steps) else None
 
     def inside(self, nr: int) -> Iterator[int]:
         """The modules in a module, and in these."""

@@ -241,10 +241,8 @@ class Places:
     @cached_property
     def where_rated(self) -> int | None:
         """The last line that sets the rate of a group of parameters, `group["lr"] = …`."""
-        targets = self.find(
-            ast.Subscript, fits=lambda node: isinstance(node.ctx, ast.Store) and isinstance(node.slice, ast.Constant)
-        )
-        return max((one.lineno for one in targets if one.slice.value == "lr"), default=None)
+        targets = self.find(ast.Subscript, fits=lambda node: _stored(node) and ast.unparse(node.slice) == "'lr'")
+        return max((one.lineno for one in targets), default=None)
 
     @once
     def where_given(self, name: str) -> int | None:
@@ -273,14 +271,20 @@ class Places:
 
     def where_put(self, line: int | None) -> int | None:
         """Of a line that makes something under a plain name: the line after it that puts it into an attribute or a place."""
-        made = {node.targets[0].id for node in self.find(ast.Assign, at=line or 0) if type(node.targets[0]) is ast.Name}
+        made = {
+            one.id
+            for node in self.find(ast.Assign, at=line or 0)
+            for one in _each(node.targets[0])
+            if type(one) is ast.Name
+        }
         _, last = self.function_around(line or 0) or (0, len(self.text))
 
         def puts(node: Any) -> bool:
             if isinstance(node, ast.Call):
                 parts = node.args if _last(node.func) in ("setattr", "add_module", "register_module") else []
             else:
-                parts = [node.value] if isinstance(node.targets[0], (ast.Attribute, ast.Subscript)) else []
+                pairs = zip(_each(node.targets[0]), _each(node.value), strict=False)
+                parts = [given for to, given in pairs if isinstance(to, (ast.Attribute, ast.Subscript))]
             after = (line or 0) < node.lineno <= last
             return after and any(isinstance(one, ast.Name) and one.id in made for one in parts)
 
@@ -371,6 +375,11 @@ class Places:
 def _last(node: ast.AST) -> str:
     """The last of some names joined by dots."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _each(node: ast.expr) -> list[ast.expr]:
+    """The parts of a tuple; of anything else itself."""
+    return node.elts if isinstance(node, ast.Tuple) else [node]
 
 
 def _stored(node: Any) -> bool:

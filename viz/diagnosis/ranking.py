@@ -17,8 +17,8 @@ EXPLAINS = {
     "exploding": {"not-finite", "overflow"},
     "state-not-detached": {"second-backward", "retain-graph", "in-place"},
     "reversed": {"rate-too-large"},
-    "made-anew": {"unseeded"},
     "dropout-active": {"rate-too-large"},
+    "not-kept": {"rate-too-large", "not-finite", "overflow"},
     "non-leaf": {"state-not-detached"},
     "unused": {"times-zero"},
 }

@@ -22,8 +22,7 @@ from viz.recording.recording import finite
 SCHEMA = 1
 WIDEST = 100  # characters of a line of prose
 NO_GPU = re.compile(
-    r"not compiled with CUDA|no NVIDIA driver|No CUDA GPUs|not linked with support for mps|deserialize object on a CUDA",
-    re.IGNORECASE,
+    r"(?i)not compiled with CUDA|no NVIDIA driver|No CUDA GPUs|not linked with support for mps|object on a CUDA"
 )
 
 
@@ -60,15 +59,11 @@ class Report:
         """What was examined, in one sentence."""
         seen = self.observation
         ops, passes = _count(len(seen.ops), "op"), _count(len(seen.passes), "backward pass", "es")
-        steps, tensors = (
-            _count(seen.steps, "optimizer step"),
-            _count(sum(leaf.requires_grad for leaf in seen.leaves), "tensor"),
-        )
+        steps = _count(seen.steps, "optimizer step")
+        tensors = _count(sum(leaf.requires_grad for leaf in seen.leaves), "tensor")
         told = f"Looked at {ops}, {passes}, {steps} and {tensors} with requires_grad, on {self.engine}."
         if seen.cut:
-            told += (
-                f" {_count(seen.unwatched, 'further backward pass', 'es')} ran unwatched, to keep the cost of it low."
-            )
+            told += f" {_count(seen.unwatched, 'further backward pass', 'es')} ran unwatched, to keep the cost low."
         if seen.troubles:
             told += f" {_count(len(seen.troubles), 'thing')} could not be examined: {seen.troubles[0]}."
         return told

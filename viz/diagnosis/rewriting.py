@@ -69,7 +69,6 @@ PATTERNS: dict[str, list[tuple[str, str]]] = {
         (r"\.append\((\w+)\)$", r".append(copy.deepcopy(\1))"),
         (r" = ([\w.]+)$", r" = copy.deepcopy(\1)"),
     ],
-    "unseeded": [(r"^(?=.)", r"{T}.manual_seed(0)\n")],
     "cut": [("create_graph=False", "create_graph=True"), (r"(\bgrad\(.*)\)$", r"\1, create_graph=True)")],
 }  # fmt: skip
 Changes = list[Change] | None
@@ -200,9 +199,8 @@ def _no_squash(code: Code) -> Changes:
     found = code.call("softmax", "sigmoid", "softmin")
     if found is None:
         return None
-    return code.put(
-        found[0], code.text(found[1]) if code.finding.kind == "double-softmax" else f"{code.text(found[0])}.log()"
-    )
+    alone = code.finding.kind == "double-softmax"
+    return code.put(found[0], code.text(found[1]) if alone else f"{code.text(found[0])}.log()")
 
 
 def _registered(code: Code) -> Changes:
@@ -334,9 +332,8 @@ def _stepping(code: Code) -> Changes:
     """step(), and zero_grad() where there is none, after the backward pass."""
     name = next((_given(code.statement(held.line)) for held in code.seen.optimizers), "")
     zero = "" if "zero_grad" in code.places.text else f"\n{name}.zero_grad()"
-    return (
-        [code.instead(code.backward, f"{{old}}\n{name}.step(){zero}")] if code.backward is not None and name else None
-    )
+    back = code.backward if name else None
+    return [code.instead(back, f"{{old}}\n{name}.step(){zero}")] if back is not None else None
 
 
 def _in_place_of_names(code: Code) -> Changes:

@@ -193,9 +193,8 @@ def judged(
     done = sum(each.done for each in after.passes)
     ended = isinstance(raised, (Outside, OSError))  # a TimeoutError is an OSError
     if ended and len(after.passes) < asked.had:
-        return Trial(
-            None, "it took too long" if isinstance(raised, TimeoutError) else f"the program goes outside: {raised}"
-        )
+        late = isinstance(raised, TimeoutError)
+        return Trial(None, "it took too long" if late else f"the program goes outside: {raised}")
     fell = raised is not None and not ended and not isinstance(raised, Enough)
     if fell and (finding.explains_error or type(raised).__name__ != asked.error):
         told = str(raised).strip().partition("\n")[0]

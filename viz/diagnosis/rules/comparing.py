@@ -9,16 +9,19 @@ from collections.abc import Iterator
 import numpy as np
 
 from viz.diagnosis import families as ops
-from viz.diagnosis.observation import Observation, Ran, Seen
-from viz.diagnosis.rules.rule import Match, Rule
+from viz.diagnosis.observation import Observation, Ran, Seen, first_and_last
+from viz.diagnosis.rules.rule import Match, Rule, telling
 
 
 def _shapes(seen: Observation) -> Iterator[Match]:
     """A comparison that pairs each answer with all targets."""
-    for each in seen.passes:
+    for each in first_and_last(seen.passes):
         found = False
         for op in (one for one in ops.makers(seen, seen.behind(each)) if len(one.inputs) > 1):
             a, b = seen.values[op.inputs[0]], seen.values[op.inputs[1]]
+            if (early := _too_early(seen, op, a, b) or _too_early(seen, op, b, a)) is not None:
+                found = True
+                yield early
             sure = op.name in ops.BY_ELEMENT
             whole = _outgrown(a.shape, b.shape, any_size=sure) if a.requires_grad or b.requires_grad else None
             if whole is None:
@@ -31,6 +34,20 @@ def _shapes(seen: Observation) -> Iterator[Match]:
                 yield Match(at, [op], names=names, rows=rows, shapes=shapes, given={"certain": sure})
         if found:
             return
+
+
+def _too_early(seen: Observation, op: Ran, whole: Seen, weights: Seen) -> Match | None:
+    """A loss that is one number already, of all rows together, and is then multiplied by a weight, or a mask, for each row."""
+    rows, ends = weights.shape, all(one.name in ops.ADDITIVE | ops.SCALES for one in seen.users(op.outputs[0]))
+    if op.name not in ops.PRODUCTS or whole.shape or not rows or weights.requires_grad or not ends:
+        return None
+    reduced = ops.source(seen, whole.nr, ops.TURNS | ops.FACTORS | ops.NEGATIONS)[1] if whole.requires_grad else None
+    if reduced is None or reduced.name not in ops.AVERAGES | ops.LOSSES:
+        return None
+    given = seen.values[reduced.inputs[0]].shape
+    if rows[0] < 2 or given[: len(rows)] != rows:
+        return None
+    return Match(reduced, [op], names=[weights.name], shapes=[str(given), str(rows)], given=EARLY)
 
 
 def _with_data(seen: Observation, op: Ran, a: Seen, b: Seen) -> bool:
@@ -64,6 +81,8 @@ def _outgrown(a: tuple[int, ...], b: tuple[int, ...], any_size: bool = False) ->
 
 def _pairwise(seen: Observation, a: Seen, b: Seen) -> bool:
     """True if both sides come from one value: then all pairs of its rows are probably intended."""
+    if ops.source(seen, a.nr, ops.TURNS | ops.SPLITS)[0] is ops.source(seen, b.nr, ops.TURNS | ops.SPLITS)[0]:
+        return True
     shared = seen.above([a.nr]) & seen.above([b.nr])
     return any(seen.values[nr].leaf is None and seen.values[nr].requires_grad for nr in shared)
 
@@ -135,6 +154,9 @@ def _through(seen: Observation, before: Seen, after: Seen, op: int) -> tuple[int
     return (len(before.shape) - 1, found[1]) if found is not None and found[0] == len(after.shape) - 1 else None
 
 
+EARLY = telling("{at}: of numbers of the shape {shapes[0]} one is made, and only then it is multiplied by {name}, of the shape {shapes[1]}: each row gets the "
+        "loss of all of them.",
+    "Weigh first, and sum or average afterwards: reduction='none' in the loss, or a sum over the other dimensions alone.", certain=False, share=0.5)  # fmt: skip
 RULES = [
     Rule("broadcast-loss", _shapes,
         "{at}: shapes {shapes[0]} and {shapes[1]} are broadcast to {shapes[2]}: each guess is compared with all {rows} targets, and the best guess is their mean.",

@@ -72,7 +72,7 @@ def _not_written(seen: Observation) -> Iterator[Match]:
         ran = [op for one in range(line, last + 1) for op in seen.at(one)]
         made = [op for op in ran if op.outputs and not op.recorded and not seen.users(op.outputs[-1])]
         weights = [_weight(seen, nr) for op in made[-AGAIN:] for nr in op.inputs]
-        kept = [one for one in weights if one is not None and one.holder is not None and not one.held]
+        kept = [one for one in weights if one is not None and not one.held]
         if len(made) >= AGAIN and len(kept) >= AGAIN:
             yield Match(line, names=seen.called({one.nr: None for one in kept}))
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from viz.diagnosis.families import ARCS, HIDERS, LINEAR, NORMS
+from viz.diagnosis.families import ARCS, ATTENTIONS, HIDERS, LINEAR, NORMS
 from viz.diagnosis.finding import number
 from viz.diagnosis.observation import Observation, Ran, Seen, Through
 from viz.diagnosis.rules.rule import Match, Rule, telling
@@ -16,7 +16,7 @@ NEAR = 60  # ops behind one that are looked at
 ROOTS, QUOTIENTS = {"sqrt", "rsqrt"}, {"div", "reciprocal", "rdiv"}
 LOGARITHMS = {"log", "log2", "log10", "log1p", "logit"}
 POWERS = {"exp", "expm1", "pow", "square", "mul", "cosh", "sinh", "cumprod", "prod", "exp2"}
-SOFTMAXES = {"softmax", "log_softmax", "scaled_dot_product_attention", "multi_head_attention_forward"}
+SOFTMAXES = {"softmax", "log_softmax"} | ATTENTIONS
 WRITTEN = {"__setitem__", "fill", "fill_", "index_fill", "masked_fill"}  # what puts numbers into data
 ARC = "Keep its input inside: `x.clamp(-1 + 1e-6, 1 - 1e-6)`. For an angle, `T.atan2(sine, cosine)` has a slope everywhere but at 0."
 

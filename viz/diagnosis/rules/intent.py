@@ -12,62 +12,63 @@ import numpy as np
 from viz.diagnosis import families as ops
 from viz.diagnosis.families import source, subtracted
 from viz.diagnosis.observation import Observation, Ran, Through
-from viz.diagnosis.rules.rule import Match, Rule
+from viz.diagnosis.rules.rule import Match, Rule, telling
 
 VARIED = 3  # different tokens, at least, before it means something that labels are alike
-ALIKE = 0.9  # of the labels
+NEARLY_ALL = 0.9  # of the labels
+NOISE = 0.01  # of the largest number: what a little noise can take below 0
 FAR_OUT = 50.0  # of numbers that nobody scaled: pictures from 0 to 255
 MOST = 64  # layers that are looked at
 
 
-def _last(seen: Observation) -> dict[int | None, Through]:
-    """The last pass of each line, of those that steps used."""
-    return (
-        {each.line: each for each in seen.passes if each.kind == "backward" and each.done and each.roots}
-        if seen.steps or any(moment.kind == "update" for moment in seen.moments)
-        else {}
-    )
+def _last(seen: Observation) -> list[Through]:
+    """The last pass of each line, and of each optimizer that steps after it, where any step or update used them."""
+    used = seen.steps or any(moment.kind == "update" for moment in seen.moments)
+    back = (each for each in seen.passes if used and each.kind == "backward" and each.done and each.roots)
+    return [*{(each.line, seen.stepped_by(each)): each for each in back}.values()]
 
 
-def _told_the_answer(seen: Observation) -> Iterator[Match]:
-    """Labels that are, place by place, the very tokens that the answers were computed from."""
+def _reads_the_answers(seen: Observation) -> Iterator[Match]:
+    """Labels that are the tokens that the answers were computed from, place by place; or those that come next, where an attention looks at these."""
     for op, looks, labels, tokens in _labelled(seen):
-        if (labels == tokens).all():
+        counts = labels >= 0  # a label below 0 is one to pass over
+        if counts.any() and (labels == tokens)[counts].all():
             made, given = (source(seen, nr)[1] for nr in (op.inputs[1], looks.inputs[0]))
             apart = made is not None and given is not None and made.line != given.line
             yield Match(made if apart else op, [op, looks], op=op.name, looks=looks)
-
-
-def _sees_ahead(seen: Observation) -> Iterator[Match]:
-    """Labels that are the tokens that come next, and an attention that lets each place look at them."""
-    for op, looks, labels, tokens in _labelled(seen):
-        if not any(_next(labels, tokens, axis) for axis in range(tokens.ndim)):
-            continue
-        for choice in ops.makers(seen, seen.below(looks.outputs)):
-            scores, masks = _attention(seen, choice) if seen.values[choice.outputs[0]].ahead else (None, [])
-            if scores is not None and looks.outputs[0] in seen.above(scores.inputs[1:2]):
-                made = [source(seen, nr, ops.TURNS | {"repeat"})[1] for mask in masks for nr in mask.inputs[1:2]]
-                yield Match(next((one for one in (*made, *masks) if one is not None), choice), [choice, op], op=op.name)
+        elif any(_next(labels, tokens, axis) for axis in range(tokens.ndim)):
+            every = (_open(seen, one, looks) for one in ops.makers(seen, seen.below(looks.outputs)))
+            for at in (one for one in every if one is not None):
+                yield Match(at, [op], op=op.name, given=AHEAD)
                 return
+
+
+def _open(seen: Observation, choice: Ran, looks: Ran) -> Ran | None:
+    """What lets each place of an attention look at later ones, at tokens that `looks` looked up: its mask, or itself where it has none."""
+    if choice.name in ops.ATTENTIONS:
+        width = seen.values[choice.inputs[0]].shape[0 if "multi" in choice.name else -2]
+        given = [seen.values[nr] for nr in choice.inputs[3:] if seen.values[nr].shape[-2:] == (width, width)]
+        shut = any(not one.ahead for one in given) or (choice.options.get("is_causal") and not given)
+        made = seen.maker(given[0]) if given else None
+        return (made or choice) if not shut and looks.outputs[0] in seen.above(choice.inputs[1:2]) else None
+    scores, masks = _attention(seen, choice) if seen.values[choice.outputs[0]].ahead else (None, [])
+    if scores is None or looks.outputs[0] not in seen.above(scores.inputs[1:2]):
+        return None
+    sources = [source(seen, nr, ops.TURNS | {"repeat"})[1] for mask in masks for nr in mask.inputs[1:2]]
+    return next((one for one in (*sources, *masks) if one is not None), choice)
 
 
 def _labelled(seen: Observation) -> Iterator[tuple[Ran, Ran, np.ndarray, np.ndarray]]:
     """Losses of class numbers, each with a table that its answers are looked up in, and the numbers that both were given, as many."""
-    first = {each.line: each for each in reversed(seen.passes) if each.line in _last(seen) and each.roots}
-    for op in [
-        op for each in first.values() for op in ops.makers(seen, seen.behind(each)) if op.name in ops.CLASS_LOSSES
-    ]:
-        labels = seen.numbers.get(op.inputs[-1])
-        for looks in ops.makers(seen, seen.above(op.inputs[:1])) if labels is not None else ():
-            tokens = (
-                seen.numbers.get(looks.inputs[0]) if looks.name == "embedding" and not _drawn(seen, looks) else None
-            )
-            if (
-                tokens is not None
-                and labels is not None
-                and labels.size == tokens.size
-                and len(np.unique(tokens)) >= VARIED
-            ):
+    used = {each.line for each in _last(seen)}
+    first = {each.line: each for each in reversed(seen.passes) if each.line in used and each.roots}
+    behind = (op for each in first.values() for op in ops.makers(seen, seen.behind(each)))
+    nothing = np.zeros(0)
+    for op in (one for one in behind if one.name in ops.CLASS_LOSSES):
+        labels = seen.numbers.get(op.inputs[-1], nothing)
+        for looks in ops.makers(seen, seen.above(op.inputs[:1])) if labels.size else ():
+            tokens = seen.numbers.get(looks.inputs[0], nothing) if looks.name in ops.TABLES else nothing
+            if labels.size == tokens.size and len(np.unique(tokens)) >= VARIED and not _drawn(seen, looks):
                 yield op, looks, labels.reshape(tokens.shape), tokens
 
 
@@ -80,8 +81,8 @@ def _drawn(seen: Observation, op: Ran) -> bool:
 def _next(labels: np.ndarray, tokens: np.ndarray, axis: int) -> bool:
     """Whether labels are the tokens that come next along an axis, nearly everywhere."""
     now, later = np.moveaxis(labels, axis, 0)[:-1], np.moveaxis(tokens, axis, 0)[1:]
-    counts = now >= 0  # a label below 0 is one to pass over
-    return len(later) > 1 and bool(counts.any()) and bool((now == later)[counts].mean() > ALIKE)
+    counts = now >= 0
+    return len(later) > 1 and bool(counts.any()) and bool((now == later)[counts].mean() > NEARLY_ALL)
 
 
 def _attention(seen: Observation, choice: Ran) -> tuple[Ran | None, list[Ran]]:
@@ -124,6 +125,9 @@ def _pushes(seen: Observation, each: Through) -> Iterator[Push]:
             target = seen.values[op.inputs[1]]
             if target.low is not None and target.low == target.peak and not target.requires_grad:
                 yield Push(each, op.inputs[0], op, -way if target.low >= 0.5 else way, root)
+        elif (off := _off_one_number(seen, op)) is not None:
+            answer, number = off
+            yield Push(each, answer, op, -way if number >= 0.5 else way, root)
         elif op.name in ops.ADDITIVE | ops.NEGATIONS | ops.AVERAGES | ops.RESHAPES | ops.MONOTONE:
             turned = op.inputs if op.name in ops.NEGATIONS else subtracted(op) if op.name in ops.DIFFERENCES else ()
             stack += [(one, -way if one in turned else way) for one in learnt]
@@ -133,21 +137,56 @@ def _pushes(seen: Observation, each: Through) -> Iterator[Push]:
             yield Push(each, nr, op, way, root)
 
 
+def _off_one_number(seen: Observation, op: Ran) -> tuple[int, float] | None:
+    """The answer, and the number, of `(answer - number) ** 2`."""
+    less = seen.maker(seen.values[op.inputs[0]]) if op.name in ("pow", "square", "abs") and op.inputs else None
+    learnt = (
+        [nr for nr in less.inputs if seen.values[nr].requires_grad]
+        if less is not None and less.name in ops.DIFFERENCES
+        else []
+    )
+    maker = source(seen, learnt[0])[1] if len(learnt) == 1 else None
+    if less is None or maker is None or maker.name not in ops.LAYERS | ops.SUMS | ops.BOUNDED:
+        return None
+    other = next((seen.values[nr] for nr in less.inputs if nr not in learnt), None)
+    numbers = ops.constants(less) if other is None else [other.low] if other.low == other.peak else []
+    return (learnt[0], numbers[0]) if numbers and numbers[0] is not None else None
+
+
 def _not_adversaries(seen: Observation) -> Iterator[Match]:
     """Two networks, of which one judges what the other makes, with optimizers of their own: both push its answer the same way."""
-    pushes = [(push, seen.stepped_by(push.each)) for each in _last(seen).values() for push in _pushes(seen, each)]
+    pushes = [(push, seen.stepped_by(push.each)) for each in _last(seen) for push in _pushes(seen, each)]
     known = [(push, who) for push, who in pushes if who is not None and who < len(seen.optimizers)]
     for (made, maker), (judged, judge) in itertools.permutations(known, 2):
-        if maker == judge or made.way != judged.way or not _judges(seen, made, judged, *_leaves(seen, maker, judge)):
+        if maker == judge or not _judges(seen, made, judged, *_leaves(seen, maker, judge)):
             continue
-        way, alone = "up" if made.way > 0 else "down", judged.op.name in ops.BINARY | ops.DISTANCES
-        if alone or not any(held == judge and push.way != judged.way for push, held in known):
-            yield Match(judged.op if alone else judged.last, [made.op], made=made.op, way=way)
-        else:  # it tells the two apart: the sign of one of the two losses is turned
+        if made.way != judged.way:
+            real = [
+                push
+                for push, held in known
+                if held == judge and push.each is judged.each and not _made_by(seen, push, maker)
+            ]
+            if not real or any(push.way != judged.way for push, held in known if held == judge):
+                continue
+            labels = judged.op.name in ops.BINARY | ops.DISTANCES
+            wrong = judged if judged.way > 0 else real[0]
+            way = "up" if judged.way > 0 else "down"
+            yield Match(wrong.op if labels else wrong.last, [real[0].op], made=real[0].op, way=way, given=ALIKE)
+            return
+        way, labels = "up" if made.way > 0 else "down", judged.op.name in ops.BINARY | ops.DISTANCES
+        if not any(held == judge and push.way != judged.way for push, held in known):
+            yield Match(judged.op if labels else judged.last, [made.op], made=made.op, way=way)
+        else:  # it tells the two apart: of one of the two losses the sign, or the target, is turned
             wrong, other = (judged, made) if judged.way > 0 else (made, judged)
-            at = wrong.last if wrong.each.given is None else wrong.each  # the gradient that it was given has a sign
-            yield Match(at, [other.last], made=other.last, way=way, given=SIGN)
+            last = wrong.last if wrong.each.given is None else wrong.each  # the gradient that it was given has a sign
+            yield Match(wrong.op if labels else last, [other.op], made=other.op, way=way, given={} if labels else SIGN)
         return
+
+
+def _made_by(seen: Observation, push: Push, maker: int) -> bool:
+    """Whether an answer is one to what an optimizer's network made."""
+    behind = {seen.values[nr].leaf for nr in seen.above([push.answer], past_leaves=True)}
+    return not behind.isdisjoint(seen.optimizers[maker].leaves)
 
 
 def _leaves(seen: Observation, *optimizers: int) -> list[set[int]]:
@@ -163,6 +202,10 @@ def _judges(seen: Observation, made: Push, judged: Push, making: set[int], judgi
     return bool(nearest) and seen.values[nearest[-1]].leaf in judging
 
 
+ALIKE = {
+    "kind": "wrong-loss", "fix": "Subtract one of the two scores from the other, or give what was made another target than what is real.",
+    "words": "{at}: the answers to what was made and to what is real, in {made}, are both pushed {way}: what judges is not to tell the two apart.",
+}  # fmt: skip
 SIGN = {
     "kind": "reversed", "fix": "A critic's loss is `fake - real`, the generator's is `-fake`.",
     "words": "{at}: this loss pushes the answer to what is made {way}, and so does that of {made}. Of two that work against each other one has the wrong sign.",
@@ -174,16 +217,15 @@ def _not_turned(seen: Observation) -> Iterator[Match]:
     for check in (one for one in seen.functions if one.scale is not None and one.scale > 0):
         for op in (one for one in seen.ops if one.name == f"{check.name}.apply" and one.recorded):
             beside = [one for nr in op.inputs for one in seen.users(nr) if one.nr != op.nr and one.recorded]
-            if any(one.name in ops.LAYERS for one in beside) and any(
-                one.name in ops.LAYERS for one in _users(seen, op.outputs[0])
-            ):
+            both = beside, _users(seen, op.outputs[0])
+            if all(any(one.name in ops.LAYERS for one in side) for side in both):
                 yield Match(check.line, [op, beside[0]], names=[check.name], scale=check.scale, other=beside[0])
                 return
 
 
 def _bounded_below(seen: Observation) -> Iterator[Match]:
     """A loss that is the mean of what a network answers, as a critic's is, where the network ends in a relu: half of its answers are 0."""
-    for each in _last(seen).values():
+    for each in _last(seen):
         for op in ops.makers(seen, seen.recorded(each)):
             if op.name not in ops.RELUS - {"prelu"}:
                 continue
@@ -203,16 +245,17 @@ def _users(seen: Observation, nr: int) -> list[Ran]:
 
 def _unscaled(seen: Observation) -> Iterator[Match]:
     """Data that go into the first layer as they were read: far from 0, and far apart."""
-    for each in _last(seen).values():
+    for each in _last(seen):
         layers = [op for op in ops.makers(seen, seen.recorded(each)) if op.name in ops.LAYERS and len(op.inputs) > 1]
         for op in layers[:MOST]:
             value, _ = source(seen, op.inputs[0])
             weight = seen.values[op.inputs[1]].leaf
             data = not value.requires_grad and value.leaf is None and value.floating and value.low is not None
             trained = weight is not None and bool(seen.leaves[weight].held)
-            if data and trained and (value.low or 0.0) >= 0 and FAR_OUT < (value.peak or 0.0) < math.inf:
-                path = [value.nr, *op.outputs[:1]]
-                yield Match(value, [op], names=[value.name], peak=value.peak, layer=op, path=path)
+            peak = value.peak or 0.0
+            if data and trained and (value.low or 0.0) >= -NOISE * peak and FAR_OUT < peak < math.inf:
+                path, first = [value.nr, *op.outputs[:1]], ops.origin(seen, value.nr)
+                yield Match(first, [op], names=[first.name], peak=value.peak, layer=op, path=path)
                 return
 
 
@@ -233,17 +276,17 @@ def _found_before(seen: Observation, match: Match) -> bool:
     return len(losses) > 2 and abs(losses[-1]) < 0.5 * abs(losses[0])
 
 
+AHEAD = telling("{at}: the labels of `{op}` are the tokens that come next, and the attention lets each place look at those after it. The model reads the "
+        "answers: it will fail where they are not there.",
+    "Hide what comes later from each place: is_causal=True, or `scores.masked_fill(T.ones(n, n).triu(1) == 1, -math.inf)` before the softmax.",
+    share=0.5)  # fmt: skip
 RULES = [
-    Rule("wrong-loss", _told_the_answer,
+    Rule("wrong-loss", _reads_the_answers,
         "{at}: the labels of `{op}` are the very numbers that {looks} looks up, each at its own place. The model is told each answer: it learns to copy.",
         "To predict what comes next, shift one against the other: `model(tokens[:, :-1])` and `tokens[:, 1:]`.", share=0.4),
-    Rule("wrong-loss", _sees_ahead,
-        "{at}: the labels of `{op}` are the tokens that come next, and the attention lets each place look at those after it. The model reads the answers: it will "
-        "fail where they are not there.",
-        "Hide what comes later from each place: `scores.masked_fill(T.ones(n, n).triu(1) == 1, -math.inf)` before the softmax.", share=0.5),
     Rule("wrong-loss", _not_adversaries,
-        "{at}: the loss that judges what is made pushes its answer {way}, and so does the loss of what makes it, {made}. The two are to work against each other.",
-        "Give what is made another target where it is judged, such as 0 for what was made and 1 for what is real.", share=0.5),
+        "{at}: this loss pushes the answer to what is made {way}, and so does {made}. The one that judges and the one that makes are to work against each other.",
+        "Where it is judged, 0 is the target of what was made and 1 that of what is real; where it learns to make, its target is 1.", share=0.5),
     Rule("reversed", _not_turned,
         "{at}: {names} hands its input on, and multiplies its gradient by {scale}. What is behind it and {other}, both learn from that input, in the same direction.",
         "If the two are to work against each other, turn the sign: `-scale * gradient`. If the gradient is only to be smaller, nothing is wrong.", share=0.2),

@@ -49,11 +49,8 @@ def _graphs(seen: Observation) -> Iterator[Match]:
 
 def _summed(seen: Observation) -> dict[int | None, list[Ran]]:
     """By line: sums of single numbers that go on from what the same line made, where no pass ever goes back through them."""
-    sums = (
-        [op for op in seen.ops if op.name in SUMS and op.recorded and not seen.values[op.outputs[-1]].shape]
-        if seen.passes
-        else []
-    )
+    found = seen.ops if seen.passes else []
+    sums = [op for op in found if op.name in SUMS and op.recorded and not seen.values[op.outputs[-1]].shape]
     made = {nr: op for op in sums for nr in op.outputs}
     on = [op for op in sums if any(nr in made and made[nr].line == op.line for nr in op.inputs)]
     needed = {nr for each in seen.passes for nr in seen.behind(each)} if on else set()
@@ -156,7 +153,7 @@ def _written(seen: Observation) -> Iterator[Match]:
     told: dict[str, Any] = {"back": failed.line}
     steps = [
         (write.order, leaf.name, write) for leaf in seen.leaves if needed.intersection(leaf.values)
-        for write in leaf.writes if write.kind != "init" and write.order < failed.order
+        for write in leaf.writes if write.kind in ("step", "update") and write.order < failed.order
     ]  # fmt: skip
     if steps and not any(named for named, *_ in writes):
         _, name, write = max(steps, key=lambda one: one[0])
@@ -174,7 +171,7 @@ def _written(seen: Observation) -> Iterator[Match]:
 def _writes(seen: Observation, failed: Through) -> list[tuple[bool, bool, int]]:
     """Ops in place on what a pass needs: whether the error names its maker, whether it was in use, and number; the likeliest first."""
     needed, found = seen.behind(failed), []
-    node = re.search(r"output \d+ of (\w+?)Backward", failed.raised)
+    node = re.search(r"output \d+ of (\w+?)(?:Backward\d*)?,", failed.raised)
     for op in (one for one in seen.ops[: failed.ops] if one.in_place and one.inputs):
         bases = {one.nr for one in sharing(seen, op.inputs[0])}
         if needed & (bases | set(op.outputs)):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from viz.diagnosis.families import LOSSES
-from viz.diagnosis.observation import Moment, Observation
+from viz.diagnosis.observation import Moment, Observation, Ran
 from viz.diagnosis.rules.rule import Match, Rule, telling
 
 NEAR = 6  # ops after a dropout, among which its result is used
@@ -45,11 +45,12 @@ def _evaluating(seen: Observation) -> Iterator[Match]:
 def _dropping(seen: Observation) -> Iterator[Match]:
     """Dropout in evaluation, on the outputs, or of nearly everything."""
     steps = any(m.kind in ("step", "update") for m in seen.moments)
-    learnt = set().union(*(seen.behind(each) for each in seen.passes)) if steps else set()
-    for op in seen.ops if steps else ():
+    dropouts = [op for op in seen.ops if "dropout" in op.name and op.outputs] if steps else []
+    learnt = set().union(*(seen.behind(each) for each in seen.passes)) if dropouts else set()
+    for op in dropouts:
         p = op.options.get("p", op.options.get("1", 0.5))
         training = op.options.get("training", op.options.get("2", True))
-        if "dropout" not in op.name or not op.outputs or training is False or p == 0:
+        if training is False or p == 0:
             continue
         users = {one.name in LOSSES for one in seen.users(op.outputs[0]) if one.nr < op.nr + NEAR}
         asked = not op.grad_on and op.owner is not None and seen.steps
@@ -58,8 +59,17 @@ def _dropping(seen: Observation) -> Iterator[Match]:
         if op.recorded:
             said = ON_OUTPUTS if users == {True} else HEAVILY if p >= HEAVY else None
         if said is not None:
-            made = seen.parts[op.owner].line if op.library and op.owner is not None and op.recorded else None
-            yield Match(made or op.line, [op], path=[], name=op.name, p=f"{p:.0%}", given=said)
+            at = _evaluated(seen, op) if said is EVALUATING else seen.parts[op.owner or 0].line
+            yield Match(at if op.library and at else op.line, [op], path=[], name=op.name, p=f"{p:.0%}", given=said)
+
+
+def _evaluated(seen: Observation, op: Ran) -> int | None:
+    """Where a model is evaluated in training mode: the train() since the last step that took evaluation mode away, or the no_grad around it."""
+    before = [m for m in seen.moments if m.ops <= op.nr and m.kind in ("step", "train", "eval")]
+    step = max((m.order for m in before if m.kind == "step"), default=0)
+    modes = [m for m in before if m.order > step and op.owner in {m.who, *seen.inside(m.who)}]
+    undone = modes and modes[-1].kind == "train" and any(m.kind == "eval" for m in modes)
+    return modes[-1].line if undone else seen.places.switched_off(op.stack)
 
 
 RULES = [

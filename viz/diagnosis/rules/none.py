@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from viz.diagnosis import families as ops
-from viz.diagnosis.observation import Exit, Leaf, Observation, Ran, Seen, Through, by_line
-from viz.diagnosis.places import once
+from viz.diagnosis.observation import Exit, Leaf, Observation, Ran, Seen, Through, by_line, first_and_last
+from viz.diagnosis.places import indexed, once
 from viz.diagnosis.rules.rule import Match, Place, Rule, telling
 
 NEEDS_GRAD = "does not require grad"
 OFF = "requires-grad-off"
 MEANT = {"no-grad", "inference-mode", "detach"}  # as on the way to a target that is not to learn
 AGAIN = 2  # steps that find nothing, from which on a freeze is no turn of two trainings
-FEW = 2  # passes at each end of a loop that are walked
 MOST_WAYS = 4  # that are looked at
 MOST_EXITS = 64  # of one line before a value was made, whose numbers may be in it
 TRIVIAL = {0.0, 1.0, -1.0, 2.0, 0.5}
@@ -101,7 +100,7 @@ def links(seen: Observation) -> dict[int, list[int]]:
 
 def _without_gradient(seen: Observation) -> Iterator[Match]:
     """Leaves that got no gradient: the way to the loss is cut, or ends before it, or never began."""
-    passes = _first_and_last([each for each in seen.passes if each.done or NEEDS_GRAD in each.raised])
+    passes = first_and_last(each for each in seen.passes if each.done or NEEDS_GRAD in each.raised)
     failed = [each for each in passes if each.raised]
     trained = [leaf.nr for leaf in seen.trained()]
     cuts: dict[tuple[str, int | None], tuple[Cut, list[Leaf]]] = {}
@@ -114,10 +113,10 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
             later = [m for m in seen.moments if m.kind == "step" and m.who in leaf.held and m.order > last]
             if len(later) >= AGAIN:
                 yield Match(leaf.frozen_at, names=seen.called([leaf.nr]), count=len(later), given=FROZEN)
-        if got or not learns or _stands_aside(seen, leaf):
+        follows = sum(one.kind == "write" and one.after > 0 for one in leaf.writes) > 1  # as a target network does
+        if got or not learns or (follows and not leaf.held) or _stands_aside(seen, leaf):
             continue
         cut = _cut(seen, leaf, failed or [each for each in passes if each.kind == "backward" or not leaf.gradients])
-        follows = sum(one.kind == "write" and one.after > 0 for one in leaf.writes) > 1  # as a target network does
         if cut is not None and (leaf.nr in trained or failed) and not (follows and cut.kind in MEANT):
             cuts.setdefault((cut.kind, cut.line), (cut, []))[1].append(leaf)
         elif cut is None and leaf.requires_grad and leaf.held and not failed:
@@ -127,15 +126,22 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
         yield _cut_match(seen, cut, leaves, bool(failed), len(leaves) * share)
     if failed and not cuts:
         yield from _never_asked(seen, failed[0])
+    yield from _frozen_new(seen)
     yield from _unused(seen, [leaf for leaf in idle if not leaf.used_by], share)
     if not seen.cut and len(passes) > 1:
         yield from _unused(seen, [leaf for leaf in idle if leaf.used_by], share)
 
 
-def _first_and_last(passes: list[Through]) -> list[Through]:
-    """The first and the last passes of each line: a loop repeats itself, and each is walked for each leaf."""
-    lines = by_line(passes).values()
-    return [each for own in lines for each in (own if len(own) <= 2 * FEW else own[:FEW] + own[-FEW:])]
+def _frozen_new(seen: Observation) -> Iterator[Match]:
+    """What one line freezes, of one network, although it is as it was made, beside what was trained or loaded before."""
+    known = {
+        leaf.nr for leaf in seen.leaves if leaf.gradients or any(one.name == "load_state_dict" for one in leaf.writes)
+    }
+    frozen = [leaf for leaf in seen.leaves if leaf.frozen_at is not None and leaf.used_by and not leaf.requires_grad]
+    for (line, _), found in indexed(((leaf.frozen_at, leaf.name.partition(".")[0]), leaf) for leaf in frozen).items():
+        new = [leaf for leaf in found if leaf.nr not in known and "." in leaf.name]
+        if new and len(new) < len(found) and seen.steps:
+            yield Match(line, names=seen.called(leaf.nr for leaf in new), given=NEW)
 
 
 def _stands_aside(seen: Observation, leaf: Leaf) -> bool:
@@ -167,6 +173,8 @@ def _nearest_cut(seen: Observation, values: set[int], root: int) -> Cut | None:
     """The cut on the shortest way from leaves to a root; of several ways one that is cut by what nobody writes on purpose."""
     first: Cut | None = None
     passed: set[int | None] = set()
+    if values.isdisjoint(_reached(seen, root)):
+        return None
     for _ in range(MOST_WAYS):
         past = frozenset(passed)
         way = seen.route(root, lambda value: value.nr in values, links(seen), past_leaves=True, past_lines=past)
@@ -178,6 +186,18 @@ def _nearest_cut(seen: Observation, values: set[int], root: int) -> Cut | None:
         first = first or found
         passed |= {found.line, found.op.line if found.op is not None else found.line}
     return first
+
+
+@once
+def _reached(seen: Observation, root: int) -> set[int]:
+    """All values that a route from a root can come to."""
+    found, stack = {root}, [root]
+    while stack:
+        value = seen.values[stack.pop()]
+        fresh = {*(one.nr for one in seen.inputs(value, True)), *links(seen).get(value.nr, ())} - found
+        found |= fresh
+        stack.extend(fresh)
+    return found
 
 
 def _along(seen: Observation, path: list[int]) -> Cut | None:
@@ -199,7 +219,7 @@ def _of_op(seen: Observation, op: Ran, before: Seen, value: Seen, path: list[int
     left = next((e for e in seen.exits if e.value == value.nr and e.line == op.line), None)
     kinds = (
         (LEAVES.get(left.name, "item") if left is not None else "detach", op.name == "detach"),
-        ("data", op.name == "data"), ("rebound", not op.in_place and _gradients(seen, op)), ("inference-mode", op.inference),
+        ("data", op.name == "data"), ("rebound", not op.in_place and _gradients(seen, op) & {before.leaf}), ("inference-mode", op.inference),
         ("no-grad", not op.grad_on), ("new-tensor", op.name in ops.COPIES), ("integer-op", not value.floating),
         (OFF, not before.requires_grad), ("wrong-backward", op.name.endswith(".apply")), ("cut", True),
     )  # fmt: skip
@@ -312,21 +332,22 @@ def _lost_in_part(seen: Observation) -> Iterator[Match]:
     """Leaves get gradients, but not from all that they took part in: a term of the loss, or what a layer goes on from, was cut off."""
     learning = {nr for leaf in seen.trained() for nr in leaf.values}
     passes = by_line(each for each in seen.passes if each.kind == "backward" and each.done and each.roots)
-    for each in (own[-1] for own in passes.values()):
+    for each in (one for own in passes.values() for one in {own[-1].nr: own[-1], own[0].nr: own[0]}.values()):
         back = seen.recorded(each)
         own = [leaf for leaf in seen.trained() if seen.stepped_by(each) in leaf.held and leaf.nr in each.got]
         values = {nr for leaf in own for nr in leaf.values}
         terms = seen.above(each.roots, lambda one: _summed(seen, one))
         for user in ops.makers(seen, back):
             added = user.name in ops.ADDITIVE and not terms.isdisjoint(user.outputs)
-            given = [seen.values[nr] for nr in user.inputs if added or user.name in ops.LAYERS]
+            gradients = [seen.values[nr].of_grad is not None and user.name in ops.ADDITIVE for nr in user.inputs]
+            given = [seen.values[nr] for nr in user.inputs if added or user.name in ops.LAYERS or any(gradients)]
             loose = (one for one in given if one.floating and not one.requires_grad)
             for value in (one for one in loose if _single(one) or not added):
-                asked = _without_graph(seen, [value.nr], each) if added else None
+                asked = _without_graph(seen, [value.nr], each) if added or any(gradients) else None
                 if asked is not None and seen.behind(asked) & learning:
                     yield Match(asked, [user, each], user=user, path=[value.nr, *each.roots[:1]])
                     return
-                found = _nearest_cut(seen, values, value.nr)
+                found = _nearest_cut(seen, values, value.nr) if added or user.name in ops.LAYERS else None
                 if found is not None and (added or _beside(seen, found, back, value.nr)):
                     yield _part(seen, found, user, added)
                     return
@@ -350,9 +371,16 @@ def _beside(seen: Observation, found: Cut, back: set[int], taken: int) -> bool:
     kept = [nr for nr in found.path if nr in back and seen.values[nr].leaf is None]
     on = seen.below(kept[-1:], lambda one: one.nr in back) - {*kept}
     goes_on = any(op.name in ops.LAYERS for op in ops.makers(seen, on))
-    # not by way of Python, as a state that follows an action
-    by_ops = found.op is not None and taken in seen.below(found.op.outputs)
-    return by_ops and bool(kept) and (found.kind == "no-grad" or (found.kind in ("detach", "data") and not goes_on))
+    # not by way of Python, as a state that follows an action, nor a draw of which the loss asks how likely it was
+    made = found.op.outputs if found.op is not None else ()
+    drawn = seen.below(made, lambda value: not value.requires_grad)
+    asked = any(one.recorded and one.name in ops.DIFFERENCES for nr in drawn for one in seen.users(nr))
+    return (
+        bool(kept)
+        and not asked
+        and taken in seen.below(made)
+        and (found.kind == "no-grad" or (found.kind in ("detach", "data") and not goes_on))
+    )
 
 
 def _part(seen: Observation, cut: Cut, user: Ran, added: bool) -> Match:
@@ -394,6 +422,8 @@ def _asked_in_vain(seen: Observation) -> Iterator[Match]:
 FROZEN = telling("{at}, switches requires_grad off for {names}, and {count} more steps of its optimizer found no gradient.",
     "Switch it on again where this part is to learn, or freeze by a test that leaves it out: print the names that stay trainable.",
     kind=OFF, certain=False, share=0.5)  # fmt: skip
+NEW = telling("{at}, switches requires_grad off for {names} too, which nothing has trained yet: it stays as it was made, beside what was trained before.",
+    "Leave out what is new: freeze first and replace the layer afterwards, or freeze by a test that spares it.", kind=OFF, certain=False, share=0.5)  # fmt: skip
 CONSTANT = {
     "words": "{at}, cuts a term of the loss off, which {user} adds: it is a constant there, and nothing learns from it.", "certain": False,
 }  # fmt: skip

@@ -21,6 +21,7 @@ AGAIN = 3  # times that show that it is always so
 EDGE = 1e-6  # of 0 or 1, by rounding
 NEAR = 64  # runs of a line that are looked at
 MOST = 4096  # values of a loss that are looked at
+BEYOND = 0.25  # of the size of a target: what lies that far outside a bound is no noise
 RUNS_AWAY = 10.0  # how many times a loss below zero grows
 PARTS = (ops.KEEPS_SIGN - ops.AVERAGES) | ops.RISES | ops.ADDITIVE | ops.FACTORS  # of a probability
 TAKES_ROWS = {"__getitem__", "index_select", "take_along_dim"}
@@ -93,6 +94,30 @@ def _classes(seen: Observation, op: Ran) -> Iterator[Match]:
             yield Match(op, [value], names=names, low=value.low, top=value.peak, path=[], given=CLASSES)
 
 
+def _out_of_reach(seen: Observation, op: Ran) -> Iterator[Match]:
+    """An answer that ends in a bound, and a target that lies beyond it."""
+    learnt = [nr for nr in op.inputs[:2] if seen.values[nr].requires_grad]
+    target = next((seen.values[nr] for nr in op.inputs[:2] if nr not in learnt), None)
+    value, maker = source(seen, learnt[0], ops.TURNS | ops.CHOSEN | {"gather"}) if len(learnt) == 1 else (None, None)
+    bounds = BOUNDS.get(maker.name) if maker is not None else None
+    if bounds is None or maker is None or target is None or target.low is None or target.leaf is not None:
+        return
+    low, size = target.low, target.peak or 0.0
+    beyond = low < bounds[0] - BEYOND * size or size > bounds[1] * (1 + BEYOND)
+    answered = value.peak if value is not None and value.peak is not None else math.inf
+    if (
+        beyond
+        and math.isfinite(size)
+        and answered < 10 * size
+        and (op.name in ops.DISTANCES or compared(seen, op.outputs[0]))
+    ):
+        kind = "dead-relu" if maker.name in ops.RELUS else "saturated"
+        yield Match(
+            layer_line(seen, maker), [op], names=[value.name if value else ""], where=maker.where, made=maker.name, of=op, low=low, size=size,
+            path=[*maker.inputs[:1], *maker.outputs[:1]], given=BEYOND_BOUND | {"kind": kind},
+        )  # fmt: skip
+
+
 # What takes scores, or their logarithms, and is given these.
 SQUASHED = {
     **{name: {"softmax"} for name in (*ops.SCORE_LOSSES, "log_softmax")},
@@ -102,7 +127,18 @@ TAKES = (  # what is checked of what some ops are given
     (SQUASHED.keys() | ops.TAKES_LOGS, _scores),
     (ops.BINARY, _outside),
     (ops.DISTANCES | ops.DIFFERENCES, _classes),
+    (ops.DISTANCES | ops.DIFFERENCES, _out_of_reach),
 )
+BOUNDS = {
+    "relu": (0.0, math.inf),
+    "relu6": (0.0, 6.0),
+    "sigmoid": (0.0, 1.0),
+    "softmax": (0.0, 1.0),
+    "tanh": (-1.0, 1.0),
+}
+BEYOND_BOUND = telling("{at}: the answer ends in `{made}`, and what it is compared with, in {of}, goes down to {low} and reaches {size} in size: it "
+        "cannot come there.",
+    "End in the linear layer, or bring the targets into its range.", certain=False, share=0.4)  # fmt: skip
 TWICE = telling("{at}: `{name_of}` in line {loss} takes the scores themselves and applies {itself} itself. After `{made}` all scores lie between 0 "
         "and 1, and the gradient is a fraction of what it should be.",
     "Pass the scores to `{name_of}` unchanged, and use `{made}` only to report probabilities.", kind="double-softmax")  # fmt: skip
@@ -303,12 +339,22 @@ def _apart(seen: Observation) -> Iterator[Match]:
         if answers and labels:
             other = next(iter(answers.values()))  # past a helper that both went through
             at = next((one for one, two in zip(taken.stack, other.stack, strict=False) if one != two), at)
-        elif not _as_many(seen, sides[0] if labels else sides[1], taken):
+        elif taken.name == "stack" or not _as_many(seen, sides[0] if labels else sides[1], taken):
             continue  # no labels of these rows: numbers that the batch itself is given, as in a contrastive loss
         else:
             said = "puts one side in a random order, but not the other"
         yield Match(at, [taken, op], where=taken.where, said=said, op=op.name, compared=op.line)
         return
+
+
+def _rows(seen: Observation, op: Ran) -> tuple[Any, ...]:
+    """The numbers of the rows that a stack puts together, less the first; none where they are in a row, or not known."""
+    taken = [source(seen, nr)[1] for nr in op.inputs]
+    rows = [one.options.get("1") if one is not None and one.name == "__getitem__" else None for one in taken]
+    if len(rows) < AGAIN or not all(isinstance(row, int) for row in rows):
+        return ()
+    steps = tuple(row - rows[0] for row in rows if isinstance(row, int) and isinstance(rows[0], int))
+    return () if steps == tuple(range(len(rows))) else steps
 
 
 def _as_many(seen: Observation, nr: int, taken: Ran) -> bool:
@@ -317,11 +363,13 @@ def _as_many(seen: Observation, nr: int, taken: Ran) -> bool:
     return any(seen.values[one].shape[:1] == rows for one in seen.above([nr]) if not seen.values[one].requires_grad)
 
 
-def _orders(seen: Observation, nr: int, shuffles: set[int]) -> dict[int, Ran] | None:
+def _orders(seen: Observation, nr: int, shuffles: set[int]) -> dict[Any, Ran] | None:
     """The random orders that the rows of a value were taken in, with the op that took them; None where rows are mixed, as in mixup."""
-    found: dict[int, Ran] = {}
+    found: dict[Any, Ran] = {}
     makers = ops.makers(seen, seen.above([nr]))
     for op in makers:
+        if op.name == "stack" and (rows := _rows(seen, op)):  # as a loader makes a batch
+            found = {rows: op} | found
         orders = seen.above(op.inputs[1:]) & shuffles if op.name in TAKES_ROWS else set()
         if orders and any(op.inputs[0] in other.inputs and other is not op for other in makers):
             return None

@@ -49,9 +49,7 @@ def _nobody_steps(seen: Observation) -> Iterator[Match]:
     plain: dict[tuple[int, str], list[Leaf]] = defaultdict(list)  # by the owner of a list, and its name
     for part in (one for one in seen.parts if not one.registered):
         plain[(*part.parents, part.nr)[0], part.attribute] += [one for one in lost if one.nr in seen.weights(part)]
-    for leaf in (
-        one for one in lost if one.parameter and one.holder is None and "[" in one.name
-    ):  # itself in a plain list
+    for leaf in (one for one in lost if one.parameter and one.holder is None and "[" in one.name):  # itself in a list
         path, _, attribute = leaf.name.partition("[")[0].rpartition(".")
         around = next((part.nr for part in seen.parts if part.path in (path, path or part.kind)), 0)
         plain[around, attribute].append(leaf)
@@ -96,10 +94,16 @@ EACH_PASS = telling("{at}, made a new parameter for each of {count} passes: none
 
 
 def _replaced(seen: Observation, leaf: Leaf) -> bool:
-    """Whether an optimizer that was made before this parameter holds one of its name that learns nothing."""
+    """Whether an optimizer that was made before this parameter holds one of its name that gets no gradient any more."""
     earlier = (seen.leaves[nr] for held in seen.optimizers if leaf.nr >= held.known for nr in held.leaves)
-    named = f".{leaf.name}"
-    return leaf.holder is not None and any(not old.gradients and f".{old.name}".endswith(named) for old in earlier)
+    over = (old for old in earlier if not old.gradients or old.gradients[-1][0] < leaf.gradients[0][0])
+    return leaf.holder is not None and any(_same_place(old.name, leaf.name) for old in over)
+
+
+def _same_place(old: str, new: str) -> bool:
+    """Whether two names are those of one parameter, or of one layer, as where a norm splits its weight in two."""
+    layer = old.rpartition(".")[0]
+    return f".{old}".endswith(f".{new}") or ("." in layer and new.startswith(f"{layer}."))
 
 
 def _put_in(seen: Observation, leaf: Leaf) -> int | None:

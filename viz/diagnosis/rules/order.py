@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from viz.diagnosis.observation import Moment, Observation, by_line
 from viz.diagnosis.rules.rule import Match, Rule, telling
 
+AGAIN = 3  # times that show that it is always so
+ENDS = {"step", "update", "zero", "backward"}  # what becomes of gradients
+LEFT_OVER = 0.34  # of the passes: what the end of an epoch may leave over
 SEVERAL = 1.5  # passes for each step, at least, where gradients of several batches add up
 
 
@@ -70,9 +75,22 @@ def _found_nothing(seen: Observation) -> Iterator[Match]:
     done = by_line(each for each in seen.passes if each.done)
     for line, ran in done.items():  # of which others were used
         thrown = {each.nr for each in ran} & lost
-        if len(thrown) > 1 and any(each.used for each in ran) and len(ran) > SEVERAL * len(steps):
+        many = len(thrown) > max(1, LEFT_OVER * len(ran))
+        if many and any(each.used for each in ran) and len(ran) > SEVERAL * len(steps):
             reset = next(m for m in seen.moments if thrown.intersection(m.thrown))
             yield Match(reset, [line], count=len(ran), back=line, thrown=len(thrown), given=THROWN)
+
+    clips = by_line(moment for moment in seen.moments if moment.kind == "clip")
+    every: list[Any] = [*seen.moments, *seen.passes] if clips else []
+    events = sorted((one.order, one.kind) for one in every if one.kind in ENDS)
+    for line, own in clips.items():
+        # what becomes of the gradients after each of them
+        follows = [
+            events[bisect.bisect(events, (one.order, ""))][1:] if events[-1][0] > one.order else () for one in own
+        ]
+        vain = [one.empty or kind in (("zero",), ("backward",)) for one, kind in zip(own, follows, strict=True)]
+        if sum(vain) >= AGAIN and all(vain[1:-1]):  # at first a generator is not used up, and nothing follows the last
+            yield Match(line, count=sum(vain), given=CLIPPED)
 
 
 def _own_call(seen: Observation, zero: Moment) -> int | None:
@@ -82,6 +100,9 @@ def _own_call(seen: Observation, zero: Moment) -> int | None:
     return zero.line if other is None else next((line for line in zero.stack if line not in other.stack), zero.line)
 
 
+CLIPPED = telling("{at}, clips nothing, {count} times: no gradient was there, or no step used what it had clipped.",
+    "Clip between backward() and step(), and give it the parameters anew each time, `model.parameters()`: a generator can be gone through once.",
+    kind="not-kept", certain=False, share=0.5)  # fmt: skip
 NO_PASS = telling("{count} steps were taken, in {step}, but no backward pass ran: no step found a gradient.{how}",
     "Call backward() before each step: `loss.backward()`.", kind="never-backward")  # fmt: skip
 NO_STEP = telling("{count} backward passes ran, and the {held} of line {made} never took a step.{how}",

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from viz.diagnosis.families import KEEPS_NOTHING, KEEPS_RESULT, makers
 from viz.diagnosis.functions import FAR
-from viz.diagnosis.observation import Held, Observation, Part, Seen, by_line
+from viz.diagnosis.observation import Observation, Part, Seen
 from viz.diagnosis.rules.memory import sharing
 from viz.diagnosis.rules.rule import Match, Rule, telling
 
@@ -83,56 +83,11 @@ def _repeated(seen: Observation, part: Part) -> int | None:
     return seen.places.where_given(f"self.{part.names[-1]}") or line
 
 
-def _unseeded(seen: Observation) -> Iterator[Match]:
-    """The same lines trained twice, the same model from other random numbers: what differs is not what was changed."""
-    for line, found in _runs(seen).items():
-        first, second = found[0], found[-1]
-        one, two = (next((e for e in seen.passes if set(held.leaves) & set(e.got)), None) for held in (first, second))
-        if one is None or two is None or one.loss is None or two.loss in (None, one.loss):
-            continue
-        turns = [m.who for m in seen.moments if m.kind == "step" and m.who in (first.nr, second.nr)]
-        shapes = [[seen.leaves[nr].shape for nr in held.leaves] for held in (first, second)]
-        changed = [(held.rate, held.settings, held.stack[-1:], _kinds(seen, held)) for held in (first, second)]
-        loaded = (w for nr in second.leaves for w in seen.leaves[nr].writes if w.name == "load_state_dict")
-        alike = one.line == two.line and first.settings != second.settings
-        meant = (
-            turns != sorted(turns)  # two parts of one training run, which take their steps in turn
-            or shapes[0] != shapes[1]
-            or changed[0] == changed[1]  # on purpose: the folds of a validation, or an ensemble
-            or (first.line != second.line and not alike)  # two purposes
-            or any(write.after < two.nr for write in loaded)  # it goes on from a checkpoint
-            or any(seen.values[nr].leaf in first.leaves for nr in seen.above(two.roots))  # it learns from the first
-            or any(moment.kind == "seed" and moment.order > one.order for moment in seen.moments)
-        )
-        if not meant:
-            maker, what = seen.leaves[first.leaves[0]].line or line, "an optimizer" if first.line == line else "a model"
-            yield Match(maker, [line], count=len(found), line=line, what=what, first=one.loss, second=two.loss)
-            return
-
-
 def _behind_data(seen: Observation, nr: int) -> Seen | None:
     """The value whose memory is written to through `.data`, or None."""
     chain = sharing(seen, nr)
     taken = [place for place, one in enumerate(chain) if any(op.name == "data" for op in makers(seen, [one.nr]))]
     return next((one for one in chain[taken[0] + 1 :] if one.requires_grad), None) if taken else None
-
-
-def _kinds(seen: Observation, held: Held) -> list[str]:
-    """The classes of the layers that a run trains, and of those beside them: two activations may be what is compared."""
-    holders = {seen.leaves[nr].holder for nr in held.leaves}
-    around = {nr for part in seen.parts if part.nr in holders for nr in part.parents}
-    return sorted(part.kind for part in seen.parts if around & set(part.parents))
-
-
-def _runs(seen: Observation) -> dict[int | None, list[Held]]:
-    """Optimizers that one line made, and those of models that one line made: what may be several runs of one training."""
-    made = [held for held in seen.optimizers if held.made_here and held.leaves]
-    runs: dict[int | None, list[Held]] = by_line(made)
-    for held in made:
-        line = seen.leaves[held.leaves[0]].line
-        if line is not None and line != held.line:
-            runs.setdefault(line, []).append(held)
-    return runs
 
 
 IDLE = telling("Lines {both} both use {twin}, and nothing uses {names}, which has the same shape.",
@@ -148,8 +103,4 @@ RULES = [
     Rule("wrong-backward", _checked, "The backward of {names} {what} what its own forward does: {text}.{more}",
         "Check it against measured slopes while you write it: `T.autograd.gradcheck(F.apply, inputs)` in float64."),
     Rule("used-twice", _shared, share=0.6),
-    Rule("unseeded", _unseeded,
-        "The same training ran {count} times (line {line} made {what} each time). {at}, drew other random numbers each time: the first loss is {first} in one "
-        "run and {second} in another. Part of what differs between them is chance.",
-        "Seed before each run that you compare, `T.manual_seed(0)`, and give a shuffling loader its own generator; or average over several seeds.", share=0.1),
 ]  # fmt: skip

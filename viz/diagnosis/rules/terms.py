@@ -14,7 +14,7 @@ from viz.diagnosis.rules.rule import Match, Rule
 ROWS = 4  # of a batch, at least, before it matters whether a term is their sum or their mean
 UNEVEN = 0.2  # of the factor of a mean: a sum with a smaller one was made small on purpose
 MANY = 10  # numbers of each row, at least
-DRAWN = {"randn", "randn_like", "rand", "rand_like", "normal"}
+DRAWN = {"randn", "randn_like", "rand", "rand_like"}
 
 
 @dataclass
@@ -83,18 +83,14 @@ def _each_alone(seen: Observation) -> Iterator[Match]:
 
 def _other_noise(seen: Observation) -> Iterator[Match]:
     """An answer that is compared with noise that it was not computed from, beside other noise of that shape that it was."""
-    for op in seen.ops:
-        sides = (
-            op.inputs[:2] if op.name in ops.DISTANCES | ops.DIFFERENCES and op.recorded and len(op.inputs) > 1 else ()
-        )
-        for target, answer in itertools.permutations(sides, 2):
+    for op in (one for one in seen.ops if one.name in ops.DISTANCES | ops.DIFFERENCES and one.recorded):
+        for target, answer in itertools.permutations(op.inputs[:2], 2):
             drawn, maker = ops.source(seen, target)
             if maker is None or maker.name not in DRAWN or not seen.values[answer].requires_grad:
                 continue
             behind = seen.above([answer])
-            others = [
-                one for one in ops.makers(seen, behind) if one.name in DRAWN and _mixed_in(seen, one, drawn.shape)
-            ]
+            noise = (one for one in ops.makers(seen, behind) if one.name in DRAWN)
+            others = [one for one in noise if _mixed_in(seen, one, drawn.shape)]
             if drawn.nr not in behind and others and not seen.values[target].requires_grad:
                 yield Match(others[-1], [maker, op], drawn=maker, op=op.name)
                 return
@@ -102,10 +98,8 @@ def _other_noise(seen: Observation) -> Iterator[Match]:
 
 def _mixed_in(seen: Observation, drawn: Ran, shape: tuple[int, ...]) -> bool:
     """Whether noise of a shape is put into data, and is not the data itself."""
-    mixes = ops.FACTORS | ops.ADDITIVE
-    return seen.values[drawn.outputs[0]].shape == shape and any(
-        user.name in mixes for user in seen.users(drawn.outputs[0])
-    )
+    made = seen.values[drawn.outputs[0]]
+    return made.shape == shape and any(user.name in ops.FACTORS | ops.ADDITIVE for user in seen.users(made.nr))
 
 
 RULES = [

@@ -20,7 +20,9 @@ FAR_OUT = 20.0  # an input where a sigmoid or tanh is flat in single precision
 MOST = 0.85  # of the results of a sigmoid or tanh, or of the rows of a softmax: if these lie at the bound, most learn nothing
 MANY_UNITS = 0.4  # likewise, before any step, where the program itself made the weights so large
 WIDE = 4.0  # scores of an attention, in size, where nothing divides them: divided, they stay around 1
+HALF_AS_MUCH = 2.0  # times
 NARROW = 8  # products that a score adds up, at least
+RAW = 50.0  # of numbers that nobody scaled: pictures from 0 to 255
 HARDLY = 0.02  # of a gradient: the most that a nearly saturated op lets pass
 SATURATING = 4.0  # an input from which on a sigmoid, tanh or softmax can pass nothing at all
 
@@ -187,18 +189,27 @@ def _nearly_flat(seen: Observation) -> Iterator[Match]:
         bounds = [out.bound or 0.0 for *_, out in calls]
         early = [call for call in calls if call[0].step == 0]
         op, given, _ = max(early or calls, key=lambda call: call[2].bound or 0.0)
-        writer, peak, choosing = outweighs(seen, given), given.peak or 0.0, op.name == "softmax"
+        writer, peak, choosing = outweighs(seen, given) or _raw(seen, given), given.peak or 0.0, op.name == "softmax"
         passed = max(median(passing), passing[0])  # the first tells what a step drove there
         bound = min(median(bounds), bounds[0])
         begun = median(out.bound or 0.0 for *_, out in early) if early else 0.0
         little = passed <= (HARDLY / 20 if choosing else HARDLY) and peak > FAR_OUT
-        large = writer is not None and not choosing and begun >= MANY_UNITS
+        large = outweighs(seen, given) is not None and not choosing and begun >= MANY_UNITS
         if len(calls) > 1 and (little or large or bound >= MOST):
             words = {"words": NEARLY_FLAT + " That comes from {made}."} if writer not in (None, at) else {}
             yield Match(
                 writer or at, [at], where=op.where, path=[op.inputs[0], *op.outputs[:1]], cut=op.inputs[0], op=op.name, here=Place(at),
                 made=Place(writer), peak=peak, passed=passed, share=f"{max(bound, begun):.0%}", count=len(calls), given=words,
             )  # fmt: skip
+
+
+def _raw(seen: Observation, value: Seen) -> int | None:
+    """The line of data that nobody scaled, and that a layer made a value from."""
+    op = source(seen, value.nr)[1]
+    data = seen.values[op.inputs[0]] if op is not None and op.name in ops.LAYERS else value
+    return (
+        None if data.requires_grad or data.low is None or (data.peak or 0.0) < RAW else ops.origin(seen, data.nr).line
+    )
 
 
 def _undivided(seen: Observation, op: Ran) -> Match | None:
@@ -216,7 +227,8 @@ def _undivided(seen: Observation, op: Ran) -> Match | None:
     layers = [one for one in made if one is not None and one.name in ops.LAYERS]
     projected = [one for one in layers if any(seen.values[nr].leaf is not None for nr in one.inputs)]
     width, peak = seen.values[maker.inputs[0]].shape[-1], scores.peak or 0.0
-    if width < NARROW or not max(WIDE, given.peak or 0.0) <= peak < math.inf or len(projected) < len(made):
+    least = (given.peak or 0.0) * HALF_AS_MUCH / math.sqrt(width)  # that is left where the root divides
+    if width < NARROW or not max(WIDE, least) <= peak < math.inf or len(projected) < len(made):
         return None
     code, less = seen.places.code(maker.line), (given.peak or 0.0) / math.sqrt(width)
     change = code, re.sub(r"^(\w+ = )(.+)$", rf"\1(\2) / {width} ** 0.5", code)
@@ -258,7 +270,7 @@ NOTHING_LEFT = {
 NEARLY_FLAT = "{here}: `{op}` is nearly saturated in {count} calls. Its input reaches {peak} in size, {share} of its results lie at the bound, and {passed} of " \
     "the gradient passes."  # fmt: skip
 UNDIVIDED = telling("{at}: the scores that `softmax` in {here}, weighs reach {peak} in size before the first step: each adds {width} products, and "
-        "nothing divides them. A softmax of such scores chooses one place, and the others learn little. Divided by the root of {width} they reach {less}.",
+        "hardly anything divides them. A softmax of such scores chooses one place, and the others learn little. Divided by the root of {width} they reach {less}.",
     "Divide the products by the root of how many each adds up: `q @ k.transpose(-2, -1) / math.sqrt(d)`.")  # fmt: skip
 RULES = [
     Rule("zero", _blocked),

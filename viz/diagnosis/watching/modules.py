@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from viz.diagnosis.observation import Alias, Part
@@ -25,6 +26,11 @@ class Modules:
     _first_states: dict[int | None, int] = field(default_factory=dict)
     _unnamed: set[int] = field(default_factory=set)  # leaves of a module that nobody knew by a name
     _late: set[int] = field(default_factory=set)  # modules that were made while another one ran
+
+    @cached_property
+    def _own(self) -> set[str]:
+        """The attributes of any module, such as `_modules`, which list what is registered."""
+        return {*vars(self.watch.module.nn.Module())}
 
     def part(self, module: Any, stack: tuple[int, ...] = ()) -> Part:
         """What is known of a module, which was made in the lines of the stack."""
@@ -56,7 +62,7 @@ class Modules:
                     where = f"{path}.{attribute}".lstrip(".")
                     if self.watch.engine.is_tensor(kept) and kept.requires_grad and self.watch.is_leaf(kept):
                         self.values.name(kept, where)  # not a Parameter, so parameters() does not return it
-                    elif isinstance(kept, (list, tuple, dict)) and not attribute.startswith("_"):
+                    elif isinstance(kept, (list, tuple, dict)) and attribute not in self._own:
                         things = list(kept.values()) if isinstance(kept, dict) else list(kept)
                         for number, thing in enumerate(things[:WIDEST]):
                             self._loose(thing, module, part, f"{where}[{number}]", attribute)

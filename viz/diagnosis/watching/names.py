@@ -16,6 +16,7 @@ from viz.recording.source import variables_of
 
 MOST_DEEP = 3  # levels of objects in objects that are searched
 NAMING_PASSES = 5  # backward passes at which the program's variables are searched
+MOST_SEARCHES = 20  # with those at later passes, where there are new leaves
 
 
 @dataclass
@@ -25,10 +26,16 @@ class Names:
     watch: Watch
     values: Values
     modules: Modules
+    _searches: int = 0
+    _leaves: int = 0  # that there were at the last search
 
     def harvest(self, frame: FrameType | None) -> None:
         """Learn the current names of the program's variables, in all of its running frames."""
-        while frame is not None and len(self.watch.seen.passes) <= NAMING_PASSES:
+        seen = self.watch.seen
+        if len(seen.passes) > NAMING_PASSES and (self._searches > MOST_SEARCHES or len(seen.leaves) == self._leaves):
+            return
+        self._searches, self._leaves = self._searches + 1, len(seen.leaves)
+        while frame is not None:
             if self.watch.places.source.owns(frame):
                 self.learn(variables_of(frame))
             frame = frame.f_back

@@ -22,7 +22,7 @@ from viz.diagnosis.watching.ops import Ops
 from viz.diagnosis.watching.optimizers import Optimizers
 from viz.diagnosis.watching.passes import Passes
 from viz.diagnosis.watching.values import Values
-from viz.diagnosis.watching.watch import Call, Hears, Noting, Watch
+from viz.diagnosis.watching.watch import Call, Hears, Watch
 from viz.diagnosis.watching.writes import Writes
 from viz.engines import Engine
 
@@ -78,6 +78,8 @@ class Observer:
         for owner in (nn.Module, optim.Optimizer):
             self._hear(owner, "zero_grad", optimizers.zeroes, hidden=True, always=True)
         self._hear(optim.Optimizer, "add_param_group", optimizers.takes, always=True)
+        for name in ("clip_grad_norm_", "clip_grad_value_"):
+            self._hear(nn.utils, name, optimizers.clips)
         self._meet(optim.Optimizer)
         schedulers = optim.lr_scheduler
         for scheduler in {schedulers.LRScheduler, schedulers.ReduceLROnPlateau}:  # which calls no __init__ but its own
@@ -85,8 +87,6 @@ class Observer:
         for name in dir(nn.init):
             if name.endswith("_") and not name.startswith("_") and callable(getattr(nn.init, name)):
                 self._hear(nn.init, name, functools.partial(self._writes.initialised, name), hidden=True)
-        for name in ("manual_seed", "seed"):
-            self._hear(engine.module, name, _seeded)
         if "__new__" in vars(nn.Parameter):
             make = self._heard(self._values.by_hand, nn.Parameter.__new__)
             self._replaced.put(nn.Parameter, "__new__", lambda _: staticmethod(make))
@@ -125,12 +125,6 @@ class Observer:
             return watch.heard(hears, function, Call(watch, frame, args, kwargs), hidden)
 
         return wrapped
-
-
-def _seeded(call: Call) -> Noting:
-    """`manual_seed` and `seed` of the engine."""
-    yield
-    call.watch.moment("seed", call.stack)
 
 
 class _Replaced:

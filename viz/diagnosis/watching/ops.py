@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from viz.diagnosis.families import BOUNDED, CLASS_LOSSES, canonical
+from viz.diagnosis.families import ATTENTIONS, BOUNDED, CLASS_LOSSES, TABLES, canonical
 from viz.diagnosis.functions import check_function
 from viz.diagnosis.observation import Exit, Ran
 from viz.diagnosis.watching.passes import Passes
@@ -19,9 +19,9 @@ from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Call, Hears, Noting, Watch
 from viz.diagnosis.watching.writes import Writes
 
-LOOKED_UP = {"embedding", *CLASS_LOSSES}  # ops whose whole numbers are kept
+LOOKED_UP = TABLES | CLASS_LOSSES  # ops whose whole numbers are kept
 MOST_CHECKS = 4  # of one custom Function
-MOST_NUMBERS = 512  # values whose numbers are kept
+FAR_DOWN = 1e3  # what a mask takes away, at least
 WEIGHED = 256  # ops after which it is asked what watching has cost
 PASSES = ("backward", "grad")
 EXITS = {"item", "tolist", "numpy", "__float__", "__int__", "__bool__", "__array__", "__index__"}
@@ -125,10 +125,13 @@ class Ops:
             dim = op.options.get("dim", op.options.get("1"))
             value = seen.values[op.outputs[0]]
             value.bound, value.ahead = watch.at_bound(op.name, made[0], dim), watch.looks_ahead(made[0])
-        if op.name in LOOKED_UP and len(seen.numbers) < MOST_NUMBERS:
-            seen.numbers |= {
-                nr: found for t, nr in zip(tensors, inputs, strict=True) if (found := watch.whole(t)) is not None
-            }
+        for tensor, nr in zip(tensors[3:], inputs[3:], strict=True) if op.name in ATTENTIONS else ():
+            truths = watch.engine.dtype(tensor) == "bool"  # which tell where not to look, or where to
+            turned = truths and op.name != "scaled_dot_product_attention"
+            seen.values[nr].ahead = watch.looks_ahead(tensor, 0.0 if truths else -FAR_DOWN, turned)
+        for tensor, nr in zip(tensors, inputs, strict=True) if op.name in LOOKED_UP else ():
+            if nr not in seen.numbers and (found := watch.whole(tensor)) is not None:
+                seen.numbers[nr] = found
         for tensor in changed:
             op.outputs += (self.values.value(tensor, op.line, op.nr),)
             self.writes.wrote(op.outputs[-1], op)

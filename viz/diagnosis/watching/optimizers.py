@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,14 +40,11 @@ class Optimizers:
         seen = self.watch.seen
         if (nr := self._numbers[optimizer]) is None:
             nr = self._numbers[optimizer] = len(seen.optimizers)
-            settings = {key: one for key, one in optimizer.defaults.items() if isinstance(one, (int, float, tuple))}
             kind = type(optimizer).__name__
-            first, last = seen.places.defined(kind, "__init__") or (
-                0,
-                -1,
-            )  # what makes one of the program's is further out
+            first, last = seen.places.defined(kind, "__init__") or (0, -1)
+            # what makes one of the program's own class is further out
             outside = tuple(line for line in stack if not first <= line <= last)
-            seen.optimizers.append(Held(nr, kind, outside, made_here, settings))
+            seen.optimizers.append(Held(nr, kind, outside, made_here))
         known = seen.optimizers[nr]
         for group in optimizer.param_groups:
             known.maximises = known.maximises or bool(group.get("maximize"))
@@ -56,7 +53,7 @@ class Optimizers:
                 if leaf not in known.leaves:
                     known.leaves.append(leaf)
                     seen.leaves[leaf].held.append(nr)
-        known.known, known.parts = known.known or len(seen.leaves), known.parts or len(seen.parts)
+        known.known = known.known or len(seen.leaves)
         return nr
 
     # their methods
@@ -85,6 +82,17 @@ class Optimizers:
         if not watch.skipping:
             watch.moment("zero", call.stack, who=who, thrown=thrown)
 
+    def clips(self, call: Call) -> Noting:
+        """`clip_grad_norm_(…)`, and whether it was given any gradient."""
+        given = call.given(0, "parameters")
+        if isinstance(given, Iterator):  # which can be gone through once
+            given = list(given)
+            call.args, call.kwargs = (given, *call.args[1:]), {**call.kwargs}
+            call.kwargs.pop("parameters", None)
+        empty = not any(tensor.grad is not None for tensor in self.watch.tensors([given]))
+        yield
+        self.watch.moment("clip", call.stack, empty=empty)
+
     def steps(self, call: Call) -> Noting:
         """`step()` of an optimizer; a closure that it is given is the program's, and is seen as such."""
         watch, optimizer = self.watch, call.args[0]
@@ -104,14 +112,8 @@ class Optimizers:
             order = watch.following()
             moved, uphill = self._moved(run, call.line, order)
             rate = max((float(one["lr"]) for one in optimizer.param_groups if one.get("lr") is not None), default=None)
-            noted = {
-                "empty": run.empty,
-                "stale": tuple(sorted(run.stale)),
-                "moved": moved,
-                "rate": rate,
-                "uphill": uphill,
-            }
-            watch.moment("step", call.stack, order, who=who, **noted)
+            found: Any = {"empty": run.empty, "stale": tuple(sorted(run.stale)), "moved": moved, "uphill": uphill}
+            watch.moment("step", call.stack, order, who=who, rate=rate, **found)
 
     def _around_closure(self, run: _Step, closure: Any) -> Any:
         def observed(*args: Any, **kwargs: Any) -> Any:

@@ -56,13 +56,21 @@ class Values:
         nr, recorded = len(seen.values), self.watch.recorded(tensor)
         peak, low = self.watch.extremes(tensor)
         dtype = self.watch.engine.dtype(tensor)
-        value = Seen(nr, op, tuple(tensor.shape), dtype, bool(tensor.requires_grad), peak, low, line, base)
+        # A view made under no_grad of what requires grad says so too; it is no leaf.
+        bare = (
+            op is not None
+            and base is not None
+            and not (recorded or seen.ops[op].grad_on)
+            and seen.values[base].requires_grad
+        )
+        requires_grad = bool(tensor.requires_grad) and not bare
+        value = Seen(nr, op, tuple(tensor.shape), dtype, requires_grad, peak, low, line, base)
         seen.values.append(value)
         if (known := self._known[tensor]) is not None:  # from before it was changed
             before = seen.values[known[0]]
             value.name, value.line = before.name, line if op is not None else before.line
             value.base = before.base if op is not None else None
-        if tensor.requires_grad and not recorded:
+        if requires_grad and not recorded:
             value.leaf = self.leaf(tensor, line)
         elif op is None or not recorded:  # within a Function's forward its result looks like a leaf
             value.leaf = self._leaves[tensor]
@@ -108,10 +116,8 @@ class Values:
         seen = self.watch.seen
         value.op = len(seen.ops)
         stack, taken = (line,) if line is not None else (), tuple(dict.fromkeys(inputs))
-        owner = next(reversed(self.watch.running), None)
-        seen.ops.append(
-            Ran(value.op, name, stack, None, taken, (value.nr,), recorded, owner=owner, step=seen.steps, **how)
-        )
+        how |= {"owner": next(reversed(self.watch.running), None), "step": seen.steps}
+        seen.ops.append(Ran(value.op, name, stack, None, taken, (value.nr,), recorded, **how))
         self.used(seen.ops[-1])
 
     def used(self, op: Ran) -> None:
