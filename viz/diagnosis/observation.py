@@ -302,6 +302,12 @@ class Observation:
     def _steps(self) -> list[Moment]:
         return sorted((one for one in self.moments if one.kind == "step"), key=lambda moment: moment.order)
 
+    @cached_property
+    def fell(self) -> bool:
+        """Whether the loss fell to less than half."""
+        losses = [each.loss for each in self.passes if each.kind == "backward" and each.loss is not None]
+        return len(losses) > 2 and abs(losses[-1]) < 0.5 * abs(losses[0])
+
     def users(self, nr: int) -> list[Ran]:
         """The ops that took a value, in order. Ask after the run: the index is built once."""
         return self._users.get(nr, [])

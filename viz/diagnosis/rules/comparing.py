@@ -37,15 +37,17 @@ def _shapes(seen: Observation) -> Iterator[Match]:
 
 
 def _too_early(seen: Observation, op: Ran, whole: Seen, weights: Seen) -> Match | None:
-    """A loss that is one number already, of all rows together, and is then multiplied by a weight, or a mask, for each row."""
+    """A loss that is one number already, of all rows together, and then meets a weight, or another loss, of each row."""
     rows, ends = weights.shape, all(one.name in ops.ADDITIVE | ops.SCALES for one in seen.users(op.outputs[0]))
-    if op.name not in ops.PRODUCTS or whole.shape or not rows or weights.requires_grad or not ends:
+    weighs = op.name in ops.PRODUCTS and not weights.requires_grad
+    if not (weighs or op.name in ops.ADDITIVE) or whole.shape or not rows or not ends:
         return None
     reduced = ops.source(seen, whole.nr, ops.TURNS | ops.FACTORS | ops.NEGATIONS)[1] if whole.requires_grad else None
     if reduced is None or reduced.name not in ops.AVERAGES | ops.LOSSES:
         return None
     given = seen.values[reduced.inputs[0]].shape
-    if rows[0] < 2 or given[: len(rows)] != rows:
+    adds = reduced.name == "sum" or reduced.options.get("reduction") == "sum"  # a mean for each row does no harm
+    if rows[0] < 2 or given[: len(rows)] != rows or not (weighs or adds):
         return None
     return Match(reduced, [op], names=[weights.name], shapes=[str(given), str(rows)], given=EARLY)
 
@@ -154,9 +156,9 @@ def _through(seen: Observation, before: Seen, after: Seen, op: int) -> tuple[int
     return (len(before.shape) - 1, found[1]) if found is not None and found[0] == len(after.shape) - 1 else None
 
 
-EARLY = telling("{at}: of numbers of the shape {shapes[0]} one is made, and only then it is multiplied by {name}, of the shape {shapes[1]}: each row gets the "
-        "loss of all of them.",
-    "Weigh first, and sum or average afterwards: reduction='none' in the loss, or a sum over the other dimensions alone.", certain=False, share=0.5)  # fmt: skip
+EARLY = telling("{at}: of numbers of the shape {shapes[0]} one is made, and only then it meets {name}, of the shape {shapes[1]}: each row gets what belongs "
+        "to all of them.",
+    "Weigh or add first, and sum or average afterwards: reduction='none' in the loss, or a sum over the other dimensions alone.", certain=False, share=0.5)  # fmt: skip
 RULES = [
     Rule("broadcast-loss", _shapes,
         "{at}: shapes {shapes[0]} and {shapes[1]} are broadcast to {shapes[2]}: each guess is compared with all {rows} targets, and the best guess is their mean.",

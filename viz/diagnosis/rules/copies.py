@@ -23,7 +23,8 @@ def _no_copy(seen: Observation) -> Iterator[Match]:
         if op.name not in BLENDS or not op.in_place or op.recorded or len(op.inputs) < 2 or _decays(op):
             continue
         leaves = [_weight(seen, nr) for nr in op.inputs]
-        if leaves[0] is not None and all(leaf is leaves[0] for leaf in leaves):
+        sources = {seen.values[nr].leaf for nr in seen.above(op.inputs)} - {None}  # of `p.copy_(a * p + b * q)` two
+        if leaves[0] is not None and sources == {leaves[0].nr} and all(leaf is leaves[0] for leaf in leaves):
             line = seen.places.where_aliased(op.stack) or op
             yield Match(line, [op], names=seen.called([leaves[0].nr]), wrote=op)
             return

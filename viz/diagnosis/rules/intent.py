@@ -270,12 +270,6 @@ def _normalised(seen: Observation, match: Match) -> bool:
     return any("norm" in user.name for nr in op.outputs for user in seen.users(nr))
 
 
-def _found_before(seen: Observation, match: Match) -> bool:
-    """Whether the loss fell well all the same: then the size of the data did no harm."""
-    losses = [each.loss for each in seen.passes if each.kind == "backward" and each.loss is not None]
-    return len(losses) > 2 and abs(losses[-1]) < 0.5 * abs(losses[0])
-
-
 AHEAD = telling("{at}: the labels of `{op}` are the tokens that come next, and the attention lets each place look at those after it. The model reads the "
         "answers: it will fail where they are not there.",
     "Hide what comes later from each place: is_causal=True, or `scores.masked_fill(T.ones(n, n).triu(1) == 1, -math.inf)` before the softmax.",
@@ -295,5 +289,5 @@ RULES = [
         "End in the linear layer: a score may be below 0.", share=0.4),
     Rule("exploding", _unscaled,
         "{at}: what goes into {layer} reaches {peak} and is never below 0, as pictures from 0 to 255. Steps that suit usual data are far too long for it.",
-        "Scale the inputs to about 1: divide pictures by 255; subtract the mean, divide by the deviation.", (_not_finite, _normalised, _found_before), share=0.3),
+        "Scale the inputs to about 1: divide pictures by 255; subtract the mean, divide by the deviation.", (_not_finite, _normalised, lambda seen, match: seen.fell), share=0.3),
 ]  # fmt: skip

@@ -123,7 +123,9 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
             idle.append(leaf)
     share = 1 / max(1, len(trained))
     for cut, leaves in cuts.values():
-        yield _cut_match(seen, cut, leaves, bool(failed), len(leaves) * share)
+        meant = cut.kind == OFF and all(_known(leaf) for leaf in leaves)  # as where a trunk is frozen
+        if failed or not meant:
+            yield _cut_match(seen, cut, leaves, bool(failed), 0.0 if meant else len(leaves) * share)
     if failed and not cuts:
         yield from _never_asked(seen, failed[0])
     yield from _frozen_new(seen)
@@ -134,14 +136,16 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
 
 def _frozen_new(seen: Observation) -> Iterator[Match]:
     """What one line freezes, of one network, although it is as it was made, beside what was trained or loaded before."""
-    known = {
-        leaf.nr for leaf in seen.leaves if leaf.gradients or any(one.name == "load_state_dict" for one in leaf.writes)
-    }
     frozen = [leaf for leaf in seen.leaves if leaf.frozen_at is not None and leaf.used_by and not leaf.requires_grad]
     for (line, _), found in indexed(((leaf.frozen_at, leaf.name.partition(".")[0]), leaf) for leaf in frozen).items():
-        new = [leaf for leaf in found if leaf.nr not in known and "." in leaf.name]
+        new = [leaf for leaf in found if not _known(leaf) and "." in leaf.name]
         if new and len(new) < len(found) and seen.steps:
             yield Match(line, names=seen.called(leaf.nr for leaf in new), given=NEW)
+
+
+def _known(leaf: Leaf) -> bool:
+    """Whether a leaf was trained before, or loaded."""
+    return bool(leaf.gradients) or any(one.name == "load_state_dict" for one in leaf.writes)
 
 
 def _stands_aside(seen: Observation, leaf: Leaf) -> bool:
@@ -293,6 +297,13 @@ def _unused(seen: Observation, unused: list[Leaf], share: float) -> Iterator[Mat
     for holder, leaves in groups.items():
         names = seen.called(leaf.nr for leaf in leaves)
         part = seen.parts[holder] if holder is not None else None
+        if (
+            part is not None
+            and part.library
+            and any(seen.inside(part.nr))
+            and any(one.called for one in seen.parts if one.kind == part.kind)
+        ):
+            continue  # what a stack of ready-made layers copied
         path = (part.path if part else names[0]).split(".")
         attribute = next((one for one in reversed(path) if one and not one.isdigit()), "")
         reads, made = seen.places.where_read(attribute), (part or leaves[0]).line
@@ -337,11 +348,17 @@ def _lost_in_part(seen: Observation) -> Iterator[Match]:
         own = [leaf for leaf in seen.trained() if seen.stepped_by(each) in leaf.held and leaf.nr in each.got]
         values = {nr for leaf in own for nr in leaf.values}
         terms = seen.above(each.roots, lambda one: _summed(seen, one))
+        start = max((one.ops for one in seen.passes if one.nr < each.nr), default=0)
         for user in ops.makers(seen, back):
             added = user.name in ops.ADDITIVE and not terms.isdisjoint(user.outputs)
             gradients = [seen.values[nr].of_grad is not None and user.name in ops.ADDITIVE for nr in user.inputs]
             given = [seen.values[nr] for nr in user.inputs if added or user.name in ops.LAYERS or any(gradients)]
             loose = (one for one in given if one.floating and not one.requires_grad)
+            left = _as_number(seen, user, start, learning) if added and len(user.inputs) == 1 else None
+            if left is not None:
+                cut = _nearest_cut(seen, values, left.value) or Cut("item", left.line, None, [left.value], left.value)
+                yield _part(seen, cut, user, True)
+                return
             for value in (one for one in loose if _single(one) or not added):
                 asked = _without_graph(seen, [value.nr], each) if added or any(gradients) else None
                 if asked is not None and seen.behind(asked) & learning:
@@ -351,6 +368,21 @@ def _lost_in_part(seen: Observation) -> Iterator[Match]:
                 if found is not None and (added or _beside(seen, found, back, value.nr)):
                     yield _part(seen, found, user, added)
                     return
+                behind = [one for one in ops.makers(seen, seen.above([value.nr])) if added and one.nr >= start]
+                for op in (one for one in behind if one.name in ops.LOSSES) if found is None else ():
+                    yield Match(op, [user], user=user, op=op.name, given=NOTHING_IN_IT)
+                    return
+
+
+def _as_number(seen: Observation, user: Ran, start: int, learning: set[int]) -> Exit | None:
+    """What left the engine in this turn as a number, from what learns, and comes back by way of Python in a sum with a number that varies."""
+    numbers = {tuple(ops.constants(one)) for one in seen.at(user.line) if one.name == user.name}
+    first = bisect.bisect_left(seen.exits, start, key=lambda one: one.op)
+    turn = (
+        [one for one in seen.exits[first:] if one.op <= user.nr and one.name != "__bool__"] if len(numbers) > 1 else []
+    )
+    flow = (one for one in turn[::-1] if one.line != user.line and seen.places.flows(one.line, user.line))
+    return next((one for one in flow if not learning.isdisjoint(seen.above([one.value]))), None)
 
 
 def _summed(seen: Observation, value: Seen) -> bool:
@@ -427,6 +459,8 @@ NEW = telling("{at}, switches requires_grad off for {names} too, which nothing h
 CONSTANT = {
     "words": "{at}, cuts a term of the loss off, which {user} adds: it is a constant there, and nothing learns from it.", "certain": False,
 }  # fmt: skip
+NOTHING_IN_IT = telling("{at}: `{op}` compares what nothing that learns had a part in, and {user}, adds it to the loss: it is a constant there.",
+    "One of its two sides is to be the answer of what learns.", kind="wrong-loss", certain=False, share=0.5)  # fmt: skip
 NOT_RECORDED = {
     "no-grad": telling("{at}: {made}, ran without being recorded, and {user}, goes on from its numbers: nothing in front of it learns from that.",
         "Compute it outside of no_grad, and draw so that a slope is left: `rsample()`, or `mean + std * T.randn_like(std)`.",

@@ -195,7 +195,8 @@ def _nearly_flat(seen: Observation) -> Iterator[Match]:
         begun = median(out.bound or 0.0 for *_, out in early) if early else 0.0
         little = passed <= (HARDLY / 20 if choosing else HARDLY) and peak > FAR_OUT
         large = outweighs(seen, given) is not None and not choosing and begun >= MANY_UNITS
-        if len(calls) > 1 and (little or large or bound >= MOST):
+        settled = choosing and writer is None and seen.fell  # it is sure of what it answers
+        if len(calls) > 1 and not settled and (little or large or bound >= MOST):
             words = {"words": NEARLY_FLAT + " That comes from {made}."} if writer not in (None, at) else {}
             yield Match(
                 writer or at, [at], where=op.where, path=[op.inputs[0], *op.outputs[:1]], cut=op.inputs[0], op=op.name, here=Place(at),

@@ -61,6 +61,8 @@ class Optimizers:
     def takes(self, call: Call) -> Noting:
         """`add_param_group`, which making an optimizer calls too."""
         self.met(type(call.args[0]))
+        if self._numbers[call.args[0]] is None:
+            self.watch.begins_anew()
         for tensor in self.watch.tensors(call.args[1:]):
             if not self.watch.is_leaf(tensor):  # it is refused, for it has no `.grad` to use
                 self.values.asked(tensor, call.line)

@@ -121,9 +121,10 @@ class Values:
         self.used(seen.ops[-1])
 
     def used(self, op: Ran) -> None:
-        """Note that an op took leaves; not one that takes their shapes alone, as optimizers do."""
+        """Note that an op took leaves; not one that takes their shapes alone, or fills the first of them with numbers."""
         seen = self.watch.seen
-        for leaf in {seen.values[nr].leaf for nr in op.inputs} - {None} if not op.name.endswith("_like") else ():
+        taken = () if op.name.endswith("_like") else op.inputs[op.in_place and not op.recorded :]
+        for leaf in {seen.values[nr].leaf for nr in taken} - {None}:
             if leaf is not None and len(seen.leaves[leaf].used_by) < MOST_USES:
                 seen.leaves[leaf].used_by.append(op.nr)
 

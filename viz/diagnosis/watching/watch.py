@@ -94,7 +94,7 @@ class Watch:
         self._order = 0
         self._began = time.perf_counter(), time.process_time()
         self._since = 0  # passes that had been seen when watching began, or began again
-        self._room = MOST_NUMBERS
+        self._room, self._full = MOST_NUMBERS, MOST_OPS
         self._quick = hasattr(engine.module, "aminmax")  # which needs one pass and no memory
 
     def heard(self, hears: Hears, function: Any, call: Call, hidden: bool = False) -> Any:
@@ -125,7 +125,7 @@ class Watch:
         """Stop watching, or begin again, by what it has cost: between two steps, or `now`, in the midst of very many ops."""
         seen = self.seen
         alone, ours = self.taken()
-        full = len(seen.ops) >= MOST_OPS
+        full = len(seen.ops) >= self._full
         dear = full or (ours > FREE + alone and len(seen.ops) > CERTAINLY)
         if now:
             self.skipping = full or (dear and ours > 2 * FREE + alone)
@@ -134,6 +134,12 @@ class Watch:
         else:
             self.skipping = full or (dear and len(seen.passes) - self._since >= WINDOW)
         seen.cut = seen.cut or self.skipping
+
+    def begins_anew(self) -> None:
+        """Watch again for a while, as where another training begins, with an optimizer of its own."""
+        if self.skipping and self._full < 2 * MOST_OPS:
+            self._full = len(self.seen.ops) + CERTAINLY
+            self.skipping, self._since = False, len(self.seen.passes)
 
     def moment(self, kind: str, stack: tuple[int, ...], order: int = 0, **more: Any) -> None:
         """Note an event between the ops; `order` is its position where that is taken already."""
