@@ -23,8 +23,8 @@ def _no_copy(seen: Observation) -> Iterator[Match]:
         if op.name not in BLENDS or not op.in_place or op.recorded or len(op.inputs) < 2 or _decays(op):
             continue
         leaves = [_weight(seen, nr) for nr in op.inputs]
-        sources = {seen.values[nr].leaf for nr in seen.above(op.inputs)} - {None}  # of `p.copy_(a * p + b * q)` two
-        if leaves[0] is not None and sources == {leaves[0].nr} and all(leaf is leaves[0] for leaf in leaves):
+        alike = leaves[0] is not None and all(leaf is leaves[0] for leaf in leaves)
+        if leaves[0] is not None and alike and not _blends(seen, op.inputs[1], leaves[0]):
             line = seen.places.where_aliased(op.stack) or op
             yield Match(line, [op], names=seen.called([leaves[0].nr]), wrote=op)
             return
@@ -40,6 +40,13 @@ def _weight(seen: Observation, nr: int) -> Leaf | None:
             break
         nr = value.base if value.base is not None else op.inputs[0]  # type: ignore[union-attr]
     return None
+
+
+def _blends(seen: Observation, nr: int, leaf: Leaf) -> bool:
+    """Whether what a weight is written with has a part that is not its own, as `a * p + b * q` has."""
+    op = seen.maker(seen.values[nr])
+    parts = [_weight(seen, one) for one in op.inputs] if op is not None and op.name in ops.SUMS else []
+    return any(part is not leaf for part in parts)
 
 
 def _overwritten(seen: Observation) -> Iterator[Match]:

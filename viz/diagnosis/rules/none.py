@@ -376,10 +376,12 @@ def _lost_in_part(seen: Observation) -> Iterator[Match]:
 
 def _as_number(seen: Observation, user: Ran, start: int, learning: set[int]) -> Exit | None:
     """What left the engine in this turn as a number, from what learns, and comes back by way of Python in a sum with a number that varies."""
-    numbers = {tuple(ops.constants(one)) for one in seen.at(user.line) if one.name == user.name}
+    numbers = {number for one in seen.at(user.line) if one.name == user.name for number in ops.constants(one)} - TRIVIAL
     first = bisect.bisect_left(seen.exits, start, key=lambda one: one.op)
     turn = (
-        [one for one in seen.exits[first:] if one.op <= user.nr and one.name != "__bool__"] if len(numbers) > 1 else []
+        [one for one in seen.exits[first:] if one.op <= user.nr and one.name != "__bool__"]
+        if len(numbers) > 1 and numbers.intersection(ops.constants(user))
+        else []
     )
     flow = (one for one in turn[::-1] if one.line != user.line and seen.places.flows(one.line, user.line))
     return next((one for one in flow if not learning.isdisjoint(seen.above([one.value]))), None)
