@@ -43,10 +43,15 @@ def _too_early(seen: Observation, op: Ran, whole: Seen, weights: Seen) -> Match 
     if not (weighs or op.name in ops.ADDITIVE) or whole.shape or not rows or not ends:
         return None
     reduced = ops.source(seen, whole.nr, ops.TURNS | ops.FACTORS | ops.NEGATIONS)[1] if whole.requires_grad else None
-    if reduced is None or reduced.name not in ops.AVERAGES | ops.LOSSES:
+    if reduced is not None and reduced.name in ops.SUMS:  # of Python's own sum() the rows that it goes through
+        single = ops.makers(seen, seen.above([whole.nr], lambda value: not value.shape))
+        reduced = next((one for one in single if one.name == "unbind"), None)
+    if reduced is None or reduced.name not in ops.AVERAGES | ops.LOSSES | {"unbind"}:
         return None
     given = seen.values[reduced.inputs[0]].shape
-    adds = reduced.name == "sum" or reduced.options.get("reduction") == "sum"  # a mean for each row does no harm
+    adds = (
+        reduced.name in ("sum", "unbind") or reduced.options.get("reduction") == "sum"
+    )  # a mean for each row does no harm
     if rows[0] < 2 or given[: len(rows)] != rows or not (weighs or adds):
         return None
     return Match(reduced, [op], names=[weights.name], shapes=[str(given), str(rows)], given=EARLY)

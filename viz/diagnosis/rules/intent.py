@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -160,27 +161,60 @@ def _not_adversaries(seen: Observation) -> Iterator[Match]:
     for (made, maker), (judged, judge) in itertools.permutations(known, 2):
         if maker == judge or not _judges(seen, made, judged, *_leaves(seen, maker, judge)):
             continue
-        if made.way != judged.way:
-            real = [
-                push
-                for push, held in known
-                if held == judge and push.each is judged.each and not _made_by(seen, push, maker)
-            ]
-            if not real or any(push.way != judged.way for push, held in known if held == judge):
-                continue
-            labels = judged.op.name in ops.BINARY | ops.DISTANCES
-            wrong = judged if judged.way > 0 else real[0]
-            way = "up" if judged.way > 0 else "down"
-            yield Match(wrong.op if labels else wrong.last, [real[0].op], made=real[0].op, way=way, given=ALIKE)
-            return
-        way, labels = "up" if made.way > 0 else "down", judged.op.name in ops.BINARY | ops.DISTANCES
-        if not any(held == judge and push.way != judged.way for push, held in known):
-            yield Match(judged.op if labels else judged.last, [made.op], made=made.op, way=way)
-        else:  # it tells the two apart: of one of the two losses the sign, or the target, is turned
+        others = [push for push, held in known if held == judge and push is not judged]
+        real = [push for push in others if push.each is judged.each and not _made_by(seen, push, maker)]
+        apart, agree = any(push.way != judged.way for push in others), made.way == judged.way
+        if not agree and (apart or not real):
+            continue
+        labels, wrong, other = judged.op.name in ops.BINARY | ops.DISTANCES, judged, made
+        given: dict[str, Any] = {}
+        if not agree:
+            wrong, other, given = judged if judged.way > 0 else real[0], real[0], ALIKE
+        elif apart:  # it tells the two apart: of one of the two losses the sign, or the target, is turned
             wrong, other = (judged, made) if judged.way > 0 else (made, judged)
-            last = wrong.last if wrong.each.given is None else wrong.each  # the gradient that it was given has a sign
-            yield Match(wrong.op if labels else last, [other.op], made=other.op, way=way, given={} if labels else SIGN)
+            given = {} if labels else SIGN
+        whole = (
+            wrong.last if wrong.each.given is None or not agree else wrong.each
+        )  # the gradient that it was given has a sign
+        way = "up" if judged.way > 0 else "down"
+        yield Match(wrong.op if labels else whole, [other.op], made=other.op, way=way, given=given)
         return
+    yield from _against_its_value(seen, known)
+
+
+def _against_its_value(seen: Observation, known: list[tuple[Push, int]]) -> Iterator[Match]:
+    """An actor that makes small what a critic answers, where the critic learns a reward and what follows it."""
+    for (made, maker), each in itertools.product(known, _last(seen)):
+        judge = seen.stepped_by(each)
+        if made.way > 0 or judge in (None, maker) or judge is None or judge >= len(seen.optimizers):
+            continue
+        making, judging = _leaves(seen, maker, judge)
+        errors = [
+            op
+            for op in ops.makers(seen, seen.recorded(each))
+            if op.name in ops.DISTANCES and _of_what_follows(seen, op)
+        ]
+        both = judging | making
+        nearest = seen.route(made.answer, lambda value, both=both: value.leaf in both) if errors else []  # type: ignore[misc]
+        if (
+            nearest
+            and seen.values[nearest[-1]].leaf in judging
+            and _made_by(seen, made, maker)
+            and not making & judging
+        ):
+            yield Match(made.last, [errors[0]], taught=errors[0], given=VALUE)
+            return
+
+
+def _of_what_follows(seen: Observation, op: Ran) -> bool:
+    """Whether the target of an error is a sum with a multiple of something, as a reward and the discounted value of what follows."""
+    target = next((nr for nr in op.inputs[:2] if not seen.values[nr].requires_grad), None)
+    maker = source(seen, target, ops.TURNS | {"detach"})[1] if target is not None else None
+    return (
+        maker is not None
+        and maker.name in ops.SUMS
+        and any(one.name in ops.FACTORS for one in ops.makers(seen, maker.inputs))
+    )
 
 
 def _made_by(seen: Observation, push: Push, maker: int) -> bool:
@@ -202,6 +236,10 @@ def _judges(seen: Observation, made: Push, judged: Push, making: set[int], judgi
     return bool(nearest) and seen.values[nearest[-1]].leaf in judging
 
 
+VALUE = {
+    "kind": "reversed", "fix": "To make it large, minimise its negative: `-critic(state, actor(state)).mean()`.",
+    "words": "{at}: this loss makes the answer of the network small that {taught}, teaches a reward and what follows it. A reward is to grow.",
+}  # fmt: skip
 ALIKE = {
     "kind": "wrong-loss", "fix": "Subtract one of the two scores from the other, or give what was made another target than what is real.",
     "words": "{at}: the answers to what was made and to what is real, in {made}, are both pushed {way}: what judges is not to tell the two apart.",
