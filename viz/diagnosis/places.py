@@ -271,12 +271,8 @@ class Places:
 
     def where_put(self, line: int | None) -> int | None:
         """Of a line that makes something under a plain name: the line after it that puts it into an attribute or a place."""
-        made = {
-            one.id
-            for node in self.find(ast.Assign, at=line or 0)
-            for one in _each(node.targets[0])
-            if type(one) is ast.Name
-        }
+        given = (one for node in self.find(ast.Assign, at=line or 0) for one in _each(node.targets[0]))
+        made = {one.id for one in given if isinstance(one, ast.Name)}
         _, last = self.function_around(line or 0) or (0, len(self.text))
 
         def puts(node: Any) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from statistics import median
-from typing import Any
 
 from viz.diagnosis import families as ops
 from viz.diagnosis.observation import Observation, Ran, Seen
@@ -31,12 +30,8 @@ def _unlike(seen: Observation) -> Iterator[Match]:
             common = {seen.values[nr].line for nr in shared} | {None}
             own = (seen.values[nr] for nr in sorted(seen.above(asked[-1].inputs[:1]) - shared))
             value = next((one for one in own if one.floating and one.line not in common), None)  # where the two part
-            told: Any = {
-                "asked": f"{least:.3g} to {most:.3g}",
-                "learnt": f"{low:.3g} to {high:.3g}",
-                "layer": learnt[-1],
-            }
-            yield Match(value, [asked[-1], learnt[-1]], names=[value.name if value else ""], **told)
+            ranges, names = (f"{least:.3g} to {most:.3g}", f"{low:.3g} to {high:.3g}"), [value.name if value else ""]
+            yield Match(value, [asked[-1], learnt[-1]], names=names, ranges=ranges, layer=learnt[-1])
             return
 
 
@@ -60,6 +55,6 @@ def _span(seen: Observation, calls: list[Ran]) -> tuple[float, float]:
 
 RULES = [
     Rule("unlike-data", _unlike,
-        "{at}: evaluated on numbers from {asked}, and trained, in {layer}, on numbers from {learnt}. A network knows nothing of numbers that it never saw.",
+        "{at}: evaluated on numbers from {ranges[0]}, and trained, in {layer}, on numbers from {ranges[1]}. A network knows nothing of numbers that it never saw.",
         "Prepare both in the same way: the same scale, the mean and deviation of the training data.", share=0.3),
 ]  # fmt: skip

@@ -141,13 +141,11 @@ def _pushes(seen: Observation, each: Through) -> Iterator[Push]:
 def _off_one_number(seen: Observation, op: Ran) -> tuple[int, float] | None:
     """The answer, and the number, of `(answer - number) ** 2`."""
     less = seen.maker(seen.values[op.inputs[0]]) if op.name in ("pow", "square", "abs") and op.inputs else None
-    learnt = (
-        [nr for nr in less.inputs if seen.values[nr].requires_grad]
-        if less is not None and less.name in ops.DIFFERENCES
-        else []
-    )
+    if less is None or less.name not in ops.DIFFERENCES:
+        return None
+    learnt = [nr for nr in less.inputs if seen.values[nr].requires_grad]
     maker = source(seen, learnt[0])[1] if len(learnt) == 1 else None
-    if less is None or maker is None or maker.name not in ops.LAYERS | ops.SUMS | ops.BOUNDED:
+    if maker is None or maker.name not in ops.LAYERS | ops.SUMS | ops.BOUNDED:
         return None
     other = next((seen.values[nr] for nr in less.inputs if nr not in learnt), None)
     numbers = ops.constants(less) if other is None else [other.low] if other.low == other.peak else []
@@ -189,19 +187,9 @@ def _against_its_value(seen: Observation, known: list[tuple[Push, int]]) -> Iter
         if made.way > 0 or judge in (None, maker) or judge is None or judge >= len(seen.optimizers):
             continue
         making, judging = _leaves(seen, maker, judge)
-        errors = [
-            op
-            for op in ops.makers(seen, seen.recorded(each))
-            if op.name in ops.DISTANCES and _of_what_follows(seen, op)
-        ]
-        both = judging | making
-        nearest = seen.route(made.answer, lambda value, both=both: value.leaf in both) if errors else []  # type: ignore[misc]
-        if (
-            nearest
-            and seen.values[nearest[-1]].leaf in judging
-            and _made_by(seen, made, maker)
-            and not making & judging
-        ):
+        distances = (op for op in ops.makers(seen, seen.recorded(each)) if op.name in ops.DISTANCES)
+        errors = [op for op in distances if _of_what_follows(seen, op)]
+        if errors and _made_by(seen, made, maker) and _comes_last(seen, made, making, judging):
             yield Match(made.last, [errors[0]], taught=errors[0], given=VALUE)
             return
 
@@ -210,11 +198,8 @@ def _of_what_follows(seen: Observation, op: Ran) -> bool:
     """Whether the target of an error is a sum with a multiple of something, as a reward and the discounted value of what follows."""
     target = next((nr for nr in op.inputs[:2] if not seen.values[nr].requires_grad), None)
     maker = source(seen, target, ops.TURNS | {"detach"})[1] if target is not None else None
-    return (
-        maker is not None
-        and maker.name in ops.SUMS
-        and any(one.name in ops.FACTORS for one in ops.makers(seen, maker.inputs))
-    )
+    added = ops.makers(seen, maker.inputs) if maker is not None and maker.name in ops.SUMS else []
+    return any(one.name in ops.FACTORS for one in added)
 
 
 def _made_by(seen: Observation, push: Push, maker: int) -> bool:
@@ -230,9 +215,13 @@ def _leaves(seen: Observation, *optimizers: int) -> list[set[int]]:
 def _judges(seen: Observation, made: Push, judged: Push, making: set[int], judging: set[int]) -> bool:
     """Whether both losses go through two networks, of which the one that the second loss trains comes last."""
     behind = [{seen.values[nr].leaf for nr in seen.above([one.answer], past_leaves=True)} for one in (made, judged)]
-    if judging & making or making & set(judged.each.got) or not all(one & judging and one & making for one in behind):
-        return False
-    nearest = seen.route(made.answer, lambda value: value.leaf in judging | making)
+    through = all(one & judging and one & making for one in behind) and not making & set(judged.each.got)
+    return through and _comes_last(seen, made, making, judging)
+
+
+def _comes_last(seen: Observation, made: Push, making: set[int], judging: set[int]) -> bool:
+    """Whether an answer is that of the second network, to what the first one made."""
+    nearest = seen.route(made.answer, lambda value: value.leaf in judging | making) if not judging & making else []
     return bool(nearest) and seen.values[nearest[-1]].leaf in judging
 
 

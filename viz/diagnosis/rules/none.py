@@ -297,13 +297,9 @@ def _unused(seen: Observation, unused: list[Leaf], share: float) -> Iterator[Mat
     for holder, leaves in groups.items():
         names = seen.called(leaf.nr for leaf in leaves)
         part = seen.parts[holder] if holder is not None else None
-        if (
-            part is not None
-            and part.library
-            and any(seen.inside(part.nr))
-            and any(one.called for one in seen.parts if one.kind == part.kind)
-        ):
-            continue  # what a stack of ready-made layers copied
+        copied = part is not None and part.library and any(seen.inside(part.nr))  # by a stack of ready-made layers
+        if copied and any(one.called for one in seen.parts if part is not None and one.kind == part.kind):
+            continue
         path = (part.path if part else names[0]).split(".")
         attribute = next((one for one in reversed(path) if one and not one.isdigit()), "")
         reads, made = seen.places.where_read(attribute), (part or leaves[0]).line
@@ -378,11 +374,8 @@ def _as_number(seen: Observation, user: Ran, start: int, learning: set[int]) -> 
     """What left the engine in this turn as a number, from what learns, and comes back by way of Python in a sum with a number that varies."""
     numbers = {number for one in seen.at(user.line) if one.name == user.name for number in ops.constants(one)} - TRIVIAL
     first = bisect.bisect_left(seen.exits, start, key=lambda one: one.op)
-    turn = (
-        [one for one in seen.exits[first:] if one.op <= user.nr and one.name != "__bool__"]
-        if len(numbers) > 1 and numbers.intersection(ops.constants(user))
-        else []
-    )
+    varies = len(numbers) > 1 and numbers.intersection(ops.constants(user))
+    turn = [one for one in seen.exits[first:] if varies and one.op <= user.nr and one.name != "__bool__"]
     flow = (one for one in turn[::-1] if one.line != user.line and seen.places.flows(one.line, user.line))
     return next((one for one in flow if not learning.isdisjoint(seen.above([one.value]))), None)
 
@@ -409,12 +402,8 @@ def _beside(seen: Observation, found: Cut, back: set[int], taken: int) -> bool:
     made = found.op.outputs if found.op is not None else ()
     drawn = seen.below(made, lambda value: not value.requires_grad)
     asked = any(one.recorded and one.name in ops.DIFFERENCES for nr in drawn for one in seen.users(nr))
-    return (
-        bool(kept)
-        and not asked
-        and taken in seen.below(made)
-        and (found.kind == "no-grad" or (found.kind in ("detach", "data") and not goes_on))
-    )
+    by_ops = bool(kept) and not asked and taken in seen.below(made)
+    return by_ops and (found.kind == "no-grad" or (found.kind in ("detach", "data") and not goes_on))
 
 
 def _part(seen: Observation, cut: Cut, user: Ran, added: bool) -> Match:

@@ -105,12 +105,8 @@ def _out_of_reach(seen: Observation, op: Ran) -> Iterator[Match]:
     low, size = target.low, target.peak or 0.0
     beyond = low < bounds[0] - BEYOND * size or size > bounds[1] * (1 + BEYOND)
     answered = value.peak if value is not None and value.peak is not None else math.inf
-    if (
-        beyond
-        and math.isfinite(size)
-        and answered < 10 * size
-        and (op.name in ops.DISTANCES or compared(seen, op.outputs[0]))
-    ):
+    tame = math.isfinite(size) and answered < 10 * size
+    if beyond and tame and (op.name in ops.DISTANCES or compared(seen, op.outputs[0])):
         kind = "dead-relu" if maker.name in ops.RELUS else "saturated"
         yield Match(
             layer_line(seen, maker), [op], names=[value.name if value else ""], where=maker.where, made=maker.name, of=op, low=low, size=size,
@@ -129,13 +125,9 @@ TAKES = (  # what is checked of what some ops are given
     (ops.DISTANCES | ops.DIFFERENCES, _classes),
     (ops.DISTANCES | ops.DIFFERENCES, _out_of_reach),
 )
-BOUNDS = {
-    "relu": (0.0, math.inf),
-    "relu6": (0.0, 6.0),
-    "sigmoid": (0.0, 1.0),
-    "softmax": (0.0, 1.0),
-    "tanh": (-1.0, 1.0),
-}
+BOUNDS = {"relu": (0.0, math.inf), "relu6": (0.0, 6.0), "tanh": (-1.0, 1.0)} | dict.fromkeys(
+    ops.PROBABILITIES, (0.0, 1.0)
+)
 BEYOND_BOUND = telling("{at}: the answer ends in `{made}`, and what it is compared with, in {of}, goes down to {low} and reaches {size} in size: it "
         "cannot come there.",
     "End in the linear layer, or bring the targets into its range.", certain=False, share=0.4)  # fmt: skip

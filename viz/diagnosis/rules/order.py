@@ -84,11 +84,11 @@ def _found_nothing(seen: Observation) -> Iterator[Match]:
     every: list[Any] = [*seen.moments, *seen.passes] if clips else []
     events = sorted((one.order, one.kind) for one in every if one.kind in ENDS)
     for line, own in clips.items():
-        # what becomes of the gradients after each of them
+        places = [bisect.bisect(events, (one.order, "")) for one in own]
         follows = [
-            events[bisect.bisect(events, (one.order, ""))][1:] if events[-1][0] > one.order else () for one in own
-        ]
-        vain = [one.empty or kind in (("zero",), ("backward",)) for one, kind in zip(own, follows, strict=True)]
+            "".join(kind for _, kind in events[place : place + 1]) for place in places
+        ]  # what becomes of the gradients
+        vain = [one.empty or kind in ("zero", "backward") for one, kind in zip(own, follows, strict=True)]
         if sum(vain) >= AGAIN and all(vain[1:-1]):  # at first a generator is not used up, and nothing follows the last
             yield Match(line, count=sum(vain), given=CLIPPED)
 

@@ -208,9 +208,8 @@ def _raw(seen: Observation, value: Seen) -> int | None:
     """The line of data that nobody scaled, and that a layer made a value from."""
     op = source(seen, value.nr)[1]
     data = seen.values[op.inputs[0]] if op is not None and op.name in ops.LAYERS else value
-    return (
-        None if data.requires_grad or data.low is None or (data.peak or 0.0) < RAW else ops.origin(seen, data.nr).line
-    )
+    raw = not data.requires_grad and data.low is not None and (data.peak or 0.0) >= RAW
+    return ops.origin(seen, data.nr).line if raw else None
 
 
 def _undivided(seen: Observation, op: Ran) -> Match | None:

@@ -48,22 +48,15 @@ class Values:
         seen = self.watch.seen
         if op is None and (nr := self.known(tensor)) is not None:
             value = seen.values[nr]
-            if tensor.requires_grad != value.requires_grad:
-                value.requires_grad = bool(tensor.requires_grad)
+            if (now := self._requires_grad(tensor, value.op, value.base)) != value.requires_grad:
+                value.requires_grad = now
                 if value.requires_grad and self.watch.is_leaf(tensor) and value.leaf is None:
                     value.leaf = self.leaf(tensor, line)
             return nr
         nr, recorded = len(seen.values), self.watch.recorded(tensor)
         peak, low = self.watch.extremes(tensor)
         dtype = self.watch.engine.dtype(tensor)
-        # A view made under no_grad of what requires grad says so too; it is no leaf.
-        bare = (
-            op is not None
-            and base is not None
-            and not (recorded or seen.ops[op].grad_on)
-            and seen.values[base].requires_grad
-        )
-        requires_grad = bool(tensor.requires_grad) and not bare
+        requires_grad = self._requires_grad(tensor, op, base)
         value = Seen(nr, op, tuple(tensor.shape), dtype, requires_grad, peak, low, line, base)
         seen.values.append(value)
         if (known := self._known[tensor]) is not None:  # from before it was changed
@@ -86,6 +79,12 @@ class Values:
             if base is not None and (whole := self.known(base)) is not None:  # as `.T` of what was made under no_grad
                 self._ran_unseen(value, "view", line, [whole], False, grad_on=not base.requires_grad)
         return nr
+
+    def _requires_grad(self, tensor: Any, op: int | None, base: int | None) -> bool:
+        """Whether a tensor requires grad. A view made under no_grad of what does says so too, and is no leaf."""
+        seen = self.watch.seen
+        view = op is not None and base is not None and seen.values[base].requires_grad and not seen.ops[op].grad_on
+        return bool(tensor.requires_grad) and not (view and not self.watch.recorded(tensor))
 
     def _unseen(self, tensor: Any, value: Seen, line: int | None) -> None:
         """A value with a history that no call showed, as what a fused layer computes: its inputs are read from the graph."""
