@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from viz.diagnosis.change import Change
 
 Named = TypeVar("Named")
+NO_CODE = ("", "")  # in place of a line as it is and as it should be: no trial could tell whether a change cures
 GROUPS = {
     1: "no gradient", 2: "a gradient of zero", 3: "nan or infinity", 4: "vanishing or exploding", 5: "does not learn",
     6: "memory and time", 7: "wrong but silent",

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from viz.diagnosis.change import Change, applied
-from viz.diagnosis.finding import Finding
+from viz.diagnosis.finding import NO_CODE, Finding
 from viz.diagnosis.observation import Observation
 
 ADAPTIVE = re.compile(r"\b(Adam|AdamW|RMSprop|NAdam|RAdam|Adamax)\(")
@@ -153,6 +153,8 @@ class Code:
 
 def written(seen: Observation, finding: Finding) -> list[Change]:
     """The lines to change, so that the program runs and the finding goes away; none where they cannot be written down."""
+    if finding.proposed == NO_CODE:
+        return []
     if finding.proposed is not None and finding.line is not None:
         return [Change(finding.line, *finding.proposed)]
     way = WAYS.get(finding.kind)

@@ -11,7 +11,7 @@ from typing import Any
 
 from viz.diagnosis import families as ops
 from viz.diagnosis.families import source
-from viz.diagnosis.finding import number
+from viz.diagnosis.finding import NO_CODE, number
 from viz.diagnosis.observation import Observation, Ran, Through, by_line
 from viz.diagnosis.rules.comparing import compared
 from viz.diagnosis.rules.rule import Match, Rule, telling
@@ -181,7 +181,10 @@ def _wrong_way(seen: Observation) -> Iterator[Match]:
         runs = len(losses) >= 4 and max(losses[-(len(losses) // 4) :]) < -RUNS_AWAY * max(1.0, abs(losses[0]))
         if turned is not None or runs:
             line = turned or _lowest(seen, last) or _outer(seen.maker(seen.values[last.roots[0]]), last)
-            yield Match(line, [last], path=last.roots[:1], first=losses[0], last=losses[-1], count=len(losses))
+            given = {} if turned is not None else {"change": NO_CODE}  # no few steps tell whether a loss has an end
+            yield Match(
+                line, [last], path=last.roots[:1], first=losses[0], last=losses[-1], count=len(losses), given=given
+            )
 
 
 def _uphill(seen: Observation, who: int | None, own: list[Through]) -> Match | None:
