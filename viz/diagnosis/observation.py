@@ -336,9 +336,10 @@ class Observation:
         return [] if ends else [self.values[nr] for nr in self.ops[value.op or 0].inputs]
 
     def above(
-        self, start: Iterable[int], follow: Callable[[Seen], bool] | None = None, past_leaves: bool = False
-    ) -> set[int]:
-        """The values that the values `start` were computed from, themselves included; it ends at leaves."""
+        self, start: Iterable[int], follow: Callable[[Seen], bool] | None = None, past_leaves: bool = False,
+        extra: dict[int, list[int]] | None = None,
+    ) -> set[int]:  # fmt: skip
+        """The values that the values `start` were computed from, themselves included; it ends at leaves. `extra`: as in `route`."""
         found: set[int] = set()
         stack = [self.values[nr] for nr in start]
         while stack:
@@ -346,6 +347,7 @@ class Observation:
             if value.nr not in found and (follow is None or follow(value)):
                 found.add(value.nr)
                 stack += self.inputs(value, past_leaves)
+                stack += [self.values[nr] for nr in extra.get(value.nr, ())] if extra else []
         return found
 
     def below(self, start: Iterable[int], follow: Callable[[Seen], bool] | None = None) -> set[int]:

@@ -49,9 +49,8 @@ def _too_early(seen: Observation, op: Ran, whole: Seen, weights: Seen) -> Match 
     if reduced is None or reduced.name not in ops.AVERAGES | ops.LOSSES | {"unbind"}:
         return None
     given = seen.values[reduced.inputs[0]].shape
-    adds = (
-        reduced.name in ("sum", "unbind") or reduced.options.get("reduction") == "sum"
-    )  # a mean for each row does no harm
+    # a mean for each row does no harm
+    adds = reduced.name in ("sum", "unbind") or reduced.options.get("reduction") == "sum"
     if rows[0] < 2 or given[: len(rows)] != rows or not (weighs or adds):
         return None
     return Match(reduced, [op], names=[weights.name], shapes=[str(given), str(rows)], given=EARLY)

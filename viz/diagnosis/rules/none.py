@@ -195,13 +195,7 @@ def _nearest_cut(seen: Observation, values: set[int], root: int) -> Cut | None:
 @once
 def _reached(seen: Observation, root: int) -> set[int]:
     """All values that a route from a root can come to."""
-    found, stack = {root}, [root]
-    while stack:
-        value = seen.values[stack.pop()]
-        fresh = {*(one.nr for one in seen.inputs(value, True)), *links(seen).get(value.nr, ())} - found
-        found |= fresh
-        stack.extend(fresh)
-    return found
+    return seen.above([root], past_leaves=True, extra=links(seen))
 
 
 def _along(seen: Observation, path: list[int]) -> Cut | None:

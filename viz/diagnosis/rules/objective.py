@@ -182,9 +182,8 @@ def _wrong_way(seen: Observation) -> Iterator[Match]:
         if turned is not None or runs:
             line = turned or _lowest(seen, last) or _outer(seen.maker(seen.values[last.roots[0]]), last)
             given = {} if turned is not None else {"change": NO_CODE}  # no few steps tell whether a loss has an end
-            yield Match(
-                line, [last], path=last.roots[:1], first=losses[0], last=losses[-1], count=len(losses), given=given
-            )
+            told: Any = {"first": losses[0], "last": losses[-1], "count": len(losses), "given": given}
+            yield Match(line, [last], path=last.roots[:1], **told)
 
 
 def _uphill(seen: Observation, who: int | None, own: list[Through]) -> Match | None:

@@ -85,9 +85,8 @@ def _found_nothing(seen: Observation) -> Iterator[Match]:
     events = sorted((one.order, one.kind) for one in every if one.kind in ENDS)
     for line, own in clips.items():
         places = [bisect.bisect(events, (one.order, "")) for one in own]
-        follows = [
-            "".join(kind for _, kind in events[place : place + 1]) for place in places
-        ]  # what becomes of the gradients
+        # what becomes of the gradients after each
+        follows = ["".join(kind for _, kind in events[place : place + 1]) for place in places]
         vain = [one.empty or kind in ("zero", "backward") for one, kind in zip(own, follows, strict=True)]
         if sum(vain) >= AGAIN and all(vain[1:-1]):  # at first a generator is not used up, and nothing follows the last
             yield Match(line, count=sum(vain), given=CLIPPED)

@@ -24,6 +24,7 @@ SPREAD = 1_024  # numbers of a result that are examined for its bound
 MOST_NUMBERS = 1_000_000  # of class numbers and tokens that are kept
 SLOPE = 1e-3  # distance from its bound at which a sigmoid, tanh or softmax is flat
 SQUARE = 3  # places of a sequence, at least, of which it is asked whether they look ahead
+PLACES = 64  # the most of these that are examined
 SMALL = 100_000  # numbers of a softmax, the most whose rows are examined
 FREE = 1.5  # seconds of processor time that watching may take beside as long as the program takes itself
 WINDOW = 4  # backward passes that are watched together, at least
@@ -206,7 +207,7 @@ class Watch:
         """Whether a square of weights, or a mask, lets most places reach beyond the diagonal: above `least`, or not where it is `turned`."""
         if tensor.ndim < 2 or tensor.shape[-1] != tensor.shape[-2] or tensor.shape[-1] < SQUARE:
             return False
-        one = tensor.detach().reshape(-1, *tensor.shape[-2:])[0]
+        one = tensor.detach().reshape(-1, *tensor.shape[-2:])[0, :PLACES, :PLACES]
         later = self.engine.array(one)[np.triu_indices(one.shape[0], 1)] > least
         return bool((later != turned).mean() > 0.5)
 
