@@ -36,11 +36,11 @@ def _reads_the_answers(seen: Observation) -> Iterator[Match]:
         if counts.any() and (labels == tokens)[counts].all():
             made, given = (source(seen, nr)[1] for nr in (op.inputs[1], looks.inputs[0]))
             apart = made is not None and given is not None and made.line != given.line
-            yield Match(made if apart else op, [op, looks], op=op.name, looks=looks)
+            yield Match(made if apart else op, [op, looks], path=[], op=op.name, looks=looks)
         elif any(_next(labels, tokens, axis) for axis in range(tokens.ndim)):
             every = (_open(seen, one, looks) for one in ops.makers(seen, seen.below(looks.outputs)))
             for at in (one for one in every if one is not None):
-                yield Match(at, [op], op=op.name, given=AHEAD)
+                yield Match(at, [op], path=[], op=op.name, given=AHEAD)  # a mask is on no way of a gradient
                 return
 
 
@@ -299,7 +299,7 @@ def _normalised(seen: Observation, match: Match) -> bool:
 
 AHEAD = telling("{at}: the labels of `{op}` are the tokens that come next, and the attention lets each place look at those after it. The model reads the "
         "answers: it will fail where they are not there.",
-    "Hide what comes later from each place: is_causal=True, or `scores.masked_fill(T.ones(n, n).triu(1) == 1, -math.inf)` before the softmax.",
+    "Hide what comes later from each place: `is_causal=True`, or `scores.masked_fill(T.ones(n, n).triu(1) == 1, -math.inf)` before the softmax.",
     share=0.5)  # fmt: skip
 RULES = [
     Rule("wrong-loss", _reads_the_answers,
