@@ -13,7 +13,7 @@ SPELLINGS = {
     "rmul": "mul", "radd": "add", "negative": "neg", "clip": "clamp", "concat": "cat", "concatenate": "cat", "arccos": "acos",
     "arcsin": "asin", "arctanh": "atanh", "absolute": "abs", "fix": "trunc", "floordiv": "floor_divide", "rpow": "pow",
     "rmatmul": "matmul", "nll_loss_nd": "nll_loss", "log_sigmoid": "logsigmoid",
-    "linalg_vector_norm": "vector_norm", "linalg_matrix_norm": "matrix_norm", "special_expit": "sigmoid", "special_softmax": "softmax", "cross_entropy_loss": "cross_entropy", "_threshold": "threshold",
+    "linalg_vector_norm": "vector_norm", "linalg_matrix_norm": "matrix_norm", "special_expit": "sigmoid", "special_softmax": "softmax", "cross_entropy_loss": "cross_entropy", "_threshold": "threshold", "lstm_layer": "lstm", "gru_layer": "gru", "rnn_layer": "rnn_tanh",
 }  # fmt: skip
 OPERATORS = {"add", "sub", "mul", "truediv", "div", "matmul", "pow", "floordiv", "neg", "abs"}
 AS_WRITTEN = {"requires_grad_", "zero_", "fill_", "copy_", "normal_", "uniform_", "retain_grad_", "share_memory_"}
@@ -36,6 +36,7 @@ LAYERS = SCORES | {
     "linear", "addmm", "mm", "baddbmm", "bilinear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
     "conv_transpose3d", "lstm", "gru", "lstm_cell", "gru_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell",
 }  # fmt: skip
+SEQUENCES = {"lstm", "gru", "rnn_tanh", "rnn_relu"} | ATTENTIONS  # which go along one dimension
 NORMS = {
     "norm", "vector_norm", "matrix_norm", "linalg_norm", "dist", "cdist", "pairwise_distance", "cosine_similarity", "normalize",
 }  # fmt: skip

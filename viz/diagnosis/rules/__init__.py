@@ -4,6 +4,7 @@ from viz.diagnosis.rules import (
     comparing,
     copies,
     data,
+    dimensions,
     finite,
     intent,
     memory,
@@ -22,6 +23,6 @@ from viz.diagnosis.rules.rule import Rule
 
 RULES: tuple[Rule, ...] = tuple(
     rule
-    for group in (refused, none, zero, finite, sizes, order, optimizer, comparing, objective, modes, memory, silent, intent, copies, data, terms)
+    for group in (refused, none, zero, finite, sizes, order, optimizer, comparing, dimensions, objective, modes, memory, silent, intent, copies, data, terms)
     for rule in group.RULES
 )  # fmt: skip

@@ -1,9 +1,8 @@
-"""What a loss compares: shapes that broadcast, a softmax over the wrong dimension."""
+"""What a loss compares: shapes that broadcast, a sum that comes too early."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -100,66 +99,6 @@ def compared(seen: Observation, nr: int) -> bool:
     return bool(users) and all(op.name in shrinks for op in users)
 
 
-def _dimension(seen: Observation) -> Iterator[Match]:
-    """A softmax over a dimension other than the one that the next op sums over, or takes a class from."""
-    for op in (one for one in seen.ops if one.name in ("softmax", "log_softmax") and one.recorded and one.outputs):
-        value, dim = seen.values[op.outputs[0]], _along(op)
-        rank = len(value.shape)
-        found = _expected(seen, value, op.nr) if dim is not None and -rank <= dim < rank else None
-        if dim is None or found is None or found[0] == dim % rank or value.shape[dim] < 2:
-            continue
-        wanted, user = found
-        line = seen.parts[op.owner].line or op.line if op.library and op.owner is not None else op.line
-        code = seen.places.code(line)
-        changed = re.sub(rf"\bdim ?= ?{dim}\b", f"dim={wanted - rank if dim < 0 else wanted}", code)
-        certain = user.name in ("nll_loss", "kl_div", "cross_entropy") and rank == 2
-        yield Match(
-            line, [op, user], names=[value.name], op=op.name, dim=dim % rank, shape=str(value.shape), user=user.name, wanted=wanted, at_use=user.line,
-            takes="takes the classes from" if user.name in ops.TAKES_CLASSES else "sums over", where=op.where,
-            given={"certain": certain, "change": (code, changed)},
-        )  # fmt: skip
-
-
-def _expected(seen: Observation, value: Seen, after: int) -> tuple[int, Ran] | None:
-    """The dimension over which an op expects probabilities to sum to 1, and that op."""
-    rank = len(value.shape)
-    for user in seen.ops[after + 1 : after + 12]:
-        if value.nr not in user.inputs:
-            continue
-        first, made = user.inputs[0] == value.nr, seen.values[user.outputs[0]] if user.outputs else value
-        if user.name in ops.PASSES_ON:
-            return _expected(seen, made, user.nr)
-        if user.name in ops.SCORE_LOSSES | {"nll_loss"} and rank >= 2 and first:
-            return 1, user
-        if (user.name == "kl_div" and rank == 2) or (user.name == "ctc_loss" and first):
-            return rank - 1, user
-        if user.name in ops.VIEWS | {"unsqueeze"} and rank >= 2:
-            return _through(seen, value, made, user.nr)
-        if user.name == "gather" and (along := _along(user)) is not None:
-            return along % rank, user
-        if user.name in ("matmul", "bmm") and first and rank >= 2:
-            return (rank - 1, user) if len(seen.values[user.inputs[-1]].shape) >= 2 else None
-        if user.name == "mul" and rank > 2:
-            total = next((one for one in seen.users(made.nr) if one.name == "sum"), None)
-            along = _along(total) if total is not None and len(made.shape) == rank else None
-            return (along % rank, total) if along is not None and total is not None else None
-        if rank == 2 and user.name in ("__getitem__", "mul", "log"):
-            return 1, user
-    return None
-
-
-def _along(op: Ran) -> int | None:
-    """The dimension that a call was given."""
-    dim = op.options.get("dim", op.options.get("1"))
-    return dim if isinstance(dim, int) and not isinstance(dim, bool) else None
-
-
-def _through(seen: Observation, before: Seen, after: Seen, op: int) -> tuple[int, Ran] | None:
-    """What is expected of a value in another shape, as a dimension of the first one: the last is the last of both, also of rows laid end to end."""
-    found = _expected(seen, after, op) if before.shape[-1:] == after.shape[-1:] else None
-    return (len(before.shape) - 1, found[1]) if found is not None and found[0] == len(after.shape) - 1 else None
-
-
 EARLY = telling("{at}: of numbers of the shape {shapes[0]} one is made, and only then it meets {name}, of the shape {shapes[1]}: each row gets what belongs "
         "to all of them.",
     "Weigh or add first, and sum or average afterwards: reduction='none' in the loss, or a sum over the other dimensions alone.", certain=False, share=0.5)  # fmt: skip
@@ -167,7 +106,4 @@ RULES = [
     Rule("broadcast-loss", _shapes,
         "{at}: shapes {shapes[0]} and {shapes[1]} are broadcast to {shapes[2]}: each guess is compared with all {rows} targets, and the best guess is their mean.",
         "Give both the same shape: `y.unsqueeze(1)`, or `guess.squeeze(1)`."),
-    Rule("wrong-dim", _dimension,
-        "{at}: `{op}` over dimension {dim} of shape {shape} makes the numbers along that dimension sum to 1, but `{user}` in line {at_use} "
-        "{takes} dimension {wanted}.", "Use the dimension that the next op works on: dim={wanted}.", share=0.8),
 ]  # fmt: skip

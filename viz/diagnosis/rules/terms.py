@@ -72,15 +72,6 @@ def _uneven(seen: Observation) -> Iterator[Match]:
                 return
 
 
-def _each_alone(seen: Observation) -> Iterator[Match]:
-    """A norm over a dimension of length 1, in a loss: the size of each number alone."""
-    for op in (one for one in seen.ops if one.name in ops.NORMS and one.recorded and one.inputs):
-        dim, shape = op.options.get("dim"), seen.values[op.inputs[0]].shape
-        if isinstance(dim, int) and len(shape) > 2 and shape[dim : dim + 1 or None] == (1,):
-            yield Match(op, names=[seen.values[op.inputs[0]].name], shape=str(shape), dim=dim)
-            return
-
-
 def _other_noise(seen: Observation) -> Iterator[Match]:
     """An answer that is compared with noise that it was not computed from, beside other noise of that shape that it was."""
     for op in (one for one in seen.ops if one.name in ops.DISTANCES | ops.DIFFERENCES and one.recorded):
@@ -106,9 +97,6 @@ RULES = [
     Rule("wrong-loss", _uneven,
         "{at}: this term is the mean of {count} numbers, and that of {total}, is the sum over the whole batch: beside it the mean counts for next to nothing.",
         "Reduce both alike: sum over each row and average over the batch, or reduction='sum' for both.", share=0.4),
-    Rule("wrong-dim", _each_alone,
-        "{at}: `{op}` over dimension {dim} of the shape {shape}, which has length 1, is the size of each number by itself, and not that of a row.",
-        "Make one row of what belongs together first: `x.flatten(1).norm(dim=1)`.", share=0.4),
     Rule("wrong-loss", _other_noise,
         "{at}, draws the noise that the answer is computed from. What the answer is compared with is other noise, of {drawn}: nothing in its input tells it.",
         "Draw the noise once, and use it in both places.", share=0.5),
