@@ -38,7 +38,7 @@ LAYERS = SCORES | {
 }  # fmt: skip
 SEQUENCES = {"lstm", "gru", "rnn_tanh", "rnn_relu"} | ATTENTIONS  # which go along one dimension
 NORMS = {
-    "norm", "vector_norm", "matrix_norm", "linalg_norm", "dist", "cdist", "pairwise_distance", "cosine_similarity", "normalize",
+    "norm", "vector_norm", "matrix_norm", "linalg_norm", "dist", "cdist", "pairwise_distance", "cosine_similarity", "normalize", "hypot",
 }  # fmt: skip
 
 # shapes, types, places

@@ -370,7 +370,7 @@ def _as_number(seen: Observation, user: Ran, start: int, learning: set[int]) -> 
     first = bisect.bisect_left(seen.exits, start, key=lambda one: one.op)
     varies = len(numbers) > 1 and numbers.intersection(ops.constants(user))
     turn = [one for one in seen.exits[first:] if varies and one.op <= user.nr and one.name != "__bool__"]
-    flow = (one for one in turn[::-1] if one.line != user.line and seen.places.flows(one.line, user.line))
+    flow = (one for one in turn[::-1] if seen.places.flows(one.line, user.line))
     return next((one for one in flow if not learning.isdisjoint(seen.above([one.value]))), None)
 
 

@@ -24,6 +24,7 @@ HALF_AS_MUCH = 2.0  # times
 NARROW = 8  # products that a score adds up, at least
 RAW = 50.0  # of numbers that nobody scaled: pictures from 0 to 255
 HARDLY = 0.02  # of a gradient: the most that a nearly saturated op lets pass
+LOOKS_UP = {"embedding", "__getitem__", "index_select"}  # rows of a table
 SATURATING = 4.0  # an input from which on a sigmoid, tanh or softmax can pass nothing at all
 
 
@@ -97,6 +98,13 @@ def _blocked(seen: Observation) -> Iterator[Match]:
             match.given |= NOTHING_LEFT
         # a bias alone whose parts cancel, as before a norm, is not a cause
         if kind != "zero" or everything or any(len(leaf.shape) > 1 for leaf in leaves):
+            yield match
+    last = {each.line: each for each in seen.passes if each.kind == "backward" and each.done}
+    for op in (op for each in last.values() for op in ops.makers(seen, seen.recorded(each)) if op.name in ops.FLAT):
+        given, out = seen.values[op.inputs[0]], seen.values[op.outputs[0]]
+        if given.leaf is None and given.grad == 0 and out.grad:  # the leaves behind it learn from another term alone
+            match = _of_op(seen, op, given, [out.nr, given.nr])
+            match.given |= {"words": match.given["words"] + " Nothing behind it learns from that.", "share": 0.5}
             yield match
 
 
@@ -260,6 +268,8 @@ def _units_are_rows(seen: Observation, leaf: Leaf) -> bool | None:
             return (op.inputs[-1] != value) != turned
         if op.name in ops.LAYERS:
             return not turned
+        if op.name in LOOKS_UP:
+            return False
     return None
 
 

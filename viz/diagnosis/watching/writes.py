@@ -49,11 +49,17 @@ class Writes:
 
     def set_data(self, call: Call) -> Noting:
         """`w.data = …`: another tensor replaces the leaf's memory."""
-        leaf, known = self.values.known_leaf(call.args[0]), self.values.known(call.args[1])
-        if leaf is not None and call.own:  # `model.to(device)` moves it, and writes nothing
-            maker = self.watch.seen.maker(self.watch.seen.values[known]) if known is not None else None
-            self._wrote(leaf.nr, "data", call.line, maker)
+        seen, (tensor, source) = self.watch.seen, call.args[:2]
+        leaf, known = self.values.known_leaf(tensor), self.values.known(source)
+        own = leaf is not None and call.own  # `model.to(device)` moves it, and writes nothing
+        if leaf is not None and own:
+            self._wrote(leaf.nr, "data", call.line, seen.maker(seen.values[known]) if known is not None else None)
         yield
+        if own and known is not None:
+            on = bool(self.watch.module.is_grad_enabled())
+            op = Ran(len(seen.ops), "data", call.stack, call.where, (known,), (), False, on, in_place=True)
+            seen.ops.append(op)
+            op.outputs = (self.values.value(tensor, call.line, op.nr),)
 
     def _wrote(self, nr: int, name: str, line: int | None, op: Ran | None) -> None:
         """Note a write into a leaf: an update, if `op` took gradients in."""
