@@ -129,6 +129,7 @@ class Write:
     after: int  # passes there had been
     order: int
     ascent: bool = False
+    size: float | None = None  # the largest magnitude that load_state_dict() wrote
 
 
 @dataclass(eq=False)

@@ -117,7 +117,10 @@ def _twice(seen: Observation) -> Iterator[Match]:
         told |= {"what": top.name or f"what line {top.line} computes", "given": TOGETHER}
         yield Match(first, [failed, top], names=name, **told)
     else:
-        yield Match(seen.maker(top) or top, [failed], names=name, **told)
+        ran = {line for op in seen.ops[first.ops : failed.ops] for line in op.stack}
+        made = seen.maker(top)
+        once = [line for line in made.stack if line not in ran] if made is not None else []
+        yield Match(once[-1] if once else top, [failed, top], names=name, **told)
 
 
 def _attached(seen: Observation, first: Through, failed: Through, shared: set[int]) -> tuple[Through, Through] | None:

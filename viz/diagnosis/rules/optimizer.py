@@ -198,6 +198,19 @@ def _made_anew(seen: Observation) -> Iterator[Match]:
         at, given = _model_made(seen, found[-1]) if fresh else line, {"share": 0.8 if fresh else 0.4}
         yield Match(at, [line], count=len(found), each=each, what=lost[not fresh], given=given)
         return
+    for leaf in (one for one in seen.trained() if len(one.held) == 1):
+        for line, loads in by_line(one for one in leaf.writes if one.name == "load_state_dict").items():
+            steps = [
+                sum(one.kind == "step" and a.order < one.order < b.order for one in leaf.writes)
+                for a, b in itertools.pairwise(loads)
+            ]
+            if len(loads) >= AGAIN and all(steps) and {one.size for one in loads} == {leaf.began}:
+                yield Match(line, names=[leaf.name], count=len(loads), steps=max(steps), given=PUT_BACK)
+                return
+
+
+PUT_BACK = telling("{at}, loads the same numbers {count} times, while one optimizer goes on: the {steps} steps between two of them are lost.",
+    "Load them once, before the loop; or make a new optimizer too, if each time is a training of its own.", share=0.6)  # fmt: skip
 
 
 def _model_made(seen: Observation, held: Held) -> int | None:

@@ -71,6 +71,8 @@ def _found_nothing(seen: Observation) -> Iterator[Match]:
         elif zeros:
             at = _own_call(seen, zeros[-1])
             yield Match(at, [zeros[-1], own[-1]], names=names, count=len(own), step=own[-1].line)
+        elif not passes:
+            yield Match(seen.passes[-1], [own[-1]], names=names, count=len(own), step=own[-1], given=HANDED_OUT)
     lost = {nr for moment in seen.moments for nr in moment.thrown if not seen.passes[nr - 1].used}
     done = by_line(each for each in seen.passes if each.done)
     for line, ran in done.items():  # of which others were used
@@ -104,6 +106,8 @@ CLIPPED = telling("{at}, clips nothing, {count} times: no gradient was there, or
     kind="not-kept", certain=False, share=0.5)  # fmt: skip
 NO_PASS = telling("{count} steps were taken, in {step}, but no backward pass ran: no step found a gradient.{how}",
     "Call backward() before each step: `loss.backward()`.", kind="never-backward")  # fmt: skip
+HANDED_OUT = telling("{at}, returns the gradients of {names} and leaves .grad as it is, where the step in {step}, looks: none of {count} steps found one.",
+    "Call `loss.backward()` instead, or put each into its place before the step: `p.grad = g`.", kind="never-backward")  # fmt: skip
 NO_STEP = telling("{count} backward passes ran, and the {held} of line {made} never took a step.{how}",
     "Call optimizer.step() after backward().", kind="never-steps", certain=False)  # fmt: skip
 TOO_EARLY = telling("{at}, steps before the backward() of the same iteration: none of {count} steps found a gradient.",

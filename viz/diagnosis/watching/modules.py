@@ -143,4 +143,5 @@ class Modules:
             seen.aliases.append(Alias(line, call.line, text))
         yield
         for parameter in own.values() if call.line is not None else ():  # an engine may not show each copy
-            self.writes.note(self.values.leaf(parameter), "write", "load_state_dict", call.line)
+            write = self.writes.note(self.values.leaf(parameter), "write", "load_state_dict", call.line)
+            write.size = self.watch.peak(parameter)
