@@ -285,6 +285,9 @@ class Observation:
     schedules: list[tuple[str, int | None]] = field(default_factory=list)  # class of a scheduler, line that made it
     aliases: list[Alias] = field(default_factory=list)
     numbers: dict[int, np.ndarray] = field(default_factory=dict)  # value: class numbers and tokens that an op was given
+    warned: list[tuple[str, int | None]] = field(
+        default_factory=list
+    )  # what NumPy said of numbers that are not finite, line
     troubles: list[str] = field(default_factory=list)  # errors of the observer itself
     error: dict[str, Any] | None = None
     cut: bool = False  # True if a part of the program ran unwatched: see `watching.watch.Watch.weigh`
@@ -437,7 +440,11 @@ class Observation:
         if leaf.holder is not None and not self.parts[leaf.holder].library:
             return self.places.where_given(f"self.{leaf.name.rpartition('.')[2]}") or leaf.line
         made = self.maker(self.values[leaf.values[0]]) if leaf.values and leaf.holder is None else None
-        return (made.line if made is not None else None) or leaf.line
+        if made is None:
+            return leaf.line
+        makers = (self.maker(self.values[one.values[0]]) for one in self.leaves if one.values and one.holder is None)
+        others = [one.stack for one in makers if one is not None and one.line == made.line and one.stack != made.stack]
+        return next((line for line in made.stack if all(line not in one for one in others)), made.line) or leaf.line
 
     def given_in(self, held: Held, number: float | None) -> int | None:
         """The line that gives an optimizer a number: the one that makes it, or a call around it that hands the number in."""

@@ -264,7 +264,7 @@ class Places:
 
     def where_aliased(self, lines: Iterable[int]) -> int | None:
         """The line that gives one thing a second name, `self.target = self.online`, of the names that some lines, and the loops around them, read."""
-        plain = self.find(ast.Assign, fits=lambda node: isinstance(node.value, (ast.Name, ast.Attribute)))
+        plain = self.find(ast.Assign, fits=lambda node: isinstance(_element(node.value), (ast.Name, ast.Attribute)))
         places = [place for line in lines for place in (*(first for first, _ in self.loops(line)), line)]
         read = (names for place in places for first, _, _, names in self._statements if first == place)
         return next((node.lineno for names in read for node in plain if _last(node.targets[0]) in names), None)
@@ -371,6 +371,11 @@ class Places:
 def _last(node: ast.AST) -> str:
     """The last of some names joined by dots."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _element(node: Any) -> Any:
+    """What a comprehension puts into each place; of all else the thing itself."""
+    return node.value if isinstance(node, ast.DictComp) else getattr(node, "elt", node)
 
 
 def _each(node: ast.expr) -> list[ast.expr]:

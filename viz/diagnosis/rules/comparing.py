@@ -21,16 +21,17 @@ def _shapes(seen: Observation) -> Iterator[Match]:
             if (early := _too_early(seen, op, a, b) or _too_early(seen, op, b, a)) is not None:
                 found = True
                 yield early
-            sure = op.name in ops.BY_ELEMENT
-            whole = _outgrown(a.shape, b.shape, any_size=sure) if a.requires_grad or b.requires_grad else None
-            if whole is None:
+            sure, differs = op.name in ops.BY_ELEMENT, op.name in ops.DIFFERENCES and compared(seen, op.outputs[0])
+            learnt = a.requires_grad or b.requires_grad
+            whole = _outgrown(a.shape, b.shape, any_size=sure or differs) if learnt else None
+            grew = (_grew(seen, a) or _grew(seen, b)) if whole is not None and (sure or differs) else None
+            if whole is None or (grew is None and not sure and math.prod(a.shape) != math.prod(b.shape)):
                 continue
-            held = (op.name in ops.DIFFERENCES and compared(seen, op.outputs[0])) or _with_data(seen, op, a, b)
+            held = differs or _with_data(seen, op, a, b)
             if sure or (held and not _pairwise(seen, a, b)):
                 found, rows, names = True, max(a.shape[0], b.shape[0]), [a.name, b.name]
                 shapes = [str(one) for one in (a.shape, b.shape, whole)]
-                at = (_grew(seen, a) or _grew(seen, b) or op) if sure else op
-                yield Match(at, [op], names=names, rows=rows, shapes=shapes, given={"certain": sure})
+                yield Match(grew or op, [op], names=names, rows=rows, shapes=shapes, given={"certain": sure})
         if found:
             return
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from viz.diagnosis import families as ops
 from viz.diagnosis.observation import Leaf, Observation, Ran
+from viz.diagnosis.rules.memory import sharing
 from viz.diagnosis.rules.rule import Match, Rule, telling
 
 BLENDS = {"copy_", "lerp", "add"}  # in place: what makes one weight follow another
@@ -19,6 +20,10 @@ def _no_copy(seen: Observation) -> Iterator[Match]:
         named = seen.places.where_aliased([one.line or 0]) if one.line == one.used else None  # taken and loaded at once
         used = f"line {one.used}, `{seen.places.code(one.used)}`," if one.used else ""
         yield Match(named or one.line, [one.used], text=one.text, used=used, given=STATE)
+    for op in (one for one in seen.ops if one.name in ops.DIFFERENCES and len(one.inputs) == 2):
+        if (itself := _from_itself(seen, op)) is not None:
+            yield itself
+            return
     for op in seen.ops:
         if op.name not in BLENDS or not op.in_place or op.recorded or len(op.inputs) < 2 or _decays(op):
             continue
@@ -28,6 +33,17 @@ def _no_copy(seen: Observation) -> Iterator[Match]:
             line = seen.places.where_aliased(op.stack) or op
             yield Match(line, [op], names=seen.called([leaves[0].nr]), wrote=op)
             return
+
+
+def _from_itself(seen: Observation, op: Ran) -> Match | None:
+    """A weight less what shares its memory, taken before steps changed both: the difference is 0."""
+    one, other = (next((value for value in sharing(seen, nr) if value.leaf is not None), None) for nr in op.inputs)
+    second = next((seen.values[nr] for nr in op.inputs if seen.values[nr].leaf is None), None)
+    # two views of one value, as for the distances of all pairs, are no mistake
+    if one is None or other is None or one.leaf != other.leaf or (one is other and second is not None):
+        return None
+    line = second.line if second is not None else seen.places.where_aliased(op.stack)
+    return Match(line or op.line, [op], names=seen.called([one.leaf or 0]), wrote=op, given=ITSELF)
 
 
 def _weight(seen: Observation, nr: int) -> Leaf | None:
@@ -102,6 +118,8 @@ def _of_a_module(seen: Observation, op: Ran) -> bool:
 
 STATE = telling("{at}, takes the state {text}, without a copy: it holds the very tensors that the steps went on changing. What {used} loads is there already.",
     "Copy it when you take it: `copy.deepcopy(model.state_dict())`.", certain=True, share=0.8)  # fmt: skip
+ITSELF = telling("{wrote}, takes what {at}, made of {names}, away from {names} itself. The two share their memory and every step changes both, so the difference is always 0.",
+    "Keep a copy of the numbers: `.detach().clone()`.", share=0.7)  # fmt: skip
 RULES = [
     Rule("alias", _no_copy,
         "{wrote}, writes {names} into itself: what was to follow it is no copy, but the same tensor. {at}, gives it a second name.",

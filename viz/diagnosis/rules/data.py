@@ -8,6 +8,7 @@ from statistics import median
 
 from viz.diagnosis import families as ops
 from viz.diagnosis.observation import Observation, Ran, Seen
+from viz.diagnosis.places import indexed
 from viz.diagnosis.rules.rule import Match, Rule
 
 APART = 0.4  # of the span of both, which both cover: numbers of one distribution cover more of it
@@ -18,21 +19,29 @@ SEVERAL = 2  # calls in training, at least: one batch tells little
 def _unlike(seen: Observation) -> Iterator[Match]:
     """A network that is evaluated on numbers in another range than those that it learns from, as where one of the two is not normalised."""
     for leaf in seen.trained():
-        calls = [op for nr in leaf.used_by if (op := seen.ops[nr]).name in ops.LAYERS and len(op.inputs) > 1]
-        learnt, asked = ([op for op in calls if op.grad_on == on][:FEW] for on in (True, False))
-        if len(learnt) < SEVERAL or not asked or any(_data(seen, op) is None for op in (*learnt, *asked)):
-            continue
-        if 4 * _count(seen, asked[-1]) < _count(seen, learnt[-1]):
-            continue  # fewer numbers lie closer together, as those of one state that a policy is asked about
-        (low, high), (least, most) = _span(seen, learnt), _span(seen, asked)
-        if min(high, most) - max(low, least) < APART * (max(high, most) - min(low, least)):
-            shared = seen.above(nr for op in learnt for nr in op.inputs[:1])
-            common = {seen.values[nr].line for nr in shared} | {None}
-            own = (seen.values[nr] for nr in sorted(seen.above(asked[-1].inputs[:1]) - shared))
-            value = next((one for one in own if one.floating and one.line not in common), None)  # where the two part
-            ranges, names = (f"{least:.3g} to {most:.3g}", f"{low:.3g} to {high:.3g}"), [value.name if value else ""]
-            yield Match(value, [asked[-1], learnt[-1]], names=names, ranges=ranges, layer=learnt[-1])
-            return
+        used = (op for nr in leaf.values for op in seen.users(nr) if op.name in ops.LAYERS and len(op.inputs) > 1)
+        calls = [op for op in used if _data(seen, op) is not None]
+        learnt = [op for op in calls if op.grad_on][:FEW]
+        for asked in indexed((op.stack, op) for op in calls if not op.grad_on).values():
+            if len(learnt) < SEVERAL or 4 * _count(seen, asked[-1]) < _count(seen, learnt[-1]):
+                continue  # fewer numbers lie closer together, as those of one state that a policy is asked about
+            (low, high), (least, most) = _span(seen, learnt), _span(seen, asked[:FEW])
+            if min(high, most) - max(low, least) < APART * (max(high, most) - min(low, least)):
+                shared = seen.above(nr for op in learnt for nr in op.inputs[:1])
+                common = {seen.values[nr].line for nr in shared} | {None}
+                own = (seen.values[nr] for nr in sorted(seen.above(asked[-1].inputs[:1]) - shared))
+                value = next(
+                    (one for one in own if one.floating and one.line not in common), None
+                )  # where the two part
+                ranges, names = (
+                    (f"{least:.3g} to {most:.3g}", f"{low:.3g} to {high:.3g}"),
+                    [value.name if value else ""],
+                )
+                here = next((line for line in asked[-1].stack if line not in learnt[-1].stack), None)
+                yield Match(
+                    value.line if value else here, [asked[-1], learnt[-1]], names=names, ranges=ranges, layer=learnt[-1]
+                )
+                return
 
 
 def _count(seen: Observation, op: Ran) -> int:

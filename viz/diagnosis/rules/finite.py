@@ -109,7 +109,19 @@ def _forward(seen: Observation, each: Through, root: Seen) -> Match:
     written = op is not None and op.name in WRITTEN and not value.requires_grad
     losses = [one.loss for one in seen.passes[: each.nr] if one.loss is not None and one.line == each.line]
     if not learnt and (op is None or not op.inputs or written):
-        return Match(value.line, [each], names=names, path=path, cut=value.nr, back=each.line)
+        text, line = next(iter(seen.warned), ("", value.line))
+        given = {"words": WARNED} if text else {}
+        return Match(
+            line,
+            [value, each],
+            names=names,
+            path=path,
+            cut=value.nr,
+            back=each.line,
+            text=text,
+            made=value,
+            given=given,
+        )
     whole = [abs(loss) for loss in losses if math.isfinite(loss)]
     if op is None or learnt or (len(whole) >= 3 and whole[-1] > GROWS * whole[0]):  # the loss grew until it was nan
         held = next((one for one in seen.optimizers if one.rate is not None), None)
@@ -140,6 +152,7 @@ def _backward(seen: Observation, each: Through, bad: list[int]) -> Match:
 
 THROWN = telling("The loss went {walk} before it stopped being finite: each step throws {names} further than the last.{rate}",
     "Make the learning rate ten times smaller, or clip the gradient before the step.", kind="rate-too-large", certain=False)  # fmt: skip
+WARNED = '{at}: NumPy warned of it, "{text}". What is not finite comes in with {name}, in {made}, and reaches the loss of line {back}.'
 UNSEEN = telling("The gradient of {names} is not finite after {at}.", "Look at the ops between it and the loss.", kind="not-finite")  # fmt: skip
 RULES = [
     Rule("not-finite-input", _broken,

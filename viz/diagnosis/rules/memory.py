@@ -52,9 +52,17 @@ def _summed(seen: Observation) -> dict[int | None, list[Ran]]:
     found = seen.ops if seen.passes else []
     sums = [op for op in found if op.name in SUMS and op.recorded and not seen.values[op.outputs[-1]].shape]
     made = {nr: op for op in sums for nr in op.outputs}
-    on = [op for op in sums if any(nr in made and made[nr].line == op.line for nr in op.inputs)]
+    on = [op for op in sums if any(nr in made and _later(seen, made[nr], op) for nr in op.inputs)]
     needed = {nr for each in seen.passes for nr in seen.behind(each)} if on else set()
     return by_line(op for op in on if needed.isdisjoint(op.outputs))
+
+
+def _later(seen: Observation, one: Ran, other: Ran) -> bool:
+    """Whether a line ran again after others had, or in a loop: these are not the terms that one call of it adds up."""
+    between = seen.ops[one.nr + 1 : other.nr]
+    return one.line == other.line and bool(
+        seen.places.loops(other.line) or any(other.line not in op.stack for op in between)
+    )
 
 
 def _carried(seen: Observation) -> dict[int, list[tuple[Ran, Seen]]]:
@@ -113,7 +121,7 @@ def _twice(seen: Observation) -> Iterator[Match]:
         yield Match(failed, [next(each for each in before if again & seen.behind(each))], first=first.line, given=TWICE)
     elif (attached := _attached(seen, first, failed, shared)) is not None:
         yield _left_attached(seen, *attached, shared)
-    elif first.line != failed.line:  # two losses
+    elif first.line != failed.line or all((seen.values[nr].op or 0) < first.ops for nr in failed.roots):  # two losses
         told |= {"what": top.name or f"what line {top.line} computes", "given": TOGETHER}
         yield Match(first, [failed, top], names=name, **told)
     else:

@@ -109,8 +109,11 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
         got = (leaf.gradients or leaf.reached_unwatched) and not failed and not _only_handed_out(seen, leaf)
         learns = leaf.held or leaf.requires_grad or leaf.frozen_at is not None
         if leaf.frozen_at is not None and not leaf.requires_grad and leaf.gradients and leaf.used_by:
-            last = seen.passes[leaf.gradients[-1][0] - 1].order
-            later = [m for m in seen.moments if m.kind == "step" and m.who in leaf.held and m.order > last]
+            last = seen.passes[leaf.gradients[-1][0] - 1]
+            own = [
+                m for m in seen.moments if m.kind == "step" and m.who == seen.stepped_by(last) and m.order > last.order
+            ]
+            later = own[1:]  # of the optimizer that had trained it: a new one may be for the others
             if len(later) >= AGAIN:
                 yield Match(leaf.frozen_at, names=seen.called([leaf.nr]), count=len(later), given=FROZEN)
         follows = sum(one.kind == "write" and one.after > 0 for one in leaf.writes) > 1  # as a target network does
@@ -129,6 +132,7 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
     if failed and not cuts:
         yield from _never_asked(seen, failed[0])
     yield from _frozen_new(seen)
+    yield from _left_behind(seen)
     yield from _unused(seen, [leaf for leaf in idle if not leaf.used_by], share)
     if not seen.cut and len(passes) > 1:
         yield from _unused(seen, [leaf for leaf in idle if leaf.used_by], share)
@@ -141,6 +145,21 @@ def _frozen_new(seen: Observation) -> Iterator[Match]:
         new = [leaf for leaf in found if not _known(leaf) and "." in leaf.name]
         if new and len(new) < len(found) and seen.steps:
             yield Match(line, names=seen.called(leaf.nr for leaf in new), given=NEW)
+
+
+def _left_behind(seen: Observation) -> Iterator[Match]:
+    """A weight that learnt at first, until numbers computed from it took its place."""
+    for leaf in (one for one in seen.trained() if one.gradients and one.used_by):
+        first, before = seen.ops[leaf.used_by[0]], set(leaf.values)
+        later = [
+            one for one in seen.at(first.line) if one.name == first.name and one.nr > leaf.used_by[-1] and one.recorded
+        ]
+        place = next(place for place, nr in enumerate(first.inputs) if nr in before)
+        given = [seen.values[one.inputs[place]] for one in later if len(one.inputs) > place]
+        made = seen.maker(given[0]) if len(given) > AGAIN and not given[0].requires_grad else None
+        if made is not None and made.line is not None and not before.isdisjoint(made.inputs):
+            yield Match(made, [first], names=[leaf.name], path=[*made.inputs[:1], given[0].nr], given={"kind": "rebound", "certain": False,
+                "words": CUTS["rebound"][0], "fix": CUTS["rebound"][1]})  # fmt: skip
 
 
 def _known(leaf: Leaf) -> bool:
@@ -355,7 +374,9 @@ def _lost_in_part(seen: Observation) -> Iterator[Match]:
                     yield Match(asked, [user, each], user=user, path=[value.nr, *each.roots[:1]])
                     return
                 found = _nearest_cut(seen, values, value.nr) if added or user.name in ops.LAYERS else None
-                if found is not None and (added or _beside(seen, found, back, value.nr)):
+                if found is not None and (
+                    added or _beside(seen, found, back, value.nr) or _each_turn(seen, found, user, start)
+                ):
                     yield _part(seen, found, user, added)
                     return
                 behind = [one for one in ops.makers(seen, seen.above([value.nr])) if added and one.nr >= start]
@@ -398,6 +419,15 @@ def _beside(seen: Observation, found: Cut, back: set[int], taken: int) -> bool:
     asked = any(one.recorded and one.name in ops.DIFFERENCES for nr in drawn for one in seen.users(nr))
     by_ops = bool(kept) and not asked and taken in seen.below(made)
     return by_ops and (found.kind == "no-grad" or (found.kind in ("detach", "data") and not goes_on))
+
+
+def _each_turn(seen: Observation, found: Cut, user: Ran, start: int) -> bool:
+    """Whether a loop within one turn detaches what the same line made before, and the loss needs it in no other way."""
+    source = seen.values[found.op.inputs[0]] if found.op is not None and found.op.inputs else None
+    made = seen.maker(source) if source is not None else None
+    alike = made is not None and (made.name == user.name or made.owner == user.owner is not None)
+    again = made is not None and alike and made.nr >= start and made.line == user.line
+    return found.kind in ("detach", "data") and again and source is not None and not source.grad
 
 
 def _part(seen: Observation, cut: Cut, user: Ran, added: bool) -> Match:

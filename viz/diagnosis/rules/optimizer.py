@@ -109,6 +109,8 @@ def _same_place(old: str, new: str) -> bool:
 def _put_in(seen: Observation, leaf: Leaf) -> int | None:
     """The line that puts a new parameter, or the whole new module that it is part of, in the place of another."""
     part, line = seen.parts[leaf.holder or 0], leaf.line
+    first, last = seen.places.defined(part.kind, "__init__") or (0, -1)
+    line = part.line if first <= (line or 0) <= last else line  # where the whole part is made
     while part.line and not any(seen.leaves[nr].held for nr in seen.weights(part)):
         line = leaf.line if part.library and leaf.by_hand else part.line
         around = [seen.parts[nr] for nr in part.parents if nr != part.nr]
@@ -195,7 +197,16 @@ def _made_anew(seen: Observation) -> Iterator[Match]:
             continue
         lost = "model, and what the last one had learnt is gone", "optimizer, without the averages of the last"
         each = "one step" if max(steps) == 1 else f"up to {max(steps)} steps"
-        at, given = _model_made(seen, found[-1]) if fresh else line, {"share": 0.8 if fresh else 0.4}
+        around = next(
+            (
+                seen.places.function_around(one.line)
+                for one in seen.moments
+                if one.kind == "step" and one.who == found[-1].nr and one.line
+            ),
+            None,
+        )
+        here = (one for one in found[-1].stack if seen.places.function_around(one) == around)  # of a helper, its call
+        at, given = _model_made(seen, found[-1]) if fresh else next(here, line), {"share": 0.8 if fresh else 0.4}
         yield Match(at, [line], count=len(found), each=each, what=lost[not fresh], given=given)
         return
     for leaf in (one for one in seen.trained() if len(one.held) == 1):

@@ -66,11 +66,18 @@ def _found_nothing(seen: Observation) -> Iterator[Match]:
         last = max((each.order for each in seen.passes if each.order < own[-1].order), default=0)
         zeros = [m for m in seen.moments if m.kind == "zero" and last < m.order < own[-1].order]
         names = seen.called(sorted(held.leaves))
+        emptied = [
+            op
+            for op in seen.ops
+            if op.in_place and op.name == "zero_" and seen.values[op.inputs[0]].of_grad in held.leaves
+        ]
         if own[0].order < seen.passes[0].order:
             yield Match(own[-1], names=names, count=len(own), given=TOO_EARLY)
         elif zeros:
             at = _own_call(seen, zeros[-1])
             yield Match(at, [zeros[-1], own[-1]], names=names, count=len(own), step=own[-1].line)
+        elif emptied:
+            yield Match(emptied[-1], [own[-1]], names=names, count=len(own), step=own[-1].line)
         elif not passes:
             yield Match(seen.passes[-1], [own[-1]], names=names, count=len(own), step=own[-1], given=HANDED_OUT)
     lost = {nr for moment in seen.moments for nr in moment.thrown if not seen.passes[nr - 1].used}

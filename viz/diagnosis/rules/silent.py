@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from viz.diagnosis.families import KEEPS_NOTHING, KEEPS_RESULT, makers
 from viz.diagnosis.functions import FAR
-from viz.diagnosis.observation import Observation, Part, Seen
+from viz.diagnosis.observation import Observation, Part, Ran, Seen
 from viz.diagnosis.rules.memory import sharing
 from viz.diagnosis.rules.rule import Match, Rule, telling
 
@@ -53,11 +53,18 @@ def _shared(seen: Observation) -> Iterator[Match]:
     """One layer where two were meant: two lines use it, beside one of its shape that none does, or a list repeats it."""
     weights = {part.nr: [seen.leaves[nr] for nr in seen.weights(part)] for part in seen.parts}
     shapes = {nr: [leaf.shape for leaf in own] for nr, own in weights.items()}
-    used = {nr: [op for leaf in own for op in leaf.used_by] for nr, own in weights.items()}
+    # by a module, and not by what counts or saves all weights
+    used = {
+        nr: [op for leaf in own for op in leaf.used_by if seen.ops[op].owner is not None] for nr, own in weights.items()
+    }
     idle = [part for part in seen.parts if shapes[part.nr] and not used[part.nr]]
     for part, twin in itertools.product(idle, seen.parts):
         alike = twin.kind == part.kind and shapes[twin.nr] == shapes[part.nr] and set(twin.parents) & set(part.parents)
-        lines = list(dict.fromkeys(seen.ops[nr].line for nr in used[twin.nr])) if alike else []
+        lines = (
+            list(dict.fromkeys(_call(seen, op, twin) for op in map(seen.ops.__getitem__, used[twin.nr])))
+            if alike
+            else []
+        )
         if len(lines) > 1:
             short, other = part.path.rpartition(".")[2], twin.path.rpartition(".")[2]
             code, both = seen.places.code(lines[-1]), " and ".join(map(str, lines))
@@ -67,6 +74,12 @@ def _shared(seen: Observation) -> Iterator[Match]:
         line = _repeated(seen, part)
         if line is not None:
             yield Match(line, [part], names=[part.path], made=part.kind, times=part.repeated, given=REPEATED)
+
+
+def _call(seen: Observation, op: Ran, part: Part) -> int | None:
+    """The line that calls a module in which an op ran."""
+    first, last = seen.places.defined(part.kind, "forward") or (0, -1)
+    return next((line for line in op.stack if not first <= line <= last), op.line)
 
 
 def _repeated(seen: Observation, part: Part) -> int | None:

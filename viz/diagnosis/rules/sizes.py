@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from viz.diagnosis.families import SQUASHES
+from viz.diagnosis.families import RESHAPES, SQUASHES, source
 from viz.diagnosis.layers import layers
 from viz.diagnosis.observation import Leaf, Observation, Ran, Through
 from viz.diagnosis.rules.rule import Match, Place, Rule, placed, telling
@@ -106,7 +106,7 @@ def _steady(peaks: list[float]) -> bool:
 
 def _weights(seen: Observation, op: Ran) -> list[Leaf]:
     """The matrices of weights that an op takes."""
-    taken = (seen.values[nr] for nr in op.inputs)
+    taken = (source(seen, nr, RESHAPES)[0] for nr in op.inputs)
     return [seen.leaves[value.leaf] for value in taken if value.leaf is not None and len(value.shape) > 1]
 
 

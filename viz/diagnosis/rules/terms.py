@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from viz.diagnosis import families as ops
-from viz.diagnosis.observation import Observation, Ran
+from viz.diagnosis.observation import Observation, Ran, Through, by_line, first_and_last
 from viz.diagnosis.rules.rule import Match, Rule
 
 ROWS = 4  # of a batch, at least, before it matters whether a term is their sum or their mean
@@ -87,6 +87,27 @@ def _other_noise(seen: Observation) -> Iterator[Match]:
                 return
 
 
+def _part_alone(seen: Observation) -> Iterator[Match]:
+    """backward() of one term of a sum, where nothing goes back through the sum, nor through its other terms."""
+    passes = [one for one in seen.passes if one.kind == "backward" and one.done and one.roots]
+    for own in by_line(passes if len(passes) > 1 else ()).values():
+        sums = [_sums(seen, each, passes) for each in first_and_last(own)]
+        if all(sums):
+            yield Match(own[-1], sums[-1][:1], total=sums[-1][0], names=[seen.values[sums[-1][0].outputs[0]].name])
+
+
+def _sums(seen: Observation, each: Through, passes: list[Through]) -> list[Ran]:
+    """The sums of a root of a pass and of what else was learnt that no pass goes back through."""
+    made = seen.below(each.roots, lambda value: value.requires_grad and not value.shape)
+    found = [op for op in ops.makers(seen, made) if op.name in ops.SUMS and op.nr < each.ops]
+    other = [one for op in found for one in op.inputs if one not in made and seen.values[one].requires_grad]
+    return (
+        []
+        if not other or any(seen.behind(one) & {*other, *(op.outputs[0] for op in found)} for one in passes)
+        else found[-1:]
+    )
+
+
 def _mixed_in(seen: Observation, drawn: Ran, shape: tuple[int, ...]) -> bool:
     """Whether noise of a shape is put into data, and is not the data itself."""
     made = seen.values[drawn.outputs[0]]
@@ -97,6 +118,9 @@ RULES = [
     Rule("wrong-loss", _uneven,
         "{at}: this term is the mean of {count} numbers, and that of {total}, is the sum over the whole batch: beside it the mean counts for next to nothing.",
         "Reduce both alike: sum over each row and average over the batch, or reduction='sum' for both.", share=0.4),
+    Rule("wrong-loss", _part_alone,
+        "{at}, goes back from one term alone. {total}, adds it to others, and nothing ever goes back from there: what is in the others alone learns nothing.",
+        "Call backward() on the sum.", share=0.6),
     Rule("wrong-loss", _other_noise,
         "{at}, draws the noise that the answer is computed from. What the answer is compared with is other noise, of {drawn}: nothing in its input tells it.",
         "Draw the noise once, and use it in both places.", share=0.5),

@@ -266,7 +266,7 @@ def _units_are_rows(seen: Observation, leaf: Leaf) -> bool | None:
             op = next(iter(seen.users(value)), op)
         if op.name in ("matmul", "mm", "addmm"):
             return (op.inputs[-1] != value) != turned
-        if op.name in ops.LAYERS:
+        if op.name in ops.LAYERS and value not in op.inputs[: op.name == "baddbmm"]:  # what that adds is a bias
             return not turned
         if op.name in LOOKS_UP:
             return False

@@ -59,12 +59,22 @@ class Observer:
             self._surround()
             with warnings.catch_warnings(), self._ops.mode():
                 warnings.simplefilter("ignore")
+                warnings.filterwarnings(
+                    "default", "(divide by zero|invalid value|overflow) encountered", RuntimeWarning
+                )
+                warnings.showwarning = self._warned
                 self._watch.active = True
                 yield
         finally:
             self._replaced.undo()
             self._watch.active = False
             self._values.close()
+
+    def _warned(self, message: Any, *how: Any, **more: Any) -> None:
+        """What NumPy says of numbers that are not finite."""
+        frame = sys._getframe(2)  # past the module of warnings
+        if self._watch.places.source.owns(frame):
+            self.seen.warned.append((str(message), Call(self._watch, frame, (), {}).line))
 
     def _surround(self) -> None:
         """Hear of modules, optimizers, initialisers, custom Functions and `.data`."""

@@ -12,6 +12,7 @@ from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Call, Noting, Watch
 
 LARGEST_ROWS = 100_000  # numbers of a matrix whose rows are compared
+MOST_AHEAD = 12  # values that are asked whether a gradient went into them
 UPDATES = {"sub", "add", "mul", "copy_", "addcdiv", "lerp", "__set__"}  # in place
 
 
@@ -76,17 +77,17 @@ class Writes:
     def _of_gradients(self, inputs: tuple[int, ...]) -> int:
         """Whether values come from a `.grad`: 1, or -1 where the sign was turned; 0 where they do not."""
         seen = self.watch.seen
-        for nr in inputs:
-            sign, value = 1, seen.values[nr]
-            for _ in range(6):
-                if value.of_grad is not None:
-                    return sign
-                maker = seen.maker(value)
-                if maker is None or not maker.inputs:
-                    break
-                if maker.name == "neg" or _turns(maker):
-                    sign = -sign
-                value = seen.values[maker.inputs[0]]
+        queue = [(1, nr) for nr in inputs]
+        for sign, nr in queue:
+            value = seen.values[nr]
+            if value.of_grad is not None:
+                return sign
+            maker = seen.maker(value)
+            for place, one in enumerate(maker.inputs if maker is not None and len(queue) < MOST_AHEAD else ()):
+                turns = maker is not None and (
+                    maker.name == "neg" or _turns(maker) or (maker.name == "sub" and place == 1)
+                )
+                queue.append((-sign if turns else sign, one))
         return 0
 
     # the contents of .grad
