@@ -16,6 +16,7 @@ from viz.diagnosis.rules import (
     refused,
     silent,
     sizes,
+    targets,
     terms,
     zero,
 )
@@ -23,6 +24,6 @@ from viz.diagnosis.rules.rule import Rule
 
 RULES: tuple[Rule, ...] = tuple(
     rule
-    for group in (refused, none, zero, finite, sizes, order, optimizer, comparing, dimensions, objective, modes, memory, silent, intent, copies, data, terms)
+    for group in (refused, none, zero, finite, sizes, order, optimizer, comparing, dimensions, objective, modes, memory, silent, intent, copies, data, terms, targets)
     for rule in group.RULES
 )  # fmt: skip

@@ -22,7 +22,7 @@ def _unlike(seen: Observation) -> Iterator[Match]:
         used = (op for nr in leaf.values for op in seen.users(nr) if op.name in ops.LAYERS and len(op.inputs) > 1)
         calls = [op for op in used if _data(seen, op) is not None]
         learnt = [op for op in calls if op.grad_on][:FEW]
-        for asked in indexed((op.stack, op) for op in calls if not op.grad_on).values():
+        for asked in indexed((op.stack, op) for op in calls if op.step and not op.grad_on).values():
             if len(learnt) < SEVERAL or 4 * _count(seen, asked[-1]) < _count(seen, learnt[-1]):
                 continue  # fewer numbers lie closer together, as those of one state that a policy is asked about
             (low, high), (least, most) = _span(seen, learnt), _span(seen, asked[:FEW])

@@ -227,7 +227,7 @@ def _terms(seen: Observation, each: Through) -> Iterator[tuple[Term, Ran]]:
         ahead = [one for one in op.inputs if seen.values[one].requires_grad]
         join = op.name in ops.ADDITIVE and len(ahead) > 1
         term = replace(term, part=term.part or (op.line if term.joined and not join else None), joined=join)
-        if _is_likelihood(seen, op) or _is_error(seen, op):
+        if is_likelihood(seen, op) or _is_error(seen, op):
             yield term, op
         elif op.name in ops.FACTORS | ops.NEGATIONS:
             if len(ahead) == 1 and (factor := _factor(seen, op, ahead[0])) != 0:
@@ -250,7 +250,7 @@ def _lowest(seen: Observation, each: Through) -> int | None:
     return lowest.line if (lowest.low or 0.0) < (root.low or 0.0) / 2 < 0 else None
 
 
-def _is_likelihood(seen: Observation, op: Ran) -> bool:
+def is_likelihood(seen: Observation, op: Ran) -> bool:
     """Whether an op gives logarithms of probabilities: of what a softmax or a sigmoid gave, or of scores, less the logarithm of their sum."""
     if op.name == "log":
         maker = source(seen, op.inputs[0], PARTS)[1] if op.inputs else None

@@ -55,11 +55,19 @@ def _sizes(seen: Observation) -> Iterator[Match]:
     first = next(each for each in whole if each.line == whole[-1].line)
     fall = max(_falls(seen, first), key=lambda one: abs(one.whole), default=None)
     line = (_to_change(seen, fall) or fall.line) if fall is not None else None
-    if fall is not None and fall.whole < -math.log(VANISHES) and _uneven(seen, line):
+    if fall is not None and fall.whole < -math.log(VANISHES) and _uneven(seen, line) and not _settles(seen, fall):
         yield _told(seen, fall, line, SHRINKS)
     elif fall is not None and fall.whole > math.log(BY_HAND if line != fall.line else EXPLODES):
         yield _told(seen, fall, line, GROWS)
     yield from _inside(seen, first)
+
+
+def _settles(seen: Observation, fall: Fall) -> bool:
+    """Whether a line goes on from its own result and the same values each time, until it changes no more: later runs bring their gradient."""
+    given = (
+        nr for op, _ in fall.ops for nr in op.inputs if seen.values[nr].requires_grad and seen.values[nr].leaf is None
+    )
+    return max(Counter(given).values(), default=0) >= fall.count - 1
 
 
 def _told(seen: Observation, fall: Fall, line: int | None, given: dict[str, Any]) -> Match:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from viz.diagnosis import families as ops
 from viz.diagnosis.observation import Observation, Ran, Through, by_line, first_and_last
-from viz.diagnosis.rules.rule import Match, Rule
+from viz.diagnosis.rules.rule import Match, Rule, telling
 
 ROWS = 4  # of a batch, at least, before it matters whether a term is their sum or their mean
 UNEVEN = 0.2  # of the factor of a mean: a sum with a smaller one was made small on purpose
@@ -60,6 +60,11 @@ def _parts(seen: Observation, root: int) -> Iterator[Part]:
             yield Part(reduced, value.shape, scale, share)
 
 
+def _together(seen: Observation) -> Iterator[Match]:
+    """Terms that do not go together, or that nothing goes back through, and answers that are asked for what they cannot know."""
+    yield from (*_uneven(seen), *_part_alone(seen), *_other_noise(seen))
+
+
 def _uneven(seen: Observation) -> Iterator[Match]:
     """One term that is the mean of all its numbers, beside one that is the sum over a whole batch."""
     for each in (one for one in seen.passes if one.kind == "backward" and one.done and one.roots):
@@ -68,7 +73,7 @@ def _uneven(seen: Observation) -> Iterator[Match]:
             count, alike = math.prod(mean.shape), mean.shape[0] == total.shape[0]
             averaged = alike and count >= MANY * mean.shape[0] and mean.share * count <= 1.01
             if averaged and total.share == 1 and total.scale >= UNEVEN * mean.scale > 0:
-                yield Match(mean.op, [total.op], count=count, total=total.op)
+                yield Match(mean.op, [total.op], count=count, total=total.op, given=SUM_AND_MEAN)
                 return
 
 
@@ -83,7 +88,7 @@ def _other_noise(seen: Observation) -> Iterator[Match]:
             noise = (one for one in ops.makers(seen, behind) if one.name in DRAWN)
             others = [one for one in noise if _mixed_in(seen, one, drawn.shape)]
             if drawn.nr not in behind and others and not seen.values[target].requires_grad:
-                yield Match(others[-1], [maker, op], drawn=maker, op=op.name)
+                yield Match(others[-1], [maker, op], drawn=maker, op=op.name, given=OTHER_NOISE)
                 return
 
 
@@ -93,7 +98,9 @@ def _part_alone(seen: Observation) -> Iterator[Match]:
     for own in by_line(passes if len(passes) > 1 else ()).values():
         sums = [_sums(seen, each, passes) for each in first_and_last(own)]
         if all(sums):
-            yield Match(own[-1], sums[-1][:1], total=sums[-1][0], names=[seen.values[sums[-1][0].outputs[0]].name])
+            yield Match(
+                own[-1], sums[-1][:1], total=sums[-1][0], names=[seen.values[sums[-1][0].outputs[0]].name], given=ALONE
+            )
 
 
 def _sums(seen: Observation, each: Through, passes: list[Through]) -> list[Ran]:
@@ -114,14 +121,10 @@ def _mixed_in(seen: Observation, drawn: Ran, shape: tuple[int, ...]) -> bool:
     return made.shape == shape and any(user.name in ops.FACTORS | ops.ADDITIVE for user in seen.users(made.nr))
 
 
-RULES = [
-    Rule("wrong-loss", _uneven,
-        "{at}: this term is the mean of {count} numbers, and that of {total}, is the sum over the whole batch: beside it the mean counts for next to nothing.",
-        "Reduce both alike: sum over each row and average over the batch, or reduction='sum' for both.", share=0.4),
-    Rule("wrong-loss", _part_alone,
-        "{at}, goes back from one term alone. {total}, adds it to others, and nothing ever goes back from there: what is in the others alone learns nothing.",
-        "Call backward() on the sum.", share=0.6),
-    Rule("wrong-loss", _other_noise,
-        "{at}, draws the noise that the answer is computed from. What the answer is compared with is other noise, of {drawn}: nothing in its input tells it.",
-        "Draw the noise once, and use it in both places.", share=0.5),
-]  # fmt: skip
+SUM_AND_MEAN = telling("{at}: this term is the mean of {count} numbers, and that of {total}, is the sum over the whole batch: beside it the mean counts for next to nothing.",
+    "Reduce both alike: sum over each row and average over the batch, or reduction='sum' for both.", share=0.4)  # fmt: skip
+ALONE = telling("{at}, goes back from one term alone. {total}, adds it to others, and nothing ever goes back from there: what is in the others alone learns nothing.",
+    "Call backward() on the sum.", share=0.6)  # fmt: skip
+OTHER_NOISE = telling("{at}, draws the noise that the answer is computed from. What the answer is compared with is other noise, of {drawn}: nothing in its input tells it.",
+    "Draw the noise once, and use it in both places.", share=0.5)  # fmt: skip
+RULES = [Rule("wrong-loss", _together)]

@@ -1,0 +1,88 @@
+"""What a loss takes for given, and learns all the same: the target of a bootstrap, the advantage of a policy."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+
+from viz.diagnosis import families as ops
+from viz.diagnosis.observation import Observation, Ran, Seen, Through, first_and_last
+from viz.diagnosis.rules.objective import is_likelihood
+from viz.diagnosis.rules.rule import Match, Rule, telling
+
+SIZES = {"pow", "square", "abs"}  # what an error is made of
+PAST = ops.TURNS | ops.CHOSEN | ops.NEGATIONS | {"gather"}
+
+
+def _learns_its_target(seen: Observation) -> Iterator[Match]:
+    """A sum of data and of what the same weights answer, which a loss pulls to their other answer, or weighs a likelihood by."""
+    for each in first_and_last(one for one in seen.passes if one.kind == "backward" and one.done):
+        for op in ops.makers(seen, seen.recorded(each)):
+            squared = op.name in ops.DIFFERENCES and all(user.name in SIZES for user in seen.users(op.outputs[0]))
+            compares = op.name in ops.DISTANCES or squared
+            for target, other in (
+                itertools.permutations(op.inputs[:2], 2) if compares or op.name in ops.PRODUCTS else ()
+            ):
+                mixed = _mixed(seen, target) if seen.values[other].requires_grad else None
+                if mixed is None or not (compares or _likely(seen, other)):
+                    continue
+                if _stepped(seen, each, mixed, other if compares else None):
+                    yield _attached(seen, op, mixed, seen.values[target].name or "this", compares)
+                    return
+
+
+def _attached(seen: Observation, op: Ran, mixed: Ran, name: str, compares: bool) -> Match:
+    """The target as a whole, or the factor where it weighs: its error may be learnt from in another term."""
+    at, given = (mixed, BOOTSTRAP) if compares else (op, ADVANTAGE)
+    factor, whole = rf"(\* ?){name}\b(?![.(\[])", r"^(\w+ = )(.+)$"
+    code = seen.places.code(at.line)
+    new = re.sub(whole, r"\1(\2).detach()", code) if compares else re.sub(factor, rf"\1{name}.detach()", code, count=1)
+    given = given | ({"change": (code, new)} if new != code else {})
+    return Match(at, [op, mixed], user=op, made=mixed, what=name, given=given)
+
+
+def _mixed(seen: Observation, nr: int) -> Ran | None:
+    """The op that adds data to something learnt, or takes one from the other, of which a value is a multiple."""
+    for _ in range(ops.FAR):
+        op = ops.source(seen, nr, PAST)[1]
+        learnt = [one for one in op.inputs if seen.values[one].requires_grad] if op is not None else []
+        if op is None or not learnt or op.name not in ops.ADDITIVE | ops.FACTORS:
+            break
+        if op.name in ops.ADDITIVE and any(_data(seen.values[one]) for one in op.inputs):
+            return op
+        nr = learnt[0]
+    return None
+
+
+def _data(value: Seen) -> bool:
+    return value.floating and not value.requires_grad and value.leaf is None and any(size > 1 for size in value.shape)
+
+
+def _likely(seen: Observation, nr: int) -> bool:
+    """Whether a value is the logarithm of a probability, or the ratio of two."""
+    op = ops.source(seen, nr, PAST)[1]
+    if op is None or op.name != "exp":
+        return op is not None and is_likelihood(seen, op)
+    less = ops.source(seen, op.inputs[0], PAST)[1]
+    learnt = [one for one in less.inputs if seen.values[one].requires_grad] if less is not None else []
+    return less is not None and less.name in ops.DIFFERENCES and len(learnt) == 1
+
+
+def _stepped(seen: Observation, each: Through, mixed: Ran, other: int | None) -> bool:
+    """Whether the optimizer of a pass changes what is mixed in; with `other`, whether the same weights made that."""
+    who = seen.stepped_by(each)
+    common = {leaf.nr for leaf in seen.trained() if who in leaf.held or not leaf.held}
+    for nr in (*mixed.outputs[:1], *(() if other is None else (other,))):
+        above = seen.above([nr], lambda value: value.requires_grad)
+        common &= {leaf for one in above if (leaf := seen.values[one].leaf) is not None}
+    return bool(common)
+
+
+BOOTSTRAP = telling("{at}, computes a target from data and from what the same weights answer, and {user}, compares their other answer with it. The gradient goes into "
+        "both: the target moves towards the answer, instead of the answer towards the target.",
+    "Take the target for given: compute it under no_grad, or detach() it.")  # fmt: skip
+ADVANTAGE = telling("{at}, weighs a likelihood by {what}, and the gradient goes into that too: what {made}, takes from the data, changes so that the product falls, "
+        "and not so that it is right.",
+    "Weigh the likelihood by the number alone: `.detach()`.")  # fmt: skip
+RULES = [Rule("wrong-loss", _learns_its_target, share=0.5)]
