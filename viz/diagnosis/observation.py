@@ -187,6 +187,7 @@ class Held(Standing):
     stack: tuple[int, ...]
     made_here: bool
     rate: float | None = None
+    base: float | None = None  # its first rate
     maximises: bool = False
     leaves: list[int] = field(default_factory=list)
     known: int = 0  # leaves that were known when it was made
@@ -367,13 +368,13 @@ class Observation:
 
     def route(
         self, root: int, goal: Callable[[Seen], bool], extra: dict[int, list[int]] | None = None, past_leaves: bool = False,
-        recorded: bool = False, past_lines: frozenset[int | None] = frozenset(),
+        recorded: bool = False, past: frozenset[tuple[int | None, str]] = frozenset(),
     ) -> list[int]:  # fmt: skip
         """The shortest chain of values from `root` up to one that is a `goal`; empty where there is none.
 
         `extra` are further links, from a value to what its numbers came from by way of Python; `past_leaves` goes on where an op
         made a leaf out of other tensors; with `recorded` it leads only through what requires grad;
-        `past_lines` are lines whose results it does not lead through.
+        `past` are lines and names of ops whose results it does not lead through.
         """
         before: dict[int, int | None] = {root: None}
         queue = [root]
@@ -386,7 +387,7 @@ class Observation:
                 return chain[::-1]
             for one in [*self.inputs(value, past_leaves), *(self.values[nr] for nr in (extra or {}).get(nr, ()))]:
                 made = self.maker(one)
-                shut = made is not None and made.line is not None and made.line in past_lines
+                shut = made is not None and (made.line, made.name) in past
                 if one.nr not in before and not shut and (one.requires_grad or not recorded):
                     before[one.nr] = nr
                     queue.append(one.nr)

@@ -224,6 +224,18 @@ class Places:
         """Whether a line gives again what it reads, as `loss, state = step(batch, state)` does."""
         return any(set().union(*map(_read, one.targets)) & _read(one.value) for one in self.find(ast.Assign, at=line))
 
+    def given_again(self, line: int, loop: tuple[int, int]) -> int:
+        """The last line of a loop that makes something new of what a line gives, under the same name; else the line itself."""
+        given = self._given_at(line)
+        return next(
+            (
+                first
+                for first, _, new, read in sorted(self._statements, key=lambda one: -one[0])
+                if line < first <= loop[1] and new & read & given
+            ),
+            line,
+        )
+
     def where_kept(self, line: int | None, names: list[str]) -> int | None:
         """The line of the same method that puts one of these names into an attribute of `self`, for the next call."""
         method = self.function_around(line or 0)

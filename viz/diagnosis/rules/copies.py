@@ -19,7 +19,8 @@ def _no_copy(seen: Observation) -> Iterator[Match]:
     for one in seen.aliases:
         named = seen.places.where_aliased([one.line or 0]) if one.line == one.used else None  # taken and loaded at once
         used = f"line {one.used}, `{seen.places.code(one.used)}`," if one.used else ""
-        yield Match(named or one.line, [one.used], text=one.text, used=used, given=STATE)
+        own = one.line == one.used and named is None
+        yield Match(named or one.line, [one.used], text=one.text, used=used, given=OWN_STATE if own else STATE)
     for op in (one for one in seen.ops if one.name in ops.DIFFERENCES and len(one.inputs) == 2):
         if (itself := _from_itself(seen, op)) is not None:
             yield itself
@@ -116,6 +117,8 @@ def _of_a_module(seen: Observation, op: Ran) -> bool:
     return op.name in ops.MOVES and leaf is not None and seen.leaves[leaf].parameter
 
 
+OWN_STATE = telling("{at}, loads into a module its own state, {text}: nothing changes.",
+    "Load the state of the other module there.", kind="not-kept", certain=True, share=0.8)  # fmt: skip
 STATE = telling("{at}, takes the state {text}, without a copy: it holds the very tensors that the steps went on changing. What {used} loads is there already.",
     "Copy it when you take it: `copy.deepcopy(model.state_dict())`.", certain=True, share=0.8)  # fmt: skip
 ITSELF = telling("{wrote}, takes what {at}, made of {names}, away from {names} itself. The two share their memory and every step changes both, so the difference is always 0.",

@@ -64,8 +64,8 @@ def _expected(seen: Observation, value: Seen, after: int) -> tuple[int, Ran] | N
             return _through(seen, value, made, user.nr)
         if user.name == "gather" and (along := _along(user)) is not None:
             return along % rank, user
-        if user.name in ("matmul", "bmm") and first and rank >= 2:
-            return (rank - 1, user) if len(seen.values[user.inputs[-1]].shape) >= 2 else None
+        if user.name in ("matmul", "bmm") and rank >= 2:  # its last dimension is summed over, or the one before
+            return (rank - 1 - (not first), user) if len(seen.values[user.inputs[-1]].shape) >= 2 else None
         if user.name == "mul" and rank > 2:
             total = next((one for one in seen.users(made.nr) if one.name == "sum"), None)
             along = _along(total) if total is not None and len(made.shape) == rank else None
@@ -102,7 +102,8 @@ def _moved(before: tuple[int, ...], after: tuple[int, ...]) -> int | None:
     """The size of a dimension that stands at the front of a group on one side alone; a group is what two shapes regroup as a whole."""
     ends = set(itertools.accumulate(before, mul)) & set(itertools.accumulate(after, mul))
     for one, other in zip(_groups(before, ends), _groups(after, ends), strict=False):
-        for first, second in ((one, other), (other, one)):
+        # at the front of a group, or at its end
+        for first, second in ((one, other), (other, one), (one[::-1], other[::-1]), (other[::-1], one[::-1])):
             splits = second[0] % first[0] == 0  # of a dimension of 8 the first 4 are neighbours
             if len(first) > 1 and first[0] in second[1:] and not splits:
                 return first[0]

@@ -93,7 +93,8 @@ def _handed_on(seen: Observation, op: Ran, stack: tuple[int, ...], names: list[s
     loop = next((loops[0] for line in stack if (loops := seen.places.loops(line))), None)
     inside = [line for line in op.stack if loop is not None and loop[0] <= line <= loop[1]]
     hands_on = (line for line in inside if line != op.line and seen.places.hands_on(line))
-    return kept or (op.line if op.line in inside else next(hands_on, op.line))
+    here = op.line if op.line in inside else next(hands_on, op.line)
+    return kept or (seen.places.given_again(here, loop) if loop is not None and here is not None else here)
 
 
 def _both(seen: Observation, one: Through, other: Through) -> set[int]:
@@ -163,7 +164,7 @@ def _written(seen: Observation) -> Iterator[Match]:
     needed, writes = seen.behind(failed), _writes(seen, failed)
     told: dict[str, Any] = {"back": failed.line}
     steps = [
-        (write.order, leaf.name, write) for leaf in seen.leaves if needed.intersection(leaf.values)
+        (write.order, leaf.name, write) for leaf in seen.leaves if _used_before(seen, needed.intersection(leaf.values), failed)
         for write in leaf.writes if write.kind in ("step", "update") and write.order < failed.order
     ]  # fmt: skip
     if steps and not any(named for named, *_ in writes):
@@ -177,6 +178,12 @@ def _written(seen: Observation) -> Iterator[Match]:
     for place, (line, op) in enumerate([*lines.items()][:MOST_WRITES]):
         name, told["given"] = seen.values[op.inputs[0]].name, {"share": 1.0 - place / 10}
         yield Match(line, [failed], names=[name], what=name or "a value", how=op.called, where=op.where, **told)
+
+
+def _used_before(seen: Observation, values: set[int], failed: Through) -> bool:
+    """Whether ops that a pass goes back through took one of some values before the last step."""
+    users = (op for nr in values for op in seen.users(nr) if op.recorded and op.nr < failed.ops)
+    return any(op.step < failed.step and not seen.recorded(failed).isdisjoint(op.outputs) for op in users)
 
 
 def _writes(seen: Observation, failed: Through) -> list[tuple[bool, bool, int]]:

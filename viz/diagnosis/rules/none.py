@@ -64,6 +64,7 @@ class Cut:
     op: Ran | None
     path: list[int]
     value: int
+    alone: bool = True  # whether no other line cuts it off as well
 
     def change(self, seen: Observation) -> tuple[str, str] | None:
         """Its line without it."""
@@ -195,19 +196,21 @@ def _cut(seen: Observation, leaf: Leaf, passes: list[Through]) -> Cut | None:
 def _nearest_cut(seen: Observation, values: set[int], root: int) -> Cut | None:
     """The cut on the shortest way from leaves to a root; of several ways one that is cut by what nobody writes on purpose."""
     first: Cut | None = None
-    passed: set[int | None] = set()
+    passed: set[tuple[int | None, str]] = set()
     if values.isdisjoint(_reached(seen, root)):
         return None
     for _ in range(MOST_WAYS):
         past = frozenset(passed)
-        way = seen.route(root, lambda value: value.nr in values, links(seen), past_leaves=True, past_lines=past)
+        way = seen.route(root, lambda value: value.nr in values, links(seen), past_leaves=True, past=past)
         found = _along(seen, way[::-1])
         if found is None:
             break
         if found.kind not in MEANT:
             return found
+        if first is not None and first.line != found.line:
+            first.alone = False
         first = first or found
-        passed |= {found.line, found.op.line if found.op is not None else found.line}
+        passed.add((found.op.line, found.op.name) if found.op is not None else (found.line, ""))
     return first
 
 
@@ -260,7 +263,7 @@ def _cut_match(seen: Observation, cut: Cut, leaves: list[Leaf], failed: bool, sh
     words += " None of {count} backward passes gave {them} a gradient."
     if failed:
         words += " backward() itself raised an error, because nothing that led to the loss requires grad."
-    certain = failed or cut.kind != OFF  # freezing is common
+    certain = cut.alone and (failed or cut.kind != OFF)  # freezing is common
     given = {"kind": cut.kind, "words": words, "fix": fix, "certain": certain, "explains": failed, "share": share}
     return Match(
         cut.line, [cut.op], names=seen.called(leaf.nr for leaf in leaves), path=cut.path, cut=cut.value, ran=cut.op, count=len(seen.passes),

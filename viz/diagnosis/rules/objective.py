@@ -44,11 +44,11 @@ def _always_zero(seen: Observation) -> Iterator[Match]:
         fresh = all(len({one.inputs[side] for one in calls}) == len(calls) for side in (0, 1))  # no data, but answers
         if fresh and len(calls) >= AGAIN and all(seen.values[one.outputs[0]].peak == 0 for one in calls):
             op, names = calls[-1], [seen.values[nr].name for nr in calls[-1].inputs[:2]]
-            line = op.line if back is None else _outer(op, back)  # of a helper, what it is given
+            line = op.line if back is None else outer(op, back)  # of a helper, what it is given
             yield Match(line, [op], names=names, of=op.name, count=len(calls), given=SAME)
 
 
-def _outer(op: Ran | None, each: Through) -> int | None:
+def outer(op: Ran | None, each: Through) -> int | None:
     """The line of an op, in the function that calls backward()."""
     if op is None:
         return each.line
@@ -180,7 +180,7 @@ def _wrong_way(seen: Observation) -> Iterator[Match]:
         turned = _turned(seen, last)
         runs = len(losses) >= 4 and max(losses[-(len(losses) // 4) :]) < -RUNS_AWAY * max(1.0, abs(losses[0]))
         if turned is not None or runs:
-            line = turned or _lowest(seen, last) or _outer(seen.maker(seen.values[last.roots[0]]), last)
+            line = turned or _lowest(seen, last) or outer(seen.maker(seen.values[last.roots[0]]), last)
             given = {} if turned is not None else {"change": NO_CODE}  # no few steps tell whether a loss has an end
             told: Any = {"first": losses[0], "last": losses[-1], "count": len(losses), "given": given}
             yield Match(line, [last], path=last.roots[:1], **told)
@@ -275,7 +275,7 @@ def _turned(seen: Observation, each: Through) -> int | None:
     terms = list(_terms(seen, each))
     errors = [op for _, op in terms if _is_error(seen, op)]
     alone = len({(op.line, op.name) for _, op in terms}) == 1
-    made = _outer(seen.maker(seen.values[each.roots[0]]), each)
+    made = outer(seen.maker(seen.values[each.roots[0]]), each)
     for term, op in terms:
         if op not in errors:
             # A factor of either sign is an advantage or a reward: it belongs to the likelihood, not to its minus.

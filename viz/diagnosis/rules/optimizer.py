@@ -156,7 +156,11 @@ def _strides(seen: Observation) -> Iterator[Match]:
 def _too_small(seen: Observation, held: Held, own: list[Moment], losses: list[float]) -> Match | None:
     """Steps of an optimizer that move no weight: by its rate, or by a schedule that is over before the training is."""
     rates = [step.rate for step in own if step.rate is not None] or [held.rate or 0.0]
-    sank = len(rates) >= LONG and max(rates[len(rates) // 3 :]) <= SUNK * max(rates)
+    most = 1.01 * (held.base or 1.0) ** 2  # where a function for LambdaLR returns a rate, and no factor
+    by_rate = (
+        len(rates) >= LONG and any(kind == "LambdaLR" for kind, _ in seen.schedules) and max(rates) <= most < SUNK**2
+    )
+    sank = by_rate or (len(rates) >= LONG and max(rates[len(rates) // 3 :]) <= SUNK * max(rates))
     fell = sank or rates[-1] <= ENDED * max(rates)  # then it is the later part that goes nowhere
     late = own[len(own) // (3 if sank else 2) :] if fell else own
     moved = [step.moved for step in late if step.moved is not None]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from viz.diagnosis import families as ops
 from viz.diagnosis.observation import Observation, Ran, Through, by_line, first_and_last
+from viz.diagnosis.rules.objective import outer
 from viz.diagnosis.rules.rule import Match, Rule, telling
 
 ROWS = 4  # of a batch, at least, before it matters whether a term is their sum or their mean
@@ -62,7 +63,7 @@ def _parts(seen: Observation, root: int) -> Iterator[Part]:
 
 def _together(seen: Observation) -> Iterator[Match]:
     """Terms that do not go together, or that nothing goes back through, and answers that are asked for what they cannot know."""
-    yield from (*_uneven(seen), *_part_alone(seen), *_other_noise(seen))
+    yield from (*_uneven(seen), *_part_alone(seen), *_for_others(seen), *_other_noise(seen))
 
 
 def _uneven(seen: Observation) -> Iterator[Match]:
@@ -115,12 +116,40 @@ def _sums(seen: Observation, each: Through, passes: list[Through]) -> list[Ran]:
     )
 
 
+def _for_others(seen: Observation) -> Iterator[Match]:
+    """A term of a loss that only weights of another optimizer are behind, which takes no step before the gradients are gone."""
+    for each in (
+        own[-1]
+        for own in by_line(one for one in seen.passes if one.kind == "backward" and one.done and one.roots).values()
+    ):
+        ends = min((one.order for one in seen.passes if one.order > each.order), default=math.inf)
+        steps = {one.who for one in seen.moments if one.kind == "step" and each.order < one.order < ends}
+        sums = seen.above(each.roots, lambda value: value.requires_grad and not value.shape)
+        adding = [op for op in ops.makers(seen, sums) if op.name in ops.ADDITIVE]
+        for term in (nr for op in adding for nr in op.inputs if steps and ends < math.inf):
+            recorded = seen.above([term], lambda value: value.requires_grad)
+            behind = [seen.leaves[leaf] for nr in recorded if (leaf := seen.values[nr].leaf) is not None]
+            learning = {who for leaf in behind for who in leaf.held}
+            op = seen.maker(seen.values[term])
+            if learning and learning.isdisjoint(steps) and op is not None:
+                yield Match(
+                    outer(op, each),
+                    [each],
+                    names=seen.called(leaf.nr for leaf in behind if leaf.held),
+                    given=FOR_OTHERS,
+                )
+                return
+
+
 def _mixed_in(seen: Observation, drawn: Ran, shape: tuple[int, ...]) -> bool:
     """Whether noise of a shape is put into data, and is not the data itself."""
     made = seen.values[drawn.outputs[0]]
     return made.shape == shape and any(user.name in ops.FACTORS | ops.ADDITIVE for user in seen.users(made.nr))
 
 
+FOR_OTHERS = telling("{at}: this term of the loss depends on {names} alone, and the step after this pass changes none of {them}: for what it does change, the term is a "
+        "constant.",
+    "Compute it from the answer of what is to learn.", share=0.6)  # fmt: skip
 SUM_AND_MEAN = telling("{at}: this term is the mean of {count} numbers, and that of {total}, is the sum over the whole batch: beside it the mean counts for next to nothing.",
     "Reduce both alike: sum over each row and average over the batch, or reduction='sum' for both.", share=0.4)  # fmt: skip
 ALONE = telling("{at}, goes back from one term alone. {total}, adds it to others, and nothing ever goes back from there: what is in the others alone learns nothing.",

@@ -49,6 +49,7 @@ class Optimizers:
         for group in optimizer.param_groups:
             known.maximises = known.maximises or bool(group.get("maximize"))
             known.rate = known.rate if group.get("lr") is None else float(group["lr"])
+            known.base = known.base or known.rate
             for leaf in map(self.values.leaf, group["params"]):
                 if leaf not in known.leaves:
                     known.leaves.append(leaf)
