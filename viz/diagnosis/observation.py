@@ -111,6 +111,8 @@ class Leaf:
     reached_unwatched: bool = False  # whether a gradient came in a pass that was not watched, or by hand
     asked: bool = False  # whether the program read its `.grad`
     frozen_at: int | None = None  # line that switched its requires_grad off
+    frozen_after: int = 0  # passes there had been
+    undone: tuple[int | None, int | None] | None = None  # likewise, and that switched it on again before the next pass
     writes: list[Write] = field(default_factory=list)
     # at each pass after new writes: whether its rows are all the same, and its columns
     equal_rows: list[bool] = field(default_factory=list)
@@ -336,8 +338,9 @@ class Observation:
         return None if value.op is None else self.ops[value.op]
 
     def inputs(self, value: Seen, past_leaves: bool = True) -> list[Seen]:
-        """The values that a value was made from; none of a leaf's, unless `past_leaves`."""
+        """The values that a value was made from; none of a leaf's, unless `past_leaves`, and not what it has no more than the shape of."""
         ends = value.op is None or (value.leaf is not None and value.requires_grad and not past_leaves)
+        ends = ends or self.ops[value.op or 0].name.endswith("_like")
         return [] if ends else [self.values[nr] for nr in self.ops[value.op or 0].inputs]
 
     def above(

@@ -34,6 +34,12 @@ def _shapes(seen: Observation) -> Iterator[Match]:
                 yield Match(grew or op, [op], names=names, rows=rows, shapes=shapes, given={"certain": sure})
         if found:
             return
+    for op in (one for one in seen.ops if one.name in ops.BY_ELEMENT and not one.recorded and len(one.inputs) > 1):
+        a, b = seen.values[op.inputs[0]], seen.values[op.inputs[1]]
+        if (whole := _outgrown(a.shape, b.shape, any_size=True)) is not None:  # of an evaluation
+            yield Match(
+                op, names=[a.name, b.name], shapes=[str(one) for one in (a.shape, b.shape, whole)], given=MEASURED
+            )
 
 
 def _too_early(seen: Observation, op: Ran, whole: Seen, weights: Seen) -> Match | None:
@@ -100,6 +106,8 @@ def compared(seen: Observation, nr: int) -> bool:
     return bool(users) and all(op.name in shrinks for op in users)
 
 
+MEASURED = telling("{at}: shapes {shapes[0]} and {shapes[1]} are broadcast to {shapes[2]}: each answer is measured against all targets.",
+    "Give both the same shape: `y.unsqueeze(1)`, or `guess.squeeze(1)`.", certain=False)  # fmt: skip
 EARLY = telling("{at}: of numbers of the shape {shapes[0]} one is made, and only then it meets {name}, of the shape {shapes[1]}: each row gets what belongs "
         "to all of them.",
     "Weigh or add first, and sum or average afterwards: reduction='none' in the loss, or a sum over the other dimensions alone.", certain=False, share=0.5)  # fmt: skip

@@ -62,9 +62,11 @@ def _expected(seen: Observation, value: Seen, after: int) -> tuple[int, Ran] | N
             return rank - 1, user
         if user.name in ops.VIEWS | {"unsqueeze"} and rank >= 2:
             return _through(seen, value, made, user.nr)
-        if user.name == "gather" and (along := _along(user)) is not None:
+        if user.name == "gather" and (along := _along(user)) is not None and made.shape[along] == 1:  # one of each row
             return along % rank, user
-        if user.name in ("matmul", "bmm") and rank >= 2:  # its last dimension is summed over, or the one before
+        if user.name in ("matmul", "bmm") and rank >= 2 + (
+            not first
+        ):  # its last dimension is summed over, or the one before
             return (rank - 1 - (not first), user) if len(seen.values[user.inputs[-1]].shape) >= 2 else None
         if user.name == "mul" and rank > 2:
             total = next((one for one in seen.users(made.nr) if one.name == "sum"), None)

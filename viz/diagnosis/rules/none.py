@@ -125,6 +125,10 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
             cuts.setdefault((cut.kind, cut.line), (cut, []))[1].append(leaf)
         elif cut is None and leaf.requires_grad and leaf.held and not failed:
             idle.append(leaf)
+    if (
+        failed and _without_graph(seen, failed[0].roots, failed[0]) is not None
+    ):  # rather than what an input is detached from
+        cuts = {key: found for key, found in cuts.items() if any(leaf.held for leaf in found[1])}
     share = 1 / max(1, len(trained))
     for cut, leaves in cuts.values():
         meant = cut.kind == OFF and all(_known(leaf) for leaf in leaves)  # as where a trunk is frozen
@@ -133,6 +137,9 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
     if failed and not cuts:
         yield from _never_asked(seen, failed[0])
     yield from _frozen_new(seen)
+    undone = [leaf for leaf in seen.leaves if leaf.undone is not None and leaf.gradients]
+    for (off, on), thawed in indexed((leaf.undone, leaf) for leaf in undone).items():
+        yield Match(on, [Place(off)], names=seen.called(leaf.nr for leaf in thawed), off=Place(off), given=THAWED)
     yield from _left_behind(seen)
     yield from _unused(seen, [leaf for leaf in idle if not leaf.used_by], share)
     if not seen.cut and len(passes) > 1:
@@ -472,6 +479,8 @@ def _asked_in_vain(seen: Observation) -> Iterator[Match]:
 FROZEN = telling("{at}, switches requires_grad off for {names}, and {count} more steps of its optimizer found no gradient.",
     "Switch it on again where this part is to learn, or freeze by a test that leaves it out: print the names that stay trainable.",
     kind=OFF, certain=False, share=0.5)  # fmt: skip
+THAWED = telling("{at}, switches requires_grad on again for {names}, before anything ran: what {off}, froze learns all the same.",
+    "Leave it out, or say there which parts alone are to learn.", kind="not-kept", certain=False, share=0.5)  # fmt: skip
 NEW = telling("{at}, switches requires_grad off for {names} too, which nothing has trained yet: it stays as it was made, beside what was trained before.",
     "Leave out what is new: freeze first and replace the layer afterwards, or freeze by a test that spares it.", kind=OFF, certain=False, share=0.5)  # fmt: skip
 CONSTANT = {

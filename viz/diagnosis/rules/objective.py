@@ -57,7 +57,7 @@ def outer(op: Ran | None, each: Through) -> int | None:
 
 def _scores(seen: Observation, op: Ran) -> Iterator[Match]:
     """Probabilities where scores belong, or their logarithms; scores where logarithms belong, which are never above zero."""
-    value, maker = source(seen, op.inputs[0], ops.TURNS | {"__getitem__"})
+    value, maker = source(seen, op.inputs[0], ops.TURNS | TAKES_ROWS | {"gather"})
     other, path = seen.values[op.inputs[-1]], [value.nr, *op.outputs[:1]]
     named = maker.name if maker is not None else ""
     if maker is not None and named in SQUASHED.get(op.name, ()):
@@ -94,6 +94,18 @@ def _classes(seen: Observation, op: Ran) -> Iterator[Match]:
             yield Match(op, [value], names=names, low=value.low, top=value.peak, path=[], given=CLASSES)
 
 
+def _one_class(seen: Observation, op: Ran) -> Iterator[Match]:
+    """Labels that a cast to whole numbers made all 0."""
+    every = [seen.values[one.inputs[1]] for one in seen.at(op.line) if one.name == op.name and len(one.inputs) > 1]
+    if len(every) < 2 or any(one.peak != 0 or one.floating for one in every):
+        return
+    for cast in (one for one in ops.makers(seen, seen.above([every[0].nr])) if one.inputs and one.outputs):
+        given, made = seen.values[cast.inputs[0]], seen.values[cast.outputs[0]]
+        if given.floating and "int" in made.dtype and given.peak and made.peak == 0:
+            yield Match(cast, [op], names=[made.name], peak=given.peak, cast=cast.name, user=op.name, given=ALL_ZERO)
+            return
+
+
 def _out_of_reach(seen: Observation, op: Ran) -> Iterator[Match]:
     """An answer that ends in a bound, and a target that lies beyond it."""
     learnt = [nr for nr in op.inputs[:2] if seen.values[nr].requires_grad]
@@ -122,6 +134,7 @@ SQUASHED = {
 TAKES = (  # what is checked of what some ops are given
     (SQUASHED.keys() | ops.TAKES_LOGS, _scores),
     (ops.BINARY, _outside),
+    (ops.CLASS_LOSSES, _one_class),
     (ops.DISTANCES | ops.DIFFERENCES, _classes),
     (ops.DISTANCES | ops.DIFFERENCES, _out_of_reach),
 )
@@ -131,6 +144,8 @@ BOUNDS = {"relu": (0.0, math.inf), "relu6": (0.0, 6.0), "tanh": (-1.0, 1.0)} | d
 BEYOND_BOUND = telling("{at}: the answer ends in `{made}`, and what it is compared with, in {of}, goes down to {low} and reaches {size} in size: it "
         "cannot come there.",
     "End in the linear layer, or bring the targets into its range.", certain=False, share=0.4)  # fmt: skip
+ALL_ZERO = telling("{at}: `{cast}` cuts off what stands behind the point, of numbers up to {peak}: every label of `{user}` is 0.",
+    "Keep class numbers as they are, whole and not scaled: `T.as_tensor(mask)`.", certain=False, share=0.8)  # fmt: skip
 TWICE = telling("{at}: `{name_of}` in line {loss} takes the scores themselves and applies {itself} itself. After `{made}` all scores lie between 0 "
         "and 1, and the gradient is a fraction of what it should be.",
     "Pass the scores to `{name_of}` unchanged, and use `{made}` only to report probabilities.", kind="double-softmax")  # fmt: skip

@@ -27,7 +27,8 @@ def _learns_its_target(seen: Observation) -> Iterator[Match]:
                 mixed = _mixed(seen, target) if seen.values[other].requires_grad else None
                 if mixed is None or not (compares or _likely(seen, other)):
                     continue
-                if _stepped(seen, each, mixed, other if compares else None):
+                apart = other not in seen.above([target]) and target not in seen.above([other])  # no variance
+                if apart and _stepped(seen, each, mixed, other if compares else None):
                     yield _attached(seen, op, mixed, seen.values[target].name or "this", compares)
                     return
 

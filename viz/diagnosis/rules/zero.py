@@ -25,6 +25,7 @@ NARROW = 8  # products that a score adds up, at least
 RAW = 50.0  # of numbers that nobody scaled: pictures from 0 to 255
 HARDLY = 0.02  # of a gradient: the most that a nearly saturated op lets pass
 LOOKS_UP = {"embedding", "__getitem__", "index_select"}  # rows of a table
+ZERO = r"(?<![\w.])0(\.0*)? *\*|\* *0(\.0*)?(?![\w.])"  # written as such it keeps something in the graph on purpose
 SATURATING = 4.0  # an input from which on a sigmoid, tanh or softmax can pass nothing at all
 
 
@@ -99,13 +100,26 @@ def _blocked(seen: Observation) -> Iterator[Match]:
         # a bias alone whose parts cancel, as before a norm, is not a cause
         if kind != "zero" or everything or any(len(leaf.shape) > 1 for leaf in leaves):
             yield match
+    yield from _terms_of_nothing(seen)
+
+
+def _terms_of_nothing(seen: Observation) -> Iterator[Match]:
+    """A part of the loss that brings no gradient, where the leaves behind it learn from another part."""
     last = {each.line: each for each in seen.passes if each.kind == "backward" and each.done}
-    for op in (op for each in last.values() for op in ops.makers(seen, seen.recorded(each)) if op.name in ops.FLAT):
-        given, out = seen.values[op.inputs[0]], seen.values[op.outputs[0]]
-        if given.leaf is None and given.grad == 0 and out.grad:  # the leaves behind it learn from another term alone
+    every = [(each, op) for each in last.values() for op in ops.makers(seen, seen.recorded(each))]
+    for each, op in every:
+        given, out = seen.values[op.inputs[0]] if op.inputs else None, seen.values[op.outputs[0]]
+        if given is None:
+            continue
+        if op.name in ops.FLAT and given.leaf is None and given.grad == 0 and out.grad:
             match = _of_op(seen, op, given, [out.nr, given.nr])
             match.given |= {"words": match.given["words"] + " Nothing behind it learns from that.", "share": 0.5}
             yield match
+        elif op.name in ops.PRODUCTS and not out.shape and ops.constants(op) == [0]:
+            count = sum(one.name == op.name and ops.constants(one) == [0] for one in seen.at(op.line))
+            always = count >= max(3, sum(one.line == each.line for one in seen.passes))
+            if always and not re.search(ZERO, seen.places.code(op.line)):
+                yield Match(op, names=[given.name], count=count, given=NO_WEIGHT)
 
 
 def _cause(seen: Observation, each: Through, leaf: Leaf) -> Match | None:
@@ -273,6 +287,8 @@ def _units_are_rows(seen: Observation, leaf: Leaf) -> bool | None:
     return None
 
 
+NO_WEIGHT = telling("{at}, multiplies a term of the loss by 0, each of the {count} times: nothing is learnt from {name}.",
+    "Print that weight: a division of whole numbers, or a warm-up that never ends, may be what makes it 0.", kind="times-zero", share=0.4)  # fmt: skip
 NOTHING_LEFT = {
     "certain": False, "fix": "Look at what the loss compares, and at the masks in it: it is 0 as well. If they are right, nothing is left to learn: "
     "choose harder pairs or a larger margin.",

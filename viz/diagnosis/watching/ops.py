@@ -199,11 +199,15 @@ class Ops:
         if not watch.is_leaf(tensor):
             return
         if call.given(1, "requires_grad", True):
-            leaves[self.values.leaf(tensor, call.line)].frozen_at = None
+            leaf = leaves[self.values.leaf(tensor, call.line)]
+            if leaf.frozen_at is not None and leaf.frozen_after == len(watch.seen.passes):
+                leaf.undone = leaf.frozen_at, call.line
+            leaf.frozen_at = None
             self.values.value(tensor, call.line)
         elif not watch.running:
             leaf = leaves[self.values.leaf(tensor)]
-            leaf.requires_grad, leaf.frozen_at = False, call.line
+            leaf.requires_grad, leaf.frozen_at, leaf.undone = False, call.line, None
+            leaf.frozen_after = len(watch.seen.passes)
 
 
 def _options(args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
