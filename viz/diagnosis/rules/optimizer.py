@@ -21,6 +21,7 @@ SMALL = 1e-6  # a step, relative to the size of what it changes
 LARGE = 3.0  # times that a loss grows
 MOSTLY = 0.7  # of the steps, after which the loss is larger
 WILD = 0.05  # a step, relative to the size of the weights, that throws them around
+PEAK = 4.0  # times the first loss, which a batch of noise does not reach
 NO_BETTER = 0.8  # of the first loss
 CAREFUL = 0.02  # steps that move no weight by more are not what makes a loss grow
 
@@ -143,7 +144,7 @@ def _strides(seen: Observation) -> Iterator[Match]:
             far, first, last, top = max(moved, default=0.0), losses[0], losses[-1], max(losses, key=abs)
             rises = sum(b > a for a, b in itertools.pairwise(losses)) >= MOSTLY * (len(losses) - 1)
             grew = far > CAREFUL and rises and last > first and abs(last) > LARGE * abs(first) > 0
-            wild = far > WILD and top > 2 * first > 0 and median(losses[-(len(losses) // 4 + 1) :]) > NO_BETTER * first
+            wild = far > WILD and top > PEAK * first > 0 and median(losses[-(len(losses) // 4 + 1) :]) > NO_BETTER * first
             updates = (moment.line for moment in seen.moments if moment.kind == "update")
             line = seen.given_in(held, held.rate) if held is not None else next(updates, None)
             meant = any(write.ascent for leaf in seen.leaves for write in leaf.writes)  # the loss is made larger
