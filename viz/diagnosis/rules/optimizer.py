@@ -144,7 +144,9 @@ def _strides(seen: Observation) -> Iterator[Match]:
             far, first, last, top = max(moved, default=0.0), losses[0], losses[-1], max(losses, key=abs)
             rises = sum(b > a for a, b in itertools.pairwise(losses)) >= MOSTLY * (len(losses) - 1)
             grew = far > CAREFUL and rises and last > first and abs(last) > LARGE * abs(first) > 0
-            wild = far > WILD and top > PEAK * first > 0 and median(losses[-(len(losses) // 4 + 1) :]) > NO_BETTER * first
+            wild = (
+                far > WILD and top > PEAK * first > 0 and median(losses[-(len(losses) // 4 + 1) :]) > NO_BETTER * first
+            )
             updates = (moment.line for moment in seen.moments if moment.kind == "update")
             line = seen.given_in(held, held.rate) if held is not None else next(updates, None)
             meant = any(write.ascent for leaf in seen.leaves for write in leaf.writes)  # the loss is made larger

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterator
 
 from viz.diagnosis import families as ops
-from viz.diagnosis.observation import Observation, Ran, Seen, Through, first_and_last
+from viz.diagnosis.observation import Observation, Ran, Through, first_and_last
 from viz.diagnosis.rules.objective import is_likelihood
 from viz.diagnosis.rules.rule import Match, Rule, telling
 
+NEAR = 64  # runs of a line that are looked at
 SIZES = {"pow", "square", "abs"}  # what an error is made of
-PAST = ops.TURNS | ops.CHOSEN | ops.NEGATIONS | {"gather"}
+PAST = ops.TURNS | ops.CHOSEN | ops.NEGATIONS | {"gather", "clamp"}
 
 
 def _learns_its_target(seen: Observation) -> Iterator[Match]:
     """A sum of data and of what the same weights answer, which a loss pulls to their other answer, or weighs a likelihood by."""
     for each in first_and_last(one for one in seen.passes if one.kind == "backward" and one.done):
         for op in ops.makers(seen, seen.recorded(each)):
-            squared = op.name in ops.DIFFERENCES and all(user.name in SIZES for user in seen.users(op.outputs[0]))
+            users = {user.name for user in seen.users(op.outputs[0]) if user.recorded}
+            squared = op.name in ops.DIFFERENCES and bool(users) and users <= SIZES
             compares = op.name in ops.DISTANCES or squared
             for target, other in (
                 itertools.permutations(op.inputs[:2], 2) if compares or op.name in ops.PRODUCTS else ()
@@ -48,16 +51,22 @@ def _mixed(seen: Observation, nr: int) -> Ran | None:
     for _ in range(ops.FAR):
         op = ops.source(seen, nr, PAST)[1]
         learnt = [one for one in op.inputs if seen.values[one].requires_grad] if op is not None else []
-        if op is None or not learnt or op.name not in ops.ADDITIVE | ops.FACTORS:
+        if op is None or not learnt or op.name not in ops.ADDITIVE | ops.FACTORS | {"where"}:
             break
-        if op.name in ops.ADDITIVE and any(_data(seen.values[one]) for one in op.inputs):
+        if op.name in ops.ADDITIVE and _takes_data(seen, op):
             return op
         nr = learnt[0]
     return None
 
 
-def _data(value: Seen) -> bool:
-    return value.floating and not value.requires_grad and value.leaf is None and any(size > 1 for size in value.shape)
+def _takes_data(seen: Observation, op: Ran) -> bool:
+    """Whether an op takes data beside what is learnt: a tensor without a history, or a number, that is another each time."""
+    given = [seen.values[nr] for nr in op.inputs]
+    if any(one.floating and not one.requires_grad and one.leaf is None and math.prod(one.shape) > 1 for one in given):
+        return True
+    ran = [one for one in seen.at(op.line) if one.name == op.name][:NEAR]
+    free = ((one, [seen.values[nr].peak for nr in one.inputs if not seen.values[nr].requires_grad]) for one in ran)
+    return len({(*peaks, *ops.constants(one)) for one, peaks in free}) > 1
 
 
 def _likely(seen: Observation, nr: int) -> bool:
