@@ -19,21 +19,26 @@ PAST = ops.TURNS | ops.CHOSEN | ops.NEGATIONS | {"gather", "clamp"}
 
 def _learns_its_target(seen: Observation) -> Iterator[Match]:
     """A sum of data and of what the same weights answer, which a loss pulls to their other answer, or weighs a likelihood by."""
-    for each in first_and_last(one for one in seen.passes if one.kind == "backward" and one.done):
+    slopes = any(each.kind == "grad" and each.create for each in seen.passes)  # as in the residual of an equation
+    for each in first_and_last(one for one in seen.passes if one.kind == "backward" and one.done and not slopes):
         for op in ops.makers(seen, seen.recorded(each)):
             users = {user.name for user in seen.users(op.outputs[0]) if user.recorded}
             squared = op.name in ops.DIFFERENCES and bool(users) and users <= SIZES
             compares = op.name in ops.DISTANCES or squared
-            for target, other in (
-                itertools.permutations(op.inputs[:2], 2) if compares or op.name in ops.PRODUCTS else ()
-            ):
+            if not compares and op.name not in ops.PRODUCTS:
+                continue
+            for target, other in itertools.permutations(op.inputs[:2], 2):
                 mixed = _mixed(seen, target) if seen.values[other].requires_grad else None
-                if mixed is None or not (compares or _likely(seen, other)):
+                if mixed is None or not (compares or _likely(seen, other)) or not _apart(seen, target, other):
                     continue
-                apart = other not in seen.above([target]) and target not in seen.above([other])  # no variance
-                if apart and _stepped(seen, each, mixed, other if compares else None):
+                if _stepped(seen, each, mixed, other if compares else None):
                     yield _attached(seen, op, mixed, seen.values[target].name or "this", compares)
                     return
+
+
+def _apart(seen: Observation, one: int, other: int) -> bool:
+    """Whether neither of two values is made from the other, as a mean for a variance is, nor both in the same way."""
+    return other not in seen.above([one]) and one not in seen.above([other]) and _mixed(seen, other) is None
 
 
 def _attached(seen: Observation, op: Ran, mixed: Ran, name: str, compares: bool) -> Match:
