@@ -44,11 +44,13 @@ def _apart(seen: Observation, one: int, other: int) -> bool:
 def _attached(seen: Observation, op: Ran, mixed: Ran, name: str, compares: bool) -> Match:
     """The target as a whole, or the factor where it weighs: its error may be learnt from in another term."""
     at, given = (mixed, BOOTSTRAP) if compares else (op, ADVANTAGE)
-    factor, whole = rf"(\* ?){name}\b(?![.(\[])", r"^(\w+ = )(.+)$"
+    factor, whole = rf"(\* ?){name}\b(?! ?[.(\[]| ?\*\*)", r"^(\w+ = )(.+)$"
     code = seen.places.code(at.line)
-    new = re.sub(whole, r"\1(\2).detach()", code) if compares else re.sub(factor, rf"\1{name}.detach()", code, count=1)
+    new = re.sub(whole, r"\1(\2).detach()", code) if compares else re.sub(factor, rf"\1{name}.detach()", code)
     given = given | ({"change": (code, new)} if new != code else {})
-    return Match(at, [op, mixed], user=op, made=mixed, what=name, given=given)
+    learnt = {nr for nr in mixed.inputs if seen.values[nr].requires_grad}
+    path = seen.route(op.outputs[0], lambda value: value.nr in learnt, recorded=True)[::-1]
+    return Match(at, [op, mixed], path=path, cut=mixed.outputs[0], user=op, made=mixed, what=name, given=given)
 
 
 def _mixed(seen: Observation, nr: int) -> Ran | None:
