@@ -120,6 +120,11 @@ class Leaf:
     size: float = 0.0  # its largest magnitude when last examined
     began: float = 0.0  # likewise, before the first step
 
+    @property
+    def known(self) -> bool:
+        """Whether it was trained before, or loaded."""
+        return bool(self.gradients) or any(one.name == "load_state_dict" for one in self.writes)
+
 
 @dataclass(slots=True)
 class Write:

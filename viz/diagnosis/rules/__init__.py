@@ -6,6 +6,7 @@ from viz.diagnosis.rules import (
     data,
     dimensions,
     finite,
+    freezing,
     intent,
     memory,
     modes,
@@ -24,6 +25,6 @@ from viz.diagnosis.rules.rule import Rule
 
 RULES: tuple[Rule, ...] = tuple(
     rule
-    for group in (refused, none, zero, finite, sizes, order, optimizer, comparing, dimensions, objective, modes, memory, silent, intent, copies, data, terms, targets)
+    for group in (refused, none, freezing, zero, finite, sizes, order, optimizer, comparing, dimensions, objective, modes, memory, silent, intent, copies, data, terms, targets)
     for rule in group.RULES
 )  # fmt: skip

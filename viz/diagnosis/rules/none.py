@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from viz.diagnosis import families as ops
 from viz.diagnosis.observation import Exit, Leaf, Observation, Ran, Seen, Through, by_line, first_and_last
-from viz.diagnosis.places import indexed, once
+from viz.diagnosis.places import once
 from viz.diagnosis.rules.rule import Match, Place, Rule, telling
 
 NEEDS_GRAD = "does not require grad"
@@ -109,14 +109,6 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
     for leaf in seen.leaves if passes else ():
         got = (leaf.gradients or leaf.reached_unwatched) and not failed and not _only_handed_out(seen, leaf)
         learns = leaf.held or leaf.requires_grad or leaf.frozen_at is not None
-        if leaf.frozen_at is not None and not leaf.requires_grad and leaf.gradients and leaf.used_by:
-            last = seen.passes[leaf.gradients[-1][0] - 1]
-            own = [
-                m for m in seen.moments if m.kind == "step" and m.who == seen.stepped_by(last) and m.order > last.order
-            ]
-            later = own[1:]  # of the optimizer that had trained it: a new one may be for the others
-            if len(later) >= AGAIN:
-                yield Match(leaf.frozen_at, names=seen.called([leaf.nr]), count=len(later), given=FROZEN)
         follows = sum(one.kind == "write" and one.after > 0 for one in leaf.writes) > 1  # as a target network does
         if got or not learns or (follows and not leaf.held) or _stands_aside(seen, leaf):
             continue
@@ -125,34 +117,20 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
             cuts.setdefault((cut.kind, cut.line), (cut, []))[1].append(leaf)
         elif cut is None and leaf.requires_grad and leaf.held and not failed:
             idle.append(leaf)
-    if (
-        failed and _without_graph(seen, failed[0].roots, failed[0]) is not None
-    ):  # rather than what an input is detached from
+    # rather than what an input is detached from
+    if failed and _without_graph(seen, failed[0].roots, failed[0]) is not None:
         cuts = {key: found for key, found in cuts.items() if any(leaf.held for leaf in found[1])}
     share = 1 / max(1, len(trained))
     for cut, leaves in cuts.values():
-        meant = cut.kind == OFF and all(_known(leaf) for leaf in leaves)  # as where a trunk is frozen
+        meant = cut.kind == OFF and all(leaf.known for leaf in leaves)  # as where a trunk is frozen
         if failed or not meant:
             yield _cut_match(seen, cut, leaves, bool(failed), 0.0 if meant else len(leaves) * share)
     if failed and not cuts:
         yield from _never_asked(seen, failed[0])
-    yield from _frozen_new(seen)
-    undone = [leaf for leaf in seen.leaves if leaf.undone is not None and leaf.gradients]
-    for (off, on), thawed in indexed((leaf.undone, leaf) for leaf in undone).items():
-        yield Match(on, [Place(off)], names=seen.called(leaf.nr for leaf in thawed), off=Place(off), given=THAWED)
     yield from _left_behind(seen)
     yield from _unused(seen, [leaf for leaf in idle if not leaf.used_by], share)
     if not seen.cut and len(passes) > 1:
         yield from _unused(seen, [leaf for leaf in idle if leaf.used_by], share)
-
-
-def _frozen_new(seen: Observation) -> Iterator[Match]:
-    """What one line freezes, of one network, although it is as it was made, beside what was trained or loaded before."""
-    frozen = [leaf for leaf in seen.leaves if leaf.frozen_at is not None and leaf.used_by and not leaf.requires_grad]
-    for (line, _), found in indexed(((leaf.frozen_at, leaf.name.partition(".")[0]), leaf) for leaf in frozen).items():
-        new = [leaf for leaf in found if not _known(leaf) and "." in leaf.name]
-        if new and len(new) < len(found) and seen.steps:
-            yield Match(line, names=seen.called(leaf.nr for leaf in new), given=NEW)
 
 
 def _left_behind(seen: Observation) -> Iterator[Match]:
@@ -168,11 +146,6 @@ def _left_behind(seen: Observation) -> Iterator[Match]:
         if made is not None and made.line is not None and not before.isdisjoint(made.inputs):
             yield Match(made, [first], names=[leaf.name], path=[*made.inputs[:1], given[0].nr], given={"kind": "rebound", "certain": False,
                 "words": CUTS["rebound"][0], "fix": CUTS["rebound"][1]})  # fmt: skip
-
-
-def _known(leaf: Leaf) -> bool:
-    """Whether a leaf was trained before, or loaded."""
-    return bool(leaf.gradients) or any(one.name == "load_state_dict" for one in leaf.writes)
 
 
 def _stands_aside(seen: Observation, leaf: Leaf) -> bool:
@@ -476,13 +449,6 @@ def _asked_in_vain(seen: Observation) -> Iterator[Match]:
             return
 
 
-FROZEN = telling("{at}, switches requires_grad off for {names}, and {count} more steps of its optimizer found no gradient.",
-    "Switch it on again where this part is to learn, or freeze by a test that leaves it out: print the names that stay trainable.",
-    kind=OFF, certain=False, share=0.5)  # fmt: skip
-THAWED = telling("{at}, switches requires_grad on again for {names}, before anything ran: what {off}, froze learns all the same.",
-    "Leave it out, or say there which parts alone are to learn.", kind="not-kept", certain=False, share=0.5)  # fmt: skip
-NEW = telling("{at}, switches requires_grad off for {names} too, which nothing has trained yet: it stays as it was made, beside what was trained before.",
-    "Leave out what is new: freeze first and replace the layer afterwards, or freeze by a test that spares it.", kind=OFF, certain=False, share=0.5)  # fmt: skip
 CONSTANT = {
     "words": "{at}, cuts a term of the loss off, which {user} adds: it is a constant there, and nothing learns from it.", "certain": False,
 }  # fmt: skip

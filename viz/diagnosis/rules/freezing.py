@@ -1,0 +1,45 @@
+"""What a program freezes: a part that had just begun to learn, one that is new, and a freeze that it undoes itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from viz.diagnosis.observation import Leaf, Observation
+from viz.diagnosis.places import indexed
+from viz.diagnosis.rules.rule import Match, Place, Rule, telling
+
+AGAIN = 2  # steps that find nothing, from which on a freeze is no turn of two trainings
+
+
+def _frozen(seen: Observation) -> Iterator[Match]:
+    """What was switched off in a training, or although it is new; and what was switched off in vain."""
+    frozen = [leaf for leaf in seen.leaves if leaf.frozen_at is not None and leaf.used_by and not leaf.requires_grad]
+    for leaf in (one for one in frozen if one.gradients):
+        count = _steps_since(seen, leaf)
+        if count >= AGAIN:
+            yield Match(leaf.frozen_at, names=seen.called([leaf.nr]), count=count)
+    # of one network what one line freezes, beside what was trained or loaded before
+    for (line, _), found in indexed(((leaf.frozen_at, leaf.name.partition(".")[0]), leaf) for leaf in frozen).items():
+        new = [leaf for leaf in found if not leaf.known and "." in leaf.name]
+        if new and len(new) < len(found) and seen.steps:
+            yield Match(line, names=seen.called(leaf.nr for leaf in new), given=NEW)
+    undone = [leaf for leaf in seen.leaves if leaf.undone is not None and leaf.gradients]
+    for (off, on), thawed in indexed((leaf.undone, leaf) for leaf in undone).items():
+        yield Match(on, [Place(off)], names=seen.called(leaf.nr for leaf in thawed), off=Place(off), given=THAWED)
+
+
+def _steps_since(seen: Observation, leaf: Leaf) -> int:
+    """How many steps the optimizer that had trained a leaf took after the one for its last gradient; another may be for the others."""
+    last = seen.passes[leaf.gradients[-1][0] - 1]
+    who = seen.stepped_by(last)
+    return sum(m.kind == "step" and m.who == who and m.order > last.order for m in seen.moments) - 1
+
+
+THAWED = telling("{at}, switches requires_grad on again for {names}, before anything ran: what {off}, froze learns all the same.",
+    "Leave it out, or say there which parts alone are to learn.", kind="not-kept", share=0.5)  # fmt: skip
+NEW = telling("{at}, switches requires_grad off for {names} too, which nothing has trained yet: it stays as it was made, beside what was trained before.",
+    "Leave out what is new: freeze first and replace the layer afterwards, or freeze by a test that spares it.", share=0.5)  # fmt: skip
+RULES = [
+    Rule("requires-grad-off", _frozen, "{at}, switches requires_grad off for {names}, and {count} more steps of its optimizer found no gradient.",
+        "Switch it on again where this part is to learn, or freeze by a test that leaves it out: print the names that stay trainable.", share=0.5),
+]  # fmt: skip
