@@ -199,9 +199,9 @@ def _away_from_zero(code: Code) -> Changes:
 def _no_squash(code: Code) -> Changes:
     """The scores alone; or, of a loss that takes logarithms of probabilities, these."""
     found = code.call("softmax", "sigmoid", "softmin")
-    if found is None:
-        return None
     alone = code.finding.kind == "double-softmax"
+    if found is None or not (alone or "logarithm" in code.finding.message):
+        return None
     return code.put(found[0], code.text(found[1]) if alone else f"{code.text(found[0])}.log()")
 
 

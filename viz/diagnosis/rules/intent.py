@@ -35,7 +35,7 @@ def _reads_the_answers(seen: Observation) -> Iterator[Match]:
         counts = labels >= 0  # a label below 0 is one to pass over
         if counts.any() and (labels == tokens)[counts].all():
             made, given = (source(seen, nr)[1] for nr in (op.inputs[1], looks.inputs[0]))
-            apart = made is not None and given is not None and made.line != given.line
+            apart = made is not None and given is not None and made.line != given.line and not made.in_place
             yield Match(made if apart else op, [op, looks], path=[], op=op.name, looks=looks)
         elif any(_next(labels, tokens, axis) for axis in range(tokens.ndim)):
             every = (_open(seen, one, looks) for one in ops.makers(seen, seen.below(looks.outputs)))

@@ -18,7 +18,7 @@ from viz.diagnosis.rules.rule import Match, Place, Rule, telling
 NEEDS_GRAD = "does not require grad"
 OFF = "requires-grad-off"
 MEANT = {"no-grad", "inference-mode", "detach"}  # as on the way to a target that is not to learn
-AGAIN = 2  # steps that find nothing, from which on a freeze is no turn of two trainings
+AGAIN = 2  # runs of a line that show that it stays so
 MOST_WAYS = 4  # that are looked at
 MOST_EXITS = 64  # of one line before a value was made, whose numbers may be in it
 TRIVIAL = {0.0, 1.0, -1.0, 2.0, 0.5}
