@@ -25,6 +25,6 @@ from viz.diagnosis.rules.rule import Rule
 
 RULES: tuple[Rule, ...] = tuple(
     rule
-    for group in (refused, none, freezing, zero, finite, sizes, order, optimizer, comparing, dimensions, objective, modes, memory, silent, intent, copies, data, terms, targets)
+    for group in (refused, none, freezing, zero, finite, sizes, order, optimizer, comparing, dimensions, objective, targets, modes, memory, silent, intent, copies, data, terms)
     for rule in group.RULES
 )  # fmt: skip

@@ -19,13 +19,16 @@ SEVERAL = 2  # calls in training, at least: one batch tells little
 def _unlike(seen: Observation) -> Iterator[Match]:
     """A network that is evaluated on numbers in another range than those that it learns from, as where one of the two is not normalised."""
     for leaf in seen.trained():
-        used = (op for nr in leaf.values for op in seen.users(nr) if op.name in ops.LAYERS and len(op.inputs) > 1)
-        calls = [op for op in used if _data(seen, op) is not None]
+        calls = [op for nr in leaf.values for op in seen.users(nr) if op.name in ops.LAYERS and len(op.inputs) > 1]
         learnt = [op for op in calls if op.grad_on][:FEW]
+        if len(learnt) < SEVERAL or any(_data(seen, op) is None for op in learnt):
+            continue
         for asked in indexed((op.stack, op) for op in calls if op.step and not op.grad_on).values():
-            if len(learnt) < SEVERAL or 4 * _count(seen, asked[-1]) < _count(seen, learnt[-1]):
+            if any(_data(seen, op) is None for op in asked[-FEW:]) or 4 * _count(seen, asked[-1]) < _count(
+                seen, learnt[-1]
+            ):
                 continue  # fewer numbers lie closer together, as those of one state that a policy is asked about
-            (low, high), (least, most) = _span(seen, learnt), _span(seen, asked[:FEW])
+            (low, high), (least, most) = _span(seen, learnt), _span(seen, asked[-FEW:])
             if min(high, most) - max(low, least) < APART * (max(high, most) - min(low, least)):
                 shared = seen.above(nr for op in learnt for nr in op.inputs[:1])
                 common = {seen.values[nr].line for nr in shared} | {None}
@@ -51,8 +54,10 @@ def _count(seen: Observation, op: Ran) -> int:
 def _data(seen: Observation, op: Ran) -> Seen | None:
     """What a layer is given, where that is data: it has no history, and was not computed by a layer before."""
     value = seen.values[op.inputs[0]]
-    made = [seen.maker(seen.values[nr]) for nr in seen.above([value.nr], past_leaves=True)]
-    computed = value.requires_grad or any(one is not None and one.name in ops.LAYERS for one in made)
+    above = [seen.values[nr] for nr in seen.above([value.nr], past_leaves=True)]
+    made = (seen.maker(one) for one in above)
+    weights = any(one.leaf is not None and seen.leaves[one.leaf].parameter for one in above)
+    computed = value.requires_grad or weights or any(one is not None and one.name in ops.LAYERS for one in made)
     return None if computed or not value.floating or value.low is None else value
 
 

@@ -358,7 +358,7 @@ def _lost_in_part(seen: Observation) -> Iterator[Match]:
                     return
                 found = _nearest_cut(seen, values, value.nr) if added or user.name in ops.LAYERS else None
                 if found is not None and (
-                    added or _beside(seen, found, back, value.nr) or _each_turn(seen, found, user, start)
+                    added or _beside(seen, found, back, value.nr) or _each_turn(seen, found, user, value.nr, start)
                 ):
                     yield _part(seen, found, user, added)
                     return
@@ -404,13 +404,14 @@ def _beside(seen: Observation, found: Cut, back: set[int], taken: int) -> bool:
     return by_ops and (found.kind == "no-grad" or (found.kind in ("detach", "data") and not goes_on))
 
 
-def _each_turn(seen: Observation, found: Cut, user: Ran, start: int) -> bool:
+def _each_turn(seen: Observation, found: Cut, user: Ran, taken: int, start: int) -> bool:
     """Whether a loop within one turn detaches what the same line made before, and the loss needs it in no other way."""
     source = seen.values[found.op.inputs[0]] if found.op is not None and found.op.inputs else None
     made = seen.maker(source) if source is not None else None
     alike = made is not None and (made.name == user.name or made.owner == user.owner is not None)
     again = made is not None and alike and made.nr >= start and made.line == user.line
-    return found.kind in ("detach", "data") and again and source is not None and not source.grad
+    by_ops = found.op is not None and taken in seen.below(found.op.outputs)  # and not as a state that follows an action
+    return found.kind in ("detach", "data") and again and by_ops and source is not None and not source.grad
 
 
 def _part(seen: Observation, cut: Cut, user: Ran, added: bool) -> Match:

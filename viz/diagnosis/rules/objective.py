@@ -67,6 +67,18 @@ def _scores(seen: Observation, op: Ran) -> Iterator[Match]:
             layer_line(seen, maker), [op], names=[value.name], where=maker.where, path=[*maker.inputs[:1], *path], cut=value.nr, loss=op.line,
             name_of=op.name, made=named, itself=itself, given=given,
         )  # fmt: skip
+    elif named in ops.RELUS and "entropy_with" in op.name and maker is not None:
+        here = layer_line(seen, maker)
+        yield Match(
+            here,
+            [op],
+            names=[value.name],
+            path=[*maker.inputs[:1], *path],
+            cut=value.nr,
+            made=named,
+            of=op,
+            given=NEVER_BELOW,
+        )
     elif op.name == "kl_div" and (other.low or 0.0) < -EDGE and not op.options.get("log_target"):
         yield Match(op, [other], names=[other.name], low=other.low, given=NO_PROBABILITIES)
     elif op.name in ops.TAKES_LOGS and (named in ops.LAYERS or (value.peak or 0.0) > max(0.0, -(value.low or 0.0))):
@@ -146,6 +158,8 @@ BEYOND_BOUND = telling("{at}: the answer ends in `{made}`, and what it is compar
     "End in the linear layer, or bring the targets into its range.", certain=False, share=0.4)  # fmt: skip
 ALL_ZERO = telling("{at}: `{cast}` cuts off what stands behind the point, of numbers up to {peak}: every label of `{user}` is 0.",
     "Keep class numbers as they are, whole and not scaled: `T.as_tensor(mask)`.", certain=False, share=0.8)  # fmt: skip
+NEVER_BELOW = telling("{at}: after `{made}` no score is below 0, so none of {of}, stands for a probability below one half.",
+    "End in the linear layer, or the convolution.", kind="dead-relu", certain=False, share=0.5)  # fmt: skip
 TWICE = telling("{at}: `{name_of}` in line {loss} takes the scores themselves and applies {itself} itself. After `{made}` all scores lie between 0 "
         "and 1, and the gradient is a fraction of what it should be.",
     "Pass the scores to `{name_of}` unchanged, and use `{made}` only to report probabilities.", kind="double-softmax")  # fmt: skip

@@ -126,7 +126,9 @@ def _nearest(seen: Observation, lost: list[Leaf]) -> Held:
     turns = Counter(seen.stepped_by(seen.passes[nr - 1]) for nr in {nr for leaf in lost for nr, _ in leaf.gradients})
     alike = Counter(frozenset(held.leaves) for held in seen.optimizers)
     twins = [held for held in seen.optimizers if alike[frozenset(held.leaves)] > 1]
-    return twins[-1] if twins else max(seen.optimizers, key=lambda held: turns[held.nr])
+    roots = {seen.leaves[leaf.nr].name.partition(".")[0] for leaf in lost} - {""}
+    meant = (one for one in twins if any(root in seen.places.assigned(one.line or 0) for root in roots))
+    return next(meant, twins[-1]) if twins else max(seen.optimizers, key=lambda held: turns[held.nr])
 
 
 def _strides(seen: Observation) -> Iterator[Match]:
@@ -168,7 +170,9 @@ def _too_small(seen: Observation, held: Held, own: list[Moment], losses: list[fl
     late = own[len(own) // (3 if sank else 2) :] if fell else own
     moved = [step.moved for step in late if step.moved is not None]
     idle = len(own) > 1 and len(moved) == len(late) and (sank or max(moved) < SMALL) and not _arrived(seen, held)
-    if not idle or rates[0] < rates[-1] == max(rates):  # a warm-up begins small
+    if (
+        not idle or (not fell and losses[-1] < losses[0] / 2) or rates[0] < rates[-1] == max(rates)
+    ):  # a warm-up begins small
         return None
     by_hand = seen.places.where_rated if fell and not seen.schedules else None
     line = seen.schedules[-1][1] if fell and seen.schedules else by_hand or seen.given_in(held, held.rate)

@@ -78,7 +78,7 @@ def _takes_data(seen: Observation, op: Ran) -> bool:
 
 def _likely(seen: Observation, nr: int) -> bool:
     """Whether a value is the logarithm of a probability, or the ratio of two."""
-    op = ops.source(seen, nr, PAST)[1]
+    op = ops.source(seen, nr, PAST | ops.AVERAGES)[1]
     if op is None or op.name != "exp":
         return op is not None and is_likelihood(seen, op)
     less = ops.source(seen, op.inputs[0], PAST)[1]

@@ -171,7 +171,11 @@ def _zero_factor(seen: Observation, op: Ran, given: Seen) -> tuple[str, int | No
             leaf = seen.leaves[first.leaf]
             if any(peak > 0 for _, peak in leaf.gradients):
                 break  # it is 0 at the start alone, as in an adapter: steps that move nothing are another cause
-            return leaf.name or "a weight", (seen.origin(leaf), *written(leaf))[-1], leaf.requires_grad
+            return (
+                leaf.name or "a weight",
+                (seen.origin(leaf), *written(leaf))[-1],
+                leaf.requires_grad and "norm" not in op.name,
+            )
     return "the number 0" if 0 in ops.constants(op) else "", None, False
 
 
