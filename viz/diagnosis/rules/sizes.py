@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from viz.diagnosis.families import RESHAPES, SQUASHES, source
+from viz.diagnosis.families import CHOSEN, RESHAPES, SQUASHES, source
 from viz.diagnosis.layers import layers
 from viz.diagnosis.observation import Leaf, Observation, Ran, Through
 from viz.diagnosis.rules.rule import Match, Place, Rule, placed, telling
@@ -64,9 +64,10 @@ def _sizes(seen: Observation) -> Iterator[Match]:
 
 def _settles(seen: Observation, fall: Fall) -> bool:
     """Whether a line goes on from its own result and the same values each time, until it changes no more: later runs bring their gradient."""
-    given = (
-        nr for op, _ in fall.ops for nr in op.inputs if seen.values[nr].requires_grad and seen.values[nr].leaf is None
-    )
+    # neither another row of one sequence each time, nor a weight that is turned
+    takes = (op for op, _ in fall.ops if op.name not in CHOSEN)
+    sources = (source(seen, nr, RESHAPES)[0] for op in takes for nr in op.inputs)
+    given = (one.nr for one in sources if one.requires_grad and one.leaf is None)
     return max(Counter(given).values(), default=0) >= fall.count - 1
 
 
