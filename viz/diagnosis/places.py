@@ -227,14 +227,8 @@ class Places:
     def given_again(self, line: int, loop: tuple[int, int]) -> int:
         """The last line of a loop that makes something new of what a line gives, under the same name; else the line itself."""
         given = self._given_at(line)
-        return next(
-            (
-                first
-                for first, _, new, read in sorted(self._statements, key=lambda one: -one[0])
-                if line < first <= loop[1] and new & read & given
-            ),
-            line,
-        )
+        inside = (one for one in self._statements if line < one[0] <= loop[1])
+        return max((first for first, _, new, read in inside if new & read & given), default=line)
 
     def where_kept(self, line: int | None, names: list[str]) -> int | None:
         """The line of the same method that puts one of these names into an attribute of `self`, for the next call."""

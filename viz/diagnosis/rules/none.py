@@ -137,11 +137,11 @@ def _left_behind(seen: Observation) -> Iterator[Match]:
     """A weight that learnt at first, until numbers computed from it took its place."""
     for leaf in (one for one in seen.trained() if one.gradients and one.used_by):
         first, before = seen.ops[leaf.used_by[0]], set(leaf.values)
-        later = [
-            one for one in seen.at(first.line) if one.name == first.name and one.nr > leaf.used_by[-1] and one.recorded
-        ]
-        place = next(place for place, nr in enumerate(first.inputs) if nr in before)
-        given = [seen.values[one.inputs[place]] for one in later if len(one.inputs) > place]
+        ran = (one for one in seen.at(first.line) if one.name == first.name and one.recorded)
+        # none where a value became the leaf only later
+        place = next((place for place, nr in enumerate(first.inputs) if nr in before), len(first.inputs))
+        later = (one for one in ran if one.nr > leaf.used_by[-1] and len(one.inputs) > place)
+        given = [seen.values[one.inputs[place]] for one in later] if place < len(first.inputs) else []
         made = seen.maker(given[0]) if len(given) > AGAIN and not given[0].requires_grad else None
         if made is not None and made.line is not None and not before.isdisjoint(made.inputs):
             yield Match(made, [first], names=[leaf.name], path=[*made.inputs[:1], given[0].nr], given={"kind": "rebound", "certain": False,

@@ -69,16 +69,8 @@ def _scores(seen: Observation, op: Ran) -> Iterator[Match]:
         )  # fmt: skip
     elif named in ops.RELUS and "entropy_with" in op.name and maker is not None:
         here = layer_line(seen, maker)
-        yield Match(
-            here,
-            [op],
-            names=[value.name],
-            path=[*maker.inputs[:1], *path],
-            cut=value.nr,
-            made=named,
-            of=op,
-            given=NEVER_BELOW,
-        )
+        path = [*maker.inputs[:1], *path]
+        yield Match(here, [op], names=[value.name], path=path, cut=value.nr, made=named, of=op, given=NEVER_BELOW)
     elif op.name == "kl_div" and (other.low or 0.0) < -EDGE and not op.options.get("log_target"):
         yield Match(op, [other], names=[other.name], low=other.low, given=NO_PROBABILITIES)
     elif op.name in ops.TAKES_LOGS and (named in ops.LAYERS or (value.peak or 0.0) > max(0.0, -(value.low or 0.0))):

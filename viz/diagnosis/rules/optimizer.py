@@ -208,15 +208,9 @@ def _made_anew(seen: Observation) -> Iterator[Match]:
             continue
         lost = "model, and what the last one had learnt is gone", "optimizer, without the averages of the last"
         each = "one step" if max(steps) == 1 else f"up to {max(steps)} steps"
-        around = next(
-            (
-                seen.places.function_around(one.line)
-                for one in seen.moments
-                if one.kind == "step" and one.who == found[-1].nr and one.line
-            ),
-            None,
-        )
-        here = (one for one in found[-1].stack if seen.places.function_around(one) == around)  # of a helper, its call
+        stepping = (one.line for one in seen.moments if one.kind == "step" and one.who == found[-1].nr and one.line)
+        around = {seen.places.function_around(one) for one in stepping}
+        here = (one for one in found[-1].stack if seen.places.function_around(one) in around)  # of a helper, its call
         at, given = _model_made(seen, found[-1]) if fresh else next(here, line), {"share": 0.8 if fresh else 0.4}
         yield Match(at, [line], count=len(found), each=each, what=lost[not fresh], given=given)
         return

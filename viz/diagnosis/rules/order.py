@@ -66,11 +66,8 @@ def _found_nothing(seen: Observation) -> Iterator[Match]:
         last = max((each.order for each in seen.passes if each.order < own[-1].order), default=0)
         zeros = [m for m in seen.moments if m.kind == "zero" and last < m.order < own[-1].order]
         names = seen.called(sorted(held.leaves))
-        emptied = [
-            op
-            for op in seen.ops
-            if op.in_place and op.name == "zero_" and seen.values[op.inputs[0]].of_grad in held.leaves
-        ]
+        zeroed = (op for op in seen.ops if op.in_place and op.name == "zero_")
+        emptied = [op for op in zeroed if seen.values[op.inputs[0]].of_grad in held.leaves]
         if own[0].order < seen.passes[0].order:
             yield Match(own[-1], names=names, count=len(own), given=TOO_EARLY)
         elif zeros:

@@ -54,17 +54,12 @@ def _shared(seen: Observation) -> Iterator[Match]:
     weights = {part.nr: [seen.leaves[nr] for nr in seen.weights(part)] for part in seen.parts}
     shapes = {nr: [leaf.shape for leaf in own] for nr, own in weights.items()}
     # by a module, and not by what counts or saves all weights
-    used = {
-        nr: [op for leaf in own for op in leaf.used_by if seen.ops[op].owner is not None] for nr, own in weights.items()
-    }
+    uses = {nr: [seen.ops[op] for leaf in own for op in leaf.used_by] for nr, own in weights.items()}
+    used = {nr: [op for op in own if op.owner is not None] for nr, own in uses.items()}
     idle = [part for part in seen.parts if shapes[part.nr] and not used[part.nr]]
     for part, twin in itertools.product(idle, seen.parts):
         alike = twin.kind == part.kind and shapes[twin.nr] == shapes[part.nr] and set(twin.parents) & set(part.parents)
-        lines = (
-            list(dict.fromkeys(_call(seen, op, twin) for op in map(seen.ops.__getitem__, used[twin.nr])))
-            if alike
-            else []
-        )
+        lines = list(dict.fromkeys(_call(seen, op, twin) for op in used[twin.nr])) if alike else []
         if len(lines) > 1:
             short, other = part.path.rpartition(".")[2], twin.path.rpartition(".")[2]
             code, both = seen.places.code(lines[-1]), " and ".join(map(str, lines))

@@ -44,9 +44,9 @@ def _apart(seen: Observation, one: int, other: int) -> bool:
 def _attached(seen: Observation, op: Ran, mixed: Ran, name: str, compares: bool) -> Match:
     """The target as a whole, or the factor where it weighs: its error may be learnt from in another term."""
     at, given = (mixed, BOOTSTRAP) if compares else (op, ADVANTAGE)
-    factor, whole = rf"(\* ?){name}\b(?! ?[.(\[]| ?\*\*)", r"^(\w+ = )(.+)$"
+    factor, whole = rf"(\* ?{re.escape(name)})(?! ?[.(\[\w]| ?\*\*)", r"^(\w+ = )(.+)$"
     code = seen.places.code(at.line)
-    new = re.sub(whole, r"\1(\2).detach()", code) if compares else re.sub(factor, rf"\1{name}.detach()", code)
+    new = re.sub(whole, r"\1(\2).detach()", code) if compares else re.sub(factor, r"\1.detach()", code)
     given = given | ({"change": (code, new)} if new != code else {})
     learnt = {nr for nr in mixed.inputs if seen.values[nr].requires_grad}
     path = seen.route(op.outputs[0], lambda value: value.nr in learnt, recorded=True)[::-1]

@@ -109,19 +109,14 @@ def _sums(seen: Observation, each: Through, passes: list[Through]) -> list[Ran]:
     made = seen.below(each.roots, lambda value: value.requires_grad and not value.shape)
     found = [op for op in ops.makers(seen, made) if op.name in ops.SUMS and op.nr < each.ops]
     other = [one for op in found for one in op.inputs if one not in made and seen.values[one].requires_grad]
-    return (
-        []
-        if not other or any(seen.behind(one) & {*other, *(op.outputs[0] for op in found)} for one in passes)
-        else found[-1:]
-    )
+    needed = {*other, *(op.outputs[0] for op in found)}
+    return [] if not other or any(seen.behind(one) & needed for one in passes) else found[-1:]
 
 
 def _for_others(seen: Observation) -> Iterator[Match]:
     """A term of a loss that only weights of another optimizer are behind, which takes no step before the gradients are gone."""
-    for each in (
-        own[-1]
-        for own in by_line(one for one in seen.passes if one.kind == "backward" and one.done and one.roots).values()
-    ):
+    passes = by_line(one for one in seen.passes if one.kind == "backward" and one.done and one.roots)
+    for each in (own[-1] for own in passes.values()):
         ends = min((one.order for one in seen.passes if one.order > each.order), default=math.inf)
         steps = {one.who for one in seen.moments if one.kind == "step" and each.order < one.order < ends}
         sums = seen.above(each.roots, lambda value: value.requires_grad and not value.shape)
@@ -132,12 +127,8 @@ def _for_others(seen: Observation) -> Iterator[Match]:
             learning = {who for leaf in behind for who in leaf.held}
             op = seen.maker(seen.values[term])
             if learning and learning.isdisjoint(steps) and op is not None:
-                yield Match(
-                    outer(op, each),
-                    [each],
-                    names=seen.called(leaf.nr for leaf in behind if leaf.held),
-                    given=FOR_OTHERS,
-                )
+                names = seen.called(leaf.nr for leaf in behind if leaf.held)
+                yield Match(outer(op, each), [each], names=names, given=FOR_OTHERS)
                 return
 
 
