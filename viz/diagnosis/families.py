@@ -12,10 +12,13 @@ SPELLINGS = {
     "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div", "truediv": "div", "rtruediv": "rdiv",
     "rmul": "mul", "radd": "add", "negative": "neg", "clip": "clamp", "concat": "cat", "concatenate": "cat", "arccos": "acos",
     "arcsin": "asin", "arctanh": "atanh", "absolute": "abs", "fix": "trunc", "floordiv": "floor_divide", "rpow": "pow",
+    "bitwise_and": "and", "logical_and": "and", "bitwise_or": "or", "logical_or": "or", "bitwise_not": "invert", "logical_not": "invert",
     "rmatmul": "matmul", "nll_loss_nd": "nll_loss", "log_sigmoid": "logsigmoid",
     "linalg_vector_norm": "vector_norm", "linalg_matrix_norm": "matrix_norm", "special_expit": "sigmoid", "special_softmax": "softmax", "cross_entropy_loss": "cross_entropy", "_threshold": "threshold", "lstm_layer": "lstm", "gru_layer": "gru", "rnn_layer": "rnn_tanh",
 }  # fmt: skip
-OPERATORS = {"add", "sub", "mul", "truediv", "div", "matmul", "pow", "floordiv", "neg", "abs"}
+COMPARES = {"eq", "ne", "lt", "gt", "le", "ge"}
+LOGIC = {"and", "or", "xor", "invert"}
+OPERATORS = {"add", "sub", "mul", "truediv", "div", "matmul", "pow", "floordiv", "neg", "abs"} | COMPARES | LOGIC
 AS_WRITTEN = {"requires_grad_", "zero_", "fill_", "copy_", "normal_", "uniform_", "retain_grad_", "share_memory_"}
 
 # arithmetic
@@ -47,7 +50,7 @@ TRANSPOSES = {"transpose", "permute", "swapaxes", "movedim", "swapdims", "t", "T
 RESHAPES = VIEWS | TRANSPOSES | {"squeeze", "unsqueeze", "contiguous", "expand"}
 CASTS = {"float", "to", "type", "double", "type_as", "half", "bfloat16"}
 MOVES = CASTS | {"cuda", "cpu"}
-TURNS = RESHAPES | {"to", "float", "clone"}  # same numbers, in another shape or type
+TURNS = RESHAPES | CASTS | {"clone"}  # same numbers, in another shape or type
 SPLITS = {"chunk", "split", "unbind", "tensor_split", "__getitem__", "select", "narrow"}
 JOINS = {"cat", "pad", "stack", "hstack", "vstack"}
 COPIES = {"tensor", "as_tensor", "asarray", "scalar_tensor", "Tensor", "FloatTensor", "new_tensor", "full", "array"}

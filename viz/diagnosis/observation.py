@@ -34,6 +34,7 @@ class Seen:
     grad: float | None = None  # the largest magnitude of the last gradient that arrived at it
     of_grad: int | None = None  # the leaf whose `.grad` it is
     bound: float | None = None  # for a sigmoid, tanh or softmax: the share of results where its slope is nearly 0
+    shown: bool = False  # whether the program printed it
     ahead: bool = False  # for a softmax over a square, or a mask, as in attention: whether places look at later ones
 
     @property
@@ -179,7 +180,7 @@ class Moment(Standing):
     who: int = -1  # the optimizer or module, or the leaf of an update
     empty: bool = False  # step, clip: no leaf that it holds, or is given, has a gradient other than zero
     stale: tuple[int, ...] = ()  # step, update: leaves whose gradient holds what a step before had used
-    moved: float | None = None
+    moved: float | None = None  # step: how far, relative to the weights; clip: the largest number that it left
     rate: float | None = None  # step: the learning rate then
     uphill: bool | None = None  # step: whether it went along the gradients that the pass brought, and not against them
     thrown: tuple[int, ...] = ()  # zero: passes whose gradients no step had used
@@ -195,6 +196,8 @@ class Held(Standing):
     made_here: bool
     rate: float | None = None
     base: float | None = None  # its first rate
+    taken: int = 0  # steps, also those that nobody watched
+    idle: int = 0  # of them, those at less than a thousandth of the first rate
     maximises: bool = False
     leaves: list[int] = field(default_factory=list)
     known: int = 0  # leaves that were known when it was made
@@ -293,9 +296,7 @@ class Observation:
     schedules: list[tuple[str, int | None]] = field(default_factory=list)  # class of a scheduler, line that made it
     aliases: list[Alias] = field(default_factory=list)
     numbers: dict[int, np.ndarray] = field(default_factory=dict)  # value: class numbers and tokens that an op was given
-    warned: list[tuple[str, int | None]] = field(
-        default_factory=list
-    )  # what NumPy said of numbers that are not finite, line
+    warned: list[tuple[str, int | None]] = field(default_factory=list)  # what NumPy said of numbers not finite, line
     troubles: list[str] = field(default_factory=list)  # errors of the observer itself
     error: dict[str, Any] | None = None
     cut: bool = False  # True if a part of the program ran unwatched: see `watching.watch.Watch.weigh`

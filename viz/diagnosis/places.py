@@ -17,6 +17,7 @@ from viz.recording.source import Source
 _LIBRARIES = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
 _OURS = tuple(f"{Path(__file__).resolve().parents[2] / name}/" for name in ("viz", "tinygrad_edu"))
 ADDING = ("append", "appendleft", "add", "extend", "insert", "put", "push")  # methods that put things into a collection
+WRITES = ("load_state_dict", "copy_", "lerp_")
 _SWITCHES = ("no_grad", "inference_mode", "set_grad_enabled(")
 _LOOPS = (ast.For, ast.While)
 
@@ -314,6 +315,12 @@ class Places:
         given = [node.targets[0] for node in self.find(ast.Assign, at=line)]
         return next((ast.unparse(one) for one in given if isinstance(one, (ast.Name, ast.Attribute))), "")
 
+    def may_write(self, ran: set[int]) -> bool:
+        """Whether a call that writes into weights stands in a line other than those that ran, and not in a function that nobody calls."""
+        calls = self.find(ast.Call, fits=lambda node: _last(node.func) in WRITES and node.lineno not in ran)
+        around = [self.find(ast.FunctionDef, at=one.lineno)[-1:] for one in calls]
+        return any(not one or self.where_read(one[0].name) for one in around)
+
     def where_not_called(self, method: str) -> int | None:
         """The first line that names a method and leaves out its parentheses: a statement that does nothing."""
         return self.first(ast.Expr, fits=lambda node: type(node.value) is ast.Attribute and node.value.attr == method)
@@ -355,6 +362,20 @@ class Places:
         """The last `return` of a method of a class."""
         first, last = self.defined(kind, method) or (0, -1)
         return max((node.lineno for node in self.find(ast.Return) if first <= node.lineno <= last), default=None)
+
+    def where_loaded(self, line: int | None) -> int | None:
+        """The line that makes what a loop that begins in a line goes through, as a loader of batches."""
+        heads = self.find(ast.For, at=line or 0, fits=lambda node: node.lineno == line)
+        given = (self.where_given(name) for node in heads for name in sorted(_read(node.iter)))
+        return next((one for one in given if one is not None), None)
+
+    def where_left_out(self, term: int, loss: int) -> int | None:
+        """The line after a term, in the same function, that makes a loss without it: that computes it, or that gives it a name, or returns it."""
+        first, last = self.function_around(term) or (0, len(self.text))
+        names = self.carried(loss) if loss else set()
+        plain = self.find(ast.Assign, ast.Return, fits=lambda node: getattr(node.value, "id", None) in names)
+        after = [line for line in (loss, *(node.lineno for node in plain)) if term < line <= last]
+        return min(after, default=loss if first <= loss <= last else None)
 
     def where_returned(self, kind: str, place: int, in_part: bool) -> int | None:
         """The line that makes what a class's backward returns in one place: the one that gives its name, or the `return`.

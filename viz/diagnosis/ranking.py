@@ -21,6 +21,7 @@ EXPLAINS = {
     "not-kept": {"rate-too-large", "not-finite", "overflow"},
     "non-leaf": {"state-not-detached"},
     "unused": {"times-zero"},
+    "unshuffled": {"rate-too-large"},
 }
 ON_PURPOSE = "requires-grad-off"  # freezing is common: not reported beside a certain cause
 

@@ -1,6 +1,7 @@
 """The rules: each finds one cause in what was seen, and gives the evidence."""
 
 from viz.diagnosis.rules import (
+    activation,
     comparing,
     copies,
     data,
@@ -25,6 +26,6 @@ from viz.diagnosis.rules.rule import Rule
 
 RULES: tuple[Rule, ...] = tuple(
     rule
-    for group in (refused, none, freezing, zero, finite, sizes, order, optimizer, comparing, dimensions, objective, targets, modes, memory, silent, intent, copies, data, terms)
+    for group in (refused, none, freezing, zero, finite, sizes, order, optimizer, comparing, dimensions, objective, targets, modes, memory, silent, intent, copies, data, terms, activation)
     for rule in group.RULES
 )  # fmt: skip

@@ -27,8 +27,8 @@ def _shapes(seen: Observation) -> Iterator[Match]:
             grew = (_grew(seen, a) or _grew(seen, b)) if whole is not None and (sure or differs) else None
             if whole is None or (grew is None and not sure and math.prod(a.shape) != math.prod(b.shape)):
                 continue
-            held = differs or _with_data(seen, op, a, b)
-            if sure or (held and not _pairwise(seen, a, b)):
+            held = differs or _with_data(seen, op, a, b) or _among_rows(seen, op, a, b)
+            if sure or (held and (_among_rows(seen, op, a, b) or not _pairwise(seen, a, b))):
                 found, rows, names = True, max(a.shape[0], b.shape[0]), [a.name, b.name]
                 shapes = [str(one) for one in (a.shape, b.shape, whole)]
                 yield Match(grew or op, [op], names=names, rows=rows, shapes=shapes, given={"certain": sure})
@@ -68,6 +68,16 @@ def _with_data(seen: Observation, op: Ran, a: Seen, b: Seen) -> bool:
     turned = any(one.name in ops.VIEWS | {"unsqueeze", "__getitem__"} for one in ops.makers(seen, (a.nr, b.nr)))
     plain = answer.leaf is None and data.leaf is None and data.floating and not data.requires_grad
     return op.name in ops.DIFFERENCES | ops.PRODUCTS and plain and not turned
+
+
+def _among_rows(seen: Observation, op: Ran, a: Seen, b: Seen) -> bool:
+    """Whether a row meets a column of as many, neither of which was turned for that, and the result meets a row of as many again."""
+    turns = ops.VIEWS | ops.TRANSPOSES | {"unsqueeze", "__getitem__"}
+    turned = any(one.name in turns for one in ops.makers(seen, (a.nr, b.nr)))
+    rows = [(size,) for size in max(a.shape, b.shape, key=len)[:1]]
+    users = (user for nr in op.outputs for user in seen.users(nr) if user.name in ops.ADDITIVE)
+    others = [seen.values[nr].shape for user in users for nr in user.inputs if nr not in op.outputs]
+    return op.name in ops.PRODUCTS and not turned and rows[0] in (a.shape, b.shape) and others == rows
 
 
 def _grew(seen: Observation, value: Seen) -> Ran | None:

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from viz.diagnosis import families as ops
-from viz.diagnosis.observation import Leaf, Observation, Ran
+from viz.diagnosis.observation import Leaf, Observation, Part, Ran, first_and_last
 from viz.diagnosis.rules.memory import sharing
 from viz.diagnosis.rules.rule import Match, Rule, telling
 
 BLENDS = {"copy_", "lerp", "add"}  # in place: what makes one weight follow another
 PAST = (ops.TURNS - {"clone"}) | ops.FACTORS | ops.SUMS | {"detach", "data"}  # a clone may be of what it was before
+HALF = 0.5  # of new numbers: slow weights take less
+MANY = 20  # steps, at least, in which a copy should be brought up to date
 AGAIN = 3  # times that show that it is always so
+
+
+def _copies(seen: Observation) -> Iterator[Match]:
+    """What was to be a copy, and to follow or to stay, and does not."""
+    yield from (*_no_copy(seen), *_overwritten(seen), *_follows_not(seen))
 
 
 def _no_copy(seen: Observation) -> Iterator[Match]:
@@ -39,7 +46,8 @@ def _no_copy(seen: Observation) -> Iterator[Match]:
 def _from_itself(seen: Observation, op: Ran) -> Match | None:
     """A weight less what shares its memory, taken before steps changed both: the difference is 0."""
     one, other = (next((value for value in sharing(seen, nr) if value.leaf is not None), None) for nr in op.inputs)
-    second = next((seen.values[nr] for nr in op.inputs if seen.values[nr].leaf is None), None)
+    views = [value for nr in op.inputs if (value := seen.values[nr]).leaf is None]
+    second = min(views, key=lambda value: value.base or value.nr, default=None)
     # two views of one value, as for the distances of all pairs, are no mistake
     if one is None or other is None or one.leaf != other.leaf or (one is other and second is not None):
         return None
@@ -78,7 +86,62 @@ def _overwritten(seen: Observation) -> Iterator[Match]:
         turns = len({op.step for op, _, _ in found})
         if turns >= AGAIN:
             names, others = (seen.called(dict.fromkeys(both[n].nr for _, *both in found)) for n in (0, 1))
-            yield Match(found[-1][0], names=names, others=others, count=turns)
+            yield Match(found[-1][0], names=names, others=others, count=turns, given=OVER)
+
+
+def _follows_not(seen: Observation) -> Iterator[Match]:
+    """Slow weights, which no optimizer holds: some that take most of the new numbers each time, and some that nothing ever brings up to date."""
+    shares: dict[int | None, list[tuple[Ran, Leaf, float]]] = {}
+    for op in (one for one in seen.ops if one.name in BLENDS | {"data"} and one.step and len(one.inputs) > 1):
+        slow = _weight(seen, op.inputs[0]) if not op.recorded and (op.in_place or op.name == "data") else None
+        share = _new(seen, op) if slow is not None and not slow.held and slow.holder is not None else None
+        if share is not None and slow is not None:
+            shares.setdefault(op.line, []).append((op, slow, share))
+    for found in shares.values():
+        op, _, share = found[-1]
+        if len({one.step for one, _, _ in found}) >= AGAIN and HALF < share < 1 and found[0][2] == share:
+            yield Match(op, names=seen.called(slow.nr for _, slow, _ in found), share=f"{share:.3g}", given=FAST)
+            return
+    for part in seen.parts if seen.steps >= MANY else ():
+        leaves = [seen.leaves[nr] for nr in seen.weights(part)]
+        if not leaves or not all(_stays(leaf) and not leaf.gradients for leaf in leaves):
+            continue
+        twin, ran = _twin(seen, part), {one.line or 0 for leaf in leaves for one in leaf.writes}
+        used = {nr for leaf in leaves for one in leaf.used_by for nr in seen.ops[one].outputs}
+        aims = any(used & seen.behind(each) for each in first_and_last(seen.passes))
+        if twin is not None and aims and not seen.places.may_write(ran):
+            own, other = part.path or part.kind, twin.path or twin.kind
+            yield Match(max(ran, default=part.line), names=[own], twin=other, count=seen.steps, given=NEVER)
+            return
+
+
+def _new(seen: Observation, op: Ran) -> float | None:
+    """The share of a weight that an optimizer trains, in what a blend writes: `a * slow + b * new`, `slow.lerp_(new, b)`."""
+    trained = [leaf is not None and bool(leaf.held) for leaf in (_weight(seen, nr) for nr in op.inputs[1:2])]
+    if op.name == "lerp" or (op.name == "add" and "alpha" in op.options):
+        return (*ops.constants(op), None)[0] if any(trained) else None
+    made = ops.source(seen, op.inputs[1], ops.TURNS | {"detach", "data"})[1]
+    for nr in made.inputs if made is not None and made.name in ops.SUMS else ():
+        maker, leaf = seen.maker(seen.values[nr]), _weight(seen, nr)
+        if leaf is not None and leaf.held and maker is not None and maker.name in ops.PRODUCTS:
+            return (*ops.constants(maker), None)[0]
+    return None
+
+
+def _twin(seen: Observation, part: Part) -> Part | None:
+    """A module of the same kind that is trained, and began with the same numbers."""
+
+    def began(one: Part) -> list[tuple[tuple[int, ...], float | None]]:
+        """The shapes of its weights, and what they held when they were used first."""
+        used = [leaf for nr in seen.weights(one) if (leaf := seen.leaves[nr]).used_by]
+        first = [(leaf, nr) for leaf in used for nr in seen.ops[leaf.used_by[0]].inputs if _weight(seen, nr) is leaf]
+        return [(leaf.shape, seen.values[nr].peak) for leaf, nr in first]
+
+    own = began(part)
+    for one in (one for one in seen.parts if one is not part and one.kind == part.kind):
+        if own and began(one) == own and any(seen.leaves[nr].gradients for nr in seen.weights(one)):
+            return one
+    return None
 
 
 def _stays(leaf: Leaf) -> bool:
@@ -117,6 +180,13 @@ def _of_a_module(seen: Observation, op: Ran) -> bool:
     return op.name in ops.MOVES and leaf is not None and seen.leaves[leaf].parameter
 
 
+OVER = telling("{at}, puts the numbers of {others} into {names}, {count} times while it is trained, and nothing ever changes {others}: what was learnt is written over.",
+    "Copy the other way round: from what the optimizer trains to what is to follow it.", kind="made-anew", share=0.5)  # fmt: skip
+FAST = telling("{at}: of what it writes into {names}, which are to follow slowly, {share} is new: they take nearly all of each step.",
+    "Keep most of what was there: `slow = 0.99 * slow + 0.01 * new`.", share=0.5)  # fmt: skip
+NEVER = telling("{at}, makes {names} a copy of {twin}. In {count} steps nothing brings it up to date, and what it answers is what the loss aims at: that is still what the untrained "
+        "network says.",
+    "Copy the weights again every so many steps, `target.load_state_dict(online.state_dict())`, or a little of them after each.", share=0.5)  # fmt: skip
 OWN_STATE = telling("{at}, loads into a module its own state, {text}: nothing changes.",
     "Load the state of the other module there.", kind="not-kept", certain=True, share=0.8)  # fmt: skip
 STATE = telling("{at}, takes the state {text}, without a copy: it holds the very tensors that the steps went on changing. What {used} loads is there already.",
@@ -124,12 +194,9 @@ STATE = telling("{at}, takes the state {text}, without a copy: it holds the very
 ITSELF = telling("{wrote}, takes what {at}, made of {names}, away from {names} itself. The two share their memory and every step changes both, so the difference is always 0.",
     "Keep a copy of the numbers: `.detach().clone()`.", share=0.7)  # fmt: skip
 RULES = [
-    Rule("alias", _no_copy,
+    Rule("alias", _copies,
         "{wrote}, writes {names} into itself: what was to follow it is no copy, but the same tensor. {at}, gives it a second name.",
         "Make a copy of its own there: `copy.deepcopy(model)`.", share=0.5),
-    Rule("made-anew", _overwritten,
-        "{at}, puts the numbers of {others} into {names}, {count} times while it is trained, and nothing ever changes {others}: what was learnt is written over.",
-        "Copy the other way round: from what the optimizer trains to what is to follow it.", share=0.5),
     Rule("rebound", _not_written,
         "{at}, gives new numbers to the loop's own variable: {names} {are} not written to, and {get} none of them.",
         "Write into the weight, under no_grad: `p.copy_(…)`.", share=0.5),

@@ -19,7 +19,7 @@ def _other_dimension(seen: Observation) -> Iterator[Match]:
     """What works along another dimension than what comes before it, or after it, needs."""
     yield from _summed_over(seen)
     for each in first_and_last(seen.passes):
-        yield from (*_regrouped(seen, each), *_over_samples(seen, each))
+        yield from (*_regrouped(seen, each), *_over_samples(seen, each), *_by_sample(seen, each))
     for op in (one for one in seen.ops if one.name in ops.NORMS and one.recorded and one.inputs):
         dim, shape = op.options.get("dim"), seen.values[op.inputs[0]].shape
         if isinstance(dim, int) and len(shape) > 2 and shape[dim : dim + 1 or None] == (1,):
@@ -60,13 +60,16 @@ def _expected(seen: Observation, value: Seen, after: int) -> tuple[int, Ran] | N
             return 1, user
         if (user.name == "kl_div" and rank == 2) or (user.name == "ctc_loss" and first):
             return rank - 1, user
+        if user.name in ops.TRANSPOSES:
+            found = _expected(seen, made, user.nr)
+            order = _order(user, rank)
+            return (order[found[0]], found[1]) if found is not None and len(order) == rank else None
         if user.name in ops.VIEWS | {"unsqueeze"} and rank >= 2:
             return _through(seen, value, made, user.nr)
         if user.name == "gather" and (along := _along(user)) is not None and made.shape[along] == 1:  # one of each row
             return along % rank, user
-        if user.name in ("matmul", "bmm") and rank >= 2 + (
-            not first
-        ):  # its last dimension is summed over, or the one before
+        # its last dimension is summed over, or the one before
+        if user.name in ("matmul", "bmm") and rank >= 2 + (not first):
             return (rank - 1 - (not first), user) if len(seen.values[user.inputs[-1]].shape) >= 2 else None
         if user.name == "mul" and rank > 2:
             total = next((one for one in seen.users(made.nr) if one.name == "sum"), None)
@@ -75,6 +78,20 @@ def _expected(seen: Observation, value: Seen, after: int) -> tuple[int, Ran] | N
         if rank == 2 and user.name in ("__getitem__", "mul", "log"):
             return 1, user
     return None
+
+
+def _order(op: Ran, rank: int) -> list[int]:
+    """Which dimension of what it was given each of a transpose's is."""
+    dims = list(range(rank))
+    given = [one % rank for name, one in op.options.items() if type(one) is int and name not in ("0",)]
+    if op.name == "permute":
+        every = next((one for one in op.options.values() if isinstance(one, tuple)), given)
+        return [one % rank for one in every]
+    if op.name in ("t", "T", "mT") or len(given) == 2:
+        a, b = given if len(given) == 2 else (rank - 2, rank - 1)
+        dims[a], dims[b] = dims[b], dims[a]
+        return dims
+    return []
 
 
 def _along(op: Ran) -> int | None:
@@ -141,11 +158,30 @@ def _over_samples(seen: Observation, each: Through) -> Iterator[Match]:
             yield Match(line, [op], op=op.name, shape=str(shape), steps=steps, rows=rows, given=given)
 
 
+def _by_sample(seen: Observation, each: Through) -> Iterator[Match]:
+    """Rows of a table of positions that are added along the samples: each sample has one of them, and all of its steps the same."""
+    made = ops.makers(seen, seen.behind(each))
+    answers = [seen.values[one.inputs[0]].shape for one in made if one.name in ops.TARGETED]
+    for op in (one for one in made if one.name in ops.SUMS and len(one.inputs) == 2):
+        data, table = (seen.values[nr] for nr in op.inputs)
+        rows = data.shape[0] if len(data.shape) == 3 else 0
+        cut = seen.maker(table)
+        if table.shape != (rows, 1, data.shape[-1:] and data.shape[-1]) or min(data.shape[:2]) < 2 or cut is None:
+            continue
+        taken = cut.name in ops.SPLITS | {"embedding"} and seen.values[cut.inputs[0]].shape[:1] > (rows,)
+        if taken and answers and all(one[:1] == (rows,) for one in answers):
+            at = cut if cut.line else op
+            yield Match(at, [op], names=[table.name], rows=rows, steps=data.shape[1], given=BY_SAMPLE)
+            return
+
+
 ALONE = telling("{at}: `{op}` over dimension {dim} of the shape {shape}, which has length 1, is the size of each number by itself, and not that of a row.",
     "Make one row of what belongs together first: `x.flatten(1).norm(dim=1)`.", share=0.4)  # fmt: skip
 REGROUPED = telling("{at}: `{op}` makes {shapes[1]} of {shapes[0]}. It keeps the numbers in their order, so the dimension of {size} has moved, and its numbers have "
         "not: each row holds parts of several.",
     "Swap dimensions with transpose() or permute(), and use view() to split one or join neighbours.", certain=True, share=0.7)  # fmt: skip
+BY_SAMPLE = telling("{at}, takes a row of a table for each of the {rows} samples, and adds it to all of its {steps} steps: the steps of a sample cannot be told apart by it.",
+    "Take a row for each step: of a table of the shape (1, steps, features), `table[:, :x.size(1)]`.", share=0.4)  # fmt: skip
 SAMPLES = telling("{at}: `{op}` is given {shape} and takes the {steps} as its steps, but the loss has an answer for each of these {steps}, as for samples: the samples "
         "are one sequence, each of which is told what came before it.",
     "Give the layer `batch_first=True` if its input is (samples, steps, features); or swap the first two dimensions.", share=0.7)  # fmt: skip

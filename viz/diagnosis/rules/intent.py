@@ -12,13 +12,14 @@ import numpy as np
 
 from viz.diagnosis import families as ops
 from viz.diagnosis.families import source, subtracted
-from viz.diagnosis.observation import Observation, Ran, Through
-from viz.diagnosis.rules.rule import Match, Rule, telling
+from viz.diagnosis.observation import Observation, Ran, Seen, Through
+from viz.diagnosis.rules.rule import Match, Place, Rule, telling
 
 VARIED = 3  # different tokens, at least, before it means something that labels are alike
 NEARLY_ALL = 0.9  # of the labels
 NOISE = 0.01  # of the largest number: what a little noise can take below 0
 FAR_OUT = 50.0  # of numbers that nobody scaled: pictures from 0 to 255
+JOINS = ops.COMPARES | ops.LOGIC | ops.PRODUCTS
 MOST = 64  # layers that are looked at
 
 
@@ -44,7 +45,7 @@ def _reads_the_answers(seen: Observation) -> Iterator[Match]:
                 return
 
 
-def _open(seen: Observation, choice: Ran, looks: Ran) -> Ran | None:
+def _open(seen: Observation, choice: Ran, looks: Ran) -> Seen | Ran | Place | None:
     """What lets each place of an attention look at later ones, at tokens that `looks` looked up: its mask, or itself where it has none."""
     if choice.name in ops.ATTENTIONS:
         width = seen.values[choice.inputs[0]].shape[0 if "multi" in choice.name else -2]
@@ -55,8 +56,23 @@ def _open(seen: Observation, choice: Ran, looks: Ran) -> Ran | None:
     scores, masks = _attention(seen, choice) if seen.values[choice.outputs[0]].ahead else (None, [])
     if scores is None or looks.outputs[0] not in seen.above(scores.inputs[1:2]):
         return None
-    sources = [source(seen, nr, ops.TURNS | {"repeat"})[1] for mask in masks for nr in mask.inputs[1:2]]
-    return next((one for one in (*sources, *masks) if one is not None), choice)
+    sources = [_made_square(seen, nr) for mask in masks for nr in mask.inputs[1:2]]
+    return next((one for one in (*sources, *masks) if one.line is not None), choice)
+
+
+def _made_square(seen: Observation, nr: int) -> Seen | Ran | Place:
+    """Where a mask of places by places comes from: past what turns it, compares it or joins it with another."""
+    value = seen.values[nr]
+    while (op := source(seen, value.nr, ops.TURNS | {"repeat"})[1]) is not None and op.name in JOINS:
+        square = (seen.values[one] for one in op.inputs if len(set(seen.values[one].shape[-2:])) == 1)
+        following = next((one for one in square if len(one.shape) > 1 and one.shape[-1] > 1), None)
+        if following is None:
+            break
+        value = following
+    last, made = source(seen, value.nr, ops.TURNS | {"repeat"})
+    name = last.name or seen.places.assigned(last.line or 0)
+    entered = seen.places.where_entered(name) if made is None and name else None
+    return made or (Place(entered) if entered is not None else last)
 
 
 def _labelled(seen: Observation) -> Iterator[tuple[Ran, Ran, np.ndarray, np.ndarray]]:
@@ -171,9 +187,8 @@ def _not_adversaries(seen: Observation) -> Iterator[Match]:
         elif apart:  # it tells the two apart: of one of the two losses the sign, or the target, is turned
             wrong, other = (judged, made) if judged.way > 0 else (made, judged)
             given = {} if labels else SIGN
-        whole = (
-            wrong.last if wrong.each.given is None or not agree else wrong.each
-        )  # the gradient that it was given has a sign
+        # the gradient that it was given has a sign
+        whole = wrong.last if wrong.each.given is None or not agree else wrong.each
         way = "up" if judged.way > 0 else "down"
         yield Match(wrong.op if labels else whole, [other.op], made=other.op, way=way, given=given)
         return
@@ -243,7 +258,7 @@ def _not_turned(seen: Observation) -> Iterator[Match]:
     """A Function between two networks that hands its input on and multiplies its gradient by a positive number, where something else learns from that input."""
     for check in (one for one in seen.functions if one.scale is not None and one.scale > 0):
         for op in (one for one in seen.ops if one.name == f"{check.name}.apply" and one.recorded):
-            beside = [one for nr in op.inputs for one in seen.users(nr) if one.nr != op.nr and one.recorded]
+            beside = [one for nr in op.inputs for one in _users(seen, nr) if one.nr != op.nr and one.recorded]
             both = beside, _users(seen, op.outputs[0])
             if all(any(one.name in ops.LAYERS for one in side) for side in both):
                 yield Match(check.line, [op, beside[0]], names=[check.name], scale=check.scale, other=beside[0])
@@ -264,10 +279,11 @@ def _bounded_below(seen: Observation) -> Iterator[Match]:
 
 
 def _users(seen: Observation, nr: int) -> list[Ran]:
-    """The ops that use a value, past a change of its shape alone."""
+    """The ops that use a value, past a change of its shape, or the choice of a part, alone."""
+    past = ops.RESHAPES | ops.SPLITS
     found = seen.users(nr)
-    past = [one for op in found if op.name in ops.RESHAPES for out in op.outputs for one in seen.users(out)]
-    return [op for op in found if op.name not in ops.RESHAPES] + past
+    behind = [one for op in found if op.name in past for out in op.outputs for one in seen.users(out)]
+    return [op for op in found if op.name not in past] + behind
 
 
 def _unscaled(seen: Observation) -> Iterator[Match]:

@@ -110,7 +110,7 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
         got = (leaf.gradients or leaf.reached_unwatched) and not failed and not _only_handed_out(seen, leaf)
         learns = leaf.held or leaf.requires_grad or leaf.frozen_at is not None
         follows = sum(one.kind == "write" and one.after > 0 for one in leaf.writes) > 1  # as a target network does
-        if got or not learns or (follows and not leaf.held) or _stands_aside(seen, leaf):
+        if got or not learns or (follows and not leaf.held) or _stands_aside(seen, leaf) or _masks(seen, leaf):
             continue
         cut = _cut(seen, leaf, failed or [each for each in passes if each.kind == "backward" or not leaf.gradients])
         if cut is not None and (leaf.nr in trained or failed) and not (follows and cut.kind in MEANT):
@@ -128,6 +128,10 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
     if failed and not cuts:
         yield from _never_asked(seen, failed[0])
     yield from _left_behind(seen)
+    for leaf in (one for one in seen.leaves if one.by_hand and one.holder is not None and not one.used_by):
+        part = seen.parts[leaf.holder or 0]
+        if part.library and part.called:  # which knows nothing of a name of its user's
+            yield Match(leaf.line, names=[leaf.name], kind=part.kind, given=STRAY)
     yield from _unused(seen, [leaf for leaf in idle if not leaf.used_by], share)
     if not seen.cut and len(passes) > 1:
         yield from _unused(seen, [leaf for leaf in idle if leaf.used_by], share)
@@ -146,6 +150,12 @@ def _left_behind(seen: Observation) -> Iterator[Match]:
         if made is not None and made.line is not None and not before.isdisjoint(made.inputs):
             yield Match(made, [first], names=[leaf.name], path=[*made.inputs[:1], given[0].nr], given={"kind": "rebound", "certain": False,
                 "words": CUTS["rebound"][0], "fix": CUTS["rebound"][1]})  # fmt: skip
+
+
+def _masks(seen: Observation, leaf: Leaf) -> bool:
+    """Whether a parameter that is made without a gradient is a mask, of 0 and 1."""
+    first = seen.values[leaf.values[0]] if leaf.values and not leaf.requires_grad else None
+    return first is not None and leaf.by_hand and (first.low, first.peak) == (0.0, 1.0)
 
 
 def _stands_aside(seen: Observation, leaf: Leaf) -> bool:
@@ -321,7 +331,9 @@ def _last_turn(seen: Observation, op: Ran) -> bool:
     each = next((each for each in seen.passes if each.ops > op.nr), None)
     behind = seen.behind(each) if each is not None else set()
     needed = [one.nr for one in seen.at(op.line) if one.name == op.name and not behind.isdisjoint(one.outputs)]
-    return bool(needed) and max(needed) < op.nr
+    inner = (loop for line in op.stack for loop in seen.places.loops(line))
+    turns = each is not None and any(not first <= (each.line or 0) <= last for first, last in inner)
+    return bool(needed) and max(needed) < op.nr and turns
 
 
 def _whole(seen: Observation, holder: int | None, idle: set[int]) -> int | None:
@@ -440,8 +452,10 @@ def _asked_in_vain(seen: Observation) -> Iterator[Match]:
             rebound = bool(_gradients(seen, op))
             others = [Place(other) for other in dict.fromkeys(updates.values()) if rebound and other != op.line]
             given = REBOUND if rebound else {}
+            here = seen.places.function_around(read)  # of a helper, its call
+            at = next((line for line in op.stack if seen.places.function_around(line) == here), op.line)
             yield Match(
-                op, [*others, read], names=[value.name], path=[*op.inputs[:1], nr], cut=nr, read=read, given=given | {"explains": explains},
+                at, [op, *others, read], op=op.name, where=op.where, names=[value.name], path=[*op.inputs[:1], nr], cut=nr, read=read, given=given | {"explains": explains},
             )  # fmt: skip
         elif nr in above and value.floating and not any(seen.values[one].requires_grad for one in seen.above([nr])):
             attribute = value.name.rpartition(".")[2]
@@ -450,6 +464,8 @@ def _asked_in_vain(seen: Observation) -> Iterator[Match]:
             return
 
 
+STRAY = telling("{at}, gives {names} to a {kind}, which reads no parameter of that name: nothing takes what it holds.",
+    "Write the name that the layer uses, such as `weight`.", kind="unused", share=0.5)  # fmt: skip
 CONSTANT = {
     "words": "{at}, cuts a term of the loss off, which {user} adds: it is a constant there, and nothing learns from it.", "certain": False,
 }  # fmt: skip

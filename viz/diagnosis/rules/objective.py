@@ -79,8 +79,13 @@ def _scores(seen: Observation, op: Ran) -> Iterator[Match]:
 
 
 def _outside(seen: Observation, op: Ran) -> Iterator[Match]:
-    """Labels outside 0 to 1 in a binary cross-entropy that does not look at them."""
-    target = seen.values[op.inputs[1]]
+    """Labels outside 0 to 1 in a binary cross-entropy that does not look at them; or in place of the answers."""
+    first, target = (seen.values[nr] for nr in op.inputs[:2])
+    if target.requires_grad and not first.requires_grad and {first.low, first.peak} == {0.0, 1.0}:
+        code = seen.places.code(op.line)
+        change = code, re.sub(r"\((\w+), (\w+)\)", r"(\2, \1)", code)
+        given = SWAPPED | {"change": change if change[1] != code else None}
+        yield Match(op, names=[first.name], path=[target.nr, *op.outputs[:1]], given=given)
     low, top = target.low or 0.0, target.peak or 0.0
     if not target.requires_grad and (top > 1.0 + EDGE or low < -EDGE):
         span = f"from {number(low)} to {number(top)}" if top > -low else f"down to {number(low)}"
@@ -115,7 +120,7 @@ def _out_of_reach(seen: Observation, op: Ran) -> Iterator[Match]:
     learnt = [nr for nr in op.inputs[:2] if seen.values[nr].requires_grad]
     target = next((seen.values[nr] for nr in op.inputs[:2] if nr not in learnt), None)
     value, maker = source(seen, learnt[0], ops.TURNS | ops.CHOSEN | {"gather"}) if len(learnt) == 1 else (None, None)
-    bounds = BOUNDS.get(maker.name) if maker is not None else None
+    bounds = (BOUNDS.get(maker.name) or _clamped(maker)) if maker is not None else None
     if bounds is None or maker is None or target is None or target.low is None or target.leaf is not None:
         return
     low, size = target.low, target.peak or 0.0
@@ -123,11 +128,21 @@ def _out_of_reach(seen: Observation, op: Ran) -> Iterator[Match]:
     answered = value.peak if value is not None and value.peak is not None else math.inf
     tame = math.isfinite(size) and answered < 10 * size
     if beyond and tame and (op.name in ops.DISTANCES or compared(seen, op.outputs[0])):
-        kind = "dead-relu" if maker.name in ops.RELUS else "saturated"
+        kind = "dead-relu" if maker.name in ops.RELUS else "clamp" if maker.name in ops.CLAMPS else "saturated"
         yield Match(
             layer_line(seen, maker), [op], names=[value.name if value else ""], where=maker.where, made=maker.name, of=op, low=low, size=size,
             path=[*maker.inputs[:1], *maker.outputs[:1]], given=BEYOND_BOUND | {"kind": kind},
         )  # fmt: skip
+
+
+def _clamped(op: Ran) -> tuple[float, float] | None:
+    """The bounds that a clamp was given as numbers."""
+    if op.name not in ("clamp", "clamp_min", "clamp_max") or len(op.inputs) > 1:
+        return None
+    given, first = op.options, op.options.get("1")
+    low = given.get("min", first if op.name != "clamp_max" else None)
+    top = given.get("max", given.get("2") if op.name == "clamp" else first if op.name == "clamp_max" else None)
+    return (-math.inf if low is None else low, math.inf if top is None else top)
 
 
 # What takes scores, or their logarithms, and is given these.
@@ -162,6 +177,9 @@ NO_PROBABILITIES = telling("{at}: `{op}` compares with probabilities, and what i
 SAME = telling("{at}: `{of}` is exactly 0, each of the {count} times that it is computed: what it compares is the same on both sides, so nothing "
         "learns from it.",
     "Look at what the two sides are: one of them is probably meant to be another network's answer, or the data.", kind="zero", certain=False, share=0.3)  # fmt: skip
+SWAPPED = telling("{at}: `{op}` takes the answers first and the labels second, and is given the labels first: it takes the logarithm of what is only 0 or 1, and learns from the "
+        "wrong side.",
+    "Change the order: `loss(answers, labels)`.", share=0.8)  # fmt: skip
 OUTSIDE = telling("{at}: the labels of `{op}` go {span}. Outside 0 to 1 the loss has no lowest value: it falls forever, and the outputs grow "
         "without bound.",
     "Give labels of 0 and 1, `(y > 0).float()`; for more classes use cross_entropy.")  # fmt: skip
@@ -248,7 +266,7 @@ def _terms(seen: Observation, each: Through) -> Iterator[tuple[Term, Ran]]:
         ahead = [one for one in op.inputs if seen.values[one].requires_grad]
         join = op.name in ops.ADDITIVE and len(ahead) > 1
         term = replace(term, part=term.part or (op.line if term.joined and not join else None), joined=join)
-        if is_likelihood(seen, op) or _is_error(seen, op):
+        if is_likelihood(seen, op) or _is_error(seen, op) or _is_certainty(seen, op):
             yield term, op
         elif op.name in ops.FACTORS | ops.NEGATIONS:
             if len(ahead) == 1 and (factor := _factor(seen, op, ahead[0])) != 0:
@@ -280,6 +298,15 @@ def is_likelihood(seen: Observation, op: Ran) -> bool:
     return op.name in ops.LOGS or any(one.name == "logsumexp" for one in less)
 
 
+def _is_certainty(seen: Observation, op: Ran) -> bool:
+    """Whether an op is p * log(p), of which the negative sum is the entropy."""
+    both = [source(seen, nr, ops.TURNS | {"clamp"})[1] for nr in op.inputs] if op.name in ops.PRODUCTS else []
+    made = [one for one in both if one is not None]
+    learnt = len(made) == 2 and all(seen.values[nr].requires_grad for nr in op.inputs)
+    likely = any(is_likelihood(seen, one) for one in made)
+    return learnt and likely and any(one.name in ops.PROBABILITIES for one in made)
+
+
 def _is_error(seen: Observation, op: Ran) -> bool:
     """Whether an op is an error, never below 0: a loss, or the square or the size of what an answer lacks to its target."""
     if op.name in ops.POSITIVE:
@@ -294,6 +321,12 @@ def _is_error(seen: Observation, op: Ran) -> bool:
 def _turned(seen: Observation, each: Through) -> int | None:
     """The line that gives a loss the wrong sign: minus an error, or a log-likelihood without a minus."""
     terms = list(_terms(seen, each))
+    entropies = [term for term, op in terms if op.name in ops.PRODUCTS]
+    terms = [one for one in terms if one[1].name not in ops.PRODUCTS]
+    # a policy, weighed by advantages of either sign, is to stay uncertain
+    if any(term.sign is None for term, _ in terms):
+        for term in (one for one in entropies if one.sign == -1):
+            return term.part or term.line
     errors = [op for _, op in terms if _is_error(seen, op)]
     alone = len({(op.line, op.name) for _, op in terms}) == 1
     made = outer(seen.maker(seen.values[each.roots[0]]), each)

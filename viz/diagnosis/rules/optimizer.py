@@ -15,6 +15,7 @@ from viz.diagnosis.rules.rule import Match, Rule, telling
 LARGEST_RATE = 0.1  # that is usual
 AGAIN = 3  # new things of one line that show that each pass, or step, makes its own
 SUNK = 0.02  # of its highest rate from the first third on: the schedule is over before the training is
+IDLE = 0.4  # of all steps, at next to no rate
 LONG = 9  # steps that show it
 ENDED = 1e-3  # of its first rate: a training that ends there learns no more
 SMALL = 1e-6  # a step, relative to the size of what it changes
@@ -35,6 +36,7 @@ def _lost(seen: Observation) -> list[Leaf]:
 def _learns_again(seen: Observation, leaf: Leaf) -> bool:
     """Whether passes brought a named tensor gradients again and again; an input that is only looked at is made anew, or asked for its own."""
     kinds = [seen.passes[nr - 1].kind for nr, _ in leaf.gradients]
+    kinds += [one.kind for one in seen.passes if one.kind == "grad" and one.create]  # as of an equation, in its points
     return bool(leaf.name) and not leaf.asked and len(kinds) > 1 and "grad" not in kinds
 
 
@@ -133,6 +135,10 @@ def _nearest(seen: Observation, lost: list[Leaf]) -> Held:
 
 def _strides(seen: Observation) -> Iterator[Match]:
     """Steps that move no weight, or that move the weights so far that the loss grows."""
+    for over in (one for one in seen.optimizers if seen.schedules and one.idle > IDLE * one.taken >= IDLE * LONG):
+        kind, line = seen.schedules[-1]
+        if not _arrived(seen, over):
+            yield Match(line, [over], of=over.kind, kind=kind, count=over.idle, every=over.taken, given=OVER)
     for who, own in seen.trainings():
         steps = [m for m in seen.moments if m.kind == "step" and not m.empty and who in (m.who, None)]
         held = next((one for one in seen.optimizers if one.rate is not None and who in (one.nr, None) and steps), None)
@@ -146,9 +152,8 @@ def _strides(seen: Observation) -> Iterator[Match]:
             far, first, last, top = max(moved, default=0.0), losses[0], losses[-1], max(losses, key=abs)
             rises = sum(b > a for a, b in itertools.pairwise(losses)) >= MOSTLY * (len(losses) - 1)
             grew = far > CAREFUL and rises and last > first and abs(last) > LARGE * abs(first) > 0
-            wild = (
-                far > WILD and top > PEAK * first > 0 and median(losses[-(len(losses) // 4 + 1) :]) > NO_BETTER * first
-            )
+            ends = median(losses[-(len(losses) // 4 + 1) :])
+            wild = far > WILD and top > PEAK * first > 0 and ends > NO_BETTER * first
             updates = (moment.line for moment in seen.moments if moment.kind == "update")
             line = seen.given_in(held, held.rate) if held is not None else next(updates, None)
             meant = any(write.ascent for leaf in seen.leaves for write in leaf.writes)  # the loss is made larger
@@ -162,17 +167,15 @@ def _too_small(seen: Observation, held: Held, own: list[Moment], losses: list[fl
     """Steps of an optimizer that move no weight: by its rate, or by a schedule that is over before the training is."""
     rates = [step.rate for step in own if step.rate is not None] or [held.rate or 0.0]
     most = 1.01 * (held.base or 1.0) ** 2  # where a function for LambdaLR returns a rate, and no factor
-    by_rate = (
-        len(rates) >= LONG and any(kind == "LambdaLR" for kind, _ in seen.schedules) and max(rates) <= most < SUNK**2
-    )
-    sank = by_rate or (len(rates) >= LONG and max(rates[len(rates) // 3 :]) <= SUNK * max(rates))
+    long, by_function = len(rates) >= LONG, any(kind == "LambdaLR" for kind, _ in seen.schedules)
+    by_rate = long and by_function and max(rates) <= most < SUNK**2
+    sank = by_rate or (long and max(rates[len(rates) // 3 :]) <= SUNK * max(rates))
     fell = sank or rates[-1] <= ENDED * max(rates)  # then it is the later part that goes nowhere
     late = own[len(own) // (3 if sank else 2) :] if fell else own
     moved = [step.moved for step in late if step.moved is not None]
     idle = len(own) > 1 and len(moved) == len(late) and (sank or max(moved) < SMALL) and not _arrived(seen, held)
-    if (
-        not idle or (not fell and losses[-1] < losses[0] / 2) or rates[0] < rates[-1] == max(rates)
-    ):  # a warm-up begins small
+    warms_up = rates[0] < rates[-1] == max(rates)
+    if not idle or (not fell and losses[-1] < losses[0] / 2) or warms_up:
         return None
     by_hand = seen.places.where_rated if fell and not seen.schedules else None
     line = seen.schedules[-1][1] if fell and seen.schedules else by_hand or seen.given_in(held, held.rate)
@@ -183,6 +186,8 @@ def _too_small(seen: Observation, held: Held, own: list[Moment], losses: list[fl
     )  # fmt: skip
 
 
+OVER = telling("{at}: the {kind} is over before the training is. {count} of the {every} steps of the {of} were taken at less than a thousandth of its first rate.",
+    "Call the scheduler's step() once for each epoch, if its numbers are meant in epochs; or give it numbers that last for all steps.", kind="rate-too-small")  # fmt: skip
 TOO_SMALL = telling("{count} steps of the {of} moved the weights by at most {moved} of their size, and the loss from {first} to {last}. Its learning "
         "rate is {rate}.",
     "Try a rate ten to a thousand times larger. Usual rates are 0.1 to 0.01 for SGD and 0.001 for Adam.", kind="rate-too-small")  # fmt: skip

@@ -91,6 +91,8 @@ def _found_nothing(seen: Observation) -> Iterator[Match]:
     events = sorted((one.order, one.kind) for one in every if one.kind in ENDS)
     for line, own in clips.items():
         places = [bisect.bisect(events, (one.order, "")) for one in own]
+        if len(own) >= AGAIN and all(one.moved == 0 and not one.empty for one in own):
+            yield Match(line, count=len(own), given=TO_ZERO)
         # what becomes of the gradients after each
         follows = ["".join(kind for _, kind in events[place : place + 1]) for place in places]
         vain = [one.empty or kind in ("zero", "backward") for one, kind in zip(own, follows, strict=True)]
@@ -105,6 +107,8 @@ def _own_call(seen: Observation, zero: Moment) -> int | None:
     return zero.line if other is None else next((line for line in zero.stack if line not in other.stack), zero.line)
 
 
+TO_ZERO = telling("{at}, makes every gradient 0, each of {count} times: the largest size that it allows is 0.",
+    "Allow a size above 0, such as 1.0, or leave the line out.", kind="times-zero", certain=False, share=0.9)  # fmt: skip
 CLIPPED = telling("{at}, clips nothing, {count} times: no gradient was there, or no step used what it had clipped.",
     "Clip between backward() and step(), and give it the parameters anew each time, `model.parameters()`: a generator can be gone through once.",
     kind="not-kept", certain=False, share=0.5)  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import re
 from collections import defaultdict
@@ -9,7 +10,7 @@ from collections.abc import Iterator
 
 from viz.diagnosis.families import KEEPS_NOTHING, KEEPS_RESULT, makers
 from viz.diagnosis.functions import FAR
-from viz.diagnosis.observation import Observation, Part, Ran, Seen
+from viz.diagnosis.observation import Observation, Part, Ran, Seen, Through
 from viz.diagnosis.rules.memory import sharing
 from viz.diagnosis.rules.rule import Match, Rule, telling
 
@@ -23,17 +24,23 @@ def _data_writes(seen: Observation) -> Iterator[Match]:
         views[value.base or 0].append(value.nr)
     passes = [each for each in seen.passes if each.done and writes]
     first = {nr: each for each in reversed(passes) for nr in seen.recorded(each)}  # pass that goes back through a value
+    kept: dict[int, list[tuple[Ran, Through]]] = {}  # what keeps a value, or one of a leaf, for a pass, in order
     for op, source in writes:
         values = {source.nr} if source.leaf is None else set(seen.leaves[source.leaf].values)
-        taken = sorted(values.union(*(views[nr] for nr in values)))
-        takers = [user for nr in taken for user in seen.users(nr) if user.nr < op.nr]
-        keepers = [user for user in takers if user.name not in KEEPS_NOTHING]
-        keepers += [maker for maker in makers(seen, [source.nr]) if maker.name in KEEPS_RESULT]
-        back = ((user, first[nr]) for user in keepers for nr in user.outputs if nr in first and first[nr].ops > op.nr)
-        for user, later in list(back)[:1]:
+        if (key := min(values)) not in kept:
+            taken = values.union(*(views[nr] for nr in values))
+            keepers = [user for nr in taken for user in seen.users(nr) if user.name not in KEEPS_NOTHING]
+            keepers += [maker for maker in makers(seen, values) if maker.name in KEEPS_RESULT]
+            pairs = ((user, first[nr]) for user in keepers for nr in user.outputs if nr in first)
+            kept[key] = sorted(pairs, key=lambda pair: pair[0].nr)
+        place = bisect.bisect_left(kept[key], op.nr, key=lambda pair: pair[0].nr)
+        while place and kept[key][place - 1][1].ops > op.nr:
+            place -= 1
+        if place < len(kept[key]) and kept[key][place][0].nr < op.nr:
+            user, back = kept[key][place]
             names = seen.called([source.leaf]) if source.leaf is not None else [source.name]
             path = [source.nr, *user.outputs[:1]]
-            yield Match(op, [user, later], names=names, path=path, cut=source.nr, what=user, back=later.line)
+            yield Match(op, [user, back], names=names, path=path, cut=source.nr, what=user, back=back.line)
 
 
 def _checked(seen: Observation) -> Iterator[Match]:

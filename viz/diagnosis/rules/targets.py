@@ -28,32 +28,32 @@ def _learns_its_target(seen: Observation) -> Iterator[Match]:
             if not compares and op.name not in ops.PRODUCTS:
                 continue
             for target, other in itertools.permutations(op.inputs[:2], 2):
-                mixed = _mixed(seen, target) if seen.values[other].requires_grad else None
-                if mixed is None or not (compares or _likely(seen, other)) or not _apart(seen, target, other):
+                sum_of = mixed(seen, target) if seen.values[other].requires_grad else None
+                if sum_of is None or not (compares or _likely(seen, other)) or not _apart(seen, target, other):
                     continue
-                if _stepped(seen, each, mixed, other if compares else None):
-                    yield _attached(seen, op, mixed, seen.values[target].name or "this", compares)
+                if _stepped(seen, each, sum_of, other if compares else None):
+                    yield _attached(seen, op, sum_of, seen.values[target].name or "this", compares)
                     return
 
 
 def _apart(seen: Observation, one: int, other: int) -> bool:
     """Whether neither of two values is made from the other, as a mean for a variance is, nor both in the same way."""
-    return other not in seen.above([one]) and one not in seen.above([other]) and _mixed(seen, other) is None
+    return other not in seen.above([one]) and one not in seen.above([other]) and mixed(seen, other) is None
 
 
-def _attached(seen: Observation, op: Ran, mixed: Ran, name: str, compares: bool) -> Match:
+def _attached(seen: Observation, op: Ran, sum_of: Ran, name: str, compares: bool) -> Match:
     """The target as a whole, or the factor where it weighs: its error may be learnt from in another term."""
-    at, given = (mixed, BOOTSTRAP) if compares else (op, ADVANTAGE)
+    at, given = (sum_of, BOOTSTRAP) if compares else (op, ADVANTAGE)
     factor, whole = rf"(\* ?{re.escape(name)})(?! ?[.(\[\w]| ?\*\*)", r"^(\w+ = )(.+)$"
     code = seen.places.code(at.line)
     new = re.sub(whole, r"\1(\2).detach()", code) if compares else re.sub(factor, r"\1.detach()", code)
     given = given | ({"change": (code, new)} if new != code else {})
-    learnt = {nr for nr in mixed.inputs if seen.values[nr].requires_grad}
+    learnt = {nr for nr in sum_of.inputs if seen.values[nr].requires_grad}
     path = seen.route(op.outputs[0], lambda value: value.nr in learnt, recorded=True)[::-1]
-    return Match(at, [op, mixed], path=path, cut=mixed.outputs[0], user=op, made=mixed, what=name, given=given)
+    return Match(at, [op, sum_of], path=path, cut=sum_of.outputs[0], user=op, made=sum_of, what=name, given=given)
 
 
-def _mixed(seen: Observation, nr: int) -> Ran | None:
+def mixed(seen: Observation, nr: int) -> Ran | None:
     """The op that adds data to something learnt, or takes one from the other, of which a value is a multiple."""
     for _ in range(ops.FAR):
         op = ops.source(seen, nr, PAST)[1]
@@ -86,11 +86,11 @@ def _likely(seen: Observation, nr: int) -> bool:
     return less is not None and less.name in ops.DIFFERENCES and len(learnt) == 1
 
 
-def _stepped(seen: Observation, each: Through, mixed: Ran, other: int | None) -> bool:
+def _stepped(seen: Observation, each: Through, sum_of: Ran, other: int | None) -> bool:
     """Whether the optimizer of a pass changes what is mixed in; with `other`, whether the same weights made that."""
     who = seen.stepped_by(each)
     common = {leaf.nr for leaf in seen.trained() if who in leaf.held or not leaf.held}
-    for nr in (*mixed.outputs[:1], *(() if other is None else (other,))):
+    for nr in (*sum_of.outputs[:1], *(() if other is None else (other,))):
         above = seen.above([nr], lambda value: value.requires_grad)
         common &= {leaf for one in above if (leaf := seen.values[one].leaf) is not None}
     return bool(common)

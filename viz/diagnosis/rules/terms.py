@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 from collections.abc import Iterator
@@ -11,10 +12,12 @@ from viz.diagnosis import families as ops
 from viz.diagnosis.observation import Observation, Ran, Through, by_line, first_and_last
 from viz.diagnosis.rules.objective import outer
 from viz.diagnosis.rules.rule import Match, Rule, telling
+from viz.diagnosis.rules.targets import mixed
 
 ROWS = 4  # of a batch, at least, before it matters whether a term is their sum or their mean
 UNEVEN = 0.2  # of the factor of a mean: a sum with a smaller one was made small on purpose
 MANY = 10  # numbers of each row, at least
+REDUCES = ops.ADDITIVE | ops.FACTORS | ops.NEGATIONS | ops.AVERAGES | ops.LOSSES  # what ends a term
 DRAWN = {"randn", "randn_like", "rand", "rand_like"}
 
 
@@ -63,7 +66,10 @@ def _parts(seen: Observation, root: int) -> Iterator[Part]:
 
 def _together(seen: Observation) -> Iterator[Match]:
     """Terms that do not go together, or that nothing goes back through, and answers that are asked for what they cannot know."""
-    yield from (*_uneven(seen), *_part_alone(seen), *_for_others(seen), *_other_noise(seen))
+    yield from (
+        *_only_the_last(seen), *_uneven(seen), *_part_alone(seen), *_left_out(seen), *_for_others(seen), *_nothing_from_data(seen), *_other_noise(seen),
+        *_other_deviation(seen),
+    )  # fmt: skip
 
 
 def _uneven(seen: Observation) -> Iterator[Match]:
@@ -113,6 +119,128 @@ def _sums(seen: Observation, each: Through, passes: list[Through]) -> list[Ran]:
     return [] if not other or any(seen.behind(one) & needed for one in passes) else found[-1:]
 
 
+def _left_out(seen: Observation) -> Iterator[Match]:
+    """A term, of weights that learn, that is computed in each turn and that neither a loss nor a report ever takes."""
+    passes = [one for one in seen.passes if one.kind == "backward" and one.done and one.roots]
+    taken = {one.value for one in seen.exits} | {nr for each in seen.passes for nr in each.roots}
+    taken |= {nr for one in seen.kept for nr in one.values}
+    ends = [each.ops for each in passes]
+    last: dict[tuple[int | None, str], dict[int, Ran]] = {}  # of each line, in each turn
+    for op in (one for one in seen.ops if one.recorded and one.name in REDUCES and one.line and len(one.outputs) == 1):
+        last.setdefault((op.line, op.name), {})[bisect.bisect_right(ends, op.nr)] = op
+    for turns in last.values() if len(passes) > 1 else ():
+        turn = max((one for one in turns if one < len(ends)), default=None)
+        made = [seen.values[one.outputs[0]] for one in turns.values()]
+        if turn is None or any(one.shown or one.nr in taken or seen.users(one.nr) for one in made):
+            continue
+        op, each = turns[turn], passes[turn]
+        loss = seen.values[each.roots[0]].line or 0
+        again = seen.places.assigned(op.line or 0) == seen.places.assigned(loss) != ""  # another takes its place
+        if not again and len(turns) >= len(first_and_last(passes)) and _is_term(seen, op, each):
+            at = seen.places.where_left_out(op.line or 0, loss) or op
+            yield Match(at, [op], made=op, path=[*op.inputs[:1], *op.outputs], given=LEFT_OUT)
+            return
+
+
+def _only_the_last(seen: Observation) -> Iterator[Match]:
+    """A loss that is computed in each turn of an inner loop, where the pass goes back from that of its last turn alone."""
+    passes = [one for one in seen.passes if one.kind == "backward" and one.done and one.roots]
+    ends, taken = [each.ops for each in passes], {one.value for one in seen.exits}
+    turns: dict[tuple[int | None, int], list[Ran]] = {}
+    for op in (one for one in seen.ops if one.name in ops.TARGETED and one.recorded and one.outputs):
+        turns.setdefault((op.line, bisect.bisect_right(ends, op.nr)), []).append(op)
+    full = [(passes[turn], own) for (_, turn), own in turns.items() if turn < len(passes) and len(own) >= ROWS]
+    for each, own in full if len(full) == len(passes) > 1 else ():
+        made = [seen.values[op.outputs[0]] for op in own]
+        lost = [one for one in made if not seen.users(one.nr) and not one.shown and one.nr not in taken | {*each.roots}]
+        inner = [loop for loop in seen.places.loops(own[-1].line) if not loop[0] <= (each.line or 0) <= loop[1]]
+        if len(lost) == len(made) - 1 and made[-1] not in lost and made[-1].nr in seen.behind(each) and inner:
+            yield Match(each, [own[-1]], count=len(made), made=own[-1], given=LAST)
+            return
+
+
+def _is_term(seen: Observation, op: Ran, each: Through) -> bool:
+    """Whether a value is one number, or one of each row, of weights that the step after a pass changes."""
+    value, who = seen.values[op.outputs[0]], seen.stepped_by(each)
+    reduced = seen.above([value.nr], lambda one: one.requires_grad and len(one.shape) <= len(value.shape))
+    sums = any(one.name in ops.AVERAGES | ops.LOSSES for one in ops.makers(seen, reduced))
+    behind = (seen.values[nr].leaf for nr in seen.above([value.nr], lambda one: one.requires_grad))
+    learns = any(leaf is not None and who in seen.leaves[leaf].held for leaf in behind)
+    return learns and (not value.shape or (op.name in ops.ADDITIVE and len(value.shape) == 1 and sums))
+
+
+def _nothing_from_data(seen: Observation) -> Iterator[Match]:
+    """A loss that only brings answers near to each other, and learns on both sides: one constant answer to everything is the best."""
+    for own in by_line(one for one in seen.passes if one.kind == "backward" and one.done and one.roots).values():
+        each, who = own[-1], seen.stepped_by(own[-1])
+        pulls = list(_pulls(seen, each))
+        if not pulls or any(op is None for op in pulls):
+            continue
+        sides = [nr for op in pulls if op is not None for nr in op.inputs[:2]]
+        above = [seen.above([side], lambda value: value.requires_grad) for side in sides]
+        behind = [{seen.values[nr].leaf for nr in one} - {None} for one in above]
+        if all(leaves and all(who in seen.leaves[leaf or 0].held for leaf in leaves) for leaves in behind):
+            yield Match(pulls[0], [each], given=COLLAPSES)
+            return
+
+
+def _pulls(seen: Observation, each: Through) -> Iterator[Ran | None]:
+    """The ops of a loss that make two answers alike; None for any other term."""
+    stack = [(each.roots[0], each.sign)]
+    while stack:
+        nr, sign = stack.pop()
+        op = seen.maker(seen.values[nr])
+        ahead = [one for one in op.inputs if seen.values[one].requires_grad] if op is not None else []
+        if op is not None and op.name in ops.DISTANCES | {"cosine_similarity"}:
+            data = len(ahead) < 2 or any(mixed(seen, one) for one in ahead)
+            yield op if not data and sign == (-1 if op.name == "cosine_similarity" else 1) else None
+        elif op is not None and op.name in ops.ADDITIVE | ops.AVERAGES | ops.RESHAPES | ops.NEGATIONS:
+            turned = ops.subtracted(op) if op.name in ops.DIFFERENCES else op.inputs if op.name in ops.NEGATIONS else ()
+            stack += [(one, -sign if one in turned else sign) for one in ahead]
+        elif op is not None and op.name in ops.FACTORS and len(op.inputs) == 1 and ops.constants(op):
+            stack.append((ahead[0], -sign if ops.constants(op)[0] < 0 else sign))
+        elif op is not None and op.name in ops.PRODUCTS and all(_unit(seen, one) for one in op.inputs):
+            yield op if len(ahead) == 2 and sign == -1 else None
+        else:
+            yield None
+
+
+def _unit(seen: Observation, nr: int) -> bool:
+    """Whether a value is a direction, of length 1."""
+    maker = ops.source(seen, nr)[1]
+    return maker is not None and maker.name == "normalize"
+
+
+def _other_deviation(seen: Observation) -> Iterator[Match]:
+    """Noise times exp(v), where a term of the loss takes exp(v) for the variance of the same v: a deviation is its square root."""
+    for op in (one for one in seen.ops if one.name in ops.PRODUCTS and one.recorded and len(one.inputs) == 2):
+        drawn = next((nr for nr in op.inputs if (m := ops.source(seen, nr)[1]) and m.name in DRAWN), None)
+        size = next((nr for nr in op.inputs if seen.values[nr].requires_grad), None)
+        found = _power(seen, size) if drawn is not None and size is not None else None
+        if found is None:
+            continue
+        value, power, maker = found
+        terms = [one for one in seen.users(value) if one.name == "exp" and one is not maker]
+        if power == 1 and terms and any(user.name in ops.ADDITIVE for user in seen.users(value)):
+            yield Match(maker, [op, terms[0]], names=[seen.values[value].name], taken=terms[0], given=DEVIATION)
+            return
+
+
+def _power(seen: Observation, nr: int) -> tuple[int, float, Ran] | None:
+    """For `exp(c * v)`, or a root of that: `v`, the factor, and the exp."""
+    maker, power = ops.source(seen, nr)[1], 1.0
+    if maker is not None and maker.name == "sqrt":
+        maker, power = ops.source(seen, maker.inputs[0])[1], 0.5
+    if maker is None or maker.name != "exp":
+        return None
+    value, scaled = ops.source(seen, maker.inputs[0])
+    while scaled is not None and scaled.name in ops.FACTORS and len(scaled.inputs) == 1 and ops.constants(scaled):
+        by = ops.constants(scaled)[0]
+        power *= 1 / by if scaled.name == "div" and by else by
+        value, scaled = ops.source(seen, scaled.inputs[0])
+    return value.nr, power, maker
+
+
 def _for_others(seen: Observation) -> Iterator[Match]:
     """A term of a loss that only weights of another optimizer are behind, which takes no step before the gradients are gone."""
     passes = by_line(one for one in seen.passes if one.kind == "backward" and one.done and one.roots)
@@ -141,6 +269,15 @@ def _mixed_in(seen: Observation, drawn: Ran, shape: tuple[int, ...]) -> bool:
 FOR_OTHERS = telling("{at}: this term of the loss depends on {names} alone, and the step after this pass changes none of {them}: for what it does change, the term is a "
         "constant.",
     "Compute it from the answer of what is to learn.", share=0.6)  # fmt: skip
+LAST = telling("{made}, computes {count} losses in a loop, and {at}, stands behind the loop: it goes back from the last of them alone, and nothing learns from the others.",
+    "Indent it, so that it belongs to the loop, with zero_grad() and step().", kind="never-backward", share=0.6)  # fmt: skip
+LEFT_OUT = telling("{made}, computes one number of the weights that learn, in each turn, and nothing takes it: {at}, leaves it out of the loss.",
+    "Add it to the loss, or leave out the line that computes it.", share=0.4)  # fmt: skip
+COLLAPSES = telling("{at}: all that this loss asks is that two answers are alike, and the gradient goes into both. One constant answer to every input makes it as small as it "
+        "can be: nothing of the data holds it back.",
+    "Take one of the two for given, `.detach()`, as a target network or a stop of the gradient does; or add a term that keeps the answers apart.", share=0.7)  # fmt: skip
+DEVIATION = telling("{at}: noise is multiplied by this as by a standard deviation, and {taken}, takes exp({name}) for the variance. A deviation is the square root of a variance.",
+    "Halve it first: `(0.5 * {name}).exp()`.", share=0.5)  # fmt: skip
 SUM_AND_MEAN = telling("{at}: this term is the mean of {count} numbers, and that of {total}, is the sum over the whole batch: beside it the mean counts for next to nothing.",
     "Reduce both alike: sum over each row and average over the batch, or reduction='sum' for both.", share=0.4)  # fmt: skip
 ALONE = telling("{at}, goes back from one term alone. {total}, adds it to others, and nothing ever goes back from there: what is in the others alone learns nothing.",

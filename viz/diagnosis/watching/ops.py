@@ -25,6 +25,7 @@ FAR_DOWN = 1e3  # what a mask takes away, at least
 WEIGHED = 256  # ops after which it is asked what watching has cost
 PASSES = ("backward", "grad")
 EXITS = {"item", "tolist", "numpy", "__float__", "__int__", "__bool__", "__array__", "__index__"}
+PRINTS = {"__repr__", "__str__", "__format__"}
 PLAIN_VIEWS = {"T", "mT", "H", "mH", "data", "real", "imag"}
 ALIASES = {
     "detach", "data", "view", "reshape", "T", "mT", "__getitem__", "squeeze", "unsqueeze", "transpose", "t", "permute",
@@ -32,7 +33,7 @@ ALIASES = {
 }  # fmt: skip
 IGNORED = {
     "dim", "size", "numel", "stride", "is_contiguous", "__len__", "is_floating_point", "nelement", "element_size", "data_ptr",
-    "__hash__", "__repr__", "__str__", "__format__", "retain_grad", "_set_grad_enabled",
+    "__hash__", "retain_grad", "_set_grad_enabled",
     "is_complex", "storage_offset", "untyped_storage", "get_device", "type", "ndimension", "is_same_size", "__contains__",
     "_record_function_enter_new", "_record_function_exit._RecordFunction", "manual_seed", "__deepcopy__", "__reduce_ex__",
     "result_type", "is_grad_enabled", "is_inference", "set_default_dtype", "get_default_dtype", "__dir__", "finfo",
@@ -84,6 +85,8 @@ class Ops:
             name = attribute
         if name in PASSES:
             return partial(self.passes.runs, name)
+        if name in PRINTS:
+            return self.shows
         if name in ("requires_grad_", "register_hook"):
             return self.switches if name == "requires_grad_" else self.hooks
         if name in IGNORED and not (name == "type" and given > 1):  # with a type it is a cast
@@ -191,6 +194,11 @@ class Ops:
             single = isinstance(result, (int, float)) or getattr(result, "size", 0) == 1  # a number, or an array of one
             number = float(np.asarray(result).item()) if single and name != "__bool__" else None
             seen.exits.append(Exit(name, self.values.value(tensor, call.line), call.line, len(seen.ops), number))
+
+    def shows(self, call: Call) -> Noting:
+        """A tensor as text."""
+        self.watch.seen.values[self.values.value(call.args[0], call.line)].shown = True
+        yield
 
     def switches(self, call: Call) -> Noting:
         """`requires_grad_(…)`, and `requires_grad = …`."""

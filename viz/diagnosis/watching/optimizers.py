@@ -14,6 +14,8 @@ from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Call, Noting, Register, Watch
 from viz.diagnosis.watching.writes import Writes
 
+ENDED = 1e-3  # of its first rate: a step that takes no more does next to nothing
+
 
 @dataclass
 class _Step:
@@ -94,7 +96,9 @@ class Optimizers:
             call.kwargs.pop("parameters", None)
         empty = not any(tensor.grad is not None for tensor in self.watch.tensors([given]))
         yield
-        self.watch.moment("clip", call.stack, empty=empty)
+        gradients = (tensor.grad for tensor in self.watch.tensors([given]) if tensor.grad is not None)
+        left = [self.watch.peak(gradient) or 0.0 for gradient in gradients]
+        self.watch.moment("clip", call.stack, empty=empty, moved=max(left, default=None))
 
     def steps(self, call: Call) -> Noting:
         """`step()` of an optimizer; a closure that it is given is the program's, and is seen as such."""
@@ -111,10 +115,14 @@ class Optimizers:
         yield
         watch.seen.steps += 1
         watch.weigh()
+        rate = max((float(one["lr"]) for one in optimizer.param_groups if one.get("lr") is not None), default=None)
+        if (nr := self._numbers[optimizer]) is not None:
+            own = watch.seen.optimizers[nr]
+            own.taken += 1
+            own.idle += rate is not None and rate < ENDED * (own.base or 0.0)
         if looking:
             order = watch.following()
             moved, uphill = self._moved(run, call.line, order)
-            rate = max((float(one["lr"]) for one in optimizer.param_groups if one.get("lr") is not None), default=None)
             found: Any = {"empty": run.empty, "stale": tuple(sorted(run.stale)), "moved": moved, "uphill": uphill}
             watch.moment("step", call.stack, order, who=who, rate=rate, **found)
 
