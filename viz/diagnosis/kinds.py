@@ -11,7 +11,7 @@ KINDS = {
     "wrong-dim": 5, "wrong-loss": 5, "shuffled-apart": 5, "reversed": 7, "times-zero": 2, "flat": 2, "clamp": 2,
     "dead-relu": 2, "saturated": 2, "equal-units": 2, "alias": 7, "used-twice": 7, "graph-grows": 6, "retain-graph": 6,
     "vanishing": 4, "exploding": 4, "eval-mode": 5, "rate-too-large": 5, "rate-too-small": 5, "made-anew": 5,
-    "never-backward": 5, "never-steps": 5, "dropout-active": 5, "zero": 2, "unused": 1, "unlike-data": 7, "linear": 5, "unshuffled": 5,
+    "never-backward": 5, "never-steps": 5, "dropout-active": 5, "zero": 2, "unused": 1, "unlike-data": 7, "linear": 5, "mask": 5, "unshuffled": 5,
 }  # fmt: skip
 
 # Of a mistake of intent, what would tell whether it is one: no second run can.

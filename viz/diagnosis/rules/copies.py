@@ -111,7 +111,8 @@ def _follows_not(seen: Observation) -> Iterator[Match]:
         aims = any(used & seen.behind(each) for each in first_and_last(seen.passes))
         if twin is not None and aims and not seen.places.may_write(ran):
             own, other = part.path or part.kind, twin.path or twin.kind
-            yield Match(max(ran, default=part.line), names=[own], twin=other, count=seen.steps, given=NEVER)
+            made = max(ran, default=0) or part.line or seen.places.where_given(part.path)
+            yield Match(made, names=[own], twin=other, count=seen.steps, given=NEVER)
             return
 
 

@@ -17,7 +17,7 @@ BATCH_FIRST = "8"  # place of that option in the call of a recurrent layer
 
 def _other_dimension(seen: Observation) -> Iterator[Match]:
     """What works along another dimension than what comes before it, or after it, needs."""
-    yield from _summed_over(seen)
+    yield from (*_summed_over(seen), *_hides_nothing(seen))
     for each in first_and_last(seen.passes):
         yield from (*_regrouped(seen, each), *_over_samples(seen, each), *_by_sample(seen, each))
     for op in (one for one in seen.ops if one.name in ops.NORMS and one.recorded and one.inputs):
@@ -30,8 +30,9 @@ def _other_dimension(seen: Observation) -> Iterator[Match]:
 def _summed_over(seen: Observation) -> Iterator[Match]:
     """A softmax over a dimension other than the one that the next op sums over, or takes a class from."""
     for op in (one for one in seen.ops if one.name in ("softmax", "log_softmax") and one.recorded and one.outputs):
-        value, dim = seen.values[op.outputs[0]], _along(op)
+        value = seen.values[op.outputs[0]]
         rank = len(value.shape)
+        dim = _along(op, rank)
         found = _expected(seen, value, op.nr) if dim is not None and -rank <= dim < rank else None
         if dim is None or found is None or found[0] == dim % rank or value.shape[dim] < 2:
             continue
@@ -45,6 +46,18 @@ def _summed_over(seen: Observation) -> Iterator[Match]:
             takes="takes the classes from" if user.name in ops.TAKES_CLASSES else "sums over", where=op.where,
             given={"certain": certain, "change": (code, changed)},
         )  # fmt: skip
+
+
+def _hides_nothing(seen: Observation) -> Iterator[Match]:
+    """A mask that makes scores 0 before a softmax: a 0 is a score like others, and what it stands for gets its share."""
+    for op in (one for one in seen.ops if one.name in ("softmax", "log_softmax") and one.recorded):
+        value, made = ops.source(seen, op.inputs[0])
+        filled = made is not None and made.name == "masked_fill" and ops.constants(made)[-1:] == [0]
+        sides = [seen.values[nr] for nr in made.inputs] if made is not None and made.name in ops.PRODUCTS else []
+        masks = [one for one in sides if not one.requires_grad and (one.low, one.peak) == (0.0, 1.0)]
+        if made is not None and made.recorded and (filled or (len(sides) == 2 and masks)):
+            yield Match(made, [op], names=[value.name], op=op.name, given=HIDES_NOTHING)
+            return
 
 
 def _expected(seen: Observation, value: Seen, after: int) -> tuple[int, Ran] | None:
@@ -94,9 +107,11 @@ def _order(op: Ran, rank: int) -> list[int]:
     return []
 
 
-def _along(op: Ran) -> int | None:
+def _along(op: Ran, rank: int | None = None) -> int | None:
     """The dimension that a call was given."""
     dim = op.options.get("dim", op.options.get("1"))
+    if dim is None and "softmax" in op.name and rank is not None:  # which chooses one itself
+        return 0 if rank in (0, 1, 3) else 1
     return dim if isinstance(dim, int) and not isinstance(dim, bool) else None
 
 
@@ -180,6 +195,8 @@ ALONE = telling("{at}: `{op}` over dimension {dim} of the shape {shape}, which h
 REGROUPED = telling("{at}: `{op}` makes {shapes[1]} of {shapes[0]}. It keeps the numbers in their order, so the dimension of {size} has moved, and its numbers have "
         "not: each row holds parts of several.",
     "Swap dimensions with transpose() or permute(), and use view() to split one or join neighbours.", certain=True, share=0.7)  # fmt: skip
+HIDES_NOTHING = telling("{at}, makes the scores of some places 0, and `{op}` takes the exponential of each: exp(0) is 1, so what is to be hidden gets its share all the same.",
+    "Hide it with a very small number: `scores.masked_fill(mask == 0, -math.inf)`.", kind="mask", share=0.5)  # fmt: skip
 BY_SAMPLE = telling("{at}, takes a row of a table for each of the {rows} samples, and adds it to all of its {steps} steps: the steps of a sample cannot be told apart by it.",
     "Take a row for each step: of a table of the shape (1, steps, features), `table[:, :x.size(1)]`.", share=0.4)  # fmt: skip
 SAMPLES = telling("{at}: `{op}` is given {shape} and takes the {steps} as its steps, but the loss has an answer for each of these {steps}, as for samples: the samples "

@@ -31,6 +31,8 @@ def _graphs(seen: Observation) -> Iterator[Match]:
         called = (*names, seen.places.assigned(line) or "state")[0]
         carried = {nr for one, kept in found for nr in (kept.nr, *one.outputs)}
         state = any(carried & seen.behind(each) for each in later)  # a loss depends on it: it is no sum of losses
+        if state and not any(_shares(seen, each, value, op) for each in seen.passes):
+            continue  # a pass that comes later needs it, as a loss of several tasks
         raised = any(SECOND in each.raised or WRITTEN in each.raised for each in seen.passes)
         yield Match(
             _handed_on(seen, op, later[0].stack, names) if state else line, [line], names=names, where=op.where, path=[value.nr, *op.outputs[:1]],
@@ -45,6 +47,14 @@ def _graphs(seen: Observation) -> Iterator[Match]:
         needed = any(len(seen.recorded(each) & set(kept.values)) > 1 for each in seen.passes)
         if kept.counts[-1] and not steady and not needed:
             yield Match(kept.line, names=[kept.name], count=kept.counts[-1], given=KEPT)
+
+
+def _shares(seen: Observation, each: Through, value: Seen, op: Ran) -> bool:
+    """Whether a pass before an op went back through what a value that the op takes was computed from."""
+    if not (value.op or 0) < each.ops <= op.nr:
+        return False
+    own = {one.nr for one in makers(seen, seen.above([value.nr], lambda one: one.requires_grad))}
+    return any(one.nr in own for one in makers(seen, seen.recorded(each)))
 
 
 def _summed(seen: Observation) -> dict[int | None, list[Ran]]:

@@ -13,6 +13,7 @@ from itertools import pairwise
 from viz.diagnosis import families as ops
 from viz.diagnosis.observation import Exit, Leaf, Observation, Ran, Seen, Through, by_line, first_and_last
 from viz.diagnosis.places import once
+from viz.diagnosis.rules.left_over import behind, terms_left_out
 from viz.diagnosis.rules.rule import Match, Place, Rule, telling
 
 NEEDS_GRAD = "does not require grad"
@@ -117,6 +118,10 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
             cuts.setdefault((cut.kind, cut.line), (cut, []))[1].append(leaf)
         elif cut is None and leaf.requires_grad and leaf.held and not failed:
             idle.append(leaf)
+    # what only a term that is left out would reach lacks that term
+    spared = {leaf for op, _ in terms_left_out(seen) for leaf in behind(seen, op)} if cuts or idle else set()
+    cuts = {key: found for key, found in cuts.items() if any(leaf.nr not in spared for leaf in found[1])}
+    idle = [leaf for leaf in idle if leaf.nr not in spared]
     # rather than what an input is detached from
     if failed and _without_graph(seen, failed[0].roots, failed[0]) is not None:
         cuts = {key: found for key, found in cuts.items() if any(leaf.held for leaf in found[1])}
@@ -303,7 +308,8 @@ def _unused(seen: Observation, unused: list[Leaf], share: float) -> Iterator[Mat
     for holder, leaves in groups.items():
         names = seen.called(leaf.nr for leaf in leaves)
         part = seen.parts[holder] if holder is not None else None
-        copied = part is not None and part.library and any(seen.inside(part.nr))  # by a stack of ready-made layers
+        # by a stack of ready-made layers
+        copied = part is not None and part.library and part.parents and any(seen.inside(part.nr))
         if copied and any(one.called for one in seen.parts if part is not None and one.kind == part.kind):
             continue
         path = (part.path if part else names[0]).split(".")

@@ -23,7 +23,9 @@ NEAR = 64  # runs of a line that are looked at
 MOST = 4096  # values of a loss that are looked at
 BEYOND = 0.25  # of the size of a target: what lies that far outside a bound is no noise
 RUNS_AWAY = 10.0  # how many times a loss below zero grows
-PARTS = (ops.KEEPS_SIGN - ops.AVERAGES) | ops.RISES | ops.ADDITIVE | ops.FACTORS  # of a probability
+SIGNED = {"cosine_embedding_loss", "margin_ranking_loss", "hinge_embedding_loss", "soft_margin_loss"}  # take 1 and -1
+SIZES = {"pow", "square", "abs"}
+PARTS = {"sum"} | (ops.KEEPS_SIGN - ops.AVERAGES) | ops.RISES | ops.ADDITIVE | ops.FACTORS  # of a probability
 TAKES_ROWS = {"__getitem__", "index_select", "take_along_dim"}
 
 
@@ -145,6 +147,37 @@ def _clamped(op: Ran) -> tuple[float, float] | None:
     return (-math.inf if low is None else low, math.inf if top is None else top)
 
 
+def _one_or_none(seen: Observation, op: Ran) -> Iterator[Match]:
+    """Labels of 0 and 1 where a loss takes 1 and -1: a 0 is neither."""
+    target = seen.values[op.inputs[-1]]
+    if (target.low, target.peak) == (0.0, 1.0) and not target.requires_grad:
+        yield Match(op, [target], names=[target.name], path=op.inputs[:1], given=NEITHER)
+
+
+def _rates(seen: Observation, op: Ran) -> Iterator[Match]:
+    """Rates, which are above 0, where the logarithm of a rate is taken."""
+    value, maker = source(seen, op.inputs[0])
+    plain = op.options.get("log_input", op.options.get("2")) is False
+    if maker is not None and maker.name in ("exp", "softplus", "relu") and not plain:
+        yield Match(op, [maker], names=[value.name], path=[value.nr, *op.outputs[:1]], made=maker, given=RATES)
+
+
+def _distances(seen: Observation, op: Ran) -> Iterator[Match]:
+    """Distances in place of scores: what lies far away would be the most likely class."""
+    value, maker = source(seen, op.inputs[0], ops.TURNS | {"sqrt", "div"})
+    summed = maker is not None and maker.name == "sum" and len(value.shape) == 2
+    added = ops.makers(seen, maker.inputs) if maker is not None and summed else []
+    squared = any(one.name in SIZES and _difference(seen, one) for one in added)
+    if maker is not None and (maker.name in ops.APART or squared):
+        yield Match(op, [maker], names=[value.name], path=[value.nr, *op.outputs[:1]], made=maker, given=FAR_AWAY)
+
+
+def _difference(seen: Observation, op: Ran) -> bool:
+    """Whether an op takes the size of a difference of two answers."""
+    less = seen.maker(seen.values[op.inputs[0]])
+    return less is not None and less.name in ops.DIFFERENCES and len(less.inputs) == 2
+
+
 # What takes scores, or their logarithms, and is given these.
 SQUASHED = {
     **{name: {"softmax"} for name in (*ops.SCORE_LOSSES, "log_softmax")},
@@ -153,6 +186,9 @@ SQUASHED = {
 TAKES = (  # what is checked of what some ops are given
     (SQUASHED.keys() | ops.TAKES_LOGS, _scores),
     (ops.BINARY, _outside),
+    (SIGNED, _one_or_none),
+    ({"poisson_nll_loss"}, _rates),
+    (ops.SCORE_LOSSES | {"log_softmax"}, _distances),
     (ops.CLASS_LOSSES, _one_class),
     (ops.DISTANCES | ops.DIFFERENCES, _classes),
     (ops.DISTANCES | ops.DIFFERENCES, _out_of_reach),
@@ -177,6 +213,12 @@ NO_PROBABILITIES = telling("{at}: `{op}` compares with probabilities, and what i
 SAME = telling("{at}: `{of}` is exactly 0, each of the {count} times that it is computed: what it compares is the same on both sides, so nothing "
         "learns from it.",
     "Look at what the two sides are: one of them is probably meant to be another network's answer, or the data.", kind="zero", certain=False, share=0.3)  # fmt: skip
+NEITHER = telling("{at}: `{op}` takes labels of 1 and -1, and {name} holds 0 and 1. What has a 0 counts for neither side.",
+    "Give 1 and -1: `2 * labels - 1`.", certain=False, share=0.6)  # fmt: skip
+RATES = telling("{at}: `{op}` takes the logarithm of a rate, unless it is told otherwise, and {made}, makes the rate itself: it takes the exponential once more.",
+    "Give it what comes before, or say `log_input=False`.", certain=False, share=0.6)  # fmt: skip
+FAR_AWAY = telling("{at}: `{op}` takes scores, of which the largest is the likeliest, and {made}, makes distances: each row is pushed away from its own class.",
+    "Turn the sign: the score is minus the distance.", kind="reversed", certain=False, share=0.6)  # fmt: skip
 SWAPPED = telling("{at}: `{op}` takes the answers first and the labels second, and is given the labels first: it takes the logarithm of what is only 0 or 1, and learns from the "
         "wrong side.",
     "Change the order: `loss(answers, labels)`.", share=0.8)  # fmt: skip

@@ -217,6 +217,8 @@ def _made_anew(seen: Observation) -> Iterator[Match]:
         around = {seen.places.function_around(one) for one in stepping}
         here = (one for one in found[-1].stack if seen.places.function_around(one) in around)  # of a helper, its call
         at, given = _model_made(seen, found[-1]) if fresh else next(here, line), {"share": 0.8 if fresh else 0.4}
+        if at is None:  # a copy of another, for a task of its own
+            continue
         yield Match(at, [line], count=len(found), each=each, what=lost[not fresh], given=given)
         return
     for leaf in (one for one in seen.trained() if len(one.held) == 1):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import itertools
 import math
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 
 from viz.diagnosis import families as ops
 from viz.diagnosis.observation import Observation, Ran, Through, by_line, first_and_last
+from viz.diagnosis.rules.left_over import left_over
 from viz.diagnosis.rules.objective import outer
 from viz.diagnosis.rules.rule import Match, Rule, telling
 from viz.diagnosis.rules.targets import mixed
@@ -17,7 +17,6 @@ from viz.diagnosis.rules.targets import mixed
 ROWS = 4  # of a batch, at least, before it matters whether a term is their sum or their mean
 UNEVEN = 0.2  # of the factor of a mean: a sum with a smaller one was made small on purpose
 MANY = 10  # numbers of each row, at least
-REDUCES = ops.ADDITIVE | ops.FACTORS | ops.NEGATIONS | ops.AVERAGES | ops.LOSSES  # what ends a term
 DRAWN = {"randn", "randn_like", "rand", "rand_like"}
 
 
@@ -67,7 +66,7 @@ def _parts(seen: Observation, root: int) -> Iterator[Part]:
 def _together(seen: Observation) -> Iterator[Match]:
     """Terms that do not go together, or that nothing goes back through, and answers that are asked for what they cannot know."""
     yield from (
-        *_only_the_last(seen), *_uneven(seen), *_part_alone(seen), *_left_out(seen), *_for_others(seen), *_nothing_from_data(seen), *_other_noise(seen),
+        *left_over(seen), *_uneven(seen), *_part_alone(seen), *_for_others(seen), *_nothing_from_data(seen), *_other_noise(seen),
         *_other_deviation(seen),
     )  # fmt: skip
 
@@ -117,56 +116,6 @@ def _sums(seen: Observation, each: Through, passes: list[Through]) -> list[Ran]:
     other = [one for op in found for one in op.inputs if one not in made and seen.values[one].requires_grad]
     needed = {*other, *(op.outputs[0] for op in found)}
     return [] if not other or any(seen.behind(one) & needed for one in passes) else found[-1:]
-
-
-def _left_out(seen: Observation) -> Iterator[Match]:
-    """A term, of weights that learn, that is computed in each turn and that neither a loss nor a report ever takes."""
-    passes = [one for one in seen.passes if one.kind == "backward" and one.done and one.roots]
-    taken = {one.value for one in seen.exits} | {nr for each in seen.passes for nr in each.roots}
-    taken |= {nr for one in seen.kept for nr in one.values}
-    ends = [each.ops for each in passes]
-    last: dict[tuple[int | None, str], dict[int, Ran]] = {}  # of each line, in each turn
-    for op in (one for one in seen.ops if one.recorded and one.name in REDUCES and one.line and len(one.outputs) == 1):
-        last.setdefault((op.line, op.name), {})[bisect.bisect_right(ends, op.nr)] = op
-    for turns in last.values() if len(passes) > 1 else ():
-        turn = max((one for one in turns if one < len(ends)), default=None)
-        made = [seen.values[one.outputs[0]] for one in turns.values()]
-        if turn is None or any(one.shown or one.nr in taken or seen.users(one.nr) for one in made):
-            continue
-        op, each = turns[turn], passes[turn]
-        loss = seen.values[each.roots[0]].line or 0
-        again = seen.places.assigned(op.line or 0) == seen.places.assigned(loss) != ""  # another takes its place
-        if not again and len(turns) >= len(first_and_last(passes)) and _is_term(seen, op, each):
-            at = seen.places.where_left_out(op.line or 0, loss) or op
-            yield Match(at, [op], made=op, path=[*op.inputs[:1], *op.outputs], given=LEFT_OUT)
-            return
-
-
-def _only_the_last(seen: Observation) -> Iterator[Match]:
-    """A loss that is computed in each turn of an inner loop, where the pass goes back from that of its last turn alone."""
-    passes = [one for one in seen.passes if one.kind == "backward" and one.done and one.roots]
-    ends, taken = [each.ops for each in passes], {one.value for one in seen.exits}
-    turns: dict[tuple[int | None, int], list[Ran]] = {}
-    for op in (one for one in seen.ops if one.name in ops.TARGETED and one.recorded and one.outputs):
-        turns.setdefault((op.line, bisect.bisect_right(ends, op.nr)), []).append(op)
-    full = [(passes[turn], own) for (_, turn), own in turns.items() if turn < len(passes) and len(own) >= ROWS]
-    for each, own in full if len(full) == len(passes) > 1 else ():
-        made = [seen.values[op.outputs[0]] for op in own]
-        lost = [one for one in made if not seen.users(one.nr) and not one.shown and one.nr not in taken | {*each.roots}]
-        inner = [loop for loop in seen.places.loops(own[-1].line) if not loop[0] <= (each.line or 0) <= loop[1]]
-        if len(lost) == len(made) - 1 and made[-1] not in lost and made[-1].nr in seen.behind(each) and inner:
-            yield Match(each, [own[-1]], count=len(made), made=own[-1], given=LAST)
-            return
-
-
-def _is_term(seen: Observation, op: Ran, each: Through) -> bool:
-    """Whether a value is one number, or one of each row, of weights that the step after a pass changes."""
-    value, who = seen.values[op.outputs[0]], seen.stepped_by(each)
-    reduced = seen.above([value.nr], lambda one: one.requires_grad and len(one.shape) <= len(value.shape))
-    sums = any(one.name in ops.AVERAGES | ops.LOSSES for one in ops.makers(seen, reduced))
-    behind = (seen.values[nr].leaf for nr in seen.above([value.nr], lambda one: one.requires_grad))
-    learns = any(leaf is not None and who in seen.leaves[leaf].held for leaf in behind)
-    return learns and (not value.shape or (op.name in ops.ADDITIVE and len(value.shape) == 1 and sums))
 
 
 def _nothing_from_data(seen: Observation) -> Iterator[Match]:
@@ -269,10 +218,6 @@ def _mixed_in(seen: Observation, drawn: Ran, shape: tuple[int, ...]) -> bool:
 FOR_OTHERS = telling("{at}: this term of the loss depends on {names} alone, and the step after this pass changes none of {them}: for what it does change, the term is a "
         "constant.",
     "Compute it from the answer of what is to learn.", share=0.6)  # fmt: skip
-LAST = telling("{made}, computes {count} losses in a loop, and {at}, stands behind the loop: it goes back from the last of them alone, and nothing learns from the others.",
-    "Indent it, so that it belongs to the loop, with zero_grad() and step().", kind="never-backward", share=0.6)  # fmt: skip
-LEFT_OUT = telling("{made}, computes one number of the weights that learn, in each turn, and nothing takes it: {at}, leaves it out of the loss.",
-    "Add it to the loss, or leave out the line that computes it.", share=0.4)  # fmt: skip
 COLLAPSES = telling("{at}: all that this loss asks is that two answers are alike, and the gradient goes into both. One constant answer to every input makes it as small as it "
         "can be: nothing of the data holds it back.",
     "Take one of the two for given, `.detach()`, as a target network or a stop of the gradient does; or add a term that keeps the answers apart.", share=0.7)  # fmt: skip
