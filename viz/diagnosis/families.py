@@ -60,7 +60,7 @@ MONOTONE = {"relu", "leaky_relu", "softplus", "logsigmoid", "sigmoid", "tanh", "
 PASSES_ON = {"dropout", "clone", "to", "float", "contiguous"}
 
 # slopes
-FLAT = {"sign", "sgn", "round", "floor", "ceil", "trunc", "floor_divide", "heaviside", "bernoulli"}
+FLAT = {"sign", "sgn", "round", "floor", "ceil", "trunc", "floor_divide", "heaviside", "bernoulli", "normal"}
 RELUS = {"relu", "relu6", "threshold", "hardtanh", "hardswish", "hardsigmoid", "prelu"}
 CLAMPS = {"relu6", "clamp", "clamp_min", "clamp_max", "minimum", "maximum", "hardtanh"}
 BOUNDED = {"sigmoid", "tanh"}

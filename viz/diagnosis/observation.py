@@ -113,6 +113,7 @@ class Leaf:
     asked: bool = False  # whether the program read its `.grad`
     frozen_at: int | None = None  # line that switched its requires_grad off
     frozen_after: int = 0  # passes there had been
+    frozen_ops: int = 0  # likewise, ops
     undone: tuple[int | None, int | None] | None = None  # likewise, and that switched it on again before the next pass
     writes: list[Write] = field(default_factory=list)
     # at each pass after new writes: whether its rows are all the same, and its columns

@@ -32,17 +32,25 @@ def _last(seen: Observation) -> list[Through]:
 
 def _reads_the_answers(seen: Observation) -> Iterator[Match]:
     """Labels that are the tokens that the answers were computed from, place by place; or those that come next, where an attention looks at these."""
-    for op, looks, labels, tokens in _labelled(seen):
-        counts = labels >= 0  # a label below 0 is one to pass over
-        if counts.any() and (labels == tokens)[counts].all():
+    every = list(_labelled(seen))
+    told = {op.nr for op, _, labels, tokens in every if _same(labels, tokens)}
+    for op, looks, labels, tokens in every:
+        beside = {one.nr for one, *_ in every if one.line == op.line}  # of a sequence, one step may be so by chance
+        if _same(labels, tokens) and len(beside & told) > NEARLY_ALL * len(beside):
             made, given = (source(seen, nr)[1] for nr in (op.inputs[1], looks.inputs[0]))
             apart = made is not None and given is not None and made.line != given.line and not made.in_place
             yield Match(made if apart else op, [op, looks], path=[], op=op.name, looks=looks)
         elif any(_next(labels, tokens, axis) for axis in range(tokens.ndim)):
-            every = (_open(seen, one, looks) for one in ops.makers(seen, seen.below(looks.outputs)))
-            for at in (one for one in every if one is not None):
+            opened = (_open(seen, one, looks) for one in ops.makers(seen, seen.below(looks.outputs)))
+            for at in (one for one in opened if one is not None):
                 yield Match(at, [op], path=[], op=op.name, given=AHEAD)  # a mask is on no way of a gradient
                 return
+
+
+def _same(labels: np.ndarray, tokens: np.ndarray) -> bool:
+    """Whether labels are the very tokens; a label below 0 is one to pass over."""
+    counts = labels >= 0
+    return bool(counts.any() and (labels == tokens)[counts].all())
 
 
 def _open(seen: Observation, choice: Ran, looks: Ran) -> Seen | Ran | Place | None:

@@ -63,7 +63,7 @@ def _summed(seen: Observation) -> dict[int | None, list[Ran]]:
     sums = [op for op in found if op.name in SUMS and op.recorded and not seen.values[op.outputs[-1]].shape]
     made = {nr: op for op in sums for nr in op.outputs}
     on = [op for op in sums if any(nr in made and _later(seen, made[nr], op) for nr in op.inputs)]
-    needed = {nr for each in seen.passes for nr in seen.behind(each)} if on else set()
+    needed = seen.above(root for each in seen.passes for root in each.roots) if on else set()
     return by_line(op for op in on if needed.isdisjoint(op.outputs))
 
 

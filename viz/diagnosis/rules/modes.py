@@ -57,7 +57,8 @@ def _dropping(seen: Observation) -> Iterator[Match]:
             continue
         users = {one.name in LOSSES for one in seen.users(op.outputs[0]) if one.nr < op.nr + NEAR}
         asked = not op.grad_on and op.owner is not None and seen.steps
-        evaluates = asked and learnt.isdisjoint(op.outputs)  # it makes no target, as a teacher does
+        meant = "training=True" in seen.places.code(op.line)
+        evaluates = asked and not meant and learnt.isdisjoint(op.outputs)  # it makes no target, as a teacher does
         said = EVALUATING if evaluates else None
         if op.recorded:
             said = ON_OUTPUTS if users == {True} else HEAVILY if p >= HEAVY else None

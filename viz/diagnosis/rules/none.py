@@ -108,15 +108,18 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
     cuts: dict[tuple[str, int | None], tuple[Cut, list[Leaf]]] = {}
     idle: list[Leaf] = []
     for leaf in seen.leaves if passes else ():
-        got = (leaf.gradients or leaf.reached_unwatched) and not failed and not _only_handed_out(seen, leaf)
+        vain: list[Through] = next((before for nr in leaf.held if (before := _in_vain(seen, nr))), [])
+        reached = bool(leaf.gradients or leaf.reached_unwatched) and not _only_handed_out(seen, leaf)
+        got = reached and not failed and not vain
         learns = leaf.held or leaf.requires_grad or leaf.frozen_at is not None
         follows = sum(one.kind == "write" and one.after > 0 for one in leaf.writes) > 1  # as a target network does
         if got or not learns or (follows and not leaf.held) or _stands_aside(seen, leaf) or _masks(seen, leaf):
             continue
-        cut = _cut(seen, leaf, failed or [each for each in passes if each.kind == "backward" or not leaf.gradients])
+        usual = [each for each in passes if each.kind == "backward" or not leaf.gradients]
+        cut = _cut(seen, leaf, failed or vain or usual)
         if cut is not None and (leaf.nr in trained or failed) and not (follows and cut.kind in MEANT):
             cuts.setdefault((cut.kind, cut.line), (cut, []))[1].append(leaf)
-        elif cut is None and leaf.requires_grad and leaf.held and not failed:
+        elif cut is None and leaf.requires_grad and leaf.held and not failed and not vain:
             idle.append(leaf)
     # what only a term that is left out would reach lacks that term
     spared = {leaf for op, _ in terms_left_out(seen) for leaf in behind(seen, op)} if cuts or idle else set()
@@ -129,7 +132,9 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
     for cut, leaves in cuts.values():
         meant = cut.kind == OFF and all(leaf.known for leaf in leaves)  # as where a trunk is frozen
         if failed or not meant:
-            yield _cut_match(seen, cut, leaves, bool(failed), 0.0 if meant else len(leaves) * share)
+            match = _cut_match(seen, cut, leaves, bool(failed), 0.0 if meant else len(leaves) * share)
+            match.given |= {"certain": False} if any(leaf.gradients for leaf in leaves) and not failed else {}
+            yield match
     if failed and not cuts:
         yield from _never_asked(seen, failed[0])
     yield from _left_behind(seen)
@@ -140,6 +145,17 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
     yield from _unused(seen, [leaf for leaf in idle if not leaf.used_by], share)
     if not seen.cut and len(passes) > 1:
         yield from _unused(seen, [leaf for leaf in idle if leaf.used_by], share)
+
+
+@once
+def _in_vain(seen: Observation, nr: int) -> list[Through]:
+    """The passes right before the steps of an optimizer, where none of these found any gradient."""
+    steps = [m for m in seen.moments if m.kind == "step" and m.who == nr]
+    own, others = set(seen.optimizers[nr].leaves), (one for one in seen.optimizers if one.nr != nr)
+    if not steps or not all(step.empty for step in steps) or any(own == set(one.leaves) for one in others):
+        return []
+    before = ((each for each in reversed(seen.passes) if each.order < step.order) for step in steps[-AGAIN:])
+    return [each for one in before if (each := next(one, None)) is not None and each.done and each.kind == "backward"]
 
 
 def _left_behind(seen: Observation) -> Iterator[Match]:
@@ -190,13 +206,19 @@ def _cut(seen: Observation, leaf: Leaf, passes: list[Through]) -> Cut | None:
 
 def _nearest_cut(seen: Observation, values: set[int], root: int) -> Cut | None:
     """The cut on the shortest way from leaves to a root; of several ways one that is cut by what nobody writes on purpose."""
-    first: Cut | None = None
-    passed: set[tuple[int | None, str]] = set()
     if values.isdisjoint(_reached(seen, root)):
         return None
+    # a way through Python may be one that only data take, as actions that were tried
+    return _cut_on(seen, values, root, {}) or _cut_on(seen, values, root, links(seen))
+
+
+def _cut_on(seen: Observation, values: set[int], root: int, extra: dict[int, list[int]]) -> Cut | None:
+    """The same, with some links from a value to what its numbers came from by way of Python."""
+    first: Cut | None = None
+    passed: set[tuple[int | None, str]] = set()
     for _ in range(MOST_WAYS):
         past = frozenset(passed)
-        way = seen.route(root, lambda value: value.nr in values, links(seen), past_leaves=True, past=past)
+        way = seen.route(root, lambda value: value.nr in values, extra, past_leaves=True, past=past)
         found = _along(seen, way[::-1])
         if found is None:
             break

@@ -162,6 +162,13 @@ def _rates(seen: Observation, op: Ran) -> Iterator[Match]:
         yield Match(op, [maker], names=[value.name], path=[value.nr, *op.outputs[:1]], made=maker, given=RATES)
 
 
+def _blank(seen: Observation, op: Ran) -> Iterator[Match]:
+    """Labels one after another, without a fill between them, of which one is the number of the blank."""
+    target, blank = seen.values[op.inputs[1]], op.options.get("blank", op.options.get("4", 0))
+    if len(target.shape) == 1 and target.low == blank == 0:
+        yield Match(op, [target], names=[target.name], path=op.inputs[:1], given=BLANK)
+
+
 def _distances(seen: Observation, op: Ran) -> Iterator[Match]:
     """Distances in place of scores: what lies far away would be the most likely class."""
     value, maker = source(seen, op.inputs[0], ops.TURNS | {"sqrt", "div"})
@@ -188,6 +195,7 @@ TAKES = (  # what is checked of what some ops are given
     (ops.BINARY, _outside),
     (SIGNED, _one_or_none),
     ({"poisson_nll_loss"}, _rates),
+    ({"ctc_loss"}, _blank),
     (ops.SCORE_LOSSES | {"log_softmax"}, _distances),
     (ops.CLASS_LOSSES, _one_class),
     (ops.DISTANCES | ops.DIFFERENCES, _classes),
@@ -215,6 +223,8 @@ SAME = telling("{at}: `{of}` is exactly 0, each of the {count} times that it is 
     "Look at what the two sides are: one of them is probably meant to be another network's answer, or the data.", kind="zero", certain=False, share=0.3)  # fmt: skip
 NEITHER = telling("{at}: `{op}` takes labels of 1 and -1, and {name} holds 0 and 1. What has a 0 counts for neither side.",
     "Give 1 and -1: `2 * labels - 1`.", certain=False, share=0.6)  # fmt: skip
+BLANK = telling("{at}: 0 is the number of the blank, which stands for no label, and {name} holds it as a label too.",
+    "Number the labels from 1, or name another blank: `blank=…`.", certain=False, share=0.5)  # fmt: skip
 RATES = telling("{at}: `{op}` takes the logarithm of a rate, unless it is told otherwise, and {made}, makes the rate itself: it takes the exponential once more.",
     "Give it what comes before, or say `log_input=False`.", certain=False, share=0.6)  # fmt: skip
 FAR_AWAY = telling("{at}: `{op}` takes scores, of which the largest is the likeliest, and {made}, makes distances: each row is pushed away from its own class.",

@@ -54,6 +54,8 @@ def _nobody_steps(seen: Observation) -> Iterator[Match]:
         plain[(*part.parents, part.nr)[0], part.attribute] += [one for one in lost if one.nr in seen.weights(part)]
     for leaf in (one for one in lost if one.parameter and one.holder is None and "[" in one.name):  # itself in a list
         path, _, attribute = leaf.name.partition("[")[0].rpartition(".")
+        if not path and not seen.places.where_given(f"self.{attribute}"):
+            continue
         around = next((part.nr for part in seen.parts if part.path in (path, path or part.kind)), 0)
         plain[around, attribute].append(leaf)
     for (nr, attribute), leaves in plain.items():

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from viz.diagnosis.observation import Observation
-from viz.diagnosis.rules.rule import Match, Rule
+from viz.diagnosis.rules.rule import Match, Rule, telling
 
 Finder = Callable[[Observation, int, re.Match[str]], Match | None]
 
@@ -40,9 +40,17 @@ def _written(pattern: str, new: str) -> Finder:
 
 
 def _nothing_held(seen: Observation, line: int, said: re.Match[str]) -> Match:
-    """An optimizer of no parameters: those of modules in a plain list."""
+    """An optimizer of no parameters: they were frozen after they had learnt, or are those of modules in a plain list."""
+    frozen = [leaf for leaf in seen.leaves if leaf.frozen_at is not None and leaf.gradients and not leaf.requires_grad]
+    if frozen:
+        names = seen.called(leaf.nr for leaf in frozen)
+        return Match(frozen[0].frozen_at, [line], names=names, made=line, given=FROZEN)
     listed = (seen.places.where_given(f"self.{part.attribute}") for part in seen.parts if not part.registered)
     return Match(next(listed, None) or line, [line], made=line)
+
+
+FROZEN = telling("{at}, switches requires_grad off for {names}, which had learnt before, and line {made} finds nothing left that learns.",
+    "Switch it on again before the training goes on. To evaluate, `with T.no_grad():` is enough.", kind="requires-grad-off")  # fmt: skip
 
 
 def _not_kept(seen: Observation, line: int, said: re.Match[str]) -> Match:

@@ -49,6 +49,8 @@ class Shut:
 
 Cause = tuple[str, Callable[[Shut], object], str, str]  # kind, pattern, words, fix; the first that fits is the cause
 CAUSES: list[Cause] = [
+    ("zero", lambda shut: shut.name == "normal", "`{op}` draws numbers, and no slope leads from these to the mean and the deviation that they were drawn with.",
+        "Draw noise alone, and let it go through them: `mean + std * T.randn_like(std)`, or `rsample()` of a distribution."),
     ("flat", lambda shut: shut.name in ops.FLAT, "`{op}` is flat: its slope is 0 everywhere, so no gradient passes.",
         "Use a smooth replacement (tanh, sigmoid), or a straight-through estimator: `x + (x.round() - x).detach()`."),
     ("saturated", lambda shut: shut.one_class, "`{op}` over a dimension of length 1 is constant, so its slope is 0.",
@@ -111,7 +113,8 @@ def _terms_of_nothing(seen: Observation) -> Iterator[Match]:
         given, out = seen.values[op.inputs[0]] if op.inputs else None, seen.values[op.outputs[0]]
         if given is None:
             continue
-        if op.name in ops.FLAT and given.leaf is None and given.grad == 0 and out.grad:
+        flat = op.name == "normal" or (op.name in ops.FLAT and given.leaf is None and given.grad == 0)
+        if flat and out.grad and op.recorded and not _weighs(seen, op):
             match = _of_op(seen, op, given, [out.nr, given.nr])
             match.given |= {"words": match.given["words"] + " Nothing behind it learns from that.", "share": 0.5}
             yield match
@@ -120,6 +123,14 @@ def _terms_of_nothing(seen: Observation) -> Iterator[Match]:
             always = count >= max(3, sum(one.line == each.line for one in seen.passes))
             if always and not re.search(ZERO, seen.places.code(op.line)):
                 yield Match(op, names=[given.name], count=count, given=NO_WEIGHT)
+
+
+def _weighs(seen: Observation, op: Ran) -> bool:
+    """Whether a flat op's result multiplies something that was computed from the same, as in `sign(x) * sqrt(abs(x))`."""
+    given = source(seen, op.inputs[0], ops.TURNS | ops.CHOSEN)[0].nr
+    products = [one for one in seen.users(op.outputs[0]) if one.name in ops.PRODUCTS]
+    others = [nr for one in products for nr in one.inputs if nr not in op.outputs]
+    return bool(others) and given in seen.above(others)
 
 
 def _cause(seen: Observation, each: Through, leaf: Leaf) -> Match | None:

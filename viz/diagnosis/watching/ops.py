@@ -208,14 +208,16 @@ class Ops:
             return
         if call.given(1, "requires_grad", True):
             leaf = leaves[self.values.leaf(tensor, call.line)]
-            if leaf.frozen_at is not None and leaf.frozen_after == len(watch.seen.passes):
+            since = watch.seen.ops[leaf.frozen_ops :]  # what a module did meanwhile was to be without gradients
+            alone = leaf.frozen_after == len(watch.seen.passes) and all(op.owner is None for op in since)
+            if leaf.frozen_at is not None and alone:
                 leaf.undone = leaf.frozen_at, call.line
             leaf.frozen_at = None
             self.values.value(tensor, call.line)
         elif not watch.running:
             leaf = leaves[self.values.leaf(tensor)]
             leaf.requires_grad, leaf.frozen_at, leaf.undone = False, call.line, None
-            leaf.frozen_after = len(watch.seen.passes)
+            leaf.frozen_after, leaf.frozen_ops = len(watch.seen.passes), len(watch.seen.ops)
 
 
 def _options(args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
