@@ -29,7 +29,9 @@ CAREFUL = 0.02  # steps that move no weight by more are not what makes a loss gr
 
 def _lost(seen: Observation) -> list[Leaf]:
     """What got gradients, is held by no optimizer although others step, and never changes."""
-    left = (leaf for leaf in (seen.leaves if seen.steps else ()) if leaf.gradients and not leaf.held)
+    last = max((m.order for m in seen.moments if m.kind == "step"), default=0)  # what comes later is only measured
+    got = (leaf for leaf in (seen.leaves if seen.steps else ()) if leaf.gradients and not leaf.held)
+    left = [leaf for leaf in got if seen.passes[leaf.gradients[0][0] - 1].order < last]
     return [leaf for leaf in left if (leaf.parameter or _learns_again(seen, leaf)) and not _changed(leaf)]
 
 
