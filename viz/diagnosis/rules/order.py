@@ -48,7 +48,9 @@ def _adding(seen: Observation) -> Iterator[Match]:
 
 def _of_an_attack(seen: Observation) -> Iterator[Match]:
     """Gradients that a pass left in the weights, where the program wanted that of an input: the step uses them too."""
-    inputs = {leaf.nr for leaf in seen.leaves if leaf.asked and not leaf.held and not leaf.parameter}
+    asked = [leaf for leaf in seen.leaves if leaf.asked and not leaf.held and not leaf.parameter]
+    # an input belongs to one step; what gets gradients in several is to learn itself
+    inputs = {leaf.nr for leaf in asked if len({seen.passes[nr - 1].step for nr, _ in leaf.gradients}) == 1}
     asking = [each for each in seen.passes if each.done and each.kind == "backward" and inputs & set(each.got)]
     if not asking:
         return
@@ -58,8 +60,9 @@ def _of_an_attack(seen: Observation) -> Iterator[Match]:
         since = max((m.order for m in seen.moments if m.kind == "zero" and m.order < step.order), default=0)
         passes = [each for each in seen.passes if since < each.order < step.order and held & set(each.got)]
         before = [each for each in passes if each in asking]
-        last = passes[-1:]
-        found += [(before[-1], last[0])] if before and last[0] not in asking and last[0].line != before[-1].line else []
+        last = [each for each in passes[-1:] if each.given is None]  # else it goes on from that gradient itself
+        lines = {each.line for each in before}
+        found += [(before[-1], each) for each in last if before and each not in asking and each.line not in lines]
     if len(found) >= AGAIN:
         left, own = found[-1]
         names = seen.called(sorted(inputs & set(left.got)))
