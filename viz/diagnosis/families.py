@@ -43,6 +43,7 @@ SEQUENCES = {"lstm", "gru", "rnn_tanh", "rnn_relu"} | ATTENTIONS  # which go alo
 NORMS = {
     "norm", "vector_norm", "matrix_norm", "linalg_norm", "dist", "cdist", "pairwise_distance", "cosine_similarity", "normalize", "hypot",
 }  # fmt: skip
+MAGNITUDES = {"pow", "square", "abs"}  # of a difference: what an error is made of
 APART = {"cdist", "pairwise_distance", "dist"}
 
 # shapes, types, places

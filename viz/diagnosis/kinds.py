@@ -21,7 +21,7 @@ TELLS = {
     "wrong-loss": "Only you know what the loss is to measure: work out its value for one example by hand.",
     "shuffled-apart": "Print a few inputs with their labels, after the shuffle: they tell whether these belong together.",
     "reversed": "What the loss is to do tells: a cost falls while a program learns, a reward rises.",
-    "alias": "If what is loaded is to be the state of now, all is well.",
+    "alias": "If it is to hold the numbers of now, or to stay as it began, all is well.",
     "used-twice": "If the two places are to share their weights, all is well.",
     "eval-mode": "If batch norm and dropout are to stay as in evaluation, as in some fine-tuning, all is well.",
     "dropout-active": "If the outputs are to be random, as in Monte Carlo dropout, all is well.",

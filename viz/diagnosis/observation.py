@@ -13,6 +13,7 @@ import numpy as np
 
 from viz.diagnosis.places import Places, indexed, once
 
+ENDED = 1e-3  # of its first rate: a step that takes no more does next to nothing
 FEW = 2  # passes at each end of a loop that are walked
 
 
@@ -315,6 +316,11 @@ class Observation:
     @cached_property
     def _steps(self) -> list[Moment]:
         return sorted((one for one in self.moments if one.kind == "step"), key=lambda moment: moment.order)
+
+    @cached_property
+    def backwards(self) -> list[Through]:
+        """The backward passes that came to their end."""
+        return [each for each in self.passes if each.kind == "backward" and each.done and each.roots]
 
     @cached_property
     def fell(self) -> bool:

@@ -15,7 +15,7 @@ LINEAR = MAPS | ops.TURNS | ops.ADDITIVE | {"dropout", "contiguous"}
 
 def _one_map(seen: Observation) -> Iterator[Match]:
     """A network of several layers whose answer is linear in the data: no op between them bends anything."""
-    last = {each.line: each for each in seen.passes if each.kind == "backward" and each.done and each.roots}
+    last = {each.line: each for each in seen.backwards}
     for each in last.values() if seen.steps else ():
         for loss in (one for one in ops.makers(seen, seen.recorded(each)) if one.name in ops.TARGETED):
             made = ops.makers(seen, seen.above(loss.inputs[:1], lambda value: value.requires_grad))

@@ -27,8 +27,8 @@ def _shapes(seen: Observation) -> Iterator[Match]:
             grew = (_grew(seen, a) or _grew(seen, b)) if whole is not None and (sure or differs) else None
             if whole is None or (grew is None and not sure and math.prod(a.shape) != math.prod(b.shape)):
                 continue
-            held = differs or _with_data(seen, op, a, b) or _among_rows(seen, op, a, b)
-            if sure or (held and (_among_rows(seen, op, a, b) or not _pairwise(seen, a, b))):
+            held = differs or _with_data(seen, op, a, b)
+            if sure or _among_rows(seen, op, a, b) or (held and not _pairwise(seen, a, b)):
                 found, rows, names = True, max(a.shape[0], b.shape[0]), [a.name, b.name]
                 shapes = [str(one) for one in (a.shape, b.shape, whole)]
                 yield Match(grew or op, [op], names=names, rows=rows, shapes=shapes, given={"certain": sure})

@@ -18,7 +18,7 @@ AGAIN = 3  # times that show that it is always so
 
 def _copies(seen: Observation) -> Iterator[Match]:
     """What was to be a copy, and to follow or to stay, and does not."""
-    yield from (*_no_copy(seen), *_overwritten(seen), *_follows_not(seen))
+    yield from (*_no_copy(seen), *_overwritten(seen), *_follows_at_once(seen), *_follows_never(seen))
 
 
 def _no_copy(seen: Observation) -> Iterator[Match]:
@@ -89,8 +89,8 @@ def _overwritten(seen: Observation) -> Iterator[Match]:
             yield Match(found[-1][0], names=names, others=others, count=turns, given=OVER)
 
 
-def _follows_not(seen: Observation) -> Iterator[Match]:
-    """Slow weights, which no optimizer holds: some that take most of the new numbers each time, and some that nothing ever brings up to date."""
+def _follows_at_once(seen: Observation) -> Iterator[Match]:
+    """Slow weights, which no optimizer holds, that take most of the new numbers each time."""
     shares: dict[int | None, list[tuple[Ran, Leaf, float]]] = {}
     for op in (one for one in seen.ops if one.name in BLENDS | {"data"} and one.step and len(one.inputs) > 1):
         slow = _weight(seen, op.inputs[0]) if not op.recorded and (op.in_place or op.name == "data") else None
@@ -102,7 +102,12 @@ def _follows_not(seen: Observation) -> Iterator[Match]:
         if len({one.step for one, _, _ in found}) >= AGAIN and HALF < share < 1 and found[0][2] == share:
             yield Match(op, names=seen.called(slow.nr for _, slow, _ in found), share=f"{share:.3g}", given=FAST)
             return
-    for part in seen.parts if seen.steps >= MANY else ():
+
+
+def _follows_never(seen: Observation) -> Iterator[Match]:
+    """A copy of a network that had not learnt yet, at which a loss aims, and that nothing ever brings up to date."""
+    whole_first = sorted(seen.parts, key=lambda part: -len(seen.weights(part))) if seen.steps >= MANY else []
+    for part in whole_first:
         leaves = [seen.leaves[nr] for nr in seen.weights(part)]
         if not leaves or not all(_stays(leaf) and not leaf.gradients for leaf in leaves):
             continue

@@ -19,13 +19,14 @@ def left_over(seen: Observation) -> Iterator[Match]:
     """A term that is left out, losses of which only the last goes back, turns of which only the last counts."""
     for op, each in terms_left_out(seen)[:1]:
         at = seen.places.where_left_out(op.line or 0, seen.values[each.roots[0]].line or 0) or op
-        yield Match(at, [op], made=op, path=[*op.inputs[:1], *op.outputs], given=LEFT_OUT)
+        learns = seen.route(op.outputs[0], lambda value: value.leaf is not None and value.requires_grad, recorded=True)
+        yield Match(at, [op], made=op, path=learns[::-1], cut=op.outputs[0], given=LEFT_OUT)
     yield from (*_only_the_last(seen), *_begins_again(seen))
 
 
 def terms_left_out(seen: Observation) -> list[tuple[Ran, Through]]:
     """Numbers of weights that learn, computed in each turn, that neither a loss nor a report ever takes; each with the last pass after it."""
-    passes, ends = _passes(seen)
+    passes, ends = seen.backwards, [each.ops for each in seen.backwards]
     taken = {one.value for one in seen.exits} | {nr for each in seen.passes for nr in each.roots}
     taken |= {nr for one in seen.kept for nr in one.values}
     last: dict[tuple[int | None, str], dict[int, Ran]] = {}  # of each line, in each turn
@@ -45,12 +46,6 @@ def terms_left_out(seen: Observation) -> list[tuple[Ran, Through]]:
     return found
 
 
-def _passes(seen: Observation) -> tuple[list[Through], list[int]]:
-    """The backward passes, and how many ops there were before each."""
-    passes = [one for one in seen.passes if one.kind == "backward" and one.done and one.roots]
-    return passes, [each.ops for each in passes]
-
-
 def _is_term(seen: Observation, op: Ran, each: Through) -> bool:
     """Whether a value is one number, or one of each row, of weights that the step after a pass changes."""
     value, who = seen.values[op.outputs[0]], seen.stepped_by(each)
@@ -68,7 +63,7 @@ def behind(seen: Observation, op: Ran) -> set[int]:
 
 def _only_the_last(seen: Observation) -> Iterator[Match]:
     """A loss that is computed in each turn of an inner loop, where the pass goes back from that of its last turn alone."""
-    passes, ends = _passes(seen)
+    passes, ends = seen.backwards, [each.ops for each in seen.backwards]
     taken = {one.value for one in seen.exits}
     losses = (one for one in seen.ops if one.name in ops.TARGETED and one.recorded and one.outputs)
     turns = indexed(((op.line, bisect.bisect_right(ends, op.nr)), op) for op in losses)
@@ -90,7 +85,7 @@ def _inner(seen: Observation, op: Ran, each: Through) -> tuple[int, int] | None:
 
 def _begins_again(seen: Observation) -> Iterator[Match]:
     """A state that an inner loop makes anew in each turn: what the turns before the last one computed is lost."""
-    passes, ends = _passes(seen)
+    passes, ends = seen.backwards, [each.ops for each in seen.backwards]
     weighed = (op for op in seen.ops if op.recorded and any(seen.values[nr].leaf is not None for nr in op.inputs))
     runs = indexed(((op.line, op.name, bisect.bisect_right(ends, op.nr)), op) for op in weighed)
     for (*_, turn), own in runs.items() if len(passes) > 1 else ():

@@ -24,7 +24,6 @@ MOST = 4096  # values of a loss that are looked at
 BEYOND = 0.25  # of the size of a target: what lies that far outside a bound is no noise
 RUNS_AWAY = 10.0  # how many times a loss below zero grows
 SIGNED = {"cosine_embedding_loss", "margin_ranking_loss", "hinge_embedding_loss", "soft_margin_loss"}  # take 1 and -1
-SIZES = {"pow", "square", "abs"}
 PARTS = {"sum"} | (ops.KEEPS_SIGN - ops.AVERAGES) | ops.RISES | ops.ADDITIVE | ops.FACTORS  # of a probability
 TAKES_ROWS = {"__getitem__", "index_select", "take_along_dim"}
 
@@ -174,7 +173,7 @@ def _distances(seen: Observation, op: Ran) -> Iterator[Match]:
     value, maker = source(seen, op.inputs[0], ops.TURNS | {"sqrt", "div"})
     summed = maker is not None and maker.name == "sum" and len(value.shape) == 2
     added = ops.makers(seen, maker.inputs) if maker is not None and summed else []
-    squared = any(one.name in SIZES and _difference(seen, one) for one in added)
+    squared = any(one.name in ops.MAGNITUDES and _difference(seen, one) for one in added)
     if maker is not None and (maker.name in ops.APART or squared):
         yield Match(op, [maker], names=[value.name], path=[value.nr, *op.outputs[:1]], made=maker, given=FAR_AWAY)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from viz.diagnosis.finding import number
-from viz.diagnosis.observation import Held, Leaf, Moment, Observation, by_line
+from viz.diagnosis.observation import ENDED, Held, Leaf, Moment, Observation, by_line
 from viz.diagnosis.rules.rule import Match, Rule, telling
 
 LARGEST_RATE = 0.1  # that is usual
@@ -17,7 +17,6 @@ AGAIN = 3  # new things of one line that show that each pass, or step, makes its
 SUNK = 0.02  # of its highest rate from the first third on: the schedule is over before the training is
 IDLE = 0.4  # of all steps, at next to no rate
 LONG = 9  # steps that show it
-ENDED = 1e-3  # of its first rate: a training that ends there learns no more
 SMALL = 1e-6  # a step, relative to the size of what it changes
 LARGE = 3.0  # times that a loss grows
 MOSTLY = 0.7  # of the steps, after which the loss is larger

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from viz.diagnosis.finding import NO_CODE
 from viz.diagnosis.observation import Moment, Observation, Through, by_line
 from viz.diagnosis.rules.rule import Match, Rule, telling
 
@@ -134,7 +135,7 @@ def _own_call(seen: Observation, zero: Moment) -> int | None:
 TO_ZERO = telling("{at}, makes every gradient 0, each of {count} times: the largest size that it allows is 0.",
     "Allow a size above 0, such as 1.0, or leave the line out.", kind="times-zero", certain=False, share=0.9)  # fmt: skip
 ATTACKS = telling("{at}, is to give the gradient of {names}, and leaves that of every weight as well: {own}, adds to it, and the step uses the sum, {count} times.",
-    "Ask for the one gradient, `T.autograd.grad(loss, x)[0]`; or call zero_grad() before the pass that is to be learnt from.", kind="no-zero-grad", certain=False, share=0.8)  # fmt: skip
+    "Ask for the one gradient, `T.autograd.grad(loss, x)[0]`; or call zero_grad() before the pass that is to be learnt from.", kind="no-zero-grad", certain=False, share=0.8, change=NO_CODE)  # fmt: skip
 CLIPPED = telling("{at}, clips nothing, {count} times: no gradient was there, or no step used what it had clipped.",
     "Clip between backward() and step(), and give it the parameters anew each time, `model.parameters()`: a generator can be gone through once.",
     kind="not-kept", certain=False, share=0.5)  # fmt: skip

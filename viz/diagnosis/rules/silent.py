@@ -26,8 +26,9 @@ def _data_writes(seen: Observation) -> Iterator[Match]:
     first = {nr: each for each in reversed(passes) for nr in seen.recorded(each)}  # pass that goes back through a value
     kept: dict[int, list[tuple[Ran, Through]]] = {}  # what keeps a value, or one of a leaf, for a pass, in order
     for op, source in writes:
-        values = {source.nr} if source.leaf is None else set(seen.leaves[source.leaf].values)
-        if (key := min(values)) not in kept:
+        key = source.nr if source.leaf is None else ~source.leaf
+        if key not in kept:
+            values = {source.nr} if source.leaf is None else set(seen.leaves[source.leaf].values)
             taken = values.union(*(views[nr] for nr in values))
             keepers = [user for nr in taken for user in seen.users(nr) if user.name not in KEEPS_NOTHING]
             keepers += [maker for maker in makers(seen, values) if maker.name in KEEPS_RESULT]

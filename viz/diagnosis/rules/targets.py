@@ -13,7 +13,6 @@ from viz.diagnosis.rules.objective import is_likelihood
 from viz.diagnosis.rules.rule import Match, Rule, telling
 
 NEAR = 64  # runs of a line that are looked at
-SIZES = {"pow", "square", "abs"}  # what an error is made of
 PAST = ops.TURNS | ops.CHOSEN | ops.NEGATIONS | {"gather", "clamp"}
 
 
@@ -23,7 +22,7 @@ def _learns_its_target(seen: Observation) -> Iterator[Match]:
     for each in first_and_last(one for one in seen.passes if one.kind == "backward" and one.done and not slopes):
         for op in ops.makers(seen, seen.recorded(each)):
             users = {user.name for user in seen.users(op.outputs[0]) if user.recorded}
-            squared = op.name in ops.DIFFERENCES and bool(users) and users <= SIZES
+            squared = op.name in ops.DIFFERENCES and bool(users) and users <= ops.MAGNITUDES
             compares = op.name in ops.DISTANCES or squared
             if not compares and op.name not in ops.PRODUCTS:
                 continue

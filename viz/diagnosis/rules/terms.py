@@ -73,7 +73,7 @@ def _together(seen: Observation) -> Iterator[Match]:
 
 def _uneven(seen: Observation) -> Iterator[Match]:
     """One term that is the mean of all its numbers, beside one that is the sum over a whole batch."""
-    for each in (one for one in seen.passes if one.kind == "backward" and one.done and one.roots):
+    for each in seen.backwards:
         parts = [part for part in _parts(seen, each.roots[0]) if len(part.shape) > 1 and part.shape[0] >= ROWS]
         for mean, total in itertools.permutations(parts, 2):
             count, alike = math.prod(mean.shape), mean.shape[0] == total.shape[0]
@@ -100,7 +100,7 @@ def _other_noise(seen: Observation) -> Iterator[Match]:
 
 def _part_alone(seen: Observation) -> Iterator[Match]:
     """backward() of one term of a sum, where nothing goes back through the sum, nor through its other terms."""
-    passes = [one for one in seen.passes if one.kind == "backward" and one.done and one.roots]
+    passes = seen.backwards
     for own in by_line(passes if len(passes) > 1 else ()).values():
         sums = [_sums(seen, each, passes) for each in first_and_last(own)]
         if all(sums):
@@ -120,7 +120,7 @@ def _sums(seen: Observation, each: Through, passes: list[Through]) -> list[Ran]:
 
 def _nothing_from_data(seen: Observation) -> Iterator[Match]:
     """A loss that only brings answers near to each other, and learns on both sides: one constant answer to everything is the best."""
-    for own in by_line(one for one in seen.passes if one.kind == "backward" and one.done and one.roots).values():
+    for own in by_line(seen.backwards).values():
         each, who = own[-1], seen.stepped_by(own[-1])
         pulls = list(_pulls(seen, each))
         if not pulls or any(op is None for op in pulls):
@@ -192,7 +192,7 @@ def _power(seen: Observation, nr: int) -> tuple[int, float, Ran] | None:
 
 def _for_others(seen: Observation) -> Iterator[Match]:
     """A term of a loss that only weights of another optimizer are behind, which takes no step before the gradients are gone."""
-    passes = by_line(one for one in seen.passes if one.kind == "backward" and one.done and one.roots)
+    passes = by_line(seen.backwards)
     for each in (own[-1] for own in passes.values()):
         ends = min((one.order for one in seen.passes if one.order > each.order), default=math.inf)
         steps = {one.who for one in seen.moments if one.kind == "step" and each.order < one.order < ends}

@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from viz.diagnosis.observation import Held
+from viz.diagnosis.observation import ENDED, Held
 from viz.diagnosis.watching.names import Names
 from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Call, Noting, Register, Watch
 from viz.diagnosis.watching.writes import Writes
-
-ENDED = 1e-3  # of its first rate: a step that takes no more does next to nothing
 
 
 @dataclass
