@@ -249,7 +249,9 @@ def test_the_first_press_of_a_switch_is_answered_and_nothing_moves_under_it(page
     page.evaluate("navigator.clipboard.writeText = (text) => { window.copied = text; }")
     live.get_by_role("button", name="copy link").click()
     eventually(lambda: str(page.evaluate("window.copied")).partition("#")[0], address + "explore.html")
-    assert [url for url in fetched if "/later/" in url] == [], "what a first picture needs is loaded at the start"
+    # what runs ahead comes whenever nobody asks for anything, which on a slow machine is before the last press
+    later = {url.rpartition("/later/")[2] for url in fetched if "/later/" in url}
+    assert later <= {"ahead.pack"}, "what a first picture needs is loaded at the start"
 
 
 # Presses each switch that stands beside a line, waits for the answer, and presses it again; what the badge said, by switch.
