@@ -26,9 +26,10 @@ import time
 from pathlib import Path
 
 from tinygrad_edu.exercises import all_exercises, check, get
+from tinygrad_edu.exercises.exercise import PROGRAM
 from tinygrad_edu.exercises.grading import grade
 from tinygrad_edu.exercises.grading.submissions import read_submissions
-from tinygrad_edu.exercises.running.sandbox import Sandbox
+from tinygrad_edu.sandbox.outside import Sandbox
 
 IDS = [exercise.id for exercise in all_exercises().values() if exercise.lesson == 1]
 CENTRAL = [
@@ -131,7 +132,7 @@ def one_by_one(folder: Path) -> list[float]:
     """Milliseconds of each submission in a sandbox that is already there."""
     works = [grade.work_of(submission, IDS, 0) for submission in read_submissions(folder, all_exercises())]
     times = []
-    with Sandbox() as sandbox:
+    with Sandbox(PROGRAM) as sandbox:
         grade.grade_one(works[0], sandbox)
         for work in works:
             start = time.perf_counter()
@@ -196,7 +197,7 @@ def main() -> None:
         print(f"one submission, one core: median {statistics.median(times):.1f} ms, worst of 100 {max(times):.1f} ms")
         seconds = ours(place / f"in{arguments.submissions}", place / "out", jobs=2)
         print(f"{arguments.submissions} submissions, --jobs 2, feedback written: {seconds:.1f} s")
-        with Sandbox() as sandbox:
+        with Sandbox(PROGRAM) as sandbox:
             lacking = grade.missing(sandbox)
         if lacking:  # they would attack this machine
             print(f"hostile ones are left out, since this platform lacks: {'; '.join(lacking)}")

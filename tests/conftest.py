@@ -199,7 +199,7 @@ def engines_are_left_as_they_were_found() -> Iterator[None]:
     if ours := sys.modules.get("tinygrad_edu"):
         state = ours.modes.thread.state
         left = state.modes, ours.get_default_dtype(), state.grad_enabled, state.inference, state.anomaly
-        left += state.multithreading, state.check_nan, state.saved_hooks, state.task
-        assert left == ((), ours.float32, True, False, False, True, True, (), None), (
-            f"left behind: modes, default dtype, gradients, inference, anomaly mode, threads, NaN, hooks, pass: {left}"
+        left += state.check_nan, state.saved_hooks, state.task
+        assert left == ((), ours.float32, True, False, False, True, (), None), (
+            f"left behind: modes, default dtype, gradients, inference, anomaly mode, NaN, hooks, pass: {left}"
         )

@@ -21,7 +21,8 @@ WORKER = (
     ROOT / "tinygrad_edu" / "course" / "site" / "live" / "python"
 )  # goes to a reader's browser, and is no package here
 CORE = sorted(path for path in (ROOT / "tinygrad_edu").rglob("*.py") if WORKER not in path.parents)
-MODULES = CORE + sorted((ROOT / "viz").rglob("*.py"))
+PICTURES = sorted((ROOT / "viz").rglob("*.py"))
+MODULES = CORE + PICTURES
 
 
 class Import(NamedTuple):
@@ -136,12 +137,13 @@ def test_no_two_modules_need_each_other_to_be_imported() -> None:
 
 # Of `tinygrad_edu`: each may use those before it, also inside functions. What is not named here stands above all of them.
 STOREYS = [
-    "array.absent array.companions array.dtypes array.promotion array.refusals array.return_types",
-    "core",
+    "array.absent array.dtypes array.promotion array.return_types",
+    "core refusals",
     "modes",
-    "seam array.tensor array.generator overrides",
-    "autograd",
-    "ops array.printing",
+    "array.tensor array.generator overrides",
+    "autograd printing",
+    "ops",
+    "tensor",
     "fast",
 ]
 
@@ -168,20 +170,26 @@ def test_arrows_of_the_core_point_down_also_those_inside_functions() -> None:
     assert _found(CORE, up) == {}
 
 
-EXTRA = [path for path in CORE if (ROOT / "tinygrad_edu" / "extra") in path.parents]
+def test_the_sandbox_stands_below_the_exercises_and_the_pictures_and_these_do_not_import_each_other() -> None:
+    """Also not inside functions: it imports nothing of this project, and the pictures nothing of the exercises."""
+    inside = [path for path in CORE if (ROOT / "tinygrad_edu" / "sandbox") in path.parents]
+    ours = ("tinygrad_edu", "viz")
+    own = "tinygrad_edu.sandbox."
+    assert _found(inside, lambda _, one: one.module.startswith(ours) and not f"{one.module}.".startswith(own)) == {}
+    assert _found(PICTURES, lambda _, one: f"{one.module}.".startswith("tinygrad_edu.exercises.")) == {}
 
 
-def test_nothing_outside_extra_imports_it_also_not_inside_functions() -> None:
-    outside = [path for path in MODULES if path not in EXTRA]
-    assert _found(outside, lambda own, one: f"{one.module}.".startswith("tinygrad_edu.extra.")) == {}
-
-
-def test_the_engine_is_imported_without_extra_and_in_few_modules() -> None:
-    code = "import sys, json, tinygrad_edu; print(json.dumps([name for name in sys.modules if name.startswith('tinygrad_edu')]))"
+def test_the_engine_is_imported_in_few_modules() -> None:
+    code = "import sys, tinygrad_edu; print(sum(hasattr(m, '__file__') for n, m in sys.modules.items() if n.startswith('tinygrad_edu')))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = json.loads(done.stdout)
-    assert [name for name in loaded if name.startswith("tinygrad_edu.extra")] == []
-    assert len(loaded) < 90
+    assert int(done.stdout) < 90
+
+
+def test_nothing_is_assigned_to_tensor_by_name() -> None:
+    """Its methods are written in classes, where grep and a type checker find them."""
+    named = re.compile(r"setattr\(Tensor|^Tensor\.\w+ = ", re.MULTILINE)
+    found = [_module_name(path) for path in CORE if named.search(path.read_text(encoding="utf-8"))]
+    assert [name for name in found if not name.startswith(("tinygrad_edu.core", "tinygrad_edu.fast"))] == []
 
 
 HEART = sorted((ROOT / "tinygrad_edu" / "core").glob("*.py"))
@@ -236,9 +244,6 @@ def _layer(module: str) -> int | None:
         place for place, layer in enumerate(LAYERS) if names[0] == "viz" and names[1:2] and names[1] in layer.split()
     ]
     return found[0] if found else None
-
-
-PICTURES = sorted((ROOT / "viz").rglob("*.py"))
 
 
 def test_a_folder_of_the_pictures_stands_in_the_order_of_the_data() -> None:

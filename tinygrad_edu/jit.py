@@ -15,19 +15,13 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
+from .array.absent import answer
 from .array.tensor import Tensor
 from .autograd.function import Function
-from .modes import thread
 from .nn.module import Module
 from .overrides import FunctionMode
-from .seam.later import later
-
-__all__ = [
-    "Final", "Frozen", "ScriptFunction", "ScriptModule", "Slot", "Step", "Traced", "TracerWarning", "annotate", "export", "freeze", "ignore", "is_scripting",
-    "is_tracing", "optimize_for_inference", "script", "script_if_tracing", "trace", "unused",
-]  # fmt: skip
 
 _HERE = str(Path(__file__).parent)
 
@@ -75,7 +69,6 @@ class Traced:
 
     `steps`, `frozen`, `constants` and `code` describe what it does.
 
-    >>> import tinygrad_edu as T
     >>> traced = T.jit.trace(lambda x: x * 2 + 1, T.tensor([1.0]))
     >>> traced(T.tensor([3.0])), len(traced.steps)
     (tensor([7.]), 2)
@@ -90,12 +83,7 @@ class Traced:
     output: Any = None
 
     def __call__(self, *inputs: Tensor) -> Any:
-        """Run the steps on other inputs. Gradients flow as through any program.
-
-        Raises:
-            TypeError: the number of inputs differs from the trace, or an input is not a tensor.
-            RuntimeError: an input's shape or dtype differs from the example's, because sizes are frozen too.
-        """
+        """Run the steps on other inputs, of the same shapes and dtypes. Gradients flow as through any program."""
         if len(inputs) != len(self.inputs):
             raise TypeError(f"{self.name}() takes {len(self.inputs)} input(s), as it was traced, but got {len(inputs)}")
         for name, given, (shape, dtype) in zip(self.inputs, inputs, self.made, strict=False):
@@ -117,7 +105,6 @@ class Traced:
     def code(self) -> str:
         """The trace as Python source, with a comment at each decision that is frozen.
 
-        >>> import tinygrad_edu as T
         >>> print(T.jit.trace(lambda x: x * 2 + 1, T.tensor(3.0)).code)
         def traced(x):
             v1 = mul(x, 2)
@@ -168,15 +155,9 @@ def trace(func: Callable[..., Any], example_inputs: Tensor | tuple[Tensor, ...])
     Only tensor ops are recorded. A value that Python reads on the way (`if x > 0`, `x.item()`, `len(x)`) is frozen, with a
     `TracerWarning`. A random op runs again at each replay.
 
-    Args:
-        func: a function of tensors, or a module. It returns a tensor, or a tuple or list of tensors.
-        example_inputs: one tensor, or a tuple of them.
+    `func` is a function or a module that returns a tensor, or a tuple or list of tensors. A RuntimeError says what cannot be
+    replayed.
 
-    Raises:
-        TypeError: `func` cannot be called, or an input is not a tensor.
-        RuntimeError: something that `func` did cannot be replayed; the message says what.
-
-    >>> import tinygrad_edu as T
     >>> doubled = trace(lambda x: x * 2, T.tensor(3.0))
     >>> doubled(T.tensor(5.0))
     tensor(10.)
@@ -213,11 +194,7 @@ class _Tracer(FunctionMode):
 
     def __init__(self, func: Callable[..., Any], examples: tuple[Tensor, ...]) -> None:
         name = getattr(func, "__name__", type(func).__name__)
-        self.traced = Traced(
-            name if name.isidentifier() else "traced",
-            _names(func, len(examples)),
-            [],
-        )
+        self.traced = Traced(name if name.isidentifier() else "traced", _names(func, len(examples)), [])
         self.slots: dict[int, int] = {}
         self.alive: list[Tensor] = []  # keeps the tensors alive, so that no id is used twice
         for each in examples:
@@ -380,58 +357,4 @@ def _keep(outputs: Any, result: Any, values: dict[int, Any]) -> None:
     values.update(zip((slot.number for slot in slots), _tensors(result), strict=True))
 
 
-# --- names of PyTorch's compiler. Nothing is compiled here: functions and modules run as Python, with the same numbers. ---
-
-
-def script(obj: Any, *args: Any, **settings: Any) -> Any:
-    """Return the function or module unchanged; also a decorator."""
-    return obj
-
-
-unused = export = freeze = optimize_for_inference = script_if_tracing = script
-
-
-def ignore(drop: Any = False, **settings: Any) -> Any:
-    """A decorator that returns its function, with settings or without: `@jit.ignore`, `@jit.ignore(drop=True)`."""
-    return drop if callable(drop) else script
-
-
-def is_scripting() -> bool:
-    """False: the program runs as Python.
-
-    >>> import tinygrad_edu as T
-    >>> T.jit.is_scripting()
-    False
-    """
-    return False
-
-
-def is_tracing() -> bool:
-    """True while `trace` runs a function.
-
-    >>> import tinygrad_edu as T
-    >>> T.jit.is_tracing()
-    False
-    """
-    return any(isinstance(mode, _Tracer) for mode in thread.state.modes)
-
-
-def annotate(the_type: Any, the_value: Any) -> Any:
-    """Return the value unchanged.
-
-    >>> import tinygrad_edu as T
-    >>> T.jit.annotate(int, 3)
-    3
-    """
-    return the_value
-
-
-class ScriptModule(Module):
-    """A compiled module, for programs that ask whether theirs is one: nothing here is."""
-
-
-class ScriptFunction:
-    """A compiled function, as `ScriptModule`."""
-
-
-__getattr__ = later(__name__, "Nothing is compiled here: leave it out.")
+__getattr__ = answer(__name__)

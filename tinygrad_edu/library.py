@@ -1,34 +1,33 @@
 """Custom ops with a name: `custom_op`, and `register_autograd` for their gradients (PyTorch: `torch.library`).
 
-Example:
-    >>> import tinygrad_edu as T
-    >>> @T.library.custom_op("course::scale", mutates_args=())
-    ... def scale(x: T.Tensor, k: float) -> T.Tensor:
-    ...     return x * k
-    >>> def setup_context(ctx, inputs, output):
-    ...     ctx.k = inputs[1]
-    >>> def backward(ctx, grad):
-    ...     return grad * ctx.k, None
-    >>> scale.register_autograd(backward, setup_context=setup_context)
-    >>> x = T.ones(2, requires_grad=True)
-    >>> T.ops.course.scale(x, 3.0).sum().backward()
-    >>> x.grad
-    tensor([3., 3.])
+>>> @T.library.custom_op("course::scale", mutates_args=())
+... def scale(x: T.Tensor, k: float) -> T.Tensor:
+...     return x * k
+>>> def setup_context(ctx, inputs, output):
+...     ctx.k = inputs[1]
+>>> def backward(ctx, grad):
+...     return grad * ctx.k, None
+>>> scale.register_autograd(backward, setup_context=setup_context)
+>>> x = T.ones(2, requires_grad=True)
+>>> T.ops.course.scale(x, 3.0).sum().backward()
+>>> x.grad
+tensor([3., 3.])
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from types import SimpleNamespace
 from typing import Any
 
 from . import ops
+from .array.absent import answer
 from .array.tensor import Tensor
 from .autograd.function import Function
 from .autograd.grad_mode import no_grad
 from .modes import bump_version
 from .overrides import overridable
-from .seam.later import later
 
 __all__ = ["CustomOpDef", "custom_op", "register_autograd", "register_fake"]
 
@@ -51,11 +50,7 @@ class CustomOpDef:
     def register_autograd(
         self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
     ) -> None:
-        """Register the gradient: `backward(ctx, *grad_outputs)`, and `setup_context(ctx, inputs, output)` to save for it.
-
-        Raises:
-            RuntimeError: the op changes an argument in place, so it cannot have a gradient.
-        """
+        """Register the gradient: `backward(ctx, *grad_outputs)`, and `setup_context(ctx, inputs, output)` to save for it."""
         if self._mutates:
             raise RuntimeError(
                 f"Cannot register autograd formula for non-functional operator {self._qualname} (it mutates "
@@ -73,12 +68,8 @@ class CustomOpDef:
     def _run(self, *args: Any, **kwargs: Any) -> Any:
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        if self._mutates:
-            self._run_in_place(bound)
-            return None
-        return self._function.apply(*bound.args, *bound.kwargs.values())
-
-    def _run_in_place(self, bound: inspect.BoundArguments) -> None:
+        if not self._mutates:
+            return self._function.apply(*bound.args, *bound.kwargs.values())
         changed = [bound.arguments[name] for name in self._mutates]
         if any(t.requires_grad for t in changed):
             raise RuntimeError(
@@ -89,6 +80,7 @@ class CustomOpDef:
             self._fn(*bound.args, **bound.kwargs)
         for t in changed:
             bump_version(t)
+        return None
 
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"
@@ -142,13 +134,8 @@ def custom_op(
     schema: Any = None,
     tags: Any = None,
 ) -> Any:
-    """Turn a function into an op named `namespace::name`. Its parameters need type annotations; `mutates_args` names the
-    parameters that it changes in place.
+    """Turn a function with annotated parameters into an op named `namespace::name`; it changes `mutates_args` in place.
 
-    Raises:
-        ValueError: the name has no namespace, or a parameter has no annotation.
-
-    >>> import tinygrad_edu as T
     >>> @T.library.custom_op("course::double", mutates_args=())
     ... def double(x: T.Tensor) -> T.Tensor:
     ...     return x * 2
@@ -168,21 +155,11 @@ def custom_op(
         changed = (mutates_args,) if isinstance(mutates_args, str) else tuple(mutates_args)
         definition = CustomOpDef(name, function, changed)
         _registered[name] = definition
-        namespace = ops.__dict__.setdefault(definition._namespace, _Namespace(definition._namespace))
+        namespace = ops.__dict__.setdefault(definition._namespace, SimpleNamespace())
         setattr(namespace, definition._name, definition)
         return definition
 
     return make if fn is None else make(fn)
-
-
-class _Namespace:
-    """`tinygrad_edu.ops.<namespace>`: the custom ops of that namespace."""
-
-    def __init__(self, name: str) -> None:
-        self.__dict__["_name"] = name
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'")
 
 
 def _find(op: Any) -> CustomOpDef:
@@ -198,20 +175,13 @@ def register_autograd(
 ) -> None:
     """Register the gradient of a custom op, given as the op or its name. `lib` has no effect.
 
-    >>> import tinygrad_edu as T
     >>> @T.library.custom_op("example::cube", mutates_args=())
     ... def cube(x: T.Tensor) -> T.Tensor:
     ...     return x**3
-    >>> def save(ctx, inputs, output):
-    ...     ctx.save_for_backward(*inputs)
-    >>> def backward(ctx, grad):
-    ...     (x,) = ctx.saved_tensors
-    ...     return 3 * x**2 * grad
-    >>> T.library.register_autograd("example::cube", backward, setup_context=save)
-    >>> x = T.tensor(2.0, requires_grad=True)
-    >>> cube(x).backward()
-    >>> x.grad
-    tensor(12.)
+    >>> save = lambda ctx, inputs, output: ctx.save_for_backward(*inputs)
+    >>> T.library.register_autograd("example::cube", lambda ctx, grad: 3 * ctx.saved_tensors[0] ** 2 * grad, setup_context=save)
+    >>> T.autograd.grad(cube(x := T.tensor(2.0, requires_grad=True)), x)
+    (tensor(12.),)
     """
     _find(op).register_autograd(backward, setup_context=setup_context)
 
@@ -222,4 +192,4 @@ def register_fake(op: Any, fn: Callable[..., Any] | None = None, /) -> Any:
     return definition.register_fake if fn is None else definition.register_fake(fn)
 
 
-__getattr__ = later(__name__, "It has custom_op and its kin.")
+__getattr__ = answer(__name__)

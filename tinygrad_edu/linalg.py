@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from .array.absent import answer
 from .ops import linalg_functions
-from .seam.later import later, names_of
 
-__all__ = sorted([*linalg_functions, *names_of("linalg")])
+__all__ = sorted([*linalg_functions])
 
 globals().update(linalg_functions)
 
-__getattr__ = later(__name__, "If you need no gradient, use numpy.linalg on t.numpy().", linalg_functions)
+__getattr__ = answer(__name__)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .array.refusals import REFUSED_IN_GRAPH
 from .core import layers
 from .core import tensor as core
 
@@ -40,23 +39,16 @@ class State(layers.State):
     inference = _mode("_inference")
     anomaly = _mode("_anomaly")
     saved_hooks = _mode("_saved_hooks")  # pairs of pack and unpack, the innermost last
-    keep_versions = _mode("_keep_versions")  # who copies saved tensors that are about to be changed
-    autocast = _mode("_autocast")
 
     def __init__(self) -> None:
         # A context in which NumPy's warnings are off; to enter it is much quicker than `np.errstate`. And whether it is entered.
         context = contextvars.Context()
         context.run(np.seterr, all="ignore")
         self.running, self.is_quiet = context.run, False
-        self._grad_enabled = self.multithreading = self.check_nan = True
-        self._inference = self._anomaly = self._autocast = False
+        self._grad_enabled = self.check_nan = True
+        self._inference = self._anomaly = False
         self._saved_hooks: tuple[Any, ...] = ()
-        self._keep_versions: Any = None
-        self.hooks_refused: str | None = None  # why saved-tensor hooks may not be entered now
-        self.below = 0  # backward passes inside one another, in the threads that wait for this one
-        self.more_samples = False  # in `vmap`: samples follow whose passes go through the same graph
         self.modes = ()
-        self.follows = True  # functions ask their arguments for subclasses that override them
         everywhere.states.add(self)
 
     @property
@@ -82,10 +74,8 @@ class State(layers.State):
     def follow(self) -> None:
         """Set what follows from the modes."""
         self.recording = self._grad_enabled and not self._inference
-        # Whether a public call has to ask before it computes.
-        self.watched = bool(self._modes or self._autocast)
-        records = self._inference or self._anomaly or self._saved_hooks or self._keep_versions is not None
-        self.unusual = bool(self.watched or records or everywhere.in_force)
+        records = self._inference or self._anomaly or self._saved_hooks
+        self.unusual = bool(self._modes or records or everywhere.in_force)
 
 
 class _Everywhere:
@@ -116,6 +106,14 @@ else:
     thread = layers.thread
     layers.Thread.kind = State
     thread.state = State()
+
+
+# What is said of a tensor of inference mode that a node is to keep.
+REFUSED_IN_GRAPH = (
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+    "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and "
+    "use it in autograd, or use `no_grad()` instead of `inference_mode()`."
+)
 
 
 class _NotCounted(list):

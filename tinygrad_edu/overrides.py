@@ -7,31 +7,24 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from .array.absent import refuse_tensors_of_pytorch
-from .array.companions import GO_ON, asked, companions
-from .array.tensor import Tensor
+from .array.absent import answer, refuse_tensors_of_pytorch
+from .array.tensor import ArrayMethods, Tensor
 from .modes import thread
-from .seam.later import later
 
-__all__ = [
-    "FunctionMode", "TorchFunctionMode", "handle_torch_function", "has_torch_function", "has_torch_function_unary",
-    "has_torch_function_variadic", "is_tensor_like", "overridable",
-]  # fmt: skip
+__all__ = ["FunctionMode", "OverridableMethods", "TorchFunctionMode", "overridable"]
 
 
 class FunctionMode:
     """Inside `with`, each public function and method of tensors goes through the `__torch_function__` of a subclass.
 
-    Example:
-        >>> import tinygrad_edu as T
-        >>> class Names(FunctionMode):
-        ...     def __torch_function__(self, func, types, args=(), kwargs=None):
-        ...         print(func.__name__)
-        ...         return func(*args, **(kwargs or {}))
-        >>> with Names():
-        ...     y = T.ones(2).exp()
-        ones
-        exp
+    >>> class Names(FunctionMode):
+    ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+    ...         print(func.__name__)
+    ...         return func(*args, **(kwargs or {}))
+    >>> with Names():
+    ...     y = T.ones(2).exp()
+    ones
+    exp
     """
 
     def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -67,35 +60,6 @@ def dispatch(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
         state.modes = (*state.modes, mode)
 
 
-def seen(call: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a function mode gives for a public call, or a companion whose operands or mode these are; else `GO_ON`."""
-    state = thread.state
-    if state.modes:
-        return dispatch(call, args, kwargs)
-    ordinary = not state.watched and all(map(_is_ordinary, args)) and all(map(_is_ordinary, kwargs.values()))
-    return GO_ON if ordinary else asked(call, name, args, kwargs)
-
-
-def _is_ordinary(value: Any) -> bool:
-    """True for a tensor of NumPy's own real types and no subclass, and for a number or a name: no companion is asked about it."""
-    if isinstance(value, Tensor):
-        return not value._follows and not value.is_sparse and value._data.dtype.kind not in "cV"
-    return value is None or type(value) in (int, float, bool, str)
-
-
-def explained_or_raised(
-    error: Exception, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    """Raise the error of a public function in PyTorch's words; or its result, if it was only to read numbers out of tensors."""
-    from .seam.misfits import explained  # only when a program is about to stop
-
-    refuse_tensors_of_pytorch((*args, *kwargs.values()))
-    result = explained(error, name, function, args, kwargs)
-    if result is NotImplemented:
-        raise error
-    return result
-
-
 # Switches that PyTorch reads in Python, where everything is true or false.
 _IN_PYTHON = ("inplace", "return_indices", "antialias", "hard", "full")
 
@@ -106,6 +70,7 @@ def is_switch(parameter: inspect.Parameter) -> bool:
     return declared and parameter.name not in _IN_PYTHON
 
 
+@functools.cache
 def switches_of(function: Callable[..., Any]) -> tuple[dict[str, int], int]:
     """The switches of a function with their places among its arguments (99 for a keyword), and the first place."""
     parameters = enumerate(inspect.signature(function).parameters.values())
@@ -113,10 +78,11 @@ def switches_of(function: Callable[..., Any]) -> tuple[dict[str, int], int]:
     return places, min(places.values(), default=99)
 
 
-def refuse_switches(
-    name: str, function: Callable[..., Any], switches: dict[str, int], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> None:
-    """Raise TypeError if a switch is given anything else."""
+def refuse_switches(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise TypeError if a switch is given anything but True or False."""
+    switches, first = switches_of(function)
+    if not kwargs and len(args) <= first:
+        return
     for switch, place in switches.items():
         given = kwargs.get(switch, args[place] if place < len(args) else True)
         if type(given) is not bool:
@@ -130,87 +96,38 @@ def refuse_switches(
 
 def overridable(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
     """Make a function visible to function modes, and check its switches."""
-    switches, first = switches_of(function)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if (companions or thread.state.modes) and (result := seen(call, call.__name__, args, kwargs)) is not GO_ON:
-            return result
+        if thread.state.modes:
+            return dispatch(call, args, kwargs)
         try:
-            if switches and (kwargs or len(args) > first):
-                refuse_switches(call.__name__, function, switches, args, kwargs)
+            if kwargs or len(args) > 1:
+                refuse_switches(call.__name__, function, args, kwargs)
             return function(*args, **kwargs)
-        except Exception as error:
-            return explained_or_raised(error, call.__name__, function, args, kwargs)
+        except Exception:
+            refuse_tensors_of_pytorch((*args, *kwargs.values()))
+            raise
 
     if name is not None:
         call.__name__ = call.__qualname__ = name
     return call
 
 
-# Modes also see what hands a value to Python, or asks for a gradient. PyTorch's modes see sizes and flags too.
-def _overrides(value: Any) -> bool:
-    """True if the class of `value`, other than a plain Tensor or Parameter, has a `__torch_function__`."""
-    kind = type(value)
-    if issubclass(kind, Tensor):
-        return bool(kind._follows)
-    return hasattr(kind, "__torch_function__")
+class OverridableMethods(ArrayMethods):
+    """What hands a value to Python, or asks for a gradient: modes see it, too. (PyTorch's modes see sizes and flags as well.)"""
+
+    __array__ = overridable(ArrayMethods.__array__)
+    __bool__ = overridable(ArrayMethods.__bool__)
+    __float__ = overridable(ArrayMethods.__float__)
+    __format__ = overridable(ArrayMethods.__format__)
+    __index__ = overridable(ArrayMethods.__index__)
+    __int__ = overridable(ArrayMethods.__int__)
+    __len__ = overridable(ArrayMethods.__len__)
+    item = overridable(ArrayMethods.item)
+    numpy = overridable(ArrayMethods.numpy)
+    requires_grad_ = overridable(ArrayMethods.requires_grad_)
+    tolist = overridable(ArrayMethods.tolist)
 
 
-def has_torch_function(relevant_args: Any) -> bool:
-    """True if an argument is of a class that overrides functions by `__torch_function__`.
-
-    >>> import tinygrad_edu as T
-    >>> T.overrides.has_torch_function([T.ones(1), 2.0])
-    False
-    """
-    return any(map(_overrides, relevant_args))
-
-
-def has_torch_function_unary(x: Any) -> bool:
-    """`has_torch_function` of one argument."""
-    return _overrides(x)
-
-
-def has_torch_function_variadic(*args: Any) -> bool:
-    """`has_torch_function` of the arguments."""
-    return has_torch_function(args)
-
-
-def is_tensor_like(inp: Any) -> bool:
-    """True for a Tensor, and for whatever overrides functions as if it were one.
-
-    >>> import tinygrad_edu as T
-    >>> T.overrides.is_tensor_like(T.ones(1)), T.overrides.is_tensor_like([1.0])
-    (True, False)
-    """
-    return isinstance(inp, Tensor) or hasattr(inp, "__torch_function__")
-
-
-def handle_torch_function(public_api: Callable[..., Any], relevant_args: Any, *args: Any, **kwargs: Any) -> Any:
-    """Hand a call to the `__torch_function__` of its arguments, those of derived classes first.
-
-    Raises:
-        TypeError: each of them returned NotImplemented.
-    """
-    kinds: list[type] = []
-    for value in relevant_args:
-        if _overrides(value) and type(value) not in kinds:
-            place = next((i for i, kind in enumerate(kinds) if issubclass(type(value), kind)), len(kinds))
-            kinds.insert(place, type(value))
-    for kind in kinds:
-        result = kind.__torch_function__(public_api, tuple(kinds), args, kwargs)  # type: ignore[attr-defined]
-        if result is not NotImplemented:
-            return result
-    name = f"{public_api.__module__}.{public_api.__name__}"
-    raise TypeError(f"no implementation found for {name!r} on types that implement __torch_function__: {kinds}")
-
-
-for _name in (
-    "__array__", "__bool__", "__float__", "__format__", "__index__", "__int__", "__len__", "item", "numpy", "requires_grad_",
-    "tolist",
-):  # fmt: skip
-    setattr(Tensor, _name, overridable(getattr(Tensor, _name)))
-
-
-__getattr__ = later(__name__, "It is not built here: run the program on PyTorch.")
+__getattr__ = answer(__name__)

@@ -74,6 +74,10 @@ class Engine(ABC):
         """A context in which reading a tensor is not seen as an op."""
 
     @abstractmethod
+    def on_each_call(self, hook: Callable[[Any, Any, Any], None]) -> Any:
+        """Call `hook(module, inputs, output)` after each forward of every module; returns the handle that ends it."""
+
+    @abstractmethod
     def take_off(self, mode: Any) -> None:
         """Remove a function mode that an interrupt kept from ending; other modes stay, such as a default device."""
 
@@ -230,6 +234,9 @@ class Torch(Engine):
     def quietly(self) -> AbstractContextManager[Any]:
         return self.module._C.DisableTorchFunction()  # type: ignore[no-any-return]
 
+    def on_each_call(self, hook: Callable[[Any, Any, Any], None]) -> Any:
+        return self.module.nn.modules.module.register_module_forward_hook(hook)
+
     def take_off(self, mode: Any) -> None:
         overrides = self.module.overrides
         if any(active is mode for active in overrides._get_current_function_mode_stack()):
@@ -275,6 +282,11 @@ class Torch(Engine):
         return "PyTorch finds no CUDA GPU on this machine."
 
 
+def not_built(message: str) -> bool:
+    """Whether an error of tinygrad_edu says that it has not what the program asks for: PyTorch alone runs it then."""
+    return importlib.import_module("tinygrad_edu.array.absent").SMALL in message
+
+
 class Core(Engine):
     """tinygrad_edu."""
 
@@ -287,10 +299,7 @@ class Core(Engine):
         super().__init__(module, self._overrides.FunctionMode)
 
     def array(self, tensor: Any) -> np.ndarray:
-        plain = tensor.detach()
-        if plain.dtype is self.module.bfloat16:
-            plain = plain.float()
-        return plain.numpy()  # type: ignore[no-any-return]
+        return tensor.detach().numpy()  # type: ignore[no-any-return]
 
     def _storage(self, tensor: Any) -> int:
         array = tensor._data
@@ -306,6 +315,9 @@ class Core(Engine):
             yield
         finally:
             state.modes = modes
+
+    def on_each_call(self, hook: Callable[[Any, Any, Any], None]) -> Any:
+        return importlib.import_module("tinygrad_edu.nn.hooks").register_module_forward_hook(hook)
 
     def take_off(self, mode: Any) -> None:
         state = self.module.modes.thread.state

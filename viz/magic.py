@@ -25,6 +25,7 @@ from viz.recording.reader import tensors_in
 from viz.recording.record import STEPS, Recorder
 from viz.recording.recording import Recording
 from viz.recording.source import Source
+from viz.telling.account import not_built
 from viz.telling.explain import explain
 from viz.widgets.comparison import ComparisonView
 from viz.widgets.player import Player
@@ -32,6 +33,7 @@ from viz.widgets.player import Player
 # IPython 7, as in Colab, has none: there a `;` at the end of a cell does not silence a magic.
 _can_be_silenced = getattr(magic, "output_can_be_silenced", lambda function: function)
 
+ON_PYTORCH = "A cell that is written with T runs on PyTorch, too, and is drawn there: %%autograd --engine torch"
 BOTH = "This cell uses both engines; the picture shows {shown}'s part. For the other: %%autograd --engine {other}"
 
 
@@ -247,6 +249,8 @@ class AutogradMagics(Magics):
             sentence = explain(type(running.raised).__name__, str(running.raised))
             if sentence:
                 print(sentence)
+            if engine == CORE and not_built(recording, None):
+                print(ON_PYTORCH)
             raise running.raised
         return running.result
 

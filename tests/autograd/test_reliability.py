@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import gc
+import operator
 import sys
 import threading
 import weakref
 
+import numpy as np
 import pytest
+from support.both import attempt, same_on_both
 
 import tinygrad_edu as T
-from tinygrad_edu.autograd import Function, graph
+from tinygrad_edu.autograd import Function, graph, graph_task
 
 pytestmark = pytest.mark.outer(start=1)
 
@@ -26,8 +29,7 @@ class Exp(Function):
 
     @staticmethod
     def backward(ctx, grad):
-        _, y = ctx.saved_tensors
-        return grad * y
+        return grad * ctx.saved_tensors[1]
 
 
 class Double_(Function):
@@ -41,21 +43,35 @@ class Double_(Function):
         return grad * 2
 
 
-# --- size ------------------------------------------------------------------------------------------------------------
-
-
-def test_a_chain_of_one_hundred_thousand_ops_needs_no_recursion():
+def test_a_chain_of_two_hundred_thousand_ops_needs_no_recursion():
     """A C stack is full after some ten thousand; benchmarks/ measures a million."""
     assert sys.getrecursionlimit() < 10_000
     x = T.tensor(1.0, requires_grad=True)
     y = x
-    for _ in range(100_000):
+    for _ in range(200_000):
         y = y + 1
     y.backward()
     assert x.grad.item() == 1
     node = weakref.ref(y.grad_fn)
     del y
     assert node() is None
+
+
+def test_the_second_graph_of_a_long_chain_needs_no_recursion_nor_do_two_to_the_sixty_paths():
+    x, z = (T.tensor(1.0, requires_grad=True, dtype=T.float64) for _ in range(2))
+    y = x
+    for _ in range(5_000):
+        y = y * 1.0001
+    (first,) = T.autograd.grad(y * y, x, create_graph=True)
+    first.backward()
+    assert x.grad.item() == pytest.approx(2 * 1.0001**10_000, rel=1e-3)
+    y, runs = z, []
+    for _ in range(60):
+        y = y + y
+        y.grad_fn.register_prehook(lambda grads: runs.append(1))
+    y.backward()
+    assert len(runs) == 60
+    assert z.grad.item() == 2.0**60
 
 
 def test_a_chain_through_custom_functions_and_in_place_writes_needs_no_recursion():
@@ -70,34 +86,6 @@ def test_a_chain_through_custom_functions_and_in_place_writes_needs_no_recursion
     node = weakref.ref(y.grad_fn)
     del y
     assert node() is None
-
-
-def test_the_second_graph_of_a_long_chain_needs_no_recursion():
-    x = T.tensor(1.0, requires_grad=True)
-    y = x
-    for _ in range(5_000):
-        y = y * 1.0001
-    (first,) = T.autograd.grad(y * y, x, create_graph=True)
-    first.backward()
-    assert x.grad.item() == pytest.approx(2 * 1.0001**10_000, rel=1e-3)
-
-
-def test_a_graph_with_two_to_the_sixty_paths_is_walked_once_per_node():
-    x = T.tensor(1.0, requires_grad=True, dtype=T.float64)
-    y = x
-    for _ in range(60):
-        y = y + y
-    runs = []
-    node = y.grad_fn
-    while node is not None and node.next_functions:
-        node.register_prehook(lambda grads: runs.append(1))
-        node = node.next_functions[0][0]
-    y.backward()
-    assert len(runs) == 60  # each node once; a walk over all paths would be 2**60
-    assert x.grad.item() == 2.0**60
-
-
-# --- memory ----------------------------------------------------------------------------------------------------------
 
 
 def plain_step(w, x):
@@ -153,21 +141,20 @@ def step_with_a_multi_grad_hook(w, x):
     handle.remove()
 
 
-@pytest.mark.parametrize(
-    ("step", "count"),
-    [
-        (plain_step, 4_000),
-        (step_with_custom_functions, 1_500),
-        (step_with_hooks, 1_000),
-        (step_with_views_and_in_place_writes, 1_000),
-        (step_to_the_second_order, 1_000),
-        (step_whose_graph_never_runs, 1_000),
-        (step_that_fails, 500),
-        (step_with_a_multi_grad_hook, 1_000),
-    ],
-    ids=lambda value: getattr(value, "__name__", str(value)),
-)
-def test_steps_without_the_garbage_collector_leave_nothing_behind(step, count):
+STEPS = {
+    plain_step: 4_000,
+    step_with_custom_functions: 1_500,
+    step_with_hooks: 1_000,
+    step_with_views_and_in_place_writes: 1_000,
+    step_to_the_second_order: 1_000,
+    step_whose_graph_never_runs: 1_000,
+    step_that_fails: 500,
+    step_with_a_multi_grad_hook: 1_000,
+}
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.__name__)
+def test_steps_without_the_garbage_collector_leave_nothing_behind(step):
     w = T.ones(4, requires_grad=True)
     x = T.tensor([0.1, 0.2, 0.3, 0.4])
 
@@ -183,25 +170,19 @@ def test_steps_without_the_garbage_collector_leave_nothing_behind(step, count):
         run(2_500)
         # Objects that can be part of a cycle, and all blocks of memory that Python holds, arrays among them.
         objects, blocks = len(gc.get_objects()), sys.getallocatedblocks()
-        run(count)
+        run(STEPS[step])
         assert len(gc.get_objects()) - objects < 100
         assert sys.getallocatedblocks() - blocks < 300
     finally:
         gc.enable()
 
 
-def test_a_freed_graph_frees_its_tensors():
-    x = T.ones(3, requires_grad=True)
-    hidden = x.exp()
-    out = (hidden * hidden).sum()
-    reference = weakref.ref(hidden)
-    del hidden
-    assert reference() is not None
-    out.backward()
-    assert reference() is None
-
-
-# --- threads ---------------------------------------------------------------------------------------------------------
+def in_threads(count, work):
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def test_eight_threads_have_separate_grad_modes():
@@ -209,32 +190,26 @@ def test_eight_threads_have_separate_grad_modes():
     wrong = []
 
     def work(number):
-        mode = (T.no_grad, T.enable_grad, T.inference_mode, lambda: T.set_grad_enabled(number % 2 == 0))[number % 4]
-        expected = {0: False, 1: True, 2: False, 3: False}[number % 4]
+        mode = (T.no_grad, T.enable_grad, T.inference_mode, lambda: T.set_grad_enabled(False))[number % 4]
+        expected = number % 4 == 1
         for _ in range(50):
             if not T.is_grad_enabled():
                 wrong.append("a thread starts, or goes on, with recording off")
             with mode():
                 barrier.wait()
-                if T.is_grad_enabled() is not expected or T.is_inference_mode_enabled() is not (number % 4 == 2):
-                    wrong.append(number)
-                x = T.ones(2, requires_grad=True)
-                if (x * 2).requires_grad is not expected:
+                seen = T.is_grad_enabled(), (T.ones(2, requires_grad=True) * 2).requires_grad
+                if seen != (expected, expected) or T.is_inference_mode_enabled() is not (number % 4 == 2):
                     wrong.append(number)
                 barrier.wait()
 
     with T.no_grad():
-        threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(8, work)
         assert not T.is_grad_enabled()
     assert not wrong
 
 
-def test_eight_threads_compute_gradients_beside_each_other():
-    results = {}
+def test_eight_threads_compute_gradients_beside_each_other_and_number_their_nodes():
+    results, numbers = {}, []
 
     def work(number):
         x = T.full((3,), float(number), dtype=T.float64, requires_grad=True)
@@ -242,37 +217,47 @@ def test_eight_threads_compute_gradients_beside_each_other():
             y = x
             for _ in range(20):
                 y = y * 1.5 + x
+                numbers.append(y.grad_fn._sequence_nr())
             y.sum().backward()
         results[number] = x.grad.tolist()
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(8, work)
     slope = 1.0
     for _ in range(20):
         slope = slope * 1.5 + 1
+    assert len(results) == 8 and len(set(numbers)) == 16_000
     assert all(values == pytest.approx([100 * slope] * 3) for values in results.values())
-    assert len(results) == 8
 
 
-def test_sequence_numbers_made_in_threads_are_all_different():
-    numbers = []
+def test_threads_that_look_at_a_result_at_once_get_one_array():
+    w = T.tensor(2.0, requires_grad=True)
+    results, arrays, barrier = [w * w for _ in range(300)], [], threading.Barrier(4)
 
-    def work():
-        x = T.ones(1, requires_grad=True)
-        numbers.extend([(x * 2).grad_fn._sequence_nr() for _ in range(500)])
+    def look(number):
+        barrier.wait()
+        arrays.append([y.detach().numpy() for y in results])
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(set(numbers)) == 4000
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        in_threads(4, look)
+    finally:
+        sys.setswitchinterval(interval)
+    assert all(np.shares_memory(a, b) for others in arrays[1:] for a, b in zip(arrays[0], others, strict=True))
 
 
-# --- exceptions ------------------------------------------------------------------------------------------------------
+@same_on_both
+def test_passes_of_several_threads_add_to_one_leaf_and_the_first_frees_what_they_share(T):
+    x, errors, lock = T.ones(2, dtype=T.float64, requires_grad=True), [], threading.Lock()
+    shared = x.exp()
+
+    def work(number):
+        with lock:
+            ((x + 3) * 4 * 0.5).sum().backward()
+            errors.append(attempt(lambda: shared.sum().backward()))
+
+    in_threads(8, work)
+    return errors, x.grad
 
 
 class Stop(Exception):
@@ -285,17 +270,11 @@ def raise_stop(*args):
 
 class Failing(Function):
     @staticmethod
-    def forward(ctx, x):
-        return x * 2
+    def forward(ctx, x, in_backward):
+        return x * 2 if in_backward else raise_stop()
 
     @staticmethod
     def backward(ctx, grad):
-        raise Stop
-
-
-class FailingForward(Function):
-    @staticmethod
-    def forward(ctx, x):
         raise Stop
 
 
@@ -303,83 +282,36 @@ def sound():
     """The state in which everything works: modes as at the start, no pass running, gradients right."""
     x = T.tensor(3.0, requires_grad=True)
     (x * x).backward()
-    return (
-        T.is_grad_enabled() and not T.is_inference_mode_enabled() and x.grad.item() == 6
-    ) and T.autograd.graph_task.current_graph_task_id() == -1
+    modes = T.is_grad_enabled(), T.is_inference_mode_enabled(), graph_task.current_graph_task_id()
+    return modes == (True, False, -1) and x.grad.item() == 6
 
 
-def fail_in_a_tensor_hook(x):
-    y = x * 2
-    y.register_hook(raise_stop)
-    y.sum().backward()
+FAILURES = {
+    "a tensor hook": lambda x: hooked(x * 2, "register_hook").sum().backward(),
+    "a node hook": lambda x: hooked(x * 2, "grad_fn.register_hook").sum().backward(create_graph=True),
+    "a prehook": lambda x: T.autograd.grad(hooked(x * 2, "grad_fn.register_prehook").sum(), x),
+    "after accumulating": lambda x: (hooked(x, "register_post_accumulate_grad_hook") * 2).sum().backward(),
+    "a backward": lambda x: Failing.apply(x, True).sum().backward(),
+    "a forward": lambda x: Failing.apply(x, False),
+    "under no_grad": lambda x: within(T.no_grad()),
+    "in inference mode": lambda x: within(T.inference_mode()),
+    "a decorated function": lambda x: T.no_grad()(raise_stop)(),
+    "a pack hook": lambda x: within(graph.saved_tensors_hooks(raise_stop, lambda packed: packed), x.exp),
+    "an unpack hook": lambda x: within(graph.saved_tensors_hooks(lambda t: t, raise_stop), x.exp).sum().backward(),
+}
 
 
-def fail_in_a_node_hook(x):
-    y = x * 2
-    y.grad_fn.register_hook(raise_stop)
-    y.sum().backward(create_graph=True)
+def hooked(t, place):
+    operator.attrgetter(place)(t)(raise_stop)
+    return t
 
 
-def fail_in_a_prehook(x):
-    y = x * 2
-    y.grad_fn.register_prehook(raise_stop)
-    T.autograd.grad(y.sum(), x)
+def within(mode, action=raise_stop):
+    with mode:
+        return action()
 
 
-def fail_after_accumulating(x):
-    x.register_post_accumulate_grad_hook(raise_stop)
-    (x * 2).sum().backward()
-
-
-def fail_in_a_backward(x):
-    Failing.apply(x).sum().backward()
-
-
-def fail_in_a_forward(x):
-    FailingForward.apply(x)
-
-
-def fail_under_no_grad(x):
-    with T.no_grad():
-        raise Stop
-
-
-def fail_in_inference_mode(x):
-    with T.inference_mode(), T.enable_grad():
-        raise Stop
-
-
-def fail_in_a_decorated_function(x):
-    T.no_grad()(raise_stop)()
-
-
-def fail_in_a_pack_hook(x):
-    with graph.saved_tensors_hooks(raise_stop, lambda packed: packed):
-        x.exp()
-
-
-def fail_in_an_unpack_hook(x):
-    with graph.saved_tensors_hooks(lambda t: t, raise_stop):
-        y = x.exp()
-    y.sum().backward()
-
-
-@pytest.mark.parametrize(
-    "fail",
-    [
-        fail_in_a_tensor_hook,
-        fail_in_a_node_hook,
-        fail_in_a_prehook,
-        fail_after_accumulating,
-        fail_in_a_backward,
-        fail_in_a_forward,
-        fail_under_no_grad,
-        fail_in_inference_mode,
-        fail_in_a_decorated_function,
-        fail_in_a_pack_hook,
-        fail_in_an_unpack_hook,
-    ],
-)
+@pytest.mark.parametrize("fail", FAILURES.values(), ids=FAILURES)
 def test_an_exception_reaches_the_caller_and_leaves_the_state_sound(fail):
     with pytest.raises(Stop):
         fail(T.ones(2, requires_grad=True))
@@ -389,34 +321,9 @@ def test_an_exception_reaches_the_caller_and_leaves_the_state_sound(fail):
 def test_a_pass_that_failed_can_run_again_where_nothing_was_freed():
     x = T.ones(2, requires_grad=True)
     y = x.exp()
-    handle = y.register_hook(raise_stop)
-    out = y.sum()
+    handle, out = y.register_hook(raise_stop), y.sum()
     with pytest.raises(Stop):
         out.backward()
     handle.remove()
     out.backward()
     assert x.grad.tolist() == pytest.approx([2.718281828] * 2)
-
-
-def test_a_backward_inside_a_backward_does_not_disturb_it():
-    inner = []
-
-    class Reenters(Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, grad):
-            with T.enable_grad():
-                y = T.tensor(3.0, requires_grad=True)
-                (y * y).backward()
-                inner.append(y.grad.item())
-            return grad * 2
-
-    x = T.tensor(1.0, requires_grad=True)
-    (Reenters.apply(x) + Reenters.apply(x)).backward()
-    assert x.grad.item() == 4
-    assert inner == [6, 6]
-    assert sound()

@@ -1,10 +1,11 @@
 """`Variable` is a Tensor by its old name; `volatile` means what it meant in PyTorch 0.3."""
 
-import copy
+import copy  # noqa: F401 (in a path)
 import warnings
 
 import pytest
 import torch
+from support.both import same_on_both
 
 import tinygrad_edu as T
 
@@ -37,36 +38,18 @@ def test_variable_makes_pytorchs_tensor_or_its_error(name: str) -> None:
     assert program(T) == program(torch)
 
 
-def test_a_variable_shares_storage_and_versions_with_its_tensor() -> None:
-    def program(T):
-        t = T.ones(2)
-        v = T.autograd.Variable(t)
-        t.add_(1)
-        return v is t, v.tolist(), v._version, v.data_ptr() == t.data_ptr()
-
-    assert program(T) == program(torch)
-
-
-def test_every_tensor_is_a_variable() -> None:
-    def program(T):
-        V = T.autograd.Variable
-        return [isinstance(x, V) for x in (T.ones(1), V(T.ones(1)), T.ones(1, requires_grad=True) * 2, 3.0, [1.0])]
-
-    assert program(T) == program(torch) == [True, True, True, False, False]
-
-
-def test_volatile_warns_in_both_and_only_when_it_is_asked_for() -> None:
-    for T_ in (T, torch):
-        with pytest.warns(UserWarning, match="volatile was removed and now has no effect"):
-            T_.autograd.Variable(T_.ones(1), volatile=True)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            T_.autograd.Variable(T_.ones(1), volatile=False)
+@same_on_both
+def test_every_tensor_is_a_variable_which_shares_storage_and_versions_with_its_tensor(T):
+    V, t = T.autograd.Variable, T.ones(2)
+    v = V(t)
+    t.add_(1)
+    kinds = [isinstance(x, V) for x in (T.ones(1), v, T.ones(1, requires_grad=True) * 2, 3.0, [1.0])]
+    return v is t, v, v._version, v.data_ptr() == t.data_ptr(), kinds
 
 
 @pytest.fixture
 def v():
-    with pytest.warns(UserWarning, match="volatile"):
+    with pytest.warns(UserWarning, match="volatile was removed and now has no effect"):
         return T.autograd.Variable(T.tensor([1.0, 2.0]), volatile=True)
 
 
@@ -78,75 +61,37 @@ class Double(T.autograd.Function):
     def forward(ctx, x, y):
         return x * 2 + y
 
-    @staticmethod
-    def backward(ctx, grad):
-        return grad * 2, grad
 
-
-PATHS = {
-    "an op": lambda v: v * w,
-    "the other operand": lambda v: w - v,
-    "a chain": lambda v: ((v * 2).exp() @ w).tanh(),
-    "a view": lambda v: v[0] * w,
-    "a reflected operator": lambda v: (2 - v) / w,
-    "a Function": lambda v: Double.apply(w, v),
-    "in place": lambda v: (w * 2).add_(v),
-    "into a slice": lambda v: write(w * 2, v),
-    "by enable_grad": lambda v: enabled(v),
-    "a cast": lambda v: v.double() * w.double(),
-    "a copy": lambda v: copy.deepcopy(v) * w,
-}
-
-
-def write(t, v):
+def written(t, v):
     t[:1] = v[:1]
     return t[:1]
 
 
-def enabled(v):
-    with T.enable_grad():
-        return v * w
+PATHS = """v * w; w - v; ((v * 2).exp() @ w).tanh(); v[0] * w; (2 - v) / w; Double.apply(w, v); (w * 2).add_(v); written(w * 2, v);
+T.enable_grad()(lambda: v * w)(); v.double() * w.double(); copy.deepcopy(v) * w; T.stack([w, v]); v.unbind()[1] * w"""
 
 
-@pytest.mark.parametrize("name", PATHS)
-def test_one_volatile_input_makes_the_result_volatile_and_nothing_is_recorded(name: str, v) -> None:
+@pytest.mark.parametrize("path", PATHS.replace("\n", " ").split("; "))
+def test_one_volatile_input_makes_the_result_volatile_and_nothing_is_recorded(path: str, v) -> None:
     """In 0.3: `(requires_grad, volatile)` of a result is `(False, True)` as soon as one input is volatile."""
-    result = PATHS[name](v)
-    assert (result.requires_grad, result.grad_fn, result.volatile) == (False, None, True)
-    assert (result * w).volatile
+    result = eval(path, globals() | {"v": v})
+    assert (result.requires_grad, result.grad_fn, result.volatile, (result * w).volatile) == (False, None, True, True)
 
 
-def test_the_values_are_those_of_today(v) -> None:
-    assert (v * w).tolist() == (torch.tensor([1.0, 2.0]) * torch.tensor([3.0, 4.0])).tolist()
+def test_what_is_not_reached_is_recorded_as_ever_and_what_is_has_no_gradient(v) -> None:
+    assert (v * w).tolist() == [3.0, 8.0]
     with pytest.raises(RuntimeError, match="element 0 of tensors does not require grad"):
         (v * w).sum().backward()
+    assert [(fresh * w).requires_grad for fresh in (v.detach(), v.data, T.tensor(v.tolist()), w)] == [True] * 4
+    assert not w.volatile
 
 
-def test_what_is_not_reached_is_recorded_as_ever(v) -> None:
-    _ = v * w
-    y = w * w
-    y.sum().backward()
-    assert (w.volatile, y.volatile, w.grad.tolist()) == (False, False, [6.0, 8.0])
-    w.grad = None
-
-
-def test_detach_and_data_leave_it_behind(v) -> None:
-    for fresh in (v.detach(), v.data, T.tensor(v.tolist())):
-        assert (fresh * w).requires_grad
-
-
-def test_the_attribute_switches_it_with_a_warning(v) -> None:
+def test_the_attribute_switches_it_with_a_warning_and_an_error_in_an_op_leaves_the_state_sound(v) -> None:
     x = T.ones(2)
-    with pytest.warns(UserWarning, match="volatile"):
-        x.volatile = True
-    assert not (x * w).requires_grad
-    with pytest.warns(UserWarning, match="volatile"):
-        x.volatile = False
-    assert (x * w).requires_grad
-
-
-def test_an_error_in_an_op_leaves_the_state_sound(v) -> None:
+    for switched in (True, False):
+        with pytest.warns(UserWarning, match="volatile"):
+            x.volatile = switched
+        assert (x * w).requires_grad is not switched
     with pytest.raises(RuntimeError):
         v @ T.ones(3)
-    assert (v * w).volatile
-    assert T.is_grad_enabled()
+    assert (v * w).volatile and T.is_grad_enabled()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from support.both import attempt, same_on_both
@@ -13,134 +15,94 @@ def small(T):
     return T.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=T.float64, requires_grad=True)
 
 
-def filled(T, x):
-    return T.zeros(2, 3, dtype=T.float64)
-
-
 def assigned(x, where, value):
     y = x.clone()
     y[where] = value
     return y
 
 
-# For each: what is kept beside the input, and the op.
+# What is kept beside the input, and the ops that keep it. `o` makes zeros; a name of its own where the gradient holds what
+# was computed from what is kept, so that a write to it later does no harm.
 KEPT = {
-    "where": (lambda T, x: x.detach() > 2, lambda T, x, m: T.where(m, x, x * 2)),
-    "masked_fill": (lambda T, x: x.detach() > 2, lambda T, x, m: x.masked_fill(m, 0.0)),
-    "masked_fill with a tensor": (
-        lambda T, x: x.detach() > 2,
-        lambda T, x, m: x.masked_fill(m, T.tensor(1.0, dtype=T.float64)),
-    ),
-    "masked_fill_": (lambda T, x: x.detach() > 2, lambda T, x, m: x.clone().masked_fill_(m, 0.0)),
-    "masked_select": (lambda T, x: x.detach() > 2, lambda T, x, m: x.masked_select(m)),
-    "index by a mask": (lambda T, x: x.detach() > 2, lambda T, x, m: x[m]),
-    "index by numbers": (lambda T, x: T.tensor([1, 0, 1]), lambda T, x, i: x[i]),
-    "index along the second": (lambda T, x: T.tensor([1, 0, 1]), lambda T, x, i: x[:, i]),
-    "index by two": (lambda T, x: T.tensor([1, 0, 1]), lambda T, x, i: x[i, T.tensor([0, 1, 2])]),
-    "write by numbers": (lambda T, x: T.tensor([0]), lambda T, x, i: assigned(x, i, 5.0)),
-    "write by a mask": (lambda T, x: x.detach() > 2, lambda T, x, m: assigned(x, m, 5.0)),
-    "index_put": (lambda T, x: T.tensor([1, 0]), lambda T, x, i: filled(T, x).index_put((i,), x)),
-    "index_select": (lambda T, x: T.tensor([1, 0, 1]), lambda T, x, i: x.index_select(1, i)),
-    "index_select by one": (lambda T, x: T.tensor(1), lambda T, x, i: x.index_select(1, i)),
-    "index_add": (lambda T, x: T.tensor([1, 1]), lambda T, x, i: filled(T, x).index_add(0, i, x)),
-    "index_copy": (lambda T, x: T.tensor([1, 0]), lambda T, x, i: filled(T, x).index_copy(0, i, x)),
-    "index_fill": (lambda T, x: T.tensor([1]), lambda T, x, i: x.index_fill(0, i, 3.0)),
-    "gather": (lambda T, x: T.tensor([[1, 2, 0], [2, 0, 1]]), lambda T, x, i: x.gather(1, i)),
-    "take_along_dim": (
-        lambda T, x: T.tensor([[1, 2, 0], [2, 0, -1]]),
-        lambda T, x, i: T.take_along_dim(x, i, 1),
-    ),
-    "scatter": (lambda T, x: T.tensor([[1, 2, 0], [2, 0, 1]]), lambda T, x, i: filled(T, x).scatter(1, i, x)),
-    "scatter of a number": (lambda T, x: T.tensor([[1, 2, 0], [2, 0, 1]]), lambda T, x, i: x.scatter(1, i, 2.0)),
-    "scatter_add": (lambda T, x: T.tensor([[1, 2, 0], [2, 0, 1]]), lambda T, x, i: filled(T, x).scatter_add(1, i, x)),
-    "take": (lambda T, x: T.tensor([1, 5]), lambda T, x, i: x.take(i)),
-    "embedding": (lambda T, x: T.tensor([1, 1]), lambda T, x, i: T.nn.functional.embedding(i, x)),
-    "nll_loss": (lambda T, x: T.tensor([1, 2]), lambda T, x, t: T.nn.functional.nll_loss(x, t)),
-    "nll_loss by weights": (
-        lambda T, x: T.ones(3, dtype=T.float64),
-        lambda T, x, w: T.nn.functional.nll_loss(x, T.tensor([1, 2]), w),
-    ),
-    "cross_entropy": (lambda T, x: T.tensor([1, 2]), lambda T, x, t: T.nn.functional.cross_entropy(x, t)),
-    "batch_norm by statistics": (
-        lambda T, x: T.ones(3, dtype=T.float64),
-        lambda T, x, v: T.nn.functional.batch_norm(x, T.zeros(3, dtype=T.float64), v),
-    ),
-    "soft_margin_loss": (
-        lambda T, x: T.ones(2, 3, dtype=T.float64),
-        lambda T, x, t: T.nn.functional.soft_margin_loss(x, t),
-    ),
-    "the other factor": (lambda T, x: T.ones(2, 3, dtype=T.float64), lambda T, x, w: x * w),
-    "the exponent": (lambda T, x: T.ones(2, 3, dtype=T.float64), lambda T, x, w: x**w),
+    "x.detach() > 2": "T.where(k, x, x * 2); x.masked_fill(k, 0.0); x.masked_fill(k, o(()) + 1); x.clone().masked_fill_(k, 0.0); "
+    "x.masked_select(k); x[k]; assigned(x, k, 5.0)",
+    "T.tensor([1, 0, 1])": "x[k]; x[:, k]; x[k, T.tensor([0, 1, 2])]; x.index_select(1, k)",
+    "T.tensor([0])": "assigned(x, k, 5.0)",
+    "T.tensor(1)": "x.index_select(1, k)",
+    "T.tensor([1, 0])": "o(2, 3).index_put((k,), x); o(2, 3).index_copy(0, k, x)",
+    "T.tensor([1, 1])": "o(2, 3).index_add(0, k, x); F.embedding(k, x)",
+    "T.tensor([1])": "x.index_fill(0, k, 3.0)",
+    "T.tensor([[1, 2, 0], [2, 0, 1]])": "x.gather(1, k); T.take_along_dim(x, k, 1); o(2, 3).scatter(1, k, x); "
+    "x.scatter(1, k, 2.0); o(2, 3).scatter_add(1, k, x)",
+    "o(2, 3) + 1": "x * k; x**k",
 }
+COMPUTED_BEFORE = {
+    "T.tensor([1, 2])": "F.nll_loss(x, k); F.cross_entropy(x, k)",
+    "o(3) + 1": "F.nll_loss(x, T.tensor([1, 2]), k); F.batch_norm(x, o(3), k)",
+}
+NEEDED, COMPUTED = (
+    [(kept, op) for kept, ops in table.items() for op in ops.split("; ")] for table in (KEPT, COMPUTED_BEFORE)
+)
+
+
+def run(T, kept, op, x):
+    """What is kept, and the result of the op."""
+    scope = {"T": T, "F": T.nn.functional, "x": x, "assigned": assigned, "o": lambda *s: T.zeros(*s, dtype=T.float64)}
+    scope["k"] = eval(kept, scope)
+    return scope["k"], eval(op, scope)
+
+
 # Ops of which the second result is kept: the positions that were chosen.
-CHOSEN = {
-    "max": lambda T, x: x.max(1),
-    "sort": lambda T, x: x.sort(1),
-    "topk": lambda T, x: x.topk(2, 1),
-    "median": lambda T, x: x.median(1),
-    "max_pool2d": lambda T, x: T.nn.functional.max_pool2d(x.reshape(1, 1, 2, 3), 2, return_indices=True),
-}
+CHOSEN = "x.max(1); x.sort(1); x.topk(2, 1); x.median(1); F.max_pool2d(x.reshape(1, 1, 2, 3), 2, return_indices=True)"
 
 
-@pytest.mark.parametrize("create_graph", [False, True])
-@pytest.mark.parametrize("name", KEPT)
-def test_what_an_op_keeps_beside_its_input_may_not_change_before_backward(name, create_graph) -> None:
-    make, op = KEPT[name]
-
+@pytest.mark.parametrize(("kept", "op"), NEEDED + COMPUTED)
+def test_what_an_op_keeps_beside_its_input_may_not_change_before_backward(kept, op) -> None:
     @same_on_both
     def program(T):
         seen = []
-        for change in (False, True):
+        for create_graph, change in itertools.product((False, True), repeat=2):
             x = small(T)
-            kept = make(T, x)
-            y = op(T, x, kept)
+            k, y = run(T, kept, op, x)
             if change:
-                kept.zero_()
-            seen.append(attempt(lambda x=x, y=y: y.sum().backward(create_graph=create_graph)))
+                k.zero_()
+            seen.append(attempt(lambda x=x, y=y, create=create_graph: y.sum().backward(create_graph=create)))
             seen.append(None if x.grad is None else x.grad.detach())
         return seen
 
     program()
 
 
-def second_gradient(T, name, change):
-    make, op = KEPT[name]
-    x = small(T)
-    w = T.ones(1, dtype=T.float64, requires_grad=True)
-    kept = make(T, x)
-    (g,) = T.autograd.grad((op(T, x, kept) * w).sum(), x, create_graph=True)
+def second_gradient(T, kept, op, change):
+    x, w = small(T), T.ones(1, dtype=T.float64, requires_grad=True)
+    k, y = run(T, kept, op, x)
+    (g,) = T.autograd.grad((y * w).sum(), x, create_graph=True)
     if change:
-        kept.zero_()
+        k.zero_()
     return attempt(lambda: (g * g).sum().backward()), None if w.grad is None else w.grad.detach()
 
 
-# Here the gradient holds what was computed from what is kept, so that a write to it later does no harm.
-COMPUTED_BEFORE = {"nll_loss", "nll_loss by weights", "cross_entropy", "batch_norm by statistics", "soft_margin_loss"}
+@pytest.mark.parametrize(("kept", "op"), NEEDED)
+def test_what_an_op_keeps_may_not_change_before_a_second_backward(kept, op) -> None:
+    same_on_both(lambda T: second_gradient(T, kept, op, change=True))()
 
 
-@pytest.mark.parametrize("name", sorted(KEPT.keys() - COMPUTED_BEFORE))
-def test_what_an_op_keeps_may_not_change_before_a_second_backward(name) -> None:
-    same_on_both(lambda T: second_gradient(T, name, change=True))()
-
-
-@pytest.mark.parametrize("name", sorted(COMPUTED_BEFORE))
-def test_where_a_gradient_holds_what_it_needs_a_later_write_changes_nothing(name) -> None:
-    same_on_both(lambda T: second_gradient(T, name, change=False))()
-    (error, before), (changed, after) = (second_gradient(tinygrad_edu, name, change) for change in (False, True))
+@pytest.mark.parametrize(("kept", "op"), COMPUTED)
+def test_where_a_gradient_holds_what_it_needs_a_later_write_changes_nothing(kept, op) -> None:
+    same_on_both(lambda T: second_gradient(T, kept, op, change=False))()
+    (error, before), (changed, after) = (second_gradient(tinygrad_edu, kept, op, change) for change in (False, True))
     assert error is changed is None
     assert before.tolist() == after.tolist()
 
 
-@pytest.mark.parametrize("name", CHOSEN)
-def test_the_positions_that_an_op_chose_may_not_change_before_backward(name) -> None:
-    @same_on_both
-    def program(T):
-        x = small(T)
-        values, positions = CHOSEN[name](T, x)
+@same_on_both
+def test_the_positions_that_an_op_chose_may_not_change_before_backward(T):
+    found = []
+    for op in CHOSEN.split("; "):
+        values, positions = eval(op, {"x": small(T), "F": T.nn.functional})
         positions.zero_()
-        return attempt(lambda: values.sum().backward())
-
-    program()
+        found.append(attempt(lambda values=values: values.sum().backward()))
+    return found
 
 
 def test_a_list_or_a_numpy_array_of_indices_is_copied() -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from support.harness import NoBrowser, start_browser
+from support.harness import NoBrowser, new_page, start_browser
 
 HERE = "tests/browser/"
 # WebAssembly is compiled once, quickly: each page of the live site starts a Python anew, and to compile it better as well takes
@@ -40,3 +40,18 @@ def browser() -> Iterator[Any]:
         if os.environ.get("CI"):
             pytest.fail(f"the browser tests cannot run: {reason}")
         pytest.skip(str(reason))
+
+
+@pytest.fixture
+def fresh(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Opens pages in contexts of their own, which are closed at the end of the test."""
+    contexts = []
+
+    def opened(**context: Any) -> Any:
+        page = new_page(browser, **context)
+        contexts.append(page.context)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.harness import eventually, new_page
+from support.harness import eventually
 
 import viz
 
@@ -25,8 +25,8 @@ AT = """share => {
 }"""
 
 
-def test_it_moves_from_step_to_step(browser: Any, tmp_path: Any) -> None:
-    page = new_page(browser, reduced_motion="no-preference")
+def test_it_moves_from_step_to_step(fresh: Any, tmp_path: Any) -> None:
+    page = fresh(reduced_motion="no-preference")
     page.goto(viz.record(PROGRAM).save(tmp_path / "flow.svg", animate=True, seconds=0.3).as_uri())
     assert page.evaluate(RUNNING) > 10
     at_first = page.evaluate(SHOWN)
@@ -38,14 +38,12 @@ def test_it_moves_from_step_to_step(browser: Any, tmp_path: Any) -> None:
     ):
         page.evaluate(AT, share)
         assert words in page.evaluate(SHOWN)
-    page.context.close()
 
 
-def test_it_stands_still_at_the_last_step_where_motion_is_unwanted(browser: Any, tmp_path: Any) -> None:
-    page = new_page(browser, reduced_motion="reduce")
+def test_it_stands_still_at_the_last_step_where_motion_is_unwanted(fresh: Any, tmp_path: Any) -> None:
+    page = fresh(reduced_motion="reduce")
     page.goto(viz.record(PROGRAM).save(tmp_path / "flow.svg", animate=True, seconds=0.1).as_uri())
     assert page.evaluate(RUNNING) == 0
     shown = page.evaluate(SHOWN)
     assert "The backward pass is over" in shown
     assert "grad 135" in shown
-    page.context.close()

@@ -94,8 +94,8 @@ def page_file(executed: Path) -> Path:
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_nbconverts_html_shows_every_picture_with_no_network(browser: Any, page_file: Path, scripts: bool) -> None:
-    page = new_page(browser, offline=True, java_script_enabled=scripts)
+def test_nbconverts_html_shows_every_picture_with_no_network(fresh: Any, page_file: Path, scripts: bool) -> None:
+    page = fresh(offline=True, java_script_enabled=scripts)
     page.goto(page_file.as_uri())
     drawn = "all => all.map(one => one.textContent)"
     loaded = "all => all.filter(one => one.naturalWidth > 200 && one.offsetWidth > 200).map(one => one.alt)"
@@ -106,7 +106,6 @@ def test_nbconverts_html_shows_every_picture_with_no_network(browser: Any, page_
         return [len(found), *(any(words in one for one in found) for words in ("step by step", "MulBackward0"))]
 
     eventually(seen, [2, True, True])
-    page.context.close()
 
 
 def test_nbconverts_pdf_shows_every_picture(browser: Any, executed: Path, tmp_path: Path) -> None:

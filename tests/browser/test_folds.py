@@ -104,21 +104,13 @@ def test_steps_go_on_inside_a_fold_and_come_back_exactly(whole: Any) -> None:
         assert nodes.evaluate_all(classes) == seen[step - 1]
 
 
-def test_the_other_view_shows_the_same_fold(whole: Any) -> None:
+def test_the_other_view_shows_the_same_fold_and_says_where_nothing_happens_inside(whole: Any) -> None:
     way = open_first(whole)
     inside = way.text_content()
+    whole.locator(".tgv-player").press("End")
+    expect(whole.locator(".tgv-elsewhere")).to_have_text("nothing changes in here at this step")
+    assert complaints(whole, ".tgv-player") == []
     whole.locator(".tgv-player").press("v")
     whole.locator(".tgv-frame svg[id$=g] .beyond").first.wait_for(state="attached")
     expect(way).to_have_text(inside)
     expect(whole.locator(".tgv-opens").first).to_be_visible()
-
-
-def test_where_nothing_happens_inside_the_player_says_so(whole: Any) -> None:
-    open_first(whole)
-    whole.locator(".tgv-player").press("End")
-    expect(whole.locator(".tgv-elsewhere")).to_have_text("nothing changes in here at this step")
-
-
-def test_axe_has_nothing_to_say_about_an_open_fold(whole: Any) -> None:
-    open_first(whole)
-    assert complaints(whole, ".tgv-player") == []

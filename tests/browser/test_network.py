@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 from playwright.sync_api import expect
 from support.harness import complaints, new_page
 from support.networks import NETWORKS
@@ -38,13 +39,9 @@ def inside_and_apart(page: Any) -> bool:
     )
 
 
-def test_a_player_of_a_network_opens_with_its_modules(page: Any) -> None:
+def test_a_player_opens_with_its_modules_a_click_opens_one_in_its_place_and_escape_closes_it(page: Any) -> None:
     expect(page.get_by_role("button", name="modules", exact=True)).to_have_attribute("aria-pressed", "true")
-    expect(page.locator(".tgv-network")).to_contain_text("2 × Block")
     expect(page.locator(".tgv-scales")).to_contain_text("size of gradient (rms)")
-
-
-def test_a_click_opens_a_module_in_its_place_and_escape_closes_it(page: Any) -> None:
     blocks = box(page, "2 × Block")
     blocks.focus()  # which brings it into sight
     blocks.click()
@@ -77,26 +74,14 @@ def test_axe_finds_nothing_in_a_network_with_its_colours(page: Any, theme: str) 
     assert complaints(page, ".tgv-player") == []
 
 
-def test_a_drawn_network_lives_in_a_separate_page(browser: Any, tmp_path: Any) -> None:
-    torch = pytest.importorskip("torch")
+def test_a_drawn_network_lives_in_a_separate_page_with_its_title_and_its_totals(fresh: Any, tmp_path: Any) -> None:
     model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
-    loss = model(torch.ones(4, 2)).mean()
-    loss.backward()
-    page = new_page(browser, viewport={"width": 1366, "height": 768})
-    page.goto(viz.draw(loss, module=model).save(tmp_path / "net.html").as_uri())
+    picture = viz.draw(model, torch.ones(4, 2), title="Mine")
+    page = fresh(viewport={"width": 1366, "height": 768})
+    page.goto(picture.save(tmp_path / "net.html").as_uri())
     leaves = page.locator(".tgv-network .leaf")
     expect(leaves).to_have_count(4)  # so small a network is open down to its ops
     page.locator(".tgv-network .opened").filter(has_text="Linear").first.dispatch_event("click")
     expect(leaves).to_have_count(2)
-    page.context.close()
-
-
-def test_a_drawn_model_has_its_title_above_and_its_totals_below(browser: Any, tmp_path: Any) -> None:
-    torch = pytest.importorskip("torch")
-    picture = viz.draw(torch.nn.Linear(4, 8), torch.ones(2, 4), title="Mine")
-    page = new_page(browser, viewport={"width": 1366, "height": 768})
-    page.goto(picture.save(tmp_path / "model.html").as_uri())
-    expect(page.locator(".tgv-network .node").first).to_be_visible()
     expect(page.locator(".tgv-network-words").first).to_have_text("Mine")
-    expect(page.locator(".tgv-network-words").last).to_contain_text("40 parameters")
-    page.context.close()
+    expect(page.locator(".tgv-network-words").last).to_contain_text("13 parameters")

@@ -60,13 +60,6 @@ def test_each_view_has_its_own_frames_and_its_own_legend(player: Any, view: str,
     expect(legend.get_by_text("gradient flowing back")).to_be_visible()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_in_framed_pictures(player: Any, theme: str) -> None:
-    player.emulate_media(color_scheme=theme)
-    player.locator(".tgv-player").press("End")
-    assert complaints(player, ".tgv-player") == []
-
-
 def test_a_click_opens_the_numbers_that_are_there_at_this_step(browser: Any, tmp_path: Any) -> None:
     program = "w = T.tensor([[1.0, -2.0]], requires_grad=True)\nL = (w @ T.ones(2, 1) * 3).sum()\nL.backward()"
     page = opened(browser, viz.record(program).save(tmp_path / "numbers.html"))
@@ -88,20 +81,6 @@ def test_a_click_opens_the_numbers_that_are_there_at_this_step(browser: Any, tmp
     page.keyboard.press("Escape")
     expect(sheet).to_be_hidden()
     page.context.close()
-
-
-def test_keys_walk_through_what_stands_in_frames(player: Any) -> None:
-    player.get_by_role("button", name="grad_fn").click()
-    player.locator(".tgv-player").press("Home")
-    expect(player.locator(".tgv-counter")).to_have_text(re.compile("^1 /"))
-    tip = player.locator(".tgv-tip")
-    player.locator('.tgv-node[tabindex="0"]').focus()
-    expect(tip).to_be_visible()
-    for _ in range(player.locator(".tgv-node").count()):
-        player.keyboard.press("ArrowDown")
-    expect(tip).to_be_visible()
-    player.keyboard.press("Enter")
-    expect(player.locator(".tgv-counter")).not_to_have_text(re.compile("^1 /"))
 
 
 def test_a_comparison_is_a_page_whose_pictures_step_together(comparison: Any) -> None:

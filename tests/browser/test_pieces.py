@@ -54,98 +54,66 @@ def scene(program: str, **options: Any) -> dict[str, Any]:
     return viz.record(program).scene(**options)
 
 
-FINGER = """
-    const touch = (type, x, y, pointerId = 1) => at.dispatchEvent(new PointerEvent(type, { bubbles: true, pointerType: "touch", pointerId, clientX: x, clientY: y, buttons: 1 }));
+# --- what needs no picture ---
+
+CODE = 'const p = document.createElement("p"); p.append(m.highlight(given)); return '
+CELLS = '<div class="cell" id="asks"></div><p id="a"></p><p id="b"></p><div class="cell" id="c"></div><p id="d"></p>'
+FOLLOWING = 'host.innerHTML = given; return m.following(host.querySelector("#asks"), 2).map((one) => one.id)'
+PANNED = """
+const whole = { x: 0, y: 0, w: 100, h: 400 }, view = { x: 0, y: 100, w: 100, h: 200 };
+const inside = m.panned(view, whole, 30, 50), past = m.panned(view, whole, 0, 150);
+return [inside.view.x, inside.view.y, inside.left, past.view.y, past.left, m.touchAction(view, whole),
+  m.touchAction(whole, whole), m.touchAction({ w: 50, h: 400 }, whole)];
 """
+FINGERS = """
+const calls = [];
+const touch = (type, x, y, pointerId = 1) => host.dispatchEvent(new PointerEvent("pointer" + type, { bubbles: true,
+  pointerType: "touch", pointerId, clientX: x, clientY: y, buttons: 1 }));
+m.listenToFingers(host, { pan: (dx, dy) => { calls.push(["pan", dx, dy]); return 0; },
+  zoom: (factor, { clientX, clientY }) => calls.push(["zoom", factor, clientX, clientY]) });
+touch("down", 10, 10);
+touch("move", 12, 11); // a tap that trembles
+touch("move", 30, 10);
+touch("down", 130, 10, 2);
+touch("move", 230, 10, 2);
+touch("up", 230, 10, 2);
+touch("up", 30, 10);
+touch("move", 90, 90);
+return calls;
+"""
+LISTENS = """
+const listeners = new Map(), heard = [];
+const model = { on: (event, f) => listeners.set(event, f), off: (event) => listeners.delete(event) };
+const deaf = m.listen(model, { "change:step": () => heard.push("step") });
+listeners.get("change:step")(); deaf();
+return [heard, listeners.size]
+"""
+SIGHT = "return given.map(([top, bottom]) => m.farEnough({ top, bottom }, { top: 100, bottom: 600 }))"
+LINES = ["w = T.tensor(2.0)  # <b>", "f'{x!r}' if True else None", "", 'a = "#not"', "x_1 = 1e-3"]
+KINDS = f"{CODE}[...p.children].map((each) => [each.className, each.textContent])"
+MARKED = [["tgv-keyword", "with"], ["tgv-string", "'a'"], ["tgv-number", "2"], ["tgv-comment", "# no"]]
+SMALL = {
+    "past its edge the page moves": ("touch", PANNED, None, [0, 150, 0, 200, 50, "none", "pan-x pan-y", "pan-y"]),
+    "one finger pans, two zoom": ("touch", FINGERS, None, [["pan", 20, 0], ["zoom", 2, 130, 10], ["pan", 50, 0]]),
+    "text is never HTML": (
+        "dom",
+        'return m.h("p", { title: "<b>" }, given).innerHTML',
+        "<img src=x>",
+        "&lt;img src=x&gt;",
+    ),
+    **{f"highlighted code is the code: {one}": ("code", f"{CODE}p.textContent", one, one) for one in LINES},
+    "the kinds of words are marked": ("code", KINDS, "with T.no_grad(): y = 'a' * 2  # no", MARKED),
+    "text of a page counts as one cell": ("cover", FOLLOWING, CELLS, ["a", "b", "c"]),
+    "a section ends what follows": ("cover", FOLLOWING, CELLS.replace('<p id="b"></p>', "<section></section>"), ["a"]),
+    # In sight, cut below, below, too high for the place: its top is seen.
+    "into sight": ("sight", SIGHT, [[100, 500], [300, 700], [700, 900], [200, 1200]], [0, 108, 308, 92]),
+    "a listener that is ended hears nothing": ("model", LISTENS, None, [["step"], 0]),
+}
 
 
-# --- touch ---
-
-
-def test_a_finger_moves_what_does_not_fit_and_past_its_edge_the_page(piece: Piece) -> None:
-    assert piece.run(
-        "touch",
-        """
-        const whole = { x: 0, y: 0, w: 100, h: 400 };
-        const view = { x: 0, y: 100, w: 100, h: 200 };
-        const inside = m.panned(view, whole, 30, 50);
-        const past = m.panned(view, whole, 0, 150);
-        return [inside.view.x, inside.view.y, inside.left, past.view.y, past.left, m.touchAction(view, whole),
-          m.touchAction(whole, whole), m.touchAction({ w: 50, h: 400 }, whole)];
-        """,
-    ) == [0, 150, 0, 200, 50, "none", "pan-x pan-y", "pan-y"]
-
-
-def test_one_finger_pans_and_two_zoom(piece: Piece) -> None:
-    found = piece.run(
-        "touch",
-        """
-        const at = host;
-        const calls = [];
-        m.listenToFingers(host, { pan: (dx, dy) => { calls.push(["pan", dx, dy]); return 0; },
-          zoom: (factor, { clientX, clientY }) => calls.push(["zoom", factor, clientX, clientY]) });
-        """
-        + FINGER
-        + """
-        touch("pointerdown", 10, 10);
-        touch("pointermove", 12, 11); // a tap that trembles
-        touch("pointermove", 30, 10);
-        touch("pointerdown", 130, 10, 2);
-        touch("pointermove", 230, 10, 2);
-        touch("pointerup", 230, 10, 2);
-        touch("pointerup", 30, 10);
-        touch("pointermove", 90, 90);
-        return calls;
-        """,
-    )
-    assert found == [["pan", 20, 0], ["zoom", 2, 130, 10], ["pan", 50, 0]]
-
-
-# --- dom, code ---
-
-
-def test_text_is_never_read_as_html(piece: Piece) -> None:
-    made = piece.run("dom", 'return m.h("p", { title: "<b>" }, "<img src=x onerror=alert(1)>").innerHTML')
-    assert made == "&lt;img src=x onerror=alert(1)&gt;"
-
-
-@pytest.mark.parametrize(
-    "line", ["w = T.tensor(2.0)  # <b>", "f'{x!r}' if True else None", "", 'a = "#not"', "x_1 = 1e-3"]
-)
-def test_highlighted_code_is_the_code(piece: Piece, line: str) -> None:
-    body = 'const p = document.createElement("p"); p.append(m.highlight(given)); return p.textContent'
-    assert piece.run("code", body, line) == line
-
-
-def test_keywords_numbers_strings_and_comments_are_marked(piece: Piece) -> None:
-    body = (
-        'const p = document.createElement("p"); p.append(m.highlight(given));'
-        "return [...p.children].map((each) => [each.className, each.textContent])"
-    )
-    marked = piece.run("code", body, "with T.no_grad(): y = 'a' * 2  # no")
-    assert marked == [["tgv-keyword", "with"], ["tgv-string", "'a'"], ["tgv-number", "2"], ["tgv-comment", "# no"]]
-
-
-# --- cover, sight ---
-
-
-def test_the_cells_that_follow_are_counted_and_text_of_a_page_counts_as_one(piece: Piece) -> None:
-    body = """
-        host.innerHTML = given;
-        return m.following(host.querySelector("#asks"), 2).map((one) => one.id)"""
-    page = '<div class="cell" id="asks"></div><p id="a"></p><p id="b"></p><div class="cell" id="c"></div><p id="d"></p>'
-    assert piece.run("cover", body, page) == ["a", "b", "c"]
-    assert piece.run("cover", body, page.replace('<p id="b"></p>', "<section></section>")) == ["a"]
-
-
-@pytest.mark.parametrize(
-    ("top", "bottom", "far"),
-    [(100, 500, 0), (300, 700, 108), (700, 900, 308), (200, 1200, 92)],
-    ids=["in sight", "cut below", "below", "too high for the place: its top is seen"],
-)
-def test_a_widget_comes_into_sight_and_its_top_stays_there(piece: Piece, top: int, bottom: int, far: int) -> None:
-    place = {"top": 100, "bottom": 600}
-    assert piece.run("sight", "return m.farEnough(...given)", [{"top": top, "bottom": bottom}, place]) == far
+@pytest.mark.parametrize(("module", "body", "given", "expected"), SMALL.values(), ids=SMALL)
+def test_a_small_piece(piece: Piece, module: str, body: str, given: Any, expected: Any) -> None:
+    assert piece.run(module, body, given) == expected
 
 
 # --- stepper ---
@@ -225,19 +193,16 @@ def test_zoom_shows_where_one_is_and_fit_fits(piece: Piece) -> None:
     body = (
         STAGE
         + """
-        const seen = [stage.map.hidden, stage.svg.getAttribute("viewBox")];
+        const now = () => [stage.map.hidden, texts().every(inside), stage.svg.getAttribute("viewBox")];
+        const seen = [now()];
         stage.zoom(2.5);
-        seen.push(stage.map.hidden, texts().every(inside));
+        seen.push(now());
         stage.fit();
-        return [...seen, stage.map.hidden, stage.svg.getAttribute("viewBox"), texts().every(inside)]"""
+        return [...seen, now()]"""
     )
-    hidden, box, zoomed_hidden, zoomed_whole, again_hidden, again, whole = piece.run(
-        "stage", body, {"scene": scene(LINE)}
-    )
-    assert [hidden, zoomed_hidden, again_hidden] == [True, False, True]
-    assert not zoomed_whole
-    assert whole
-    assert again == box
+    whole, zoomed, again = piece.run("stage", body, {"scene": scene(LINE)})
+    assert whole[0] and zoomed[:2] == [False, False]
+    assert again == [True, True, whole[2]]
 
 
 def test_the_node_that_failed_is_in_sight_however_far_one_has_zoomed(piece: Piece) -> None:
@@ -247,36 +212,39 @@ def test_the_node_that_failed_is_in_sight_however_far_one_has_zoomed(piece: Piec
     assert piece.run("stage", body, {"scene": failing, "step": last - 1})
 
 
-MOVES = STAGE + "const chips = () => [...host.querySelectorAll('.tgv-flying')].map((one) => one.textContent);"
+MOVES = (
+    STAGE
+    + """
+const chips = () => [...host.querySelectorAll('.tgv-flying')].map((one) => one.textContent);
+await wait(400);
+"""
+)
 
 
-def _backward_step(made: dict[str, Any], words: str) -> int:
-    return next(at for at, step in enumerate(made["steps"]) if words in step["title"])
-
-
-def test_a_gradient_travels_as_a_chip_with_its_numbers_and_is_gone_when_it_has_arrived(piece: Piece) -> None:
+@pytest.fixture(scope="module")
+def moving() -> tuple[dict[str, Any], int]:
+    """A scene, and its step in which a gradient goes back through a product."""
     made = scene(LINE)
-    step = _backward_step(made, "× runs")
-    body = MOVES + f"await wait(400); stage.go({step}); const seen = chips(); await wait(1300); return [seen, chips()]"
-    seen, left = piece.run("stage", body, {"scene": made, "step": step - 1})
-    assert seen == ["22 × 3 = 66"]  # what comes, what is done to it, what goes on: one after the other
-    assert left == []
+    return made, next(at for at, step in enumerate(made["steps"]) if "× runs" in step["title"])
 
 
-def test_nothing_travels_in_quick_steps_or_jumps(piece: Piece) -> None:
-    made = scene(LINE)
-    step = _backward_step(made, "× runs")
-    body = MOVES + f"await wait(400); stage.go({step - 1}); stage.go({step}); const quick = chips(); await wait(400);"
-    body += "stage.go(0); await wait(400); " + f"stage.go({step}); return [quick, chips()]"
+def test_a_gradient_travels_as_a_chip_with_its_numbers_and_is_gone_when_it_has_arrived(
+    piece: Piece, moving: Any
+) -> None:
+    made, step = moving
+    body = MOVES + f"stage.go({step}); const seen = chips(); await wait(1300); return [seen, chips()]"
+    # What comes, what is done to it, what goes on: one after the other.
+    assert piece.run("stage", body, {"scene": made, "step": step - 1}) == [["22 × 3 = 66"], []]
+
+
+def test_nothing_travels_in_quick_steps_or_jumps_or_where_motion_is_unwanted(piece: Piece, moving: Any) -> None:
+    made, step = moving
+    body = MOVES + f"stage.go({step - 1}); stage.go({step}); const quick = chips(); await wait(400);"
+    body += f"stage.go(0); await wait(400); stage.go({step}); return [quick, chips()]"
     assert piece.run("stage", body, {"scene": made, "step": step - 2}) == [[], []]
-
-
-def test_nothing_travels_where_motion_is_unwanted(piece: Piece) -> None:
-    made = scene(LINE)
-    step = _backward_step(made, "× runs")
     piece.page.emulate_media(reduced_motion="reduce")
     try:
-        body = MOVES + f"await wait(400); stage.go({step}); return [chips(), document.getAnimations().length]"
+        body = MOVES + f"stage.go({step}); return [chips(), document.getAnimations().length]"
         assert piece.run("stage", body, {"scene": made, "step": step - 1}) == [[], 0]
     finally:
         piece.page.emulate_media(reduced_motion="no-preference")
@@ -292,19 +260,6 @@ def test_what_stays_after_a_change_glides_and_what_is_gone_fades(piece: Piece) -
         return [...seen, document.getAnimations().length, host.querySelectorAll(".tgv-ghost").length]"""
     )
     assert piece.run("stage", body, {"scene": one, "other": other}) == [True, True, 0, 0]
-
-
-# --- model ---
-
-
-def test_a_listener_that_is_ended_hears_nothing(piece: Piece) -> None:
-    body = """
-        const listeners = new Map(); const heard = [];
-        const model = { on: (event, f) => listeners.set(event, f), off: (event) => listeners.delete(event) };
-        const deaf = m.listen(model, { "change:step": () => heard.push("step") });
-        listeners.get("change:step")(); deaf();
-        return [heard, listeners.size]"""
-    assert piece.run("model", body) == [["step"], 0]
 
 
 # --- neurons ---

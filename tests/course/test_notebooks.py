@@ -1,7 +1,4 @@
-"""Every lesson runs top to bottom in a kernel of its own, offline, with its exercises answered and unanswered.
-
-`tinygrad_edu/extra/` is taken away: no lesson needs it, nor do the processes that a lesson starts.
-"""
+"""Every lesson runs top to bottom in a kernel of its own, offline, with its exercises answered and unanswered."""
 
 import json
 import os
@@ -9,7 +6,6 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from support.without_extra import TAKEN_AWAY
 
 from tinygrad_edu.course.site import running
 from tinygrad_edu.course.working_copy import students_version
@@ -68,11 +64,8 @@ def test_it_runs_with_the_reference_answers_and_with_the_exercises_unanswered(pa
     )
     if [cell.source for cell in answered] == [cell.source for cell in unanswered]:
         unanswered = []  # it has no exercise
-    (tmp_path / "sitecustomize.py").write_text(TAKEN_AWAY, encoding="utf-8")
-    alone = f"{TAKEN_AWAY}\nimport os\nos.environ['PYTHONPATH'] = {str(tmp_path)!r}"
     forget, taken = nbformat.v4.new_code_cell("%reset -f"), nbformat.v4.new_code_cell(TAKEN)
-    run([nbformat.v4.new_code_cell(alone), *answered, forget, *unanswered, taken], tmp_path)
-    assert "was taken away" not in json.dumps([cell.get("outputs") for cell in (*answered, *unanswered)])
+    run([*answered, forget, *unanswered, taken], tmp_path)
     assert [text for text in told(answered) if "all right" not in text] == []
     assert [text for text in told(unanswered) if "Not answered yet." not in text] == []
     seconds, *peaks = map(float, taken.outputs[0].text.split())

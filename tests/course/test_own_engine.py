@@ -67,74 +67,63 @@ def test_a_file_is_taken_apart_as_it_was_put_together(whole, tmp_path):
     ]
 
 
-def test_a_file_without_a_piece_says_which(whole, tmp_path):
-    path = tmp_path / "my_engine.py"
-    write(whole, path)
-    path.write_text(re.sub("# --- unbroadcast.*", "", path.read_text()))
-    with pytest.raises(ValueError, match="lacks unbroadcast"):
-        read(path)
-
-
-BROKEN = {
-    "no sum where two ways meet": (
-        "backward_pass",
-        "grads[other] += grads[name] * slope",
-        "grads[other] = grads[name] * slope",
-        "a diamond",
-    ),
-    "a preorder": (
-        "topological_order",
-        None,
-        "def topological_order(root, inputs):\n    order, stack = [], [root]\n    while stack:\n        name = stack.pop()\n"
-        "        if name not in order:\n            order.append(name)\n            stack += inputs[name][::-1]\n    return order\n",
-        "a late arrival",
-    ),
-    "no unbroadcast": (
-        "unbroadcast",
-        None,
-        "def unbroadcast(grad, shape):\n    return grad\n",
-        "broadcasting",
-    ),
-    "a recursion": (
-        "topological_order",
-        None,
-        "def topological_order(root, inputs):\n    order, seen = [], set()\n    def visit(name):\n        if name not in seen:\n"
-        "            seen.add(name)\n            for other in inputs[name]:\n                visit(other)\n"
-        "            order.append(name)\n    visit(root)\n    return order[::-1]\n",
-        "5,000 ops in a row",
-    ),
-    "no version check": (
-        "version_check",
-        None,
-        "class Saved:\n    def __init__(self, tensor):\n        self.tensor = tensor\n\n    def unpack(self):\n"
-        "        return self.tensor\n",
-        "a write in place",
-    ),
+PREORDER = """
+def topological_order(root, inputs):
+    order, stack = [], [root]
+    while stack:
+        name = stack.pop()
+        if name not in order:
+            order.append(name)
+            stack += inputs[name][::-1]
+    return order
+"""
+RECURSION = """
+def topological_order(root, inputs):
+    order, seen = [], set()
+    def visit(name):
+        if name not in seen:
+            seen.add(name)
+            for other in inputs[name]:
+                visit(other)
+            order.append(name)
+    visit(root)
+    return order[::-1]
+"""
+UNCHECKED = """
+class Saved:
+    def __init__(self, tensor):
+        self.tensor = tensor
+    def unpack(self):
+        return self.tensor
+"""
+BROAD = "def unbroadcast(grad, shape):\n    return grad\n"
+FREED = "        if not retain_graph:\n            self.saved = [None] * len(self.saved)\n"
+ADDED = "Tensor(grad if leaf.grad is None else leaf.grad.data + grad)"
+BROKEN = {  # a piece, what is replaced in it (or all of it), by what, and the rung on which it shows
+    "no sum where two ways meet": ("backward_pass", "grads[other] += grads", "grads[other] = grads", "a diamond"),
+    "a preorder": ("topological_order", None, PREORDER, "a late arrival"),
+    "no unbroadcast": ("unbroadcast", None, BROAD, "broadcasting"),
+    "a recursion": ("topological_order", None, RECURSION, "5,000 ops in a row"),
+    "no version check": ("version_check", None, UNCHECKED, "a write in place"),
     "a gradient that is not cleared": ("train", "            w.grad = None\n", "", "a line"),
     "no seed": ("backward_pass", "    grads[order[0]] = 1.0\n", "", "a product"),
-    "a leaf that forgets": (
-        FRAME,
-        "Tensor(grad if leaf.grad is None else leaf.grad.data + grad)",
-        "Tensor(grad)",
-        "two losses",
-    ),
-    "values that are never freed": (
-        "freeing",
-        "        if not retain_graph:\n            self.saved = [None] * len(self.saved)\n",
-        "",
-        "a second pass",
-    ),
-    "a piece that is no Python": ("unbroadcast", None, "def unbroadcast(grad, shape:\n    return grad\n", "a product"),
+    "a leaf that forgets": (FRAME, ADDED, "Tensor(grad)", "two losses"),
+    "values that are never freed": ("freeing", FREED, "", "a second pass"),
+    "a piece that is no Python": ("unbroadcast", None, BROAD.replace("shape)", "shape"), "a product"),
 }
+
+
+def with_fault(engine, case):
+    name, old, new, _ = BROKEN[case]
+    source = engine.pieces[name].source
+    assert old is None or old in source
+    return engine.with_piece(Piece(name, new if old is None else source.replace(old, new), True))
 
 
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_broken_engine_stops_at_its_rung_and_the_cause_is_named(case, whole):
-    name, old, new, rung = BROKEN[case]
-    source = whole.pieces[name].source
-    assert old is None or old in source
-    broken = whole.with_piece(Piece(name, new if old is None else source.replace(old, new), True))
-    ladder = climb(broken)
+    name, _, _, rung = BROKEN[case]
+    ladder = climb(with_fault(whole, case))
     stopped = ladder.steps[ladder.height]
     assert stopped.rung.name == rung
     assert stopped.agrees is False
@@ -145,11 +134,7 @@ def test_a_broken_engine_stops_at_its_rung_and_the_cause_is_named(case, whole):
 
 
 def test_two_wrong_pieces_are_both_named(whole):
-    broken = whole
-    for name in ("no unbroadcast", "no sum where two ways meet"):
-        piece, old, new, _ = BROKEN[name]
-        source = broken.pieces[piece].source
-        broken = broken.with_piece(Piece(piece, new if old is None else source.replace(old, new), True))
+    broken = with_fault(with_fault(whole, "no unbroadcast"), "no sum where two ways meet")
     first = climb(broken)
     assert first.steps[first.height].blame == ("backward_pass",)
     second = climb(broken.with_piece(borrowed("backward_pass")))
@@ -207,21 +192,21 @@ def test_the_frame_and_the_further_ops_are_short(whole):
     assert further <= 90
 
 
-def test_progress_says_how_many_pieces_are_written(tmp_path):
-    folder = lesson_with(tmp_path, 1, {"mul_backward": "def mul_backward(grad_output, a, b):\n    return b, a"})
+def test_progress_and_the_command_say_how_many_pieces_are_written(tmp_path, capsys):
+    """Also in a working copy below a hidden folder."""
+    (hidden := tmp_path / ".hidden").mkdir()
+    folder = lesson_with(hidden, 1, {"mul_backward": "def mul_backward(grad_output, a, b):\n    return b, a"})
     found = progress(folder)
     assert "11. Your own engine: 1 of 12 pieces are yours" in repr(found)
     assert "1 of 12 pieces are yours, and it stands on 1 of 16 rungs" in found._repr_html_()
     assert "the next is “a neuron”" in repr(found)
-
-
-def test_the_command_writes_the_file_and_says_how_high_it_stands(tmp_path, capsys):
-    folder = lesson_with(tmp_path, 1, {"mul_backward": "def mul_backward(grad_output, a, b):\n    return b, a"})
     assert main(["engine", "--dir", str(folder)]) == 1
     said = capsys.readouterr().out
-    assert "1 of 12 pieces are mine" in said
-    assert "✗  2. a neuron" in said
-    assert (folder / "my_engine.py").exists()
+    assert "1 of 12 pieces are mine" in said and "✗  2. a neuron" in said
+    path = folder / "my_engine.py"
+    path.write_text(re.sub("# --- unbroadcast.*", "", path.read_text()))
+    with pytest.raises(ValueError, match="lacks unbroadcast"):
+        read(path)
 
 
 def test_what_was_changed_in_the_file_stays(tmp_path, capsys):
@@ -235,14 +220,6 @@ def test_what_was_changed_in_the_file_stays(tmp_path, capsys):
     assert main(["engine", "--dir", str(tmp_path)]) == 1  # and at the third time as well
     assert "Tensor(0.0 * grad if" in path.read_text()
     assert read(path).pieces[FRAME].changed
-
-
-def test_a_working_copy_below_a_hidden_folder_is_read_too(tmp_path):
-    folder = tmp_path / ".hidden" / "lessons"
-    folder.mkdir(parents=True)
-    assert collect(lesson_with(folder, 4, {"unbroadcast": "def unbroadcast(grad, shape):\n    return grad"})).mine == [
-        "unbroadcast"
-    ]
 
 
 def test_a_file_that_cannot_be_read_is_named_and_stays(tmp_path, capsys):

@@ -64,6 +64,8 @@ def test_everything_new_is_asked_before_anything_is_asked_again(tmp_path):
 
 def test_the_first_choice_in_a_notebook_is_remembered(tmp_path):
     shown = review(4, tmp_path)
+    assert isinstance(shown, Review)
+    assert not (tmp_path / RECORD).exists()  # before an answer nothing is written
     asked = Memory().next(before=4)[0]
     prediction = shown.predictions[0]
     wrong = next(iter(asked.misconceptions))
@@ -72,11 +74,6 @@ def test_the_first_choice_in_a_notebook_is_remembered(tmp_path):
     held = json.loads((tmp_path / RECORD).read_text())
     assert held["row"] == {asked.template.name: 0}
     assert held["asked"] == {asked.template.name: 1}
-
-
-def test_nothing_is_written_before_an_answer(tmp_path):
-    assert isinstance(review(4, tmp_path), Review)
-    assert not (tmp_path / RECORD).exists()
 
 
 def test_a_memory_that_cannot_be_read_is_kept_aside(tmp_path):

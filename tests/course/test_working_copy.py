@@ -76,16 +76,10 @@ def test_the_students_version_has_a_stub_in_the_place_of_the_answer_and_no_hidde
     assert check["source"] == "check(double)"
 
 
-def test_an_answer_cell_without_marks_is_cleared_whole() -> None:
+def test_answers_of_other_forms_are_cleared_too() -> None:
     assert "2 * x" not in json.dumps(students_version(lesson(answer="def double(x):\n    return 2 * x")))
-
-
-def test_outside_of_a_function_the_stub_does_not_stop_the_notebook() -> None:
-    answer = "slope = None\n### BEGIN SOLUTION\nslope = 6\n### END SOLUTION"
+    answer = "slope = None\n### BEGIN SOLUTION\nslope = 6\n### END SOLUTION"  # the stub does not stop the notebook
     assert students_version(lesson(answer=answer))["cells"][1]["source"] == "slope = None\n# YOUR CODE HERE"
-
-
-def test_a_written_answer_is_cleared_too() -> None:
     notebook = lesson()
     notebook["cells"][1].update(cell_type="markdown", source=["Because the slope\n", "is 6."])
     assert students_version(notebook)["cells"][1]["source"] == "YOUR ANSWER HERE"
@@ -101,8 +95,13 @@ def test_the_students_version_has_no_outputs_and_the_original_keeps_its_own() ->
 
 @pytest.mark.parametrize(
     "broken",
-    [ANSWER.replace("### END SOLUTION", ""), ANSWER.replace("### BEGIN SOLUTION", ""), ANSWER + "\n### END SOLUTION"],
-    ids=["not closed", "not opened", "closed twice"],
+    [
+        ANSWER.replace("### END SOLUTION", ""),
+        ANSWER.replace("### BEGIN SOLUTION", ""),
+        ANSWER + "\n### END SOLUTION",
+        "### BEGIN SOLUTION\n" + ANSWER,
+    ],
+    ids=["not closed", "not opened", "closed twice", "opened twice"],
 )
 def test_unpaired_marks_are_refused_with_the_name_of_the_file(source: Path, broken: str) -> None:
     put(source, lesson(answer=broken))
@@ -110,28 +109,20 @@ def test_unpaired_marks_are_refused_with_the_name_of_the_file(source: Path, brok
         students_bytes(source / NAME)
 
 
-def test_nested_marks_are_refused() -> None:
-    with pytest.raises(ValueError, match="twice"):
-        students_version(lesson(answer="### BEGIN SOLUTION\n" + ANSWER))
-
-
-def test_a_first_start_copies_the_students_version(source: Path, target: Path) -> None:
-    assert update_working_copy(target, source).new == [NAME]
+def test_a_first_start_copies_what_belongs_to_a_lesson_a_second_nothing_and_a_third_what_was_deleted(
+    source: Path, target: Path
+) -> None:
+    left = source / "01_doubling" / ".ipynb_checkpoints" / "01_doubling-checkpoint.ipynb"
+    left.parent.mkdir()
+    left.write_text("{}")  # by Jupyter
+    (source / "01_doubling" / "data.csv").write_bytes(b"x,y\r\n1,2\r\n")
+    assert update_working_copy(target, source).new == [NAME, "01_doubling/data.csv"]
     assert (target / NAME).read_bytes() == students_bytes(source / NAME)
-
-
-def test_a_second_start_changes_nothing(source: Path, target: Path) -> None:
-    update_working_copy(target, source)
-    update = update_working_copy(target, source)
-    assert (update.new, update.renewed, update.kept, update.beside) == ([], [], [], [])
-
-
-def test_edits_are_kept(source: Path, target: Path) -> None:
-    update_working_copy(target, source)
-    (target / NAME).write_text("my work")
-    update = update_working_copy(target, source)
-    assert (update.kept, update.beside) == ([NAME], [])
-    assert (target / NAME).read_text() == "my work"
+    assert (target / "01_doubling" / "data.csv").read_bytes() == b"x,y\r\n1,2\r\n"
+    second = update_working_copy(target, source)
+    assert (second.new, second.renewed, second.kept, second.beside) == ([], [], [], [])
+    (target / NAME).unlink()
+    assert update_working_copy(target, source).new == [NAME]
 
 
 def test_a_newer_lesson_replaces_one_that_nobody_edited(source: Path, target: Path) -> None:
@@ -141,21 +132,18 @@ def test_a_newer_lesson_replaces_one_that_nobody_edited(source: Path, target: Pa
     assert "better" in (target / NAME).read_text()
 
 
-def test_a_newer_lesson_comes_beside_an_edited_one_and_only_once(source: Path, target: Path) -> None:
+def test_edits_are_kept_a_newer_lesson_comes_beside_them_once_and_a_third_beside_both(
+    source: Path, target: Path
+) -> None:
     update_working_copy(target, source)
     (target / NAME).write_text("my work")
-    put(source, lesson("# Doubling, better"))
+    update = update_working_copy(target, source)
+    assert (update.kept, update.beside) == ([NAME], [])
+    put(source, lesson("# second"))
     assert update_working_copy(target, source).beside == [(NAME, BESIDE)]
     assert (target / NAME).read_text() == "my work"
-    assert "better" in (target / BESIDE).read_text()
+    assert "second" in (target / BESIDE).read_text()
     assert update_working_copy(target, source).beside == []
-
-
-def test_a_newer_lesson_never_takes_the_place_of_an_earlier_newer_one(source: Path, target: Path) -> None:
-    update_working_copy(target, source)
-    (target / NAME).write_text("my work")
-    put(source, lesson("# second"))
-    update_working_copy(target, source)
     (target / BESIDE).write_text("my work on the second")
     put(source, lesson("# third"))
     assert update_working_copy(target, source).beside == [(NAME, "01_doubling/01_doubling.updated-2.ipynb")]
@@ -167,25 +155,6 @@ def test_files_that_were_there_before_the_first_start_are_kept(source: Path, tar
     (target / NAME).write_text("a notebook of the same name")
     assert update_working_copy(target, source).beside == [(NAME, BESIDE)]
     assert (target / NAME).read_text() == "a notebook of the same name"
-
-
-def test_a_deleted_lesson_comes_back_fresh(source: Path, target: Path) -> None:
-    update_working_copy(target, source)
-    (target / NAME).unlink()
-    assert update_working_copy(target, source).new == [NAME]
-
-
-def test_a_file_that_belongs_to_a_lesson_is_copied_as_it_is(source: Path, target: Path) -> None:
-    (source / "01_doubling" / "data.csv").write_bytes(b"x,y\r\n1,2\r\n")
-    update_working_copy(target, source)
-    assert (target / "01_doubling" / "data.csv").read_bytes() == b"x,y\r\n1,2\r\n"
-
-
-def test_what_jupyter_left_beside_a_lesson_is_not_copied(source: Path, target: Path) -> None:
-    left = source / "01_doubling" / ".ipynb_checkpoints" / "01_doubling-checkpoint.ipynb"
-    left.parent.mkdir()
-    left.write_text("{}")
-    assert update_working_copy(target, source).new == [NAME]
 
 
 def test_no_answer_of_any_lesson_gets_into_the_students_version() -> None:

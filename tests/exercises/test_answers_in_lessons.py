@@ -6,9 +6,10 @@ import pytest
 
 from tinygrad_edu.course.working_copy import lessons_root
 from tinygrad_edu.exercises import all_exercises
+from tinygrad_edu.exercises.exercise import PROGRAM
 from tinygrad_edu.exercises.grading.grade import grade_one, verdict_of, work_of
 from tinygrad_edu.exercises.grading.submissions import read_submissions
-from tinygrad_edu.exercises.running.sandbox import Sandbox
+from tinygrad_edu.sandbox.outside import Sandbox
 
 pytestmark = pytest.mark.outer
 
@@ -23,7 +24,7 @@ def marked_cells(notebook):
 @pytest.fixture(scope="module")
 def sandbox():
     engines = {engine for exercise in all_exercises().values() for engine in exercise.available}
-    with Sandbox(engines) as sandbox:
+    with Sandbox(PROGRAM, engines) as sandbox:
         yield sandbox
 
 

@@ -1,7 +1,8 @@
-"""Answers as students write them: no right one is refused, no wrong one is accepted, and the hint names the mistake.
+"""Answers as students write them: no right one is refused, and the hint names the mistake of a wrong one.
 
-`attempts/right.txt` and `attempts/wrong.txt` hold them. Beside a wrong one stands the hint that it is told; where nothing
-stands, its cause is not among those that an exercise knows, and none may be named.
+`attempts/right.txt` holds each style once, `attempts/wrong.txt` each mistake. Beside a wrong one stands the hint that it is told;
+where nothing stands, its cause is not among those that an exercise knows, and none may be named. That no slip at all is accepted is
+proven by `test_mutants.py`, which makes its wrong answers itself.
 """
 
 import contextlib
@@ -14,9 +15,10 @@ import pytest
 from support.mutation import graded
 
 from tinygrad_edu.exercises import all_exercises, get
+from tinygrad_edu.exercises.exercise import PROGRAM, unit_of
 from tinygrad_edu.exercises.judging.judge import judge
 from tinygrad_edu.exercises.running.probe import use_torch_once
-from tinygrad_edu.exercises.running.sandbox import Sandbox, unit_of
+from tinygrad_edu.sandbox.outside import Sandbox
 
 sys.path.insert(0, str(Path(__file__).parent))
 from attempts import read
@@ -38,7 +40,7 @@ def test_no_right_answer_is_refused(id):
 
 
 @pytest.mark.parametrize("id", all_exercises())
-def test_no_wrong_answer_is_accepted_and_no_hint_names_another_cause(id):
+def test_a_wrong_answer_is_given_its_own_hint_or_none(id):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         verdicts = [(attempt, graded(id, attempt.source, SECONDS)) for attempt in WRONG if attempt.id == id]
@@ -50,20 +52,24 @@ def test_no_wrong_answer_is_accepted_and_no_hint_names_another_cause(id):
 
 def test_there_are_several_of_each():
     right, wrong = (Counter(attempt.id for attempt in attempts) for attempts in (RIGHT, WRONG))
-    assert min(right[id] for id in all_exercises()) >= 4 and right.total() >= 240
-    assert min(wrong[id] for id in all_exercises()) >= 8 and wrong.total() >= 400
+    assert min(right[id] for id in all_exercises()) >= 3 and right.total() >= 150
+    assert min(wrong[id] for id in all_exercises()) >= 3 and wrong.total() >= 290
 
 
-@pytest.mark.parametrize("step", [12, pytest.param(1, marks=pytest.mark.long)])
-def test_the_sandbox_gives_an_attempt_the_points_that_check_gives(step):
+@pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.long)])
+def test_the_sandbox_gives_an_attempt_the_points_and_hints_that_check_gives(step):
     pytest.importorskip("torch")
     differ = []
-    with warnings.catch_warnings(), Sandbox(["torch"]) as sandbox:
+    with warnings.catch_warnings(), Sandbox(PROGRAM, ["torch"]) as sandbox:
         warnings.simplefilter("ignore")
         for attempt in RIGHT[::step] + WRONG[::step]:
             exercise = get(attempt.id)
             checked = graded(attempt.id, attempt.source, SECONDS)
             found = judge(exercise, sandbox.run(unit_of(exercise, attempt.source)), seed=0)
-            if [mark.points for mark in found.marks] != [mark.points for mark in checked.marks]:
+            if _told(found) != _told(checked):
                 differ.append((attempt.source, found, checked))
     assert differ == []
+
+
+def _told(verdict):
+    return [(mark.points, mark.failure.misconception if mark.failure else "") for mark in verdict.marks]

@@ -2,6 +2,8 @@
 
 import json
 
+from support.grading import cell
+
 from tinygrad_edu.exercises import all_exercises, counted, get
 from tinygrad_edu.exercises.grading.class_report import _asked, class_report
 from tinygrad_edu.exercises.grading.submissions import PREDICTION, read_submissions
@@ -31,32 +33,15 @@ def test_a_choice_that_no_lesson_offers_is_not_on_the_page() -> None:
 
 
 def test_predictions_are_read_from_a_handed_in_notebook_whatever_else_is_in_it(tmp_path) -> None:
-    said = {
-        "output_type": "display_data",
-        "data": {PREDICTION: {"question": QUESTION, "first": CHOICE}},
-        "metadata": {},
-    }
-    odd = said | {"data": {PREDICTION: {"question": "half", "first": None}}}
-    cells = [
-        {
-            "cell_type": "code",
-            "source": "def mul_backward(): ...",
-            "metadata": {"nbgrader": {"grade_id": "mul_backward"}},
-            "outputs": [odd, said],
-        }
-    ]
-    (tmp_path / "ada.ipynb").write_text(
-        json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
-    )
+    said = [{"data": {PREDICTION: {"question": "half", "first": None}}}]
+    said += [{"data": {PREDICTION: {"question": QUESTION, "first": CHOICE}}}]
+    cells = [cell("def mul_backward(): ...", "mul_backward") | {"outputs": said}]
+    (tmp_path / "ada.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}}))
     (submission,) = read_submissions(tmp_path, all_exercises())
     assert submission.predicted == ((QUESTION, CHOICE),)
 
 
 def test_of_the_projects_the_best_one_counts() -> None:
-    own = [
-        verdict("mul_backward", 3),
-        verdict("project_gan", 2),
-        verdict("project_policy", 8),
-        verdict("project_language", 0),
-    ]
+    points = {"mul_backward": 3, "project_gan": 2, "project_policy": 8, "project_language": 0}
+    own = [verdict(id, earned) for id, earned in points.items()]
     assert [one.exercise for one in counted(own)] == ["mul_backward", "project_policy"]

@@ -23,13 +23,22 @@ def test_a_right_answer_earns_every_point(id, i):
 
 @pytest.mark.outer
 @pytest.mark.parametrize(("id", "name"), WRONG, ids=lambda v: str(v))
-def test_a_wrong_answer_fails_with_its_own_hint(id, name):
+def test_a_wrong_answer_fails_with_its_own_hint_and_a_picture_and_is_not_told_the_solution(id, name):
     wrong = next(wrong for wrong in all_exercises()[id].wrongs if wrong.name == name)
     report = check(id, wrong.answer)
     failures = [mark.failure for mark in report.verdict.marks if mark.failure]
     assert failures, f"{name} passes"
     assert {failure.misconception for failure in failures} == {name}
-    assert wrong.hint in repr(report)
+    text = repr(report)
+    assert wrong.hint in text
+    for right in get(id).rights:  # no line of a body is told, and no right value as a whole
+        for line in inspect.getsource(right).splitlines() if callable(right) else ():
+            line = line.strip().removeprefix("return ")
+            assert len(line) < 20 or line.startswith(("@", "def ", "class ", "for ", "raise ")) or line not in text
+        assert callable(right) or repr(right) not in text
+    if get(id).drawing:
+        pytest.importorskip("viz.draw")
+        assert report._repr_html_().count("<svg") == 1
 
 
 @pytest.mark.parametrize("id", all_exercises())
@@ -51,19 +60,6 @@ def test_the_reference_raises_nothing_but_what_pytorch_raises(id):
     assert raised <= {"RuntimeError"}
 
 
-@pytest.mark.outer
-@pytest.mark.parametrize(("id", "name"), WRONG, ids=lambda v: str(v))
-def test_no_report_shows_the_solution(id, name):
-    """No line of a right answer's body stands in what a student reads, and no right value as a whole."""
-    wrong = next(wrong for wrong in get(id).wrongs if wrong.name == name)
-    text = repr(check(id, wrong.answer))
-    for right in get(id).rights:
-        for line in inspect.getsource(right).splitlines() if callable(right) else ():
-            line = line.strip().removeprefix("return ")
-            assert len(line) < 20 or line.startswith(("@", "def ", "class ", "for ", "raise ")) or line not in text
-        assert callable(right) or repr(right) not in text
-
-
 def test_no_exercise_hides_another_behind_its_id():
     modules = [importlib.import_module(f"{answers.__name__}.{m.name}") for m in pkgutil.iter_modules(answers.__path__)]
     written = {id(value) for module in modules for value in vars(module).values() if isinstance(value, Exercise)}
@@ -75,14 +71,6 @@ def test_the_course_has_its_exercises():
     assert {exercise.lesson for exercise in exercises} == set(range(1, 16)) - {11}  # lesson 11 puts answers together
     assert len(exercises) >= 30
     assert sum(len(exercise.wrongs) for exercise in exercises) >= 80
-
-
-@pytest.mark.outer
-@pytest.mark.parametrize("id", [exercise.id for exercise in all_exercises().values() if exercise.drawing])
-def test_the_report_of_every_wrong_answer_draws_the_node_in_question(id):
-    pytest.importorskip("viz.draw")
-    for wrong in get(id).wrongs:
-        assert check(id, wrong.answer)._repr_html_().count("<svg") == 1
 
 
 class Nothing:

@@ -7,11 +7,12 @@ import pytest
 from support.grading import MUL, gradebook, notebook, run
 
 from tinygrad_edu.exercises import get
+from tinygrad_edu.exercises.exercise import PROGRAM, unit_of
 from tinygrad_edu.exercises.judging import judge as judging
 from tinygrad_edu.exercises.judging.judge import judge
 from tinygrad_edu.exercises.judging.schema import Trouble, read
 from tinygrad_edu.exercises.plain import MAX_TEXTS, encode
-from tinygrad_edu.exercises.running.sandbox import Sandbox, unit_of
+from tinygrad_edu.sandbox.outside import Sandbox
 
 pytestmark = pytest.mark.outer(start=2)
 
@@ -144,7 +145,7 @@ def test_what_an_answer_honestly_returns_is_never_too_much_for_the_schema():
 
 @pytest.mark.timeout(120)
 def test_a_sleeper_is_ended_by_the_clock_and_the_next_answer_is_graded():
-    with Sandbox() as sandbox:
+    with Sandbox(PROGRAM) as sandbox:
         source = "import time\ntime.sleep(1000)\n" + MUL
         before = time.monotonic()
         found = judge(get("mul_backward"), sandbox.run(unit_of(get("mul_backward"), source)))

@@ -23,8 +23,8 @@ from tinygrad_edu.exercises.grading import grade
 from tinygrad_edu.exercises.grading import submissions as reading
 from tinygrad_edu.exercises.grading.gradebook import file_names
 from tinygrad_edu.exercises.grading.submissions import lesson_of, read_submissions
-from tinygrad_edu.exercises.running import sandbox as outside
-from tinygrad_edu.exercises.running.sandbox import PROTECTIONS, Sandbox
+from tinygrad_edu.sandbox import outside
+from tinygrad_edu.sandbox.outside import PROTECTIONS, Sandbox
 
 pytestmark = pytest.mark.outer(start=2)
 
@@ -42,28 +42,48 @@ def test_each_student_gets_the_points_that_were_earned(submit, tmp_path, capsys)
     assert "3 submissions graded" in capsys.readouterr().out
 
 
+WHOLE, TEXT = notebook(), json.dumps(notebook())
+DAMAGED = "is not a notebook, or it is damaged"
+
+
+def with_cells(change, cells=WHOLE["cells"]):
+    return WHOLE | {"cells": [one for c in cells for one in change(c)]}
+
+
+def changed(**parts):
+    return with_cells(lambda c: [c | parts])
+
+
+NO_PYTHON = "mul_backward <- function(g, a, b) c(g * b, g * a)"
+DEEP = json.dumps(WHOLE | {"metadata": 0}).replace('"metadata": 0', f'"metadata": {"[" * 99999}')
 ODD = {
     "an empty file": (b"", 0, "is empty"),
-    "no notebook": (b"print('hello')", 0, "is not a notebook, or it is damaged"),
-    "half a notebook": (json.dumps(notebook()).encode()[:500], 0, "is not a notebook, or it is damaged"),
-    "another course's notebook": (notebook() | {"cells": [cell("x = 1", "task1")]}, 0, "contains no answer"),
-    "cells that are no cells": (notebook() | {"cells": [1, None, "x", *notebook()["cells"]]}, 9, ""),
+    "no notebook": (b"print('hello')", 0, DAMAGED),
+    "half a notebook": (TEXT.encode()[:500], 0, DAMAGED),
+    "metadata nested too deep to read": (DEEP.encode(), 0, DAMAGED),
+    "more parts than any notebook has": (
+        b'{"cells": [' + b"{}," * 1_100_000 + b"0]}",
+        0,
+        "more parts than any notebook",
+    ),
+    "the format of before 2015": ({"nbformat": 3, "worksheets": [{"cells": []}]}, 0, "is in a format from before 2015"),
+    "another course's notebook": (WHOLE | {"cells": [cell("x = 1", "task1")]}, 0, "contains no answer"),
+    "cells that are no cells": (WHOLE | {"cells": [1, None, "x", *WHOLE["cells"]]}, 9, ""),
     "half a character in a message": (notebook(mul="raise ValueError('\ud800')"), 6, "The cell "),
     "a cell copied": (notebook(extra=[cell(MUL, "mul_backward")]), 9, "2 cells carry this id; the one that counts"),
     "a stub pasted after the answer": (notebook(extra=[cell("", "relu_backward")]), 9, ""),
-    "an id lost": (notebook(mul="") | {"cells": [*notebook(mul="")["cells"], cell(MUL)]}, 9, "no cell carries this id"),
+    "an id lost": (WHOLE | {"cells": [*notebook(mul="")["cells"], cell(MUL)]}, 9, "no cell carries this id"),
     "a cell deleted": (
-        notebook() | {"cells": [c for c in notebook()["cells"] if c["source"] != MUL]},
+        with_cells(lambda c: [c] * (c["source"] != MUL)),
         6,
         "mul_backward: No cell with an answer was found.",
     ),
     "a check edited": (notebook(extra=[cell("check = lambda *a: 'all right'", "check_mul_backward")]), 9, ""),
     "a function renamed": (notebook(mul=MUL.replace("mul_b", "mulb")), 6, "The cell defines no `mul_backward`."),
     "a cell made into text": (
-        notebook()
-        | {"cells": [c | {"cell_type": "markdown"} if c["source"] == MUL else c for c in notebook()["cells"]]},
+        with_cells(lambda c: [c | {"cell_type": "markdown"} if c["source"] == MUL else c]),
         6,
-        "mul_backward: its cell is no longer a code cell.",
+        "no longer a code cell.",
     ),
     "a hundred thousand cells": (
         lambda: notebook(extra=[cell(f"x{i} = {i}") for i in range(100_000)]),
@@ -71,48 +91,21 @@ ODD = {
         "more code than in any lesson",
     ),
     "a cell longer than any answer": (notebook(mul=MUL + "#" * (1 << 20)), 6, "longer than any answer"),
-    "megabytes of metadata": (notebook() | {"metadata": {"x": "y" * (8 << 20)}}, 9, ""),
-    "metadata nested too deep to read": (
-        json.dumps(notebook() | {"metadata": 0}).replace('"metadata": 0', f'"metadata": {"[" * 99999}').encode(),
-        0,
-        "is not a notebook, or it is damaged",
-    ),
-    "more parts than any notebook has": (
-        b'{"cells": [' + b"{}," * 1_100_000 + b"0]}",
-        0,
-        "more parts than any notebook",
-    ),
+    "megabytes of metadata": (WHOLE | {"metadata": {"x": "y" * (8 << 20)}}, 9, ""),
     "all metadata lost": (
-        notebook() | {"cells": [c | {"metadata": {}} for c in notebook()["cells"]]},
+        changed(metadata={}),
         9,
-        "mul_backward: no cell carries this id; one that defines `mul_backward` was graded.",
-    ),
-    "the format of before 2015": (
-        {"nbformat": 3, "worksheets": [{"cells": []}], "metadata": {}},
-        0,
-        "is in a format from before 2015",
+        "no cell carries this id; one that defines `mul_backward` was graded.",
     ),
     "another system's line ends and a byte order mark": (
-        b"\xef\xbb\xbf" + json.dumps(notebook()).replace("\\n", "\\r\\n").encode(),
+        b"\xef\xbb\xbf" + TEXT.replace("\\n", "\\r\\n").encode(),
         9,
         "",
     ),
-    "another language": (
-        notebook(mul="mul_backward <- function(g, a, b) c(g * b, g * a)")
-        | {"metadata": {"kernelspec": {"name": "ir"}}},
-        6,
-        "The cell is not valid Python, in line 1",
-    ),
+    "another language": (notebook(mul=NO_PYTHON), 6, "The cell is not valid Python, in line 1"),
     "a name in letters of another width": (notebook(mul=MUL.replace("_", "\uff3f", 1)), 9, ""),
-    "cells with one id": (notebook() | {"cells": [c | {"id": "same"} for c in notebook()["cells"]]}, 9, ""),
-    "sources as lists of lines": (
-        json.loads(
-            json.dumps(notebook()),
-            object_hook=lambda d: d | {"source": d["source"].splitlines(True)} if "source" in d else d,
-        ),
-        9,
-        "",
-    ),
+    "cells with one id": (changed(id="same"), 9, ""),
+    "sources as lists of lines": (with_cells(lambda c: [c | {"source": c["source"].splitlines(True)}]), 9, ""),
 }
 
 
@@ -138,19 +131,6 @@ def test_whatever_is_handed_in_stops_nobody(odd_class):
     assert len(odd_class) == len(ODD) + 1
 
 
-def test_a_zip_from_a_learning_platform_is_read_without_unpacking_it(tmp_path):
-    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
-        archive.writestr("Ada Lovelace_1_assignsubmission_file/lesson1.ipynb", json.dumps(notebook()))
-        archive.writestr("../../../outside.ipynb", json.dumps(notebook(relu=STUB)))
-        archive.writestr("bomb.ipynb", bytes(40 << 20), compress_type=zipfile.ZIP_DEFLATED)
-        archive.writestr("__MACOSX/._x", b"")
-    assert run(tmp_path / "all.zip", tmp_path / "out") == 0
-    table = gradebook(tmp_path / "out")
-    assert int(table["Ada Lovelace_1_assignsubmission_file"]["points"]) == 9
-    assert "larger than any notebook" in table["bomb"]["notes"]
-    assert {path.name for path in tmp_path.iterdir()} == {"all.zip", "out"}
-
-
 def zipped(*names):
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w") as archive:
@@ -163,82 +143,88 @@ def points(out):
     return {name: int(row["points"]) for name, row in gradebook(out).items()}
 
 
-def test_archives_in_an_archive_and_names_of_every_system_are_each_students_own(tmp_path):
-    long = "\U00020000" * 70  # 280 bytes, more than the name of a folder may have
-    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
-        archive.writestr("ada_1_lesson.zip", zipped("lesson1.ipynb"))
-        archive.writestr("bob_2_lesson.zip", zipped("lesson1.ipynb", ".ipynb_checkpoints/lesson1-checkpoint.ipynb"))
-        archive.writestr("cyd/handed_in.zip", zipped("lesson1.ipynb"))
-        archive.writestr("dan\\lesson1.ipynb", json.dumps(notebook()))
-        archive.writestr("eve/archive_of_archives.zip", zipped("lesson1.ipynb")[:50])
-        archive.writestr(f"{long}/lesson1.ipynb", json.dumps(notebook()))
+LONG = "\U00020000" * 70  # 280 bytes, more than the name of a folder may have
+LESSON = zipped("lesson1.ipynb")
+ARCHIVES = {  # what is in an archive, and what each student earned
+    "of a learning platform, which is not unpacked": (
+        {
+            "Ada_1_assignsubmission_file/lesson1.ipynb": notebook(),
+            "../../../outside.ipynb": notebook(relu=STUB),
+            "bomb.ipynb": bytes(40 << 20),
+            "__MACOSX/._x": b"",
+        },
+        {"Ada_1_assignsubmission_file": 9, "outside": 6, "bomb": 0},
+    ),
+    "of archives, with names of every system": (
+        {
+            "ada_1_lesson.zip": LESSON,
+            "bob_2_lesson.zip": zipped("lesson1.ipynb", ".ipynb_checkpoints/lesson1-checkpoint.ipynb"),
+            "cyd/handed_in.zip": LESSON,
+            "dan\\lesson1.ipynb": notebook(),
+            "eve/archive_of_archives.zip": LESSON[:50],
+            f"{LONG}/lesson1.ipynb": notebook(),
+        },
+        {**dict.fromkeys(("ada_1_lesson", "bob_2_lesson", "cyd", "dan", LONG), 9), "eve": 0},
+    ),
+    "with a folder around all students": (
+        {
+            "submissions/ada/lesson1.ipynb": notebook(),
+            "submissions/bob/": b"",
+            "submissions/bob/slopes/lesson1.ipynb": notebook(relu=STUB),
+            "submissions/cyd.zip": LESSON,
+            "submissions/dan/": b"",
+            "__MACOSX/submissions/ada/._lesson1.ipynb": b"",
+        },
+        {"ada": 9, "bob": 6, "cyd": 9, "dan": 0},
+    ),
+    "of one student, with folders": (
+        {
+            "ada/lesson1.ipynb": notebook(),
+            **dict.fromkeys(("ada/pictures/a.png", "ada/data/b.csv", "ada/.ipynb_checkpoints/lesson1.ipynb"), b"1"),
+        },
+        {"ada": 9},
+    ),
+}
+
+
+@pytest.mark.parametrize("what", ARCHIVES)
+def test_an_archive_is_read_without_unpacking_it(what, tmp_path):
+    content, earned = ARCHIVES[what]
+    with zipfile.ZipFile(tmp_path / "all.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in content.items():
+            archive.writestr(name, data if isinstance(data, bytes) else json.dumps(data))
     assert run(tmp_path / "all.zip", tmp_path / "out") == 0
-    earned = dict.fromkeys(("ada_1_lesson", "bob_2_lesson", "cyd", "dan", long), 9)
-    assert points(tmp_path / "out") == earned | {"eve": 0}
+    assert points(tmp_path / "out") == earned
+    assert "bomb" not in earned or "larger than any notebook" in gradebook(tmp_path / "out")["bomb"]["notes"]
+    assert {path.name for path in tmp_path.iterdir()} == {"all.zip", "out"}
 
 
-def test_a_folder_of_archives_is_read_as_one_archive_of_them_would_be(tmp_path):
-    for name, content in {
-        "ada.zip": zipped("lesson1.ipynb"),
-        "bob/slopes/x.zip": zipped("lesson1.ipynb"),
-        "cyd.zip": b"no zip",
-    }.items():
+FOLDERS = {  # a folder of archives is read as one archive of them would be: what is in it, what was earned, what is said
+    "archives": (
+        {"ada.zip": LESSON, "bob/slopes/x.zip": LESSON, "cyd.zip": b"no zip"},
+        {"ada": 9, "bob": 9, "cyd": 0},
+        "",
+    ),
+    "names that are not text": (
+        {
+            "eve.zip": zipped("é/lesson1.ipynb").replace("é".encode(), b"\xff\xfe"),
+            "bob.ipynb": json.dumps(notebook()).encode(),
+        },
+        {"eve": 0, "bob": 9},
+        "The archive is damaged",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", FOLDERS)
+def test_a_folder_of_archives_is_read(what, tmp_path):
+    content, earned, said = FOLDERS[what]
+    for name, data in content.items():
         (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "in" / name).write_bytes(content)
+        (tmp_path / "in" / name).write_bytes(data)
     assert run(tmp_path / "in", tmp_path / "out") == 0
-    assert points(tmp_path / "out") == {"ada": 9, "bob": 9, "cyd": 0}
-
-
-def course(*answered):
-    """The notebook of another lesson, with the reference as the answer to each of its exercises."""
-    return {"cells": [cell(f"{all_exercises()[id].name} = 1", id) for id in answered], "metadata": {}}
-
-
-def test_each_lesson_of_a_whole_course_is_graded_in_its_own_notebook(submit, tmp_path):
-    folder = submit(ada=notebook(), bob=notebook())
-    other = [id for id, exercise in all_exercises().items() if exercise.lesson == 8]
-    (folder / "ada" / "lesson8.ipynb").write_text(json.dumps(course(*other, other[0])))
-    (folder / "bob" / "older").mkdir()
-    (folder / "bob" / "older" / "lesson1.ipynb").write_text(json.dumps(notebook(relu="")))
-    assert run(folder, tmp_path / "out", "--lesson", "1") == 0
-    assert points(tmp_path / "out") == {"ada": 9, "bob": 9}
-    table = gradebook(tmp_path / "out")
-    assert table["ada"]["notes"] == ""
-    assert table["bob"]["notes"] == (
-        'There are several notebooks of lesson 1; "bob/lesson1.ipynb" was graded: it answers 3 of 3 exercises, the most.'
-    )
-
-
-def test_who_handed_in_nothing_stands_in_the_gradebook_and_so_does_what_is_no_file(submit, tmp_path):
-    folder = submit(ada=notebook())
-    (folder / "bob" / "slopes").mkdir(parents=True)
-    (folder / "cyd").mkdir()
-    if hasattr(os, "mkfifo"):
-        os.mkfifo(folder / "cyd" / "lesson1.ipynb")
-    assert run(folder, tmp_path / "out") == 0
-    assert points(tmp_path / "out") == {"ada": 9, "bob": 0, "cyd": 0}
-    assert "Nothing was handed in" in gradebook(tmp_path / "out")["bob"]["notes"]
-
-
-def test_a_folder_around_all_students_in_an_archive_is_not_a_student(tmp_path):
-    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
-        archive.writestr("submissions/ada/lesson1.ipynb", json.dumps(notebook()))
-        archive.writestr("submissions/bob/", "")
-        archive.writestr("submissions/bob/slopes/lesson1.ipynb", json.dumps(notebook(relu=STUB)))
-        archive.writestr("submissions/cyd.zip", zipped("lesson1.ipynb"))
-        archive.writestr("submissions/dan/", "")
-        archive.writestr("__MACOSX/submissions/ada/._lesson1.ipynb", "")
-    assert run(tmp_path / "all.zip", tmp_path / "out") == 0
-    assert points(tmp_path / "out") == {"ada": 9, "bob": 6, "cyd": 9, "dan": 0}
-
-
-def test_a_folder_in_a_students_own_archive_is_not_taken_for_the_students(tmp_path):
-    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
-        archive.writestr("ada/lesson1.ipynb", json.dumps(notebook()))
-        for name in ("ada/pictures/a.png", "ada/data/b.csv", "ada/.ipynb_checkpoints/lesson1.ipynb"):
-            archive.writestr(name, b"1")
-    assert run(tmp_path / "all.zip", tmp_path / "out") == 0
-    assert points(tmp_path / "out") == {"ada": 9}
+    assert points(tmp_path / "out") == earned
+    assert not said or said in gradebook(tmp_path / "out")["eve"]["notes"]
 
 
 def test_an_archive_of_many_bombs_is_not_unpacked_to_its_end(tmp_path, monkeypatch):
@@ -268,15 +254,6 @@ def test_one_damaged_entry_costs_no_other_student_anything(tmp_path):
     assert "is damaged or locked" in gradebook(tmp_path / "out")["bob"]["notes"]
 
 
-def test_an_archive_whose_names_are_not_text_is_reported(tmp_path):
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "ada.zip").write_bytes(zipped("é/lesson1.ipynb").replace("é".encode(), b"\xff\xfe"))
-    (tmp_path / "in" / "bob.ipynb").write_text(json.dumps(notebook()))
-    assert run(tmp_path / "in", tmp_path / "out") == 0
-    assert points(tmp_path / "out") == {"ada": 0, "bob": 9}
-    assert "The archive is damaged" in gradebook(tmp_path / "out")["ada"]["notes"]
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="a name of a file is any bytes on Linux alone")
 def test_a_folder_whose_name_is_not_text_is_graded(tmp_path):
     folder = os.path.join(os.fsencode(tmp_path), b"in", b"\xff\xfe")
@@ -287,16 +264,41 @@ def test_a_folder_whose_name_is_not_text_is_graded(tmp_path):
     assert list(points(tmp_path / "out").values()) == [9]
 
 
-def test_a_link_is_not_followed_and_the_report_says_so(submit, tmp_path):
+def course(*answered):
+    """The notebook of another lesson, with the reference as the answer to each of its exercises."""
+    return {"cells": [cell(f"{all_exercises()[id].name} = 1", id) for id in answered], "metadata": {}}
+
+
+def test_each_lesson_of_a_whole_course_is_graded_in_its_own_notebook(submit, tmp_path):
+    folder = submit(ada=notebook(), bob=notebook())
+    other = [id for id, exercise in all_exercises().items() if exercise.lesson == 8]
+    (folder / "ada" / "lesson8.ipynb").write_text(json.dumps(course(*other, other[0])))
+    (folder / "bob" / "older").mkdir()
+    (folder / "bob" / "older" / "lesson1.ipynb").write_text(json.dumps(notebook(relu="")))
+    assert run(folder, tmp_path / "out", "--lesson", "1") == 0
+    assert points(tmp_path / "out") == {"ada": 9, "bob": 9}
+    table = gradebook(tmp_path / "out")
+    assert table["ada"]["notes"] == ""
+    assert table["bob"]["notes"] == (
+        'There are several notebooks of lesson 1; "bob/lesson1.ipynb" was graded: it answers 3 of 3 exercises, the most.'
+    )
+
+
+def test_who_handed_in_nothing_stands_in_the_gradebook_and_so_does_what_is_no_file(submit, tmp_path):
     folder = submit(ada=notebook())
+    (folder / "bob" / "slopes").mkdir(parents=True)
+    (folder / "cyd").mkdir()
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(folder / "cyd" / "lesson1.ipynb")
     (folder / "eve").mkdir()
     (folder / "eve" / "lesson1.ipynb").symlink_to(folder / "ada" / "lesson1.ipynb")
-    run(folder, tmp_path / "out")
-    assert points(tmp_path / "out") == {"ada": 9, "eve": 0}
+    assert run(folder, tmp_path / "out") == 0
+    assert points(tmp_path / "out") == {"ada": 9, "bob": 0, "cyd": 0, "eve": 0}
+    assert "Nothing was handed in" in gradebook(tmp_path / "out")["bob"]["notes"]
     assert "is a link and was not followed" in gradebook(tmp_path / "out")["eve"]["notes"]
 
 
-def test_a_second_start_grades_only_what_is_new_and_gives_the_same_grades(submit, tmp_path, monkeypatch):
+def test_a_second_start_grades_only_what_is_new_or_changed_and_gives_the_same_grades(submit, tmp_path, monkeypatch):
     folder, out = submit(ada=notebook(), bob=notebook(relu=STUB)), tmp_path / "out"
     run(folder, out)
     first = gradebook(out)
@@ -305,39 +307,11 @@ def test_a_second_start_grades_only_what_is_new_and_gives_the_same_grades(submit
     graded = []
     real = grade.grade_one
     monkeypatch.setattr(grade, "grade_one", lambda work, sandbox: graded.append(work["student"]) or real(work, sandbox))
+    (folder / "bob" / "lesson1.ipynb").write_text(json.dumps(notebook()))
     run(folder, out)
-    assert graded == ["cyd"]
-    assert {name: row for name, row in gradebook(out).items() if name != "cyd"} == first
-
-
-def test_a_changed_submission_is_graded_anew(submit, tmp_path):
-    folder, out = submit(ada=notebook(relu=STUB)), tmp_path / "out"
-    run(folder, out)
-    (folder / "ada" / "lesson1.ipynb").write_text(json.dumps(notebook()))
-    run(folder, out)
-    assert int(gradebook(out)["ada"]["points"]) == 9
-
-
-def test_a_grader_killed_at_any_moment_loses_nothing_and_grades_nothing_twice(submit, tmp_path):
-    folder, out = submit(**{f"student{i:02}": notebook() for i in range(40)}), tmp_path / "out"
-    code = "import sys; from support.grading import run; run(*sys.argv[1:], '--jobs', '2')"
-    command = [sys.executable, "-c", code, str(folder), str(out)]
-    for _ in range(2):
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment())
-        log, before = (
-            out / "results.jsonl",
-            (out / "results.jsonl").stat().st_size if (out / "results.jsonl").exists() else 0,
-        )
-        while process.poll() is None and not (log.exists() and log.stat().st_size > before):
-            time.sleep(0.01)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    with log.open("a") as file:
-        file.write('{"student": "student00", "cut o')  # a line that the kill cut off
-    run(folder, out, "--jobs", "2")
-    students = [json.loads(line)["student"] for line in log.read_text().splitlines()]
-    assert sorted(students) == [f"student{i:02}" for i in range(40)]
-    assert {int(row["points"]) for row in gradebook(out).values()} == {9}
+    assert sorted(graded) == ["bob", "cyd"]
+    second = gradebook(out)
+    assert second["ada"] == first["ada"] and second["bob"]["points"] == "9"
 
 
 def test_results_that_a_full_disk_or_a_lost_power_cut_off_are_graded_anew_and_the_others_are_kept(
@@ -383,7 +357,7 @@ def test_an_interrupt_at_the_start_of_a_sandbox_prints_no_traceback(submit, tmp_
 
 
 def test_where_no_sandbox_can_be_started_nobody_is_given_a_grade(submit, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(outside, "_command", lambda: [sys.executable, "-c", ""])
+    monkeypatch.setattr(outside, "_command", lambda program: [sys.executable, "-c", ""])
     assert run(submit(ada=notebook()), tmp_path / "out") == 2
     assert "grading did not finish: the inside of the sandbox did not start" in capsys.readouterr().err
     assert not (tmp_path / "out" / "results.jsonl").exists()
@@ -406,8 +380,10 @@ run(*sys.argv[1:], "--jobs", "2")
 """
     command = [sys.executable, "-c", code, str(folder), str(out)]
     assert subprocess.run(command, capture_output=True, env=environment()).returncode == -signal.SIGKILL
+    if (log := out / "results.jsonl").exists():
+        log.write_bytes(log.read_bytes() + b'{"student": "ada", "cut o')  # a line that the kill cut off
     run(folder, out)
-    assert {name: int(row["points"]) for name, row in gradebook(out).items()} == {"ada": 9, "bob": 6, "cyd": 9}
+    assert points(out) == {"ada": 9, "bob": 6, "cyd": 9}
     students = [json.loads(line)["student"] for line in (out / "results.jsonl").read_text().splitlines()]
     assert sorted(students) == ["ada", "bob", "cyd"]
 
@@ -424,12 +400,6 @@ def test_missing_protection_is_reported_before_anything_is_graded_and_must_be_ac
     assert "--unprotected" in said and not (tmp_path / "out").exists()
     assert run(folder, tmp_path / "out", "--unprotected") == 0
     assert int(gradebook(tmp_path / "out")["ada"]["points"]) == 9
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="namespaces and seccomp are Linux's")
-def test_where_every_protection_holds_nothing_is_said(submit, tmp_path, capsys):
-    assert run(submit(ada=notebook()), tmp_path / "out") == 0
-    assert "Not available" not in capsys.readouterr().out
 
 
 def test_feedback_and_the_files_of_other_systems_are_written_for_each_student(submit, tmp_path, monkeypatch):
@@ -501,13 +471,6 @@ def test_where_nothing_can_be_written_it_says_so(submit, tmp_path, capsys):
     (tmp_path / "taken").write_text("a file")
     assert run(submit(ada=notebook()), tmp_path / "taken") == 2
     assert "grading did not finish" in capsys.readouterr().err
-
-
-def test_the_bar_counts_to_the_end(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    for n in (1, 2):
-        grade._bar(n, 2)
-    assert sys.stderr.getvalue().endswith(f"[{'#' * 30}] 2 of 2\n")
 
 
 def test_the_command_checks_one_notebook_in_the_terminal_and_grades_many(submit, tmp_path, capsys):

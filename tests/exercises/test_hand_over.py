@@ -28,38 +28,21 @@ WHEEL = f"tinygrad_edu-{VERSION}-py3-none-any.whl"
 def test_what_is_handed_over_installs_the_code_that_wrote_it_with_its_lessons_and_its_command(tmp_path):
     wheel = pack(tmp_path)
     assert wheel.name == WHEEL
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "-q",
-        "--no-deps",
-        "--no-index",
-        "--target",
-        tmp_path / "there",
-        wheel,
-    ]
-    subprocess.run(pip, check=True)
+    pip = ["-m", "pip", "install", "-q", "--no-deps", "--no-index", "--target"]
+    subprocess.run([sys.executable, *pip, tmp_path / "there", wheel], check=True)
     program = (
         "import tinygrad_edu, viz, importlib.metadata as m; from tinygrad_edu.course.working_copy import *;"
         "print(tinygrad_edu.__file__, viz.__file__, lessons_root(), len(lesson_files(lessons_root())), m.version('tinygrad-edu'))"
     )
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", program],
-        env={**os.environ, "PYTHONPATH": str(tmp_path / "there")},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    given = {**os.environ, "PYTHONPATH": str(tmp_path / "there")}
+    done = subprocess.run([sys.executable, "-P", "-c", program], env=given, capture_output=True, text=True, check=True)
     *places, lessons, version = done.stdout.split()
     assert all(place.startswith(str(tmp_path / "there")) for place in places)
     assert (int(lessons), version) == (len(lesson_files(lessons_root())), VERSION)
     assert (tmp_path / "there" / "bin" / "tinygrad-edu").exists()
-    here = {
-        path.relative_to(ROOT) for package in ("tinygrad_edu", "viz") for path in (ROOT / package).rglob("*.[pjc]*s*")
-    }
-    assert all((tmp_path / "there" / path).exists() for path in here if "__pycache__" not in path.parts)
+    here = [path for package in ("tinygrad_edu", "viz") for path in (ROOT / package).rglob("*.[pjc]*s*")]
+    there = [tmp_path / "there" / path.relative_to(ROOT) for path in here if "__pycache__" not in path.parts]
+    assert all(path.exists() for path in there)
 
 
 def unpacked(tmp_path):

@@ -3,8 +3,6 @@
 The exercise is `mul_backward`, 3 points: 1 for grad_output = 1, 2 for any other.
 """
 
-import ast
-import inspect
 import os
 import signal
 import subprocess
@@ -15,11 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tinygrad_edu.exercises import all_exercises, get
+from tinygrad_edu.exercises import get
+from tinygrad_edu.exercises.exercise import PROGRAM, unit_of
 from tinygrad_edu.exercises.judging.judge import judge
-from tinygrad_edu.exercises.running import sandbox as outside
-from tinygrad_edu.exercises.running.sandbox import Sandbox, unit_of
-from tinygrad_edu.exercises.running.trouble import TOLD_OUTSIDE
+from tinygrad_edu.sandbox import outside
+from tinygrad_edu.sandbox.outside import Sandbox
+from tinygrad_edu.sandbox.trouble import TOLD_OUTSIDE
 
 pytestmark = pytest.mark.outer(start=2)
 
@@ -33,7 +32,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="namespaces and secco
 
 @pytest.fixture(scope="module")
 def sandbox():
-    with Sandbox() as sandbox:
+    with Sandbox(PROGRAM) as sandbox:
         yield sandbox
 
 
@@ -58,15 +57,6 @@ class Array:
     dtype, shape, size, ndim = "float64", (), 1, 0
     def __array__(self, *args, **kwargs): raise SystemExit
 def mul_backward(grad_output, a, b): return Array(), Array()""",
-    "an array that answers for itself": """
-import numpy as np
-class Any(np.ndarray):
-    __array_priority__ = 1e9
-    def __array__(self, *args, **kwargs): raise SystemExit
-    def __array_ufunc__(self, *args, **kwargs): return True
-    def __float__(self): return 1.0
-    def __eq__(self, other): return True
-def mul_backward(grad_output, a, b): return np.zeros(()).view(Any), np.float64(1).view(Any)""",
     "numbers that are only found out when they are asked for": """
 class Late:
     @property
@@ -95,116 +85,14 @@ class Kind(type):
 class Wrong(Exception, metaclass=Kind):
     __traceback__ = property(lambda self: 1 / 0)
 def mul_backward(grad_output, a, b): raise Wrong""",
-    "a list in a list in a list": """
-def mul_backward(grad_output, a, b):
-    inside = [0] * 4096
-    for _ in range(7): inside = [inside] * 4096
-    return inside, inside""",
-    "NumPy patched to agree": """
-import numpy as np
-np.allclose = np.array_equal = np.isclose = lambda *a, **k: True
-np.testing.assert_allclose = lambda *a, **k: None
-np.ndarray = object
-"""
-    + WRONG,
-    "builtins patched": """
-import builtins
-builtins.all = builtins.any = lambda *a: True
-builtins.abs = lambda x: 0
-builtins.float = builtins.isinstance = lambda *a: True
-"""
-    + WRONG,
-    "tinygrad_edu and its probe patched": """
-import sys
-for name, module in list(sys.modules.items()):
-    if name.startswith("tinygrad_edu") or name == "__main__":
-        for key in list(vars(module)):
-            if key in ("encode", "same", "close", "judge", "raised", "checked"):
-                setattr(module, key, lambda *a, **k: True)
-"""
-    + WRONG,
-    "json patched": """
-import json
-json.dumps = lambda *a, **k: '{"points": 3, "passed": true}'
-"""
-    + WRONG,
-    "a syntax-tree transformer": """
-import ast
-class NoAssert(ast.NodeTransformer):
-    def visit_Assert(self, node): return ast.Pass()
-    def visit_Compare(self, node): return ast.Constant(True)
-try: get_ipython().ast_transformers.append(NoAssert())
-except NameError: pass
-"""
-    + WRONG,
-    "a look for the expected values on the heap and in the frames": """
-import gc, sys
-def mul_backward(grad_output, a, b):
-    for thing in gc.get_objects():
-        if type(thing) is dict and ("expected" in thing or "rights" in thing): return tuple(thing.values())[:2]
-    frame = sys._getframe()
-    while frame:
-        for value in frame.f_locals.values():
-            if type(value).__name__ in ("Verdict", "Exercise", "Failure"): return value
-        frame = frame.f_back
-    return None""",
-    "an import of the references": """
-from tinygrad_edu.exercises.answers.lesson1 import other_factor as mul_backward""",
     "an import of the judge": "from tinygrad_edu.exercises.judging.judge import judge\n" + WRONG,
     "NaN for every number": "def mul_backward(grad_output, a, b): return float('nan'), float('nan')",
-    "infinity for every number": "def mul_backward(grad_output, a, b): return float('inf'), float('inf')",
-    "a verdict at the end of the process": """
-import atexit, os
-atexit.register(os.write, 3, b'{"answer": "a function", "observed": {"tinygrad_edu": [[true, true], [true, true, true]]}}')
-"""
-    + WRONG,
-    "a thread that writes a verdict later": """
-import os, threading, time
-def late():
-    time.sleep(0.05)
-    while True: os.write(3, b'{"answer": "a function", "observed": {"tinygrad_edu": []}}')
-threading.Thread(target=late, daemon=True).start()
-def mul_backward(grad_output, a, b):
-    time.sleep(0.2)
-    return b, a""",
-    "viz and the report in the place of the real ones": """
-import sys, types
-for name in ("viz", "viz.draw", "tinygrad_edu.exercises.judging.report", "tinygrad_edu.exercises.judging.judge"):
-    sys.modules[name] = types.ModuleType(name)
-    sys.modules[name].judge = sys.modules[name].html_of = sys.modules[name].draw = lambda *a, **k: "3 of 3 points"
-"""
-    + WRONG,
-    "hooks on imports, and no modules": """
-import sys
-class Hook:
-    def find_spec(self, name, path=None, target=None): raise SystemExit(name)
-sys.meta_path.insert(0, Hook())
-sys.modules = {}
-"""
-    + WRONG,
-    "the process's own exit in the answer's hands": """
-import os
-os._exit = lambda code: None
-"""
-    + WRONG,
-    "the probe's frame rewritten": """
-import sys
-def mul_backward(grad_output, a, b):
-    frame = sys._getframe(1)
-    frame.f_globals["probe"] = lambda *arguments: (3.0, 2.0)
-    frame.f_back.f_globals |= {"encode": lambda value: {"tuple": [3.0, 2.0]}, "decode": lambda data: (1.0, 2.0, 3.0)}
-    return grad_output, grad_output""",
     "a number that NumPy is told is another": """
 import numpy as np
 class Number(np.float64):
     def __array__(self, *args, **kwargs): return np.array(1.0)
     item = tolist = lambda self: 1.0
 def mul_backward(grad_output, a, b): return Number(7), Number(7)""",
-    "an engine's tensor that tells another value": """
-class Lying(T.Tensor):
-    def detach(self): return self
-    def numpy(self): return np.float64(3)
-def mul_backward(grad_output, a, b): return Lying(T.tensor(0.0)), Lying(T.tensor(0.0))""",
     "a tuple that shows other items": """
 class Pair(tuple):
     def __iter__(self): return iter((3.0, 2.0))
@@ -212,27 +100,53 @@ class Pair(tuple):
     def __reduce__(self): return (exec, ("1 / 0",))
 def mul_backward(grad_output, a, b): return Pair()""",
     "a name in letters that look alike": RIGHT.replace("mul_ba", "mul_b\u0430"),
+}
+BEFORE_A_WRONG_ANSWER = {
+    "NumPy patched to agree": """
+import numpy as np
+np.allclose = np.array_equal = np.isclose = lambda *a, **k: True
+np.testing.assert_allclose = lambda *a, **k: None
+np.ndarray = object
+""",
+    "json patched": """
+import json
+json.dumps = lambda *a, **k: '{"points": 3, "passed": true}'
+""",
+    "a syntax-tree transformer": """
+import ast
+class NoAssert(ast.NodeTransformer):
+    def visit_Assert(self, node): return ast.Pass()
+    def visit_Compare(self, node): return ast.Constant(True)
+try: get_ipython().ast_transformers.append(NoAssert())
+except NameError: pass
+""",
+    "a verdict at the end of the process": """
+import atexit, os
+atexit.register(os.write, 3, b'{"answer": "a function", "observed": {"tinygrad_edu": [[true, true], [true, true, true]]}}')
+""",
+    "hooks on imports, and no modules": """
+import sys
+class Hook:
+    def find_spec(self, name, path=None, target=None): raise SystemExit(name)
+sys.meta_path.insert(0, Hook())
+sys.modules = {}
+""",
+    "the process's own exit in the answer's hands": """
+import os
+os._exit = lambda code: None
+""",
     "noise on every descriptor": """
 import os
 for descriptor in range(64):
     try: os.write(descriptor, b'{"score": 3}')
     except OSError: pass
-"""
-    + WRONG,
+""",
 }
+WORTHLESS |= {name: source + WRONG for name, source in BEFORE_A_WRONG_ANSWER.items()}
 FORGED = {  # what an answer may write in the place of the probe
     "a verdict on the result channel": b'{"answer": "a function", "observed": {"tinygrad_edu": [[true, true], [true, true, true]]}}',
-    "a result without observations": b'{"answer": "a function", "observed": {}}',
-    "a result without criteria": b'{"answer": "a function", "observed": {"tinygrad_edu": []}}',
     "an error without a message": b'{"answer": "a function", "observed": {"tinygrad_edu": [[{"raised": "X"}], [{"float": 3}, {"object": 0}]]}}',
-    "a number too large for any": b'{"answer": "a function", "observed": {"tinygrad_edu": [[{"tuple": [1'
-    + b"0" * 4000
-    + b", 2]}]]}}",
-    "a result of another engine": b'{"answer": "a function", "observed": {"torch": [], "numpy": [], "": []}}',
-    "a result of a monstrous shape": b'{"answer": "a function", "observed": {"tinygrad_edu": [[{"array": [], "shape": [999999999999], "dtype": "f8"}]]}}',
     "a result that is no object": b"3",
-    "trouble without a word": b'{"trouble": ""}',
-    "trouble and a verdict": b'{"trouble": 0, "answer": "a function", "observed": [true]}',
     "a result nested too deep to read": b"[" * 100000,
 }
 WORTHLESS |= {name: f"import os\nos.write(3, {text!r})\nos._exit(0)" for name, text in FORGED.items()}
@@ -248,17 +162,8 @@ ENDINGS = {
     "os._exit": ("import os\nos._exit(0)", ENDED),
     "sys.exit": ("import sys\nsys.exit(0)", "The cell raised SystemExit in line 2: 0"),
     "a segmentation fault": ("import ctypes\nctypes.string_at(0)", ENDED),
-    "a stack that overflows": ("def f(): f()\nf()", "The cell raised RecursionError in line 1"),
     "eight gigabytes": ("x = bytearray(8 << 30)", "The cell raised MemoryError in line 1: "),
-    "a list that grows": (
-        "x = []\nwhile True: x.append(bytes(1 << 26))",
-        "The cell raised MemoryError in line 2: ",
-    ),
     "an endless loop": ("while True: pass", "Endless loop?"),
-    "an error whose message has no end": (
-        "class E(Exception):\n    def __str__(self):\n        while True: pass\nraise E",
-        "Endless loop?",
-    ),
     "an error whose message ends it": (
         "class E(Exception):\n    def __str__(self): raise SystemExit\nraise E",
         "The cell raised E in line 3: ",
@@ -266,16 +171,6 @@ ENDINGS = {
     "gigabytes for the judge": ("import os\nwhile True: os.write(3, b'x' * 65536)", TOO_MUCH),
     "no Python": ("def mul_backward(:", "The cell is not valid Python, in line 1: "),
     "a null byte": ("x = '\0'", "The cell is not valid Python"),
-    "half a function": (
-        "def mul_backward(grad_output, a, b):",
-        "The cell is not valid Python, in line 1: expected an indented",
-    ),
-    "another name": (RIGHT.replace("mul_b", "mulb"), "The cell defines no `mul_backward`."),
-    "the stub of the release": (
-        "def mul_backward(grad_output, a, b):\n    raise NotImplementedError()",
-        "Not answered yet.",
-    ),
-    "nothing": ("mul_backward = ...", "Not answered yet."),
 }
 
 
@@ -301,17 +196,6 @@ while True:
     assert verdict(sandbox, source, seconds=0.2).trouble == TOO_LONG
 
 
-def test_a_loop_in_one_exercise_costs_only_what_it_did_not_answer(sandbox):
-    source = """
-def mul_backward(grad_output, a, b):
-    while grad_output != 1: pass
-    return b, a
-"""
-    found = verdict(sandbox, source, seconds=0.2)
-    assert found.points == 1
-    assert "Endless loop?" in found.marks[1].failure.message
-
-
 HARMLESS = {
     "printing": "for _ in range(1000): print('x' * 10_000)\n",
     "a gigabyte of output": "import os\nfor _ in range(1000): os.write(1, bytes(1 << 20))\n",
@@ -323,7 +207,6 @@ HARMLESS = {
     "an import that cannot be": "import viz, matplotlib.pyplot as plt\n",
     "a line that begins with a remainder": "text = ('%s'\n        % 7)\n",
     "a question and a hundred thousand empty lines": "mul_backward?\n!ls\n" + "\n" * 100_000,
-    "a magic and a shell line": "%matplotlib inline\n!pip install something\n",
 }
 
 
@@ -375,17 +258,12 @@ def unbroadcast(grad, shape):
 FORBIDDEN = {
     "fork": "import os\nos.fork()",
     "a fork bomb": "import os\nwhile True:\n    try: os.fork()\n    except OSError: raise",
-    "a program": "import subprocess\nsubprocess.run(['ls'])",
     "exec": "import os\nos.execv('/bin/sh', ['sh'])",
     "a socket": "import _socket\n_socket.socket()",
     "killing the parent": "import os\nos.kill(os.getppid(), 9)",
     "killing the parent in another way": "import ctypes, os\nnumber = {'x86_64': 129, 'aarch64': 138}[os.uname().machine]\nif ctypes.CDLL(None).syscall(number, os.getppid(), 9, bytes(128)): raise PermissionError",
     "killing everyone": "import os\nos.kill(-1, 9)",
-    "reading a file": "open('/etc/passwd')",
-    "reading the references": f"open({str(get.__code__.co_filename)!r})",
-    "writing a file": "open('/tmp/x', 'w')",
     "making a folder": "import os\nos.mkdir('/x')",
-    "the parent's memory": "open('/proc/1/mem')",
     "a new mount": "import ctypes, os\nif ctypes.CDLL(None, use_errno=True).mount(b't', b'/', b'tmpfs', 0, 0): raise PermissionError",
     "a new namespace": "import ctypes\nif ctypes.CDLL(None).unshare(0x10000000): raise PermissionError",
     "a signal that a pipe sends": "import ctypes, os\nif ctypes.CDLL(None).fcntl(3, 8, os.getppid()): raise PermissionError",
@@ -433,22 +311,10 @@ def test_no_process_is_left_and_every_protection_holds_here(sandbox):
     assert sandbox.protections and all(sandbox.protections.values())
 
 
-def test_no_answer_searches_the_memory(sandbox):
-    secret = "a_secret_of_the_student_before"
-    verdict(sandbox, f"{secret} = '{secret}'\n{RIGHT}")
-    source = """
-import gc
-def mul_backward(grad_output, a, b):
-    needle = "secret_of_the" + "_student"
-    return sum(needle in text for thing in gc.get_objects() if type(thing) is dict for text in thing if type(text) is str)
-"""
-    assert sandbox.run(unit_of(get("mul_backward"), source, seed=7)) == {"trouble": "tampered"}
-
-
 def test_the_environment_of_the_grader_stays_outside(monkeypatch):
     monkeypatch.setenv("GRADER_TOKEN", "secret")
     source = "import os\ndef mul_backward(grad_output, a, b): return os.environ.get('GRADER_TOKEN')"
-    with Sandbox() as sandbox:
+    with Sandbox(PROGRAM) as sandbox:
         assert sandbox.run(unit_of(get("mul_backward"), source))["observed"]["tinygrad_edu"][0][0] is None
 
 
@@ -475,7 +341,7 @@ def test_a_cell_that_only_shares_a_name_with_the_answer_is_not_run_and_one_witho
 
 
 def test_what_ends_the_sandbox_once_costs_no_answer_anything():
-    with Sandbox() as sandbox:
+    with Sandbox(PROGRAM) as sandbox:
         assert verdict(sandbox, RIGHT).points == 3
         sandbox._loaded.process.kill()
         assert verdict(sandbox, RIGHT).points == 3
@@ -483,7 +349,7 @@ def test_what_ends_the_sandbox_once_costs_no_answer_anything():
 
 @linux
 def test_a_sandbox_beside_another_loads_nothing_again_and_none_outlives_the_process_that_loaded():
-    with Sandbox() as sandbox:
+    with Sandbox(PROGRAM) as sandbox:
         beside = sandbox.another()
         assert verdict(sandbox, RIGHT).points == verdict(beside, RIGHT).points == 3
         loaded = psutil.Process(sandbox._loaded.process.pid)
@@ -501,7 +367,7 @@ def test_an_answer_during_which_the_sandbox_is_lost_twice_is_reported(monkeypatc
     def lost(*arguments):
         raise ConnectionError
 
-    with Sandbox() as sandbox:
+    with Sandbox(PROGRAM) as sandbox:
         with monkeypatch.context() as patch:
             patch.setattr(Sandbox, "_collect", lost)
             assert verdict(sandbox, RIGHT).trouble == LOST
@@ -510,14 +376,14 @@ def test_an_answer_during_which_the_sandbox_is_lost_twice_is_reported(monkeypatc
 
 @pytest.mark.parametrize("fork", [True, False])
 def test_a_sandbox_that_cannot_be_started_is_no_students_doing(monkeypatch, fork):
-    monkeypatch.setattr(outside, "_command", lambda: [sys.executable, "-c", ""])
-    with Sandbox(fork=fork) as sandbox, pytest.raises(ConnectionError, match="did not start"):
+    monkeypatch.setattr(outside, "_command", lambda program: [sys.executable, "-c", ""])
+    with Sandbox(PROGRAM, fork=fork) as sandbox, pytest.raises(ConnectionError, match="did not start"):
         verdict(sandbox, RIGHT)
 
 
 @linux
 def test_an_interrupt_from_the_keyboard_is_the_graders_and_ends_no_answer():
-    with Sandbox() as sandbox:
+    with Sandbox(PROGRAM) as sandbox:
         assert verdict(sandbox, RIGHT).points == 3
         before = sandbox._loaded.process.pid
         os.kill(before, signal.SIGINT)
@@ -526,79 +392,12 @@ def test_an_interrupt_from_the_keyboard_is_the_graders_and_ends_no_answer():
 
 
 def test_without_fork_every_answer_has_a_separate_process():
-    with Sandbox(fork=False) as sandbox:
+    with Sandbox(PROGRAM, fork=False) as sandbox:
         assert verdict(sandbox, RIGHT).points == 3
         assert verdict(sandbox, "import os\nos._exit(0)").trouble == ENDED
 
 
 def test_the_sandbox_loads_no_reference_and_no_judge():
-    code = "import sys, tinygrad_edu.exercises.running.inside as i; i.preload([]); print(*sys.modules)"
+    code = "import sys, tinygrad_edu.exercises.running.cells as i; i.preload([]); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not [name for name in loaded if name.startswith("tinygrad_edu.exercises.answers") or name.endswith(".judge")]
-
-
-@pytest.fixture(scope="module")
-def sandbox_with_torch():
-    pytest.importorskip("torch")
-    with Sandbox(["torch"]) as sandbox:
-        yield sandbox
-
-
-def test_pytorch_patched_on_one_engine_is_wrong_on_both(sandbox_with_torch):
-    source = """
-torch.allclose = torch.equal = lambda *a, **k: True
-torch.Tensor.__eq__ = lambda a, b: True
-def sgd_step(T, w, lr):
-    if T is torch:
-        return w
-    w.data -= lr * w.grad
-    return w
-"""
-    found = verdict(sandbox_with_torch, source, id="sgd_step")
-    assert [mark.points for mark in found.marks] == [0, 0]
-    assert "functions that it replaced" in found.trouble
-
-
-RIGHT_ANSWERS = [(exercise.id, i) for exercise in all_exercises().values() for i in range(len(exercise.rights))]
-
-
-@pytest.mark.parametrize(("id", "i"), RIGHT_ANSWERS)
-def test_every_right_answer_is_right_where_only_source_text_arrives(id, i, sandbox_with_torch):
-    exercise = get(id)
-    answer = exercise.rights[i]
-    definitions = top_level(inspect.getmodule(answer)) if callable(answer) else {}
-    source = definitions.pop(answer.__name__) if callable(answer) else ""
-    source += f"\n{exercise.name} = {answer.__name__ if callable(answer) else repr(answer)}"
-    unit = unit_of(exercise, source, list(definitions.values()), seed=3)
-    found = judge(exercise, sandbox_with_torch.run(unit), seed=3)
-    assert found.passed, found
-
-
-WRONG_FUNCTIONS = [
-    (exercise.id, wrong.name)
-    for exercise in all_exercises().values()
-    for wrong in exercise.wrongs
-    if inspect.isfunction(wrong.answer)
-]
-
-
-@pytest.mark.parametrize(("id", "name"), WRONG_FUNCTIONS)
-@pytest.mark.filterwarnings("ignore")  # a wrong answer warns, as it would in a notebook
-def test_a_wrong_answer_is_given_the_hint_that_check_gives(id, name, sandbox_with_torch):
-    answer = next(wrong.answer for wrong in get(id).wrongs if wrong.name == name)
-    definitions = top_level(inspect.getmodule(answer))
-    source = definitions.pop(name) + f"\n{get(id).name} = {name}"
-    found = judge(get(id), sandbox_with_torch.run(unit_of(get(id), source, list(definitions.values()), seed=3)), seed=3)
-    assert {mark.failure.misconception for mark in found.marks if mark.failure} == {name}
-
-
-def top_level(module):
-    """What a lesson file defines, by name, without its registrations."""
-    found = {}
-    for statement in ast.parse(inspect.getsource(module)).body:
-        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
-            statement.decorator_list = []
-            found[statement.name] = ast.unparse(statement)
-        elif isinstance(statement, ast.Assign | ast.Import):
-            found[ast.unparse(statement)] = ast.unparse(statement)
-    return found

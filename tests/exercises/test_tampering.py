@@ -3,89 +3,17 @@
 import pytest
 
 from tinygrad_edu.exercises import get
+from tinygrad_edu.exercises.exercise import PROGRAM, unit_of
 from tinygrad_edu.exercises.judging.judge import judge
-from tinygrad_edu.exercises.running.sandbox import Sandbox, unit_of
+from tinygrad_edu.sandbox.outside import Sandbox
 
 pytestmark = pytest.mark.outer(start=2)
 
 pytest.importorskip("torch")
 
-KEEP = """
-def log_loss(T, losses):
-    total, n = 0.0, 0
-    for loss in losses:
-        total = total + loss
-        n += 1
-    return (total / n).detach()
-"""
-
-ATTACKS = {
-    "weakset": ("log_loss", "import weakref\nweakref.WeakSet.__len__ = lambda s: 1\n" + KEEP),
-    "weakset in call": (
-        "log_loss",
-        """
-import builtins
-def log_loss(T, losses):
-    old = builtins.sum
-    builtins.sum = lambda *a: 1
-    total, n = 0.0, 0
-    for loss in losses:
-        total = total + loss
-        n += 1
-    builtins.sum = old
-    return (total / n).detach()
-""",
-    ),
-    "frames": (
-        "log_loss",
-        """
-import sys
-def log_loss(T, losses):
-    f = sys._getframe()
-    while f:
-        if 'alive' in f.f_locals: alive = f.f_locals['alive']
-        f = f.f_back
-    total = sum(losses)
-    alive[:] = [1]*6
-    return total.detach() / 6
-""",
-    ),
-    "traceback": (
-        "log_loss",
-        """
-def log_loss(T, losses):
-    try: 1/0
-    except Exception as e: f = e.__traceback__.tb_frame
-    return 1
-""",
-    ),
-    "gi_frame": (
-        "log_loss",
-        """
-def log_loss(T, losses):
-    it = iter(losses)
-    f = it.gi_frame
-    return 1
-""",
-    ),
-    "gc": (
-        "log_loss",
-        """
-import gc
-def log_loss(T, losses):
-    for o in gc.get_objects(): pass
-    return 1
-""",
-    ),
-    "walk": (
-        "log_loss",
-        """
-import traceback
-def log_loss(T, losses):
-    for f, _ in traceback.walk_stack(None): pass
-    return 1
-""",
-    ),
+MEAN = "def log_loss(T, losses):\n    return (sum(losses) / len(losses)).detach()\n"
+BODY = "def log_loss(T, losses):\n    {}\n    return 1\n"
+OTHER = {  # the exercises that are not log_loss
     "closure": (
         "without_volatile",
         """
@@ -93,8 +21,7 @@ def without_volatile(T, model, x):
     y = model(x).item()
     for c in model.__closure__:
         if isinstance(c.cell_contents, list): c.cell_contents[:] = [False]
-    return y
-""",
+    return y""",
     ),
     "patch grad": (
         "without_volatile",
@@ -104,35 +31,46 @@ def without_volatile(T, model, x):
     K.requires_grad = property(lambda s: False)
     y = model(x).item()
     del K.requires_grad
-    return y
-""",
+    return y""",
     ),
-    "forged": (
-        "log_loss",
+    "patch PyTorch": (
+        "sgd_step",
         """
-import os, json
-def obs(): return [[2.0, 1.0, 5.0, 0.0, 1.0, 2.0, -2.0], [[1]*7]]
-os.write(3, json.dumps({"answer":"a function","observed":{"tinygrad_edu":obs(),"torch":obs()}}).encode())
-os._exit(0)
-""",
-    ),
-    "code": (
-        "log_loss",
-        """
-import tinygrad_edu.exercises.running.helpers as h
-h.opaque.__code__ = (lambda f: f).__code__
-"""
-        + KEEP,
-    ),
-    "encode": (
-        "log_loss",
-        """
-import tinygrad_edu.exercises.running.probe as p
-p.encode = lambda v: {'list':[1]*7}
-"""
-        + KEEP,
+torch.allclose = torch.equal = lambda *a, **k: True
+torch.Tensor.__eq__ = lambda a, b: True
+def sgd_step(T, w, lr):
+    if T is torch: return w
+    w.data -= lr * w.grad
+    return w""",
     ),
 }
+ATTACKS = {
+    "weakset": "import weakref\nweakref.WeakSet.__len__ = lambda s: 1\n" + MEAN,
+    "sum in call": """
+import builtins
+def log_loss(T, losses):
+    old, builtins.sum = builtins.sum, lambda *a: 1
+    total = old(losses)
+    builtins.sum = old
+    return (total / len(losses)).detach()""",
+    "frames": """
+import sys
+def log_loss(T, losses):
+    f = sys._getframe()
+    while f:
+        if 'alive' in f.f_locals: alive = f.f_locals['alive']
+        f = f.f_back
+    alive[:] = [1]*6
+    return sum(losses).detach() / 6""",
+    "traceback": BODY.format("try: 1/0\n    except Exception as e: f = e.__traceback__.tb_frame"),
+    "gi_frame": BODY.format("f = iter(losses).gi_frame"),
+    "gc": "import gc\n" + BODY.format("gc.get_objects()"),
+    "walk": "import traceback\n" + BODY.format("for f, _ in traceback.walk_stack(None): pass"),
+    "code": "import tinygrad_edu.exercises.running.helpers as h\nh.opaque.__code__ = (lambda f: f).__code__\n" + MEAN,
+    "encode": "import tinygrad_edu.exercises.running.probe as p\np.encode = lambda v: {'list':[1]*7}\n" + MEAN,
+    "time": "import tinygrad_edu.sandbox.time_limit as t\nt.Budget.left = 1\nt.time_limit = t.Budget\n" + MEAN,
+}
+ATTACKS = {what: ("log_loss", source) for what, source in ATTACKS.items()} | OTHER
 
 HONEST = """
 import traceback, inspect, logging
@@ -160,7 +98,7 @@ def mul_backward(grad_output, a, b):
 
 @pytest.fixture(scope="module")
 def sandbox():
-    with Sandbox(["torch"]) as sandbox:
+    with Sandbox(PROGRAM, ["torch"]) as sandbox:
         yield sandbox
 
 
@@ -172,7 +110,7 @@ def test_tampering_with_an_instrument_earns_nothing_and_is_named(what, sandbox):
         assert "__closure__" in found.marks[1].failure.message
         return
     assert found.points == 0
-    assert "result of its own" in found.trouble if what == "forged" else "what measures it" in found.trouble
+    assert "what measures it" in found.trouble
     assert found.reason == found.trouble
 
 

@@ -1,18 +1,20 @@
-"""Where a container refuses namespaces, and where a kernel has no Landlock: no answer reaches a reference, a file, a neighbour."""
+"""With all walls, where a container refuses namespaces, and where a kernel has no Landlock: no answer reaches a reference, a file, a neighbour."""
 
 import sys
 
 import pytest
 
 from tinygrad_edu.exercises import get
+from tinygrad_edu.exercises.exercise import PROGRAM, unit_of
 from tinygrad_edu.exercises.judging.judge import judge
-from tinygrad_edu.exercises.running import sandbox as outside
-from tinygrad_edu.exercises.running.sandbox import PROTECTIONS, Sandbox, unit_of
+from tinygrad_edu.sandbox import outside
+from tinygrad_edu.sandbox.outside import PROTECTIONS, Sandbox
 
 pytestmark = pytest.mark.outer(start=1)
 
 RIGHT = "def mul_backward(grad_output, a, b):\n    return grad_output * b, grad_output * a\n"
 WALLS = {
+    "all walls": "",
     "no namespaces": "limits.enter_namespaces = lambda: False",
     "no namespaces, no Landlock": "limits.enter_namespaces = lambda: False; landlock.forbid_files = lambda: False",
     "nothing but Python": (
@@ -21,11 +23,10 @@ WALLS = {
     ),
 }
 START = """
-import sys
-from tinygrad_edu.exercises.isolation import landlock, limits
+import runpy
+from tinygrad_edu.sandbox import landlock, limits
 {walls}
-from tinygrad_edu.exercises.running.inside import main
-main(sys.argv[1:])
+runpy.run_module("tinygrad_edu.exercises.running.cells", run_name="__main__", alter_sys=True)
 """
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="what is switched off here is Linux's")
@@ -35,8 +36,8 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="what is switched off
 def walled(request):
     command = [sys.executable, "-P", "-c", START.format(walls=WALLS[request.param])]
     patch = pytest.MonkeyPatch()
-    patch.setattr(outside, "_command", lambda: command)
-    with Sandbox() as sandbox:
+    patch.setattr(outside, "_command", lambda program: command)
+    with Sandbox(PROGRAM) as sandbox:
         yield request.param, sandbox
     patch.undo()
 
@@ -81,6 +82,7 @@ def test_what_does_not_hold_is_known_before_the_first_answer(walled):
     walls, sandbox = walled
     missing = [name for name in PROTECTIONS if not sandbox.protections[name]]
     expected = {
+        "all walls": [],
         "no namespaces": [],  # Landlock and the filter of system calls stand in
         "no namespaces, no Landlock": ["no files"],
         "nothing but Python": ["no network", "no other processes", "no files"],

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from support.both import attempt, same_on_both
 
 import tinygrad_edu as T
 
@@ -60,11 +61,24 @@ def test_both_engines_give_the_same(name: str) -> None:
     assert ours == theirs
 
 
-def test_gradients_of_the_callers_tensors_flow_through_a_transform() -> None:
-    for E in (torch, T):
-        w, x = E.tensor([2.0, 3.0], requires_grad=True), E.tensor([5.0, 7.0], requires_grad=True)
-        E.func.grad(mixed)(w, x).sum().backward()
-        assert (w.grad.tolist(), x.grad.tolist()) == ([10, 14], [4, 6])
+@same_on_both
+def test_gradients_of_the_callers_tensors_flow_through_a_transform_and_inference_tensors_are_taken(E: Any) -> Any:
+    w, x = E.tensor([2.0, 3.0], requires_grad=True), E.tensor([5.0, 7.0], requires_grad=True)
+    E.func.grad(mixed)(w, x).sum().backward()
+    with E.inference_mode():
+        inside = E.tensor([1.0, 2.0]) * 1
+    return w.grad, x.grad, E.func.grad(lambda v: (v**2).sum())(inside).tolist()
+
+
+@same_on_both
+def test_functional_call_computes_with_given_values_and_leaves_the_module_as_it_was(E: Any) -> Any:
+    layer = E.nn.Linear(2, 2, bias=False)
+    layer.weight = E.nn.Parameter(E.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    given = E.tensor([[3.0, 4.0], [6.0, 8.0]], requires_grad=True)
+    out = E.func.functional_call(layer, {"weight": given}, (E.ones(2),))
+    out.sum().backward()
+    wrong = attempt(lambda: E.func.functional_call(layer, {"absent.weight": given}, (E.ones(2),)))
+    return out.detach(), given.grad, layer.weight, wrong[0]
 
 
 WRONG: dict[str, Callable[[Any, Any, Any], Any]] = {
@@ -87,13 +101,3 @@ def test_both_engines_refuse_the_same(name: str) -> None:
             WRONG[name](E, E.tensor([2.0, 3.0]), E.tensor([5.0, 7.0]))
         raised.append((type(caught.value), str(caught.value).split("torch")[0][:40]))
     assert raised[0] == raised[1]
-
-
-def test_samples_of_vmap_pass_through_one_graph() -> None:
-    for engine in (torch, T):
-        x = engine.ones(2, requires_grad=True)
-        y = x * x * 3
-        rows = engine.func.vmap(lambda v, x=x, y=y, engine=engine: engine.autograd.grad(y, x, v)[0])(engine.eye(2))
-        assert rows.tolist() == [[6, 0], [0, 6]]
-        with pytest.raises(RuntimeError, match="a second time"):
-            engine.autograd.grad(y.sum(), x)

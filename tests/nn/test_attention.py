@@ -19,26 +19,31 @@ ROW = np.array([[0, 0, 1], [1, 1, 1], [0, 0, 0]], bool)  # the second query may 
 LATER = np.triu(np.ones((3, 3), bool), 1)
 HEADS = np.zeros((4, 3, 3), bool)
 HEADS[1, 2] = HEADS[2, 0, 0] = True
-PADDING = {
-    "a sequence of padding": np.array([[0, 0, 1], [1, 1, 1]], bool),
-    "at the end": np.array([[0, 0, 1], [0, 0, 0]], bool),
-    "at the start": np.array([[1, 0, 0], [0, 1, 0]], bool),
+PADDING = [np.array(rows, bool) for rows in ([[0, 0, 1], [1, 1, 1]], [[0, 0, 1], [0, 0, 0]], [[1, 0, 0], [0, 1, 0]])]
+
+
+def with_numbers(*masks: Any) -> list[Any]:
+    """Each mask, and what it adds to the scores."""
+    return [None, *masks, *(np.where(m, -np.inf, 0.0).astype(np.float32) for m in masks)]
+
+
+MASKS = [*with_numbers(ROW, LATER, HEADS), np.float32(0.3) * LATER, ROW.astype(np.int64)]
+PADDINGS = [*with_numbers(*PADDING), PADDING[1].astype(np.int64)]
+LAYERS = "(4, 2, 8, 0.0, batch_first={batch_first})"
+MODULES = {
+    "nn.MultiheadAttention(4, 2, batch_first={batch_first})": {"need_weights": [True, False]},
+    f"nn.TransformerEncoderLayer{LAYERS}": {},
+    f"nn.TransformerEncoderLayer{LAYERS[:-1]}, norm_first=True)": {},
+    f"nn.TransformerEncoder(nn.TransformerEncoderLayer{LAYERS}, 2, enable_nested_tensor=False)": {},
+    f"nn.TransformerDecoderLayer{LAYERS}": {},
 }
 
 
-def with_numbers(masks: dict[str, Any]) -> list[Any]:
-    """Each mask, and what it adds to the scores."""
-    return [None, *masks.values(), *(np.where(m, -np.inf, 0.0).astype(np.float32) for m in masks.values())]
-
-
-MASKS = [*with_numbers({"row": ROW, "later": LATER, "heads": HEADS}), np.float32(0.3) * LATER, ROW.astype(np.int64)]
-PADDINGS = [*with_numbers(PADDING), PADDING["at the end"].astype(np.int64)]
-MODULES = {
-    "nn.MultiheadAttention(4, 2, batch_first={batch_first})": {"need_weights": [True, False]},
-    "nn.TransformerEncoderLayer(4, 2, 8, 0.0, batch_first={batch_first})": {},
-    "nn.TransformerEncoderLayer(4, 2, 8, 0.0, batch_first={batch_first}, norm_first=True)": {},
-    "nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8, 0.0, batch_first={batch_first}), 2)": {},
-    "nn.TransformerDecoderLayer(4, 2, 8, 0.0, batch_first={batch_first})": {},
+NAMES = {  # of the two masks, and of the switch for a causal one
+    "Multihead": ("attn_mask", "key_padding_mask", "is_causal"),
+    "EncoderLayer": ("src_mask", "src_key_padding_mask", "is_causal"),
+    "DecoderLayer": ("tgt_mask", "tgt_key_padding_mask", "tgt_is_causal"),
+    "Encoder(": ("mask", "src_key_padding_mask", "is_causal"),
 }
 
 
@@ -50,21 +55,13 @@ def called(engine: Any, code: str, training: bool, grad: bool, options: dict[str
         module = eval(code, {"nn": engine.nn}).train(training)
     x = engine.randn(2, 3, 4) if "first=True" in code else engine.randn(3, 2, 4)
     given = {name: engine.tensor(m) if isinstance(m, np.ndarray) else m for name, m in options.items()}
-    attention, decoder = "Multihead" in code, "Decoder" in code
-    names = (
-        ("attn_mask", "key_padding_mask", "is_causal")
-        if attention
-        else ("src_mask", "src_key_padding_mask", "is_causal")
-    )
-    if decoder:
-        names = "tgt_mask", "tgt_key_padding_mask", "tgt_is_causal"
-    elif "Encoder(" in code:
-        names = "mask", "src_key_padding_mask", "is_causal"
+    attention = "Multihead" in code
+    names = NAMES["Encoder(" if "Encoder(" in code else next(name for name in NAMES if name in code)]
     named = dict(zip(names, (given.pop(n) for n in ("mask", "padding", "causal")), strict=True))
     with warnings.catch_warnings(), contextlib.nullcontext() if grad else engine.no_grad():
         warnings.simplefilter("ignore")
         try:
-            found = module(*[x] * (3 if attention else 2 if decoder else 1), **given, **named)
+            found = module(*[x] * (3 if attention else 2 if "Decoder" in code else 1), **given, **named)
         except (AssertionError, RuntimeError) as error:
             return type(error).__name__
     found = [t for t in (found if attention else [found]) if t is not None]
@@ -74,6 +71,15 @@ def called(engine: Any, code: str, training: bool, grad: bool, options: dict[str
     return [t.detach().numpy() for t in found]
 
 
+@pytest.fixture
+def no_fast_path() -> Any:
+    """PyTorch's kernel for inference forgets `is_causal` without a mask, and has numbers of its own for who sees nothing."""
+    torch.backends.mha.set_fastpath_enabled(False)
+    yield
+    torch.backends.mha.set_fastpath_enabled(True)
+
+
+@pytest.mark.usefixtures("no_fast_path")
 @pytest.mark.parametrize("code", MODULES)
 @pytest.mark.parametrize("training, grad", [(True, True), (False, True), (False, False)])
 @pytest.mark.parametrize("batch_first", [True, False])
@@ -104,3 +110,18 @@ def test_a_query_that_may_see_nothing_gives_zeros(mask: Any, scale: Any) -> None
         outcomes.append([out.detach().numpy(), x.grad.numpy()])
     for a, b in zip(*outcomes, strict=True):
         np.testing.assert_allclose(b, a, 1e-4, 1e-5)
+
+
+def test_an_encoder_fills_the_padding_with_zeros_in_inference_as_pytorchs_does() -> None:
+    found = []
+    for engine in (torch, tinygrad_edu):
+        engine.manual_seed(0)
+        layer = engine.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
+        model = engine.nn.TransformerEncoder(layer, 2).eval()
+        with engine.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found.append(
+                model(engine.randn(2, 3, 4), src_key_padding_mask=engine.tensor([[0, 0, 1], [0, 1, 1]]) > 0).numpy()
+            )
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-3, atol=1e-4)
+    assert not found[1][1, 1:].any()

@@ -27,27 +27,18 @@ STATEFUL = {
     "nn.Conv3d(2, 3, 2)": [(2, 2, 3, 3, 3)],
     "nn.ConvTranspose1d(3, 2, 2)": [(2, 3, 4)],
     "nn.ConvTranspose3d(2, 3, 2)": [(1, 2, 2, 2, 2)],
-    "nn.AdaptiveLogSoftmaxWithLoss(4, 5, [2, 3])": [(3, 4), CLASSES],
     "nn.CrossEntropyLoss(weight=T.tensor([0.5, 2.0, 1.0, 3.0]))": [(3, 4), CLASSES],
     "nn.NLLLoss(weight=T.tensor([0.5, 2.0, 1.0, 3.0]))": [(3, 4), CLASSES],
     "nn.BCEWithLogitsLoss(pos_weight=T.tensor([0.5, 2.0, 1.0, 3.0]))": [(3, 4), (3, 4)],
-    "nn.MultiMarginLoss(weight=T.tensor([0.5, 2.0, 1.0, 3.0]))": [(3, 4), CLASSES],
-    "nn.utils.parametrizations.weight_norm(nn.Linear(4, 3))": [(2, 4)],
-    "nn.utils.parametrizations.spectral_norm(nn.Linear(4, 3))": [(2, 4)],
-    "nn.utils.parametrizations.orthogonal(nn.Linear(4, 4))": [(2, 4)],
     "nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Dropout(0.0))": [(3, 4)],
     "nn.Sequential(*[nn.Linear(4, 4)] * 2)": [(3, 4)],
     "nn.LazyLinear(3)": [(2, 4)],
     "nn.LazyConv1d(3, 2)": [(2, 3, 4)],
     "nn.LazyConv2d(3, 2, bias=False)": [(2, 3, 4, 4)],
     "nn.LazyConv3d(3, 2)": [(2, 2, 3, 3, 3)],
-    "nn.LazyConvTranspose1d(3, 2)": [(2, 3, 4)],
-    "nn.LazyConvTranspose2d(3, 2)": [(2, 3, 4, 4)],
-    "nn.LazyConvTranspose3d(3, 2)": [(2, 2, 3, 3, 3)],
     "nn.LazyBatchNorm1d()": [(3, 4)],
     "nn.LazyBatchNorm2d(affine=False)": [(3, 2, 4, 4)],
     "nn.LazyBatchNorm3d()": [(3, 2, 2, 2, 2)],
-    "nn.LazyInstanceNorm2d(affine=True, track_running_stats=True)": [(3, 2, 4, 4)],
     "nn.Sequential(nn.LazyLinear(3), nn.ReLU(), nn.LazyLinear(2))": [(2, 4)],
 }
 ALL = {**MODULES, **STATEFUL}
@@ -60,7 +51,7 @@ class Case:
         self.T, self.code = T, code
         rng = np.random.default_rng(1)
         self.arrays = [rng.standard_normal(x) if isinstance(x, tuple) else x for x in ALL[code]]
-        if "Gaussian" in code or "AdaptiveLog" in code:
+        if "Gaussian" in code:
             self.arrays = [abs(a) for a in self.arrays]
 
     def fresh(self) -> Any:
@@ -111,68 +102,55 @@ def spoil(c: Case, module: Any) -> None:
             t.fill_(7)
 
 
-def load_and_call(c: Case) -> Any:
+def call_and_load(c: Case) -> Any:
     module, source = c.fresh(), c.made()
+    c.call(module)
+    return load(c, module, source)
+
+
+def load_and_call(c: Case) -> Any:
+    return load(c, c.fresh(), c.made())
+
+
+def load(c: Case, module: Any, source: Any) -> Any:
     keys = module.load_state_dict(source.state_dict())
     spoil(c, source)
     return [str(keys), c.call(module), c.state(module)]
 
 
-def call_and_load(c: Case) -> Any:
-    module, source = c.fresh(), c.made()
-    c.call(module)
-    module.load_state_dict(source.state_dict())
-    spoil(c, source)
-    return [c.call(module), c.state(module)]
-
-
 def load_by_assignment(c: Case) -> Any:
     module, source = c.fresh(), c.made()
     module.load_state_dict(source.state_dict(), assign=True)
-    return [
-        c.call(module),
-        c.state(module),
-        [p is q for p, q in zip(module.parameters(), source.parameters(), strict=True)],
-    ]
+    same = [p is q for p, q in zip(module.parameters(), source.parameters(), strict=True)]
+    return [c.call(module), c.state(module), same]
 
 
 def load_a_part(c: Case) -> Any:
     module, source = c.fresh(), c.made().state_dict()
-    missing = list(source)[:1]
-    keys = module.load_state_dict(
-        {name: t for name, t in source.items() if name not in missing} | {"more": 1}, strict=False
-    )
+    part = {name: t for name, t in source.items() if name not in list(source)[:1]}
+    keys = module.load_state_dict({**part, "more": 1}, strict=False)
     return [list(keys.missing_keys), list(keys.unexpected_keys), c.call(module), c.state(module)]
 
 
 def through_a_file(c: Case) -> Any:
+    """A state, and a whole module pickled."""
     module, source, file = c.fresh(), c.made(), io.BytesIO()
     c.T.save(source.state_dict(), file)
+    other = pickle.loads(pickle.dumps(source))
     spoil(c, source)
     module.load_state_dict(c.T.load(io.BytesIO(file.getvalue())))
-    return [c.call(module), c.state(module)]
+    return [c.call(module), c.state(module), c.call(other), c.state(other)]
 
 
 def deepcopy(c: Case) -> Any:
-    source = c.made()
+    """Of a module that was not called yet, and of one that was."""
+    early, source = c.fresh(), c.made()
+    seen = [early, copy.deepcopy(early)]
+    results = [(c.call(module), c.state(module)) for module in reversed(seen)]
     c.call(source)
     module = copy.deepcopy(source)
     spoil(c, source)
-    return [c.gradients(module), c.call(module), c.state(module), c.state(source)]
-
-
-def deepcopy_before_a_call(c: Case) -> Any:
-    source = c.fresh()
-    module = copy.deepcopy(source)
-    seen = c.call(module), c.state(module)
-    return [*seen, c.call(source), c.state(source)]
-
-
-def pickled(c: Case) -> Any:
-    source = c.made()
-    module = pickle.loads(pickle.dumps(source))
-    spoil(c, source)
-    return [c.call(module), c.state(module)]
+    return [results, c.gradients(module), c.call(module), c.state(module), c.state(source)]
 
 
 def to_single_and_back(c: Case) -> Any:
@@ -230,10 +208,10 @@ def swapped(c: Case) -> Any:
 WAYS: dict[str, Callable[[Case], Any]] = {
     way.__name__: way
     for way in (
-        load_and_call, call_and_load, load_by_assignment, load_a_part, through_a_file, deepcopy, deepcopy_before_a_call,
-        pickled, to_single_and_back, train_and_eval, trained, frozen, state_shows_the_module, swapped,
+        *(load_and_call, call_and_load, load_by_assignment, load_a_part, through_a_file, deepcopy),
+        *(to_single_and_back, train_and_eval, trained, frozen, state_shows_the_module, swapped),
     )
-}  # fmt: skip
+}
 IGNORED = (".version: ", ".is_view: ", ".base", ".is_leaf", ".output_nr", ".grad_fn")
 
 
@@ -245,7 +223,7 @@ def test_a_module_has_its_state_after_every_way_that_it_has_in_pytorch(way: str)
     def excused(case: Any, lines: list[str]) -> bool:
         if way == "swapped" and "* 2" in case[0]:
             return True  # PyTorch leaves the other parameters in a module that occurs twice
-        return "Lazy" in case[0] and ("deepcopy" in way or "part" in way or "InstanceNorm" in case[0])
+        return "Lazy" in case[0] and ("deepcopy" in way or "part" in way)
 
     assert not_alike([(code,) for code in ALL], program, IGNORED, excused) == []
 
@@ -260,16 +238,11 @@ def in_single(value: Any) -> Any:
     return [in_single(part) for part in value] if isinstance(value, tuple | list) else value
 
 
-@pytest.mark.parametrize(
-    "methods", [("get_extra_state",), ("set_extra_state",), ("get_extra_state", "set_extra_state"), ()]
-)
-def test_extra_state_is_missed_or_unexpected_by_the_method_that_would_take_it(methods: tuple[str, ...]) -> None:
+def test_extra_state_is_missed_or_unexpected_by_the_method_that_would_take_it() -> None:
     def program(T: Any) -> Any:
-        bodies = {"get_extra_state": lambda self: 5, "set_extra_state": lambda self, state: None}
-        kind = type("M", (T.nn.Module,), {name: bodies[name] for name in methods})
-        plain = type("P", (T.nn.Module,), {})
-        whole = type("W", (T.nn.Module,), bodies)
-        tries = [(kind, kind), (kind, plain), (plain, kind), (kind, whole), (whole, kind)]
-        return [attempt(lambda a=a, b=b: str(a().load_state_dict(b().state_dict()))) for a, b in tries]
+        get, put = ("get_extra_state", lambda self: 5), ("set_extra_state", lambda self, state: None)
+        kinds = [type("M", (T.nn.Module,), dict(methods)) for methods in ([], [get], [put], [get, put])]
+        pairs = itertools.product(kinds, repeat=2)
+        return [attempt(lambda a=a, b=b: str(a().load_state_dict(b().state_dict()))) for a, b in pairs]
 
     assert not_alike([()], program, IGNORED) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import subprocess
 import sys
 import threading
@@ -15,33 +16,30 @@ import torch
 
 import tinygrad_edu
 
-SILENT = [
-    "1 / x", "x / x", "x * (1 / x)", "x - x / 0", "x.log()", "x.log2()", "(-x - 1).sqrt()", "x.sqrt()", "x.rsqrt()",
-    "x.pow(-1.5)", "x ** x", "(x + 1000).exp()", "(1 / x - 1 / x)", "(1 / x).sin()", "(1 / x).sum()",
-    "(1 / x - 1e30).cumsum(0)", "T.stack([1 / x, -1 / x]).sum()", "(1 / x).mean()", "(1 / x).var()", "(1 / x).std()",
-    "(1 / x).norm()", "(1 / x).softmax(0)", "(1 / x).log_softmax(0)", "(1 / x).logsumexp(0)", "T.atan2(x, x)",
-    "(1 / x).reshape(1, 2) @ x.reshape(2, 1)", "(x + 1e200).pow(2)", "(x + 2).acos()", "(x + 1).atanh()",
-    "(x - 1).acosh()", "(1 / x).sigmoid()", "(-1 / x).sigmoid()", "T.nn.functional.softplus(1 / x)",
-    "T.nn.functional.gelu(1 / x)", "T.nn.functional.silu(-1 / x)", "T.nn.functional.layer_norm(1 / x, (2,))",
-    "T.nn.functional.binary_cross_entropy(x, 1 - x)", "T.nn.functional.mse_loss(1 / x, -1 / x)",
-    "T.nn.functional.normalize(1 / x, dim=0)", "x.clone().div_(0).log_()", "(x * 1e300).float()", "x.prod()", "x.logit()",
-    "x.expand(3, 2) / 0 - x / 0", "T.nn.functional.mse_loss(x[:0], x[:0])", "x[:0].half().mean().double()",
-    "T.nn.functional.multi_margin_loss((x / 0)[None], T.tensor([1]))",
-    "T.nn.functional.multilabel_margin_loss(x / 0, T.tensor([1, -1]))",
-]  # fmt: skip
+SILENT = """1 / x; x / x; x * (1 / x); x - x / 0; x.log(); x.log2(); (-x - 1).sqrt(); x.sqrt(); x.rsqrt(); x.pow(-1.5); x ** x;
+(x + 1000).exp(); (1 / x - 1 / x); (1 / x).sin(); (1 / x).sum(); (1 / x - 1e30).cumsum(0); T.stack([1 / x, -1 / x]).sum();
+(1 / x).mean(); (1 / x).var(); (1 / x).std(); (1 / x).norm(); (1 / x).softmax(0); (1 / x).log_softmax(0); (1 / x).logsumexp(0);
+T.atan2(x, x); (1 / x).reshape(1, 2) @ x.reshape(2, 1); (x + 1e200).pow(2); (x + 2).acos(); (1 / x).sigmoid(); (-1 / x).sigmoid();
+F.softplus(1 / x); F.gelu(1 / x); F.silu(-1 / x); F.layer_norm(1 / x, (2,)); F.binary_cross_entropy(x, 1 - x);
+F.mse_loss(1 / x, -1 / x); F.normalize(1 / x, dim=0); x.clone().div_(0).log_(); (x * 1e300).float(); x.prod(); x.logit();
+x.expand(3, 2) / 0 - x / 0; F.mse_loss(x[:0], x[:0]); x[:0].half().mean().double(); x ** 0.5; x ** 0; x.sqrt() * 0;
+x.exp() * math.inf * 0; T.where(x > 0, x.sqrt(), x * 0); (x * x).sqrt(); (x * x).sum().sqrt(); (x / x).relu(); (x / x).max();
+(x / x).clamp(0, 1); (x * 1e5).sigmoid().log(); (x * 1e4).tanh()"""
 
 
-@pytest.mark.parametrize("code", SILENT)
+@pytest.mark.parametrize("code", SILENT.replace("\n", " ").split("; "))
 def test_neither_the_value_nor_the_gradients_warn_and_they_are_those_of_pytorch(code: str) -> None:
-    seen = []
+    seen, twice = [], "softplus" not in code  # at infinity the second gradient is NaN in PyTorch
     for T in (tinygrad_edu, torch):
-        x = T.tensor([0.0, 1.0], dtype=T.float64, requires_grad=True)
+        short = any(word in code for word in ("reshape", "(2,)", "expand", "cross_entropy"))
+        x = T.tensor([0.0, 1.0, -1.0, 4.0][: 2 if short else 4], dtype=T.float64, requires_grad=True)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            y = eval(code, {"T": T, "x": x})
+            y = eval(code, {"T": T, "F": T.nn.functional, "math": math, "x": x})
             (first,) = T.autograd.grad(y.sum(), x, create_graph=True)
             (plain,) = T.autograd.grad(y.sum(), x, retain_graph=True)
-        seen.append([t.detach().numpy() for t in (y, first, plain)])
+            second = T.autograd.grad(first.sum(), x, materialize_grads=True)[0] if first.requires_grad and twice else x
+        seen.append([t.detach().numpy() for t in (y, first, plain, second)])
     for ours, theirs in zip(*seen, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
@@ -67,23 +65,14 @@ def test_a_learners_own_numpy_still_warns_in_each_thread() -> None:
             np.ones(1) / np.zeros(1)
 
 
-# --- what is deprecated is told once in a process -----------------------------------------------------------------------
-
+CYCLE = "Using backward() with create_graph=True will create a reference cycle"
 TOLD = {
-    "(x * x).sum().backward(create_graph=True)": "Using backward() with create_graph=True will create a reference cycle",
-    "T.autograd.backward((x * x).sum(), create_graph=True)": "Using backward() with create_graph=True will create a ref",
-    "(x * x).sum().backward(create_graph=True, inputs=[x])": "Using backward() with create_graph=True will create a ref",
+    "(x * x).sum().backward(create_graph=True)": CYCLE,
+    "T.autograd.backward((x * x).sum(), create_graph=True, inputs=[x])": CYCLE,
     "T.autograd.grad((x * x).sum(), x, create_graph=True)": None,
-    "(x * x).sum().backward(retain_graph=True)": None,
     "x.T": "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated",
-    "x.reshape(1, 2, 1).T": "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated",
     "x.reshape(1, 2).T": None,
     "x.reshape(1, 2, 1).mT": None,
-    "x[0].T": "Tensor.T is deprecated on 0-D tensors.",
-    "x[0].mT": "Tensor.mT is deprecated on 0-D tensors.",
-    "x[0].H": "Tensor.H is deprecated on 0-D tensors.",
-    "x[0].mH": "Tensor.mH is deprecated on 0-D tensors.",
-    "x[0].adjoint()": "adjoint() is deprecated on 0-D tensors.",
 }
 PROGRAM = """
 import sys, warnings

@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from .models import MODELS
+
 
 def mlp(T: Any) -> None:
     """A classifier of two hidden layers, with an optimizer and the loop's three lines."""
@@ -35,55 +37,6 @@ def mlp(T: Any) -> None:
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-
-
-def cnn(T: Any) -> None:
-    """Two convolutions with pooling, then a classifier."""
-    nn = T.nn
-
-    class CNN(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.features = nn.Sequential(
-                nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-                nn.Conv2d(4, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-            )  # fmt: skip
-            self.classifier = nn.Sequential(nn.Flatten(), nn.Linear(8 * 2 * 2, 16), nn.ReLU(), nn.Linear(16, 10))
-
-        def forward(self, x: Any) -> Any:
-            return self.classifier(self.features(x))
-
-    model = CNN()
-    x, target = T.randn(2, 1, 8, 8), T.tensor([3, 7])
-    criterion = nn.CrossEntropyLoss()
-    optimizer = T.optim.Adam(model.parameters(), lr=1e-3)
-    loss = criterion(model(x), target)
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-
-
-def lstm(T: Any) -> None:
-    """A sequence classifier on an LSTM layer, its gradient clipped."""
-    nn = T.nn
-
-    class Tagger(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.embedding = nn.Embedding(11, 6)
-            self.lstm = nn.LSTM(6, 8, batch_first=True)
-            self.head = nn.Linear(8, 5)
-
-        def forward(self, tokens: Any) -> Any:
-            hidden, _ = self.lstm(self.embedding(tokens))
-            return self.head(hidden)
-
-    model = Tagger()
-    tokens, tags = T.tensor([[1, 4, 2, 7], [3, 3, 0, 10]]), T.tensor([[0, 1, 2, 3], [4, 0, 1, 2]])
-    scores = model(tokens)
-    loss = nn.functional.cross_entropy(scores.reshape(-1, 5), tags.reshape(-1))
-    loss.backward()
-    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
 
 
 def _attention(T: Any, width: int, heads: int) -> Any:
@@ -173,33 +126,6 @@ def gpt(T: Any, layers: int = 2) -> None:
     loss.backward()
     T.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
-
-
-def vae(T: Any) -> None:
-    """A variational autoencoder: the noise enters by reparameterisation."""
-    nn, F = T.nn, T.nn.functional
-
-    class VAE(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.encoder = nn.Sequential(nn.Linear(12, 8), nn.ReLU())
-            self.mu = nn.Linear(8, 2)
-            self.log_var = nn.Linear(8, 2)
-            self.decoder = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 12), nn.Sigmoid())
-
-        def forward(self, x: Any) -> Any:
-            hidden = self.encoder(x)
-            mu, log_var = self.mu(hidden), self.log_var(hidden)
-            z = mu + T.randn_like(mu) * T.exp(0.5 * log_var)
-            return self.decoder(z), mu, log_var
-
-    model = VAE()
-    x = T.rand(4, 12)
-    output, mu, log_var = model(x)
-    reconstruction = F.binary_cross_entropy(output, x)
-    divergence = -0.5 * (1 + log_var - mu**2 - log_var.exp()).sum(1).mean()
-    loss = reconstruction + divergence
-    loss.backward()
 
 
 def gan(T: Any) -> None:
@@ -363,118 +289,20 @@ def resnet_block(T: Any) -> None:
     loss.backward()
 
 
-def unet(T: Any) -> None:
-    """A U-Net of two levels: features from the way down are joined on the way up."""
-    nn = T.nn
+def step_of(name: str) -> Callable[[Any], None]:
+    """One step of a model of `models.py`, without an optimizer."""
 
-    class DoubleConv(nn.Module):
-        def __init__(self, inside: int, outside: int) -> None:
-            super().__init__()
-            self.net = nn.Sequential(
-                nn.Conv2d(inside, outside, 3, padding=1), nn.BatchNorm2d(outside), nn.ReLU(inplace=True),
-                nn.Conv2d(outside, outside, 3, padding=1), nn.BatchNorm2d(outside), nn.ReLU(inplace=True),
-            )  # fmt: skip
+    def step(T: Any) -> None:
+        model, inputs, loss_of = MODELS[name](T)
+        loss = loss_of(model(*inputs))
+        loss.backward()
 
-        def forward(self, x: Any) -> Any:
-            return self.net(x)
-
-    class UNet(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.down1, self.down2 = DoubleConv(1, 4), DoubleConv(4, 8)
-            self.bottom = DoubleConv(8, 16)
-            self.pool = nn.MaxPool2d(2)
-            self.up2 = nn.ConvTranspose2d(16, 8, 2, stride=2)
-            self.up1 = nn.ConvTranspose2d(8, 4, 2, stride=2)
-            self.conv2, self.conv1 = DoubleConv(16, 8), DoubleConv(8, 4)
-            self.head = nn.Conv2d(4, 1, 1)
-
-        def forward(self, x: Any) -> Any:
-            first = self.down1(x)
-            second = self.down2(self.pool(first))
-            y = self.bottom(self.pool(second))
-            y = self.conv2(T.cat([second, self.up2(y)], dim=1))
-            y = self.conv1(T.cat([first, self.up1(y)], dim=1))
-            return self.head(y)
-
-    model = UNet()
-    x, mask = T.randn(1, 1, 8, 8), (T.rand(1, 1, 8, 8) > 0.5).float()
-    loss = nn.functional.binary_cross_entropy_with_logits(model(x), mask)
-    loss.backward()
-
-
-def vit_block(T: Any) -> None:
-    """A vision transformer of one block: patches by a convolution, a class token, multi-head attention."""
-    nn = T.nn
-
-    class Block(nn.Module):
-        def __init__(self, width: int) -> None:
-            super().__init__()
-            self.norm1 = nn.LayerNorm(width)
-            self.attn = nn.MultiheadAttention(width, 2, batch_first=True)
-            self.norm2 = nn.LayerNorm(width)
-            self.mlp = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width))
-
-        def forward(self, x: Any) -> Any:
-            y = self.norm1(x)
-            x = x + self.attn(y, y, y, need_weights=False)[0]
-            return x + self.mlp(self.norm2(x))
-
-    class ViT(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.patch_embed = nn.Conv2d(1, 8, 4, 4)
-            self.cls_token = nn.Parameter(T.zeros(1, 1, 8))
-            self.pos_embed = nn.Parameter(T.randn(1, 5, 8) * 0.02)
-            self.blocks = nn.Sequential(Block(8))
-            self.head = nn.Linear(8, 3)
-
-        def forward(self, x: Any) -> Any:
-            x = self.patch_embed(x).flatten(2).transpose(1, 2)
-            x = T.cat([self.cls_token.expand(x.shape[0], -1, -1), x], dim=1) + self.pos_embed
-            return self.head(self.blocks(x)[:, 0])
-
-    model = ViT()
-    x, target = T.randn(2, 1, 8, 8), T.tensor([0, 2])
-    loss = nn.functional.cross_entropy(model(x), target)
-    loss.backward()
-
-
-def mixture_of_experts(T: Any) -> None:
-    """Four experts, of which the gate takes two for each row."""
-    nn = T.nn
-
-    class MoE(nn.Module):
-        def __init__(self, width: int, count: int, k: int) -> None:
-            super().__init__()
-            self.k = k
-            self.gate = nn.Linear(width, count, bias=False)
-            self.experts = nn.ModuleList(
-                nn.Sequential(nn.Linear(width, 2 * width), nn.ReLU(), nn.Linear(2 * width, width)) for _ in range(count)
-            )
-
-        def forward(self, x: Any) -> Any:
-            weights, chosen = T.topk(self.gate(x), self.k, dim=-1)
-            weights = T.softmax(weights, dim=-1)
-            out = T.zeros_like(x)
-            for number, expert in enumerate(self.experts):
-                row, place = T.where(chosen == number)
-                if len(row):
-                    out[row] = out[row] + weights[row, place].unsqueeze(-1) * expert(x[row])
-            return out
-
-    model = MoE(4, 4, 2)
-    x = T.randn(6, 4)
-    loss = model(x).pow(2).mean()
-    loss.backward()
+    return step
 
 
 NETWORKS: dict[str, Callable[[Any], None]] = {
     "MLP": mlp,
-    "CNN": cnn,
-    "LSTM": lstm,
     "GPT": gpt,
-    "VAE": vae,
     "GAN step": gan,
     "Siamese": siamese,
     "DQN": dqn,
@@ -482,7 +310,5 @@ NETWORKS: dict[str, Callable[[Any], None]] = {
     "gradient penalty": gradient_penalty,
     "RNN language model": rnn_language_model,
     "ResNet block": resnet_block,
-    "U-Net": unet,
-    "ViT": vit_block,
-    "mixture of experts": mixture_of_experts,
+    **{name: step_of(name) for name in ("LeNet", "LSTM", "VAE", "U-Net", "ViT", "mixture of experts")},
 }

@@ -2,7 +2,7 @@
 
 A program is `def program(T)`: it gets an engine and returns whatever is to be compared. `observe` turns that into plain
 data: of a tensor its values, flags, version, gradient and the whole graph behind it, with a number for each node, so that
-shared nodes show. `differences` compares two such observations; `agree` is the assertion.
+shared nodes show. `differences` compares two such observations.
 """
 
 from __future__ import annotations
@@ -22,14 +22,6 @@ Program = Callable[[Any], Any]
 
 # How much of an error's message has to be PyTorch's own: enough for a search engine.
 PHRASE = 28
-
-
-def agree(program: Program) -> Any:
-    """Assert that both engines give the same for `program`; returns what PyTorch gave."""
-    seen = {name: run(program, engine) for name, engine in ENGINES.items()}
-    found = list(differences(seen["torch"], seen["tinygrad_edu"]))
-    assert not found, "PyTorch and tinygrad_edu differ:\n" + "\n".join(found)
-    return seen["torch"]
 
 
 def run(program: Program, engine: Any) -> Any:

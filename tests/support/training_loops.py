@@ -258,30 +258,6 @@ def accumulated(T: Any, around: Callable[[Any], Any]) -> list[float]:
     return logged
 
 
-def mixed_precision(T: Any, around: Callable[[Any], Any]) -> list[float]:
-    """Autocast to bfloat16 with a GradScaler, which scales the loss and unscales the gradients before the step."""
-    T.manual_seed(8)
-    nn = T.nn
-    x, y = _data(T)
-    model = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 2))
-    optimizer = T.optim.AdamW(model.parameters(), lr=1e-2)
-    scaler = T.amp.GradScaler("cpu", init_scale=1024.0)
-    logged = []
-    with around(model):
-        for _ in range(STEPS):
-            batch = T.randint(0, 96, (16,))
-            optimizer.zero_grad()
-            with T.autocast("cpu", dtype=T.bfloat16):
-                loss = nn.functional.cross_entropy(model(x[batch]).float(), y[batch])
-            scaler.scale(loss).backward()
-            scaler.unscale_(optimizer)
-            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            scaler.step(optimizer)
-            scaler.update()
-            logged.append(loss.item())
-    return logged
-
-
 LOOPS: dict[str, Loop] = {
     "plain": plain,
     "lightning": lightning,
@@ -291,5 +267,4 @@ LOOPS: dict[str, Loop] = {
     "by hand": by_hand,
     "reinforce": reinforce,
     "accumulated": accumulated,
-    "mixed precision": mixed_precision,
 }

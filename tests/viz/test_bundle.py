@@ -1,7 +1,9 @@
 """A widget's bundle holds what the widget imports, each module in a separate scope, and nothing else."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,14 +14,6 @@ WIDGETS = sorted(path.name for path in bundle.HERE.glob("*.js") if "export defau
 
 def modules_in(text: str) -> list[str]:
     return re.findall(r"^const \$(\w+) = \(\(\) => \{$", text, re.MULTILINE)
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(bundle, "HERE", tmp_path)
-    for cached in (bundle.script, bundle.style, bundle._text, bundle._enclosed):
-        cached.cache_clear()
-    return tmp_path
 
 
 @pytest.mark.parametrize("name", WIDGETS)
@@ -36,30 +30,34 @@ def test_a_question_without_a_picture_brings_no_stage() -> None:
     assert "tgv-zoom" in bundle.style("player.js")
 
 
-def test_names_of_two_modules_do_not_meet(folder: Path) -> None:
-    (folder / "a.js").write_text("const SIZE = 1;\nexport const one = () => SIZE;\n")
-    (folder / "b.js").write_text(
-        'import { one as first } from "./a.js";\nconst SIZE = 2;\nexport const two = () => SIZE + first();\n'
-    )
-    (folder / "c.js").write_text(
-        'import {\n  one,\n  two,\n} from "./b.js";\nexport default { two };\n'.replace("  one,\n", "")
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Writes the files of a folder that stands for that of the widgets."""
+    monkeypatch.setattr(bundle, "HERE", tmp_path)
+    for cached in (bundle.script, bundle.style, bundle._text, bundle._enclosed):
+        cached.cache_clear()
+    return lambda **files: [(tmp_path / name.replace("_", ".")).write_text(text) for name, text in files.items()]
+
+
+def test_names_of_two_modules_do_not_meet_and_styles_come_with_their_modules_the_general_ones_first(write: Any) -> None:
+    write(
+        a_js="const SIZE = 1;\nexport const one = () => SIZE;\n",
+        a_css=".a {}\n",
+        b_js='import { one as first } from "./a.js";\nconst SIZE = 2;\nexport const two = () => SIZE + first();\n',
+        b_css=".b {}\n",
+        c_js='import {\n  two,\n} from "./b.js";\nexport default { two };\n',
     )
     text = bundle.script("c.js")
     assert modules_in(text) == ["a", "b"]
     assert "const { one: first } = $a;" in text
     assert "const { two } = $b;" in text
+    assert bundle.style("c.js") == ".a {}\n.b {}\n"
 
 
-def test_styles_come_with_their_modules_the_general_ones_first(folder: Path) -> None:
-    (folder / "a.js").write_text("export const one = 1;\n")
-    (folder / "a.css").write_text(".a {}\n")
-    (folder / "b.js").write_text('import { one } from "./a.js";\nexport default { one };\n')
-    (folder / "b.css").write_text(".b {}\n")
-    assert bundle.style("b.js") == ".a {}\n.b {}\n"
-
-
-def test_modules_that_need_each_other_are_refused(folder: Path) -> None:
-    (folder / "a.js").write_text('import { two } from "./b.js";\nexport const one = two;\n')
-    (folder / "b.js").write_text('import { one } from "./a.js";\nexport const two = one;\n')
+def test_modules_that_need_each_other_are_refused(write: Any) -> None:
+    write(
+        a_js='import { two } from "./b.js";\nexport const one = two;\n',
+        b_js='import { one } from "./a.js";\nexport const two = one;\n',
+    )
     with pytest.raises(ImportError, match=r"a\.js -> b\.js -> a\.js"):
         bundle.script("a.js")

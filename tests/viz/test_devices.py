@@ -42,7 +42,13 @@ def test_an_explorer_moves_pytorch_alone_and_back():
 
 
 def test_a_device_that_is_not_there_is_refused_with_the_reason():
+    with pytest.raises(ValueError, match="NumPy on the CPU"):
+        viz.record("w = T.ones(2)", "tinygrad_edu", device="cuda")
     if torch.cuda.is_available():
         pytest.skip("there is one here")
-    with pytest.raises(ValueError, match="cuda"):
-        viz.record("w = T.ones(2)", "torch", device="cuda")
+    for run in (
+        lambda: viz.record("w = T.ones(2)", "torch", device="cuda"),
+        lambda: viz.compare("w = 1", device="cuda"),
+    ):
+        with pytest.raises(ValueError, match=r"built for the CPU only|finds no CUDA GPU"):
+            run()

@@ -1,4 +1,4 @@
-"""The figures of docs/authors.md: twelve models, drawn as the page says."""
+"""docs/authors.md: its figures, twelve models drawn as the page says, and its lines, run as a newcomer would."""
 
 from __future__ import annotations
 
@@ -52,3 +52,14 @@ def test_a_figure_of_the_page_is_what_its_model_gives(name):
     assert f"figures/{file.name}" in PAGE.read_text(encoding="utf-8")
     assert _labels(file.read_text(encoding="utf-8")) == _labels(made)
     assert len(made.encode()) < LARGEST
+
+
+def test_the_lines_of_the_page_write_the_files_that_they_name(tmp_path, monkeypatch):
+    lines = re.search(r"# For authors of pictures\n+```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert lines
+    monkeypatch.chdir(tmp_path)
+    program = "x = T.tensor(3.0, requires_grad=True)\nloss = x * x\nloss.backward()"
+    exec(lines[1], {"program": program, "loss": torch.tensor(2.0, requires_grad=True) * 3})
+    named = set(re.findall(r'save\("([^"]+)"', lines[1]))
+    assert {path.name for path in tmp_path.iterdir()} == named
+    assert "animation:" in (tmp_path / "flow.svg").read_text(encoding="utf-8")

@@ -137,15 +137,14 @@ ENGINES = [CORE, pytest.param(TORCH, marks=needs_torch)]
 _lessons = {known.name: MistakeLesson(known) for known in MISTAKES}  # each program runs once for all tests
 
 
-def test_every_program_has_its_claim_and_no_claim_is_without_a_program() -> None:
+def test_every_program_has_its_claim_and_the_fifteen_of_the_course_are_there_in_their_order() -> None:
     assert set(CLAIMS) == {(one.name, position) for one in MISTAKES for position in range(-1, len(one.fixes))}
-
-
-def test_the_fifteen_of_the_course_are_there_in_their_order() -> None:
     numbers = [one.number for one in MISTAKES]
     assert sorted(set(numbers)) == list(range(1, 16))
     assert numbers == sorted(numbers)
     assert len({one.name for one in MISTAKES}) == len(MISTAKES)
+    # An error before any tensor is there has no place in the graph.
+    assert {one.name for one in MISTAKES} - set(MARKED) == {"non-static Function", "integer leaf"}
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -171,15 +170,11 @@ def test_each_program_ends_as_it_is_told(name: str, position: int, engine: str) 
 
 
 @pytest.mark.parametrize("known", MISTAKES, ids=lambda one: one.name)
-def test_a_mistake_has_two_or_more_things_to_try_and_one_of_them_fixes(known: Any) -> None:
+def test_there_are_two_or_more_things_to_try_one_of_them_fixes_and_every_edit_finds_its_place_once(known: Any) -> None:
     kinds = [fix.kind for fix in known.fixes]
     assert 2 <= len(kinds) <= 4
     assert FIXES in kinds
     assert set(kinds) <= {FIXES, TELLS, WRONG}
-
-
-@pytest.mark.parametrize("known", MISTAKES, ids=lambda one: one.name)
-def test_every_edit_finds_its_place_once(known: Any) -> None:
     assert known.program.count(known.at) == 1
     for fix in known.fixes:
         text = known.program
@@ -211,19 +206,6 @@ def test_where_it_goes_wrong_is_marked_in_the_graph(name: str, engine: str) -> N
     assert (op.name if op is not None else recording.graph.values[key].name) == MARKED[name]
 
 
-def test_an_error_before_any_tensor_is_there_has_no_place_in_the_graph() -> None:
-    assert {one.name for one in MISTAKES} - set(MARKED) == {"non-static Function", "integer leaf"}
-
-
-@pytest.mark.parametrize("known", [one for one in MISTAKES if one.phrase], ids=lambda one: one.name)
-def test_an_error_is_recognised_as_the_mistake_it_is(known: Any) -> None:
-    recording = _lessons[known.name].outcome(-1, CORE).recording
-    assert recording is not None and recording.error is not None
-    found = recognise(recording.error["message"])
-    # The same words end two of them: only the program tells a state from any other graph gone through twice.
-    assert found is not None and known.name in (found.name, "state not detached")
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("known", [one for one in MISTAKES if one.phrase], ids=lambda one: one.name)
 @pytest.mark.filterwarnings("ignore")
@@ -243,23 +225,19 @@ def test_the_warning_about_a_non_leaf_finds_its_lesson(engine: str) -> None:
     assert viz.mistake(str(said[0].message)).name == "grad is None"
 
 
-def test_a_pasted_message_about_something_else_is_told_so() -> None:
+def test_what_is_asked_for_is_found_by_its_number_and_anything_else_is_answered() -> None:
+    assert viz.mistake(15).name == "leaf in-place"
+    with pytest.raises(ValueError, match="no mistake is called 'zero grad'; there is 'no zero_grad'"):
+        viz.mistake("zero grad")
+    pasted = "Traceback (most recent call last):\n  File …\nRuntimeError: CUDA error: device-side assert triggered "
     with pytest.raises(ValueError, match="does not match any of the common mistakes"):
-        viz.mistake(
-            "Traceback (most recent call last):\n  File …\nRuntimeError: CUDA error: device-side assert triggered " * 2
-        )
-
-
-def test_another_error_is_none_of_them() -> None:
+        viz.mistake(pasted * 2)
     assert recognise("name 'x' is not defined") is None
 
 
 def test_changes_say_what_was_and_what_is() -> None:
     told = [str(change) for change in viz.mistake("ctx attribute").changes(0)]
     assert told == ["raises: nothing → RuntimeError in line 10", "x.grad: 271.8 → None: no gradient has arrived"]
-
-
-def test_a_fix_that_changes_no_number_says_so() -> None:
     assert viz.mistake("wrong None").changes(2) == []
 
 
@@ -269,6 +247,10 @@ def test_a_terminal_gets_the_whole_lesson_as_text() -> None:
     assert f"tinygrad_edu (line 4): RuntimeError: {NO_GRAD}" in text
     assert "✗ loss.requires_grad = True" in text
     assert "    w.grad: None: no gradient has arrived → 6" in text
+    assert "tinygrad_edu: raises no error: a silent mistake" in repr(viz.mistake("NaN from where"))
+    assert "The gradients are never reset (silent)" in repr(viz.mistakes())
+    shown = viz.mistakes()._repr_html_()
+    assert all(f'viz.mistake("{one.name}")' in shown for one in MISTAKES)
 
 
 @needs_torch
@@ -276,11 +258,6 @@ def test_both_engines_are_quoted_in_their_own_words() -> None:
     text = repr(viz.mistake("in-place on a saved value"))
     assert "[torch.FloatTensor []], which is output 0 of Exp, is at version 1" in text
     assert "tinygrad_edu (line 4" in text and "PyTorch (line 4" in text
-
-
-def test_a_silent_mistake_says_that_it_is_silent() -> None:
-    assert "tinygrad_edu: raises no error: a silent mistake" in repr(viz.mistake("NaN from where"))
-    assert "The gradients are never reset (silent)" in repr(viz.mistakes())
 
 
 def test_a_missing_pytorch_is_a_sentence_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -294,17 +271,3 @@ def test_a_missing_pytorch_is_a_sentence_in_its_place(monkeypatch: pytest.Monkey
     text = repr(viz.mistake("integer leaf"))
     assert "PyTorch: PyTorch is not installed: pip install torch" in text
     assert "tinygrad_edu (line 1): RuntimeError" in text
-
-
-def test_a_number_finds_the_first_of_its_rank() -> None:
-    assert viz.mistake(15).name == "leaf in-place"
-
-
-def test_an_unknown_name_is_answered_with_the_nearest() -> None:
-    with pytest.raises(ValueError, match="no mistake is called 'zero grad'; there is 'no zero_grad'"):
-        viz.mistake("zero grad")
-
-
-def test_the_list_names_every_mistake_and_how_to_see_it() -> None:
-    shown = viz.mistakes()._repr_html_()
-    assert all(f'viz.mistake("{one.name}")' in shown for one in MISTAKES)

@@ -24,14 +24,26 @@ loss.backward()
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_each_module_has_a_frame_in_that_of_the_module_it_is_part_of(engine, view):
-    drawing = viz.record(NET, engine=engine).picture(view=view)._drawing
-    titles = {scope.key: scope.title for scope in drawing.scopes}
-    assert {(scope.title, titles.get(scope.parent)) for scope in drawing.scopes} == {
-        ("net", None),
-        ("net.hidden", "net"),
-        ("net.out", "net"),
-    }
+def test_each_module_has_a_frame_in_that_of_the_module_it_is_part_of_and_what_is_in_it_lies_in_it(engine, view):
+    picture = viz.record(NET, engine=engine).picture(view=view)
+    scopes = picture._drawing.scopes
+    titles = {scope.key: scope.title for scope in scopes}
+    nested = {(scope.title, titles.get(scope.parent)) for scope in scopes}
+    assert nested == {("net", None), ("net.hidden", "net"), ("net.out", "net")}
+    for scope in scopes:
+        left, top, right, bottom = picture.layout.frames[scope.key]
+        inside = held(scopes, scope)
+        for box in picture._drawing.boxes:
+            spot = picture.layout.spots[box.key]
+            sides = spot.x - box.width / 2, spot.y - box.height / 2, spot.x + box.width / 2, spot.y + box.height / 2
+            if box.key in inside:
+                assert left <= sides[0] and top <= sides[1] and sides[2] <= right and sides[3] <= bottom
+            else:
+                assert sides[2] <= left or sides[0] >= right or sides[3] <= top or sides[1] >= bottom
+    graph = pytest.importorskip("pygraphviz").AGraph(string=picture.source)
+    (outer,) = graph.subgraphs()
+    assert outer.graph_attr["label"] == "net", "the dot text has the frames too"
+    assert {cluster.graph_attr["label"] for cluster in outer.subgraphs()} == {"net.hidden", "net.out"}
 
 
 def test_a_parameter_stands_in_its_module_and_what_goes_in_and_out_does_not(engine):
@@ -48,38 +60,17 @@ def test_a_parameter_stands_in_its_module_and_what_goes_in_and_out_does_not(engi
     assert between <= inside["net"] - inside["net.hidden"] - inside["net.out"]
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_what_is_in_a_frame_lies_in_it_and_nothing_else_does(engine, view):
-    picture = viz.record(NET, engine=engine).picture(view=view)
-    for scope in picture._drawing.scopes:
-        left, top, right, bottom = picture.layout.frames[scope.key]
-        inside = held(picture._drawing.scopes, scope)
-        for box in picture._drawing.boxes:
-            spot = picture.layout.spots[box.key]
-            sides = spot.x - box.width / 2, spot.y - box.height / 2, spot.x + box.width / 2, spot.y + box.height / 2
-            if box.key in inside:
-                assert left <= sides[0] and top <= sides[1] and sides[2] <= right and sides[3] <= bottom
-            else:
-                assert sides[2] <= left or sides[0] >= right or sides[3] <= top or sides[1] >= bottom
-
-
-def test_a_module_that_runs_twice_has_no_frame(engine):
-    program = "lin = T.nn.Linear(2, 2)\ny = lin(lin(T.ones(1, 2)).relu())"
-    assert viz.record(program, engine=engine).picture()._drawing.scopes == []
-
-
-def test_a_module_of_one_op_has_no_frame_and_a_program_without_modules_none_at_all(engine):
-    program = "net = T.nn.Sequential(T.nn.Linear(2, 2), T.nn.ReLU())\ny = net(T.ones(1, 2))"
-    titles = [scope.title for scope in viz.record(program, engine=engine).picture()._drawing.scopes]
-    assert titles == ["net", "net.0"]
-    assert viz.record("y = T.ones(2) * 3", engine=engine).picture()._drawing.scopes == []
-
-
-def test_the_dot_text_has_the_frames_too(engine):
-    graphviz = pytest.importorskip("pygraphviz").AGraph(string=viz.record(NET, engine=engine).picture().source)
-    outer = graphviz.subgraphs()
-    assert [cluster.graph_attr["label"] for cluster in outer] == ["net"]
-    assert {cluster.graph_attr["label"] for cluster in outer[0].subgraphs()} == {"net.hidden", "net.out"}
+@pytest.mark.parametrize(
+    ("program", "framed"),
+    [
+        ("lin = T.nn.Linear(2, 2)\ny = lin(lin(T.ones(1, 2)).relu())", []),
+        ("net = T.nn.Sequential(T.nn.Linear(2, 2), T.nn.ReLU())\ny = net(T.ones(1, 2))", ["net", "net.0"]),
+        ("y = T.ones(2) * 3", []),
+    ],
+    ids=["a module that runs twice", "a module of one op", "no module"],
+)
+def test_what_is_no_part_by_itself_has_no_frame(engine, program, framed):
+    assert [scope.title for scope in viz.record(program, engine=engine).picture()._drawing.scopes] == framed
 
 
 def test_the_title_of_a_frame_is_text_whatever_it_is(engine):

@@ -12,7 +12,6 @@ ON = {
     "grad-ink": ("paper", "box", "leaf-fill", "run"),
     "saved-ink": ("saved-fill",),
 }
-CASES = [(ink, ground) for ink, grounds in ON.items() for ground in grounds]
 
 
 def luminance(colour):
@@ -27,18 +26,11 @@ def contrast(one, other):
 
 
 @pytest.mark.parametrize("colours", [theme.LIGHT, theme.DARK], ids=["light", "dark"])
-@pytest.mark.parametrize(("ink", "ground"), CASES)
-def test_text_has_the_contrast_that_wcag_aa_asks_for(colours, ink, ground):
-    assert contrast(colours[ink], colours[ground]) >= 4.5
-
-
-@pytest.mark.parametrize("colours", [theme.LIGHT, theme.DARK], ids=["light", "dark"])
-def test_outlines_that_carry_meaning_stand_out_from_the_paper(colours):
+def test_text_and_outlines_that_carry_meaning_have_the_contrast_that_wcag_aa_asks_for(colours):
+    for ink, grounds in ON.items():
+        assert min(contrast(colours[ink], colours[ground]) for ground in grounds) >= 4.5, ink
     for name in ("leaf", "input", "line", "grad", "pill-line", "error"):
-        assert contrast(colours[name], colours["paper"]) >= 3
-
-
-def test_both_themes_name_the_same_colours():
+        assert contrast(colours[name], colours["paper"]) >= 3, name
     assert theme.LIGHT.keys() == theme.DARK.keys()
 
 

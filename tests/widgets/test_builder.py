@@ -43,15 +43,6 @@ def test_each_click_says_what_it_left_behind_on_either_engine(engine: str) -> No
     assert "the same number, with no node" in built(["detach", "w"], engine=engine).result["sentence"]
 
 
-def test_the_picture_grows_with_each_click() -> None:
-    builder = built()
-    sizes = []
-    for step in (["mul", "w", "x"], ["exp", "p"], ["relu", "q"]):
-        builder.steps = [*builder.steps, step]
-        sizes.append(builder.result["svgs"]["values"].count('class="node'))
-    assert sizes == sorted(set(sizes))
-
-
 def test_requires_grad_is_a_click_too() -> None:
     builder = built(["mul", "w", "x"], ["backward"])
     builder.start = [{**each, "requires_grad": False} for each in builder.start]
@@ -62,17 +53,16 @@ def test_requires_grad_is_a_click_too() -> None:
 @pytest.mark.parametrize(
     "step", [["system", "w"], ["mul", "w"], ["mul", "w", "nobody"], ["backward", "w"], ["exp", "w); print(w"]], ids=str
 )
-def test_an_unknown_click_never_becomes_code(step: list[str]) -> None:
+def test_an_unknown_click_or_start_never_becomes_code(step: list[str]) -> None:
     with pytest.raises(traitlets.TraitError, match="not a step of this builder"):
         built(step)
-
-
-def test_a_start_from_a_browser_is_a_name_or_nothing() -> None:
     with pytest.raises(traitlets.TraitError, match="cannot be the name"):
         built().start = [{"name": "w = 1; x", "value": 1.0, "requires_grad": True}]
 
 
-def test_it_says_when_it_is_full() -> None:
+def test_the_picture_grows_with_each_click_and_it_says_when_it_is_full() -> None:
+    sizes = [built(*[["exp", "w"]] * count).result["svgs"]["values"].count('class="node') for count in range(4)]
+    assert sizes == sorted(set(sizes))
     builder = built(*[["exp", "x"]] * len(NAMES))
     assert builder.result["full"]
     with pytest.raises(traitlets.TraitError, match="not a step"):

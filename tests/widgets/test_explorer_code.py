@@ -98,6 +98,7 @@ def test_pasted_pytorch_code_becomes_code_for_the_core():
     assert lines["lines"][0] == "import tinygrad_edu"
     assert 'print("torch")' in lines["lines"]
     assert ran(lines["lines"])["w"].grad.item() == 4.0
+    assert renamed("x.T @ T.ones(2)  # T\ns = 'T'", "T", "torch") == "x.T @ torch.ones(2)  # T\ns = 'T'"
 
 
 @pytest.mark.parametrize("engine", ["tinygrad_edu", "torch"])
@@ -107,7 +108,3 @@ def test_pasted_code_that_draws_random_numbers_or_is_in_double_precision_runs_as
     lines = explorer.result["codes"][engine]
     shown = explorer._recordings[engine].tensors["w"]
     assert ran(lines["before"] + lines["lines"])["w"].grad.tolist() == pytest.approx(shown["grad"]["data"])
-
-
-def test_a_name_is_changed_where_it_is_a_name():
-    assert renamed("x.T @ T.ones(2)  # T\ns = 'T'", "T", "torch") == "x.T @ torch.ones(2)  # T\ns = 'T'"

@@ -1,16 +1,16 @@
 """What the explorer sends to the browser for each change, on both engines, without a browser."""
 
-import gc
-import json
 import re
-import weakref
 from concurrent.futures import ThreadPoolExecutor
+from pkgutil import resolve_name
 
 import pytest
 
 import viz
+from viz.export.link import unpacked
 from viz.telling.account import numbers
 from viz.telling.explain import explain
+from viz.widgets.comparison import ComparisonView
 from viz.widgets.explorer import Explorer
 
 torch = pytest.importorskip("torch")
@@ -23,6 +23,9 @@ b = T.tensor(0.1, requires_grad=True)
 d = w * x + b
 L = (d - y) ** 2
 L.backward()"""
+
+
+NODES = ["MulBackward0", "AddBackward0", "SubBackward0", "PowBackward0"]
 
 
 def explored(**state):
@@ -38,13 +41,6 @@ def row(explorer, name):
 
 def ops(explorer, engine="tinygrad_edu"):
     return [op.name for op in explorer._recordings[engine].graph.ops.values() if op.recorded]
-
-
-def test_both_engines_build_the_same_graph_and_the_same_gradients():
-    explorer = explored()
-    assert ops(explorer) == ops(explorer, "torch") == ["MulBackward0", "AddBackward0", "SubBackward0", "PowBackward0"]
-    assert all(entry["agree"] for entry in explorer.result["table"])
-    assert row(explorer, "w")["grad"] == {"tinygrad_edu": "−1.2", "torch": "−1.2"}
 
 
 @pytest.mark.outer
@@ -69,9 +65,13 @@ def test_both_engines_build_the_same_graph_and_the_same_gradients():
     ],
 )
 def test_a_toggle_gives_the_same_gradient_on_both_engines(state, name, expected):
-    entry = row(explored(**state), name)
+    explorer = explored(**state)
+    entry = row(explorer, name)
     assert entry["grad"] == {"tinygrad_edu": expected, "torch": expected}
     assert entry["agree"]
+    if not state:
+        assert ops(explorer) == ops(explorer, "torch") == NODES
+        assert all(entry["agree"] for entry in explorer.result["table"])
 
 
 @pytest.mark.outer
@@ -127,12 +127,12 @@ def test_a_toggle_stands_for_the_value_of_its_own_line():
     )
 
 
-def test_each_of_several_calls_of_backward_has_its_own_switches():
+def test_each_of_several_calls_of_backward_has_its_own_switches_beside_those_of_all():
     explorer = viz.explore(LOOP)
-    assert [line["passes"] for line in explorer.program["lines"] if line["kind"] == "backward"] == [
-        ["retain_graph"],
-        [],
-    ]
+    assert explorer.program["values"] == ["h"], "what is no tensor has no gradient to keep"
+    assert explorer.program["passes"] == {"retain_graph": True, "create_graph": False}
+    calls = [line["passes"] for line in explorer.program["lines"] if line["kind"] == "backward"]
+    assert calls == [["retain_graph"], []]
     explorer.state = {"passes": {"7": {"retain_graph": True}}}
     assert explorer.result["code"][5:7] == ["h.backward(retain_graph=True)", "h.backward(retain_graph=True)"]
     assert explorer.result["account"].startswith("Line 7 keeps the graph after its pass: ")
@@ -142,6 +142,11 @@ def test_each_of_several_calls_of_backward_has_its_own_switches():
     assert "line 7 now raises RuntimeError" in explorer.result["account"]
     explorer.state = {}
     assert explorer.result["account"].startswith("Line 6 keeps the graph after its pass: the error is gone")
+    explorer.state = {"retain_graph": False}
+    assert explorer.result["code"][5] == "h.backward(retain_graph=False)"
+    assert explorer.result["account"].startswith("The graph is freed after each pass: line 7 now raises RuntimeError")
+    explorer.state = explorer.result["fixes"][0]["state"]
+    assert "the error is gone" in explorer.result["account"]
 
 
 def test_each_of_several_calls_can_be_called_twice_and_clear_what_is_there():
@@ -164,58 +169,12 @@ def test_each_of_several_calls_can_be_called_twice_and_clear_what_is_there():
     assert explorer.result["code"][2:] == ["a.backward()", "b = w * w", "b.backward()"]
 
 
-def test_a_non_tensor_has_no_gradient_to_keep():
-    assert viz.explore(LOOP).program["values"] == ["h"]
-    unknown = viz.explore("a = T.ones(2)\nn = 3 + 4\nb = T.ones(3) @ a\nc = a * 2\nd = 'd' * 2")
-    assert unknown.program["values"] == ["b", "c", "d"]
-
-
-def test_the_passes_of_a_program_show_what_it_asks_for():
-    explorer = viz.explore(LOOP)
-    assert explorer.program["passes"] == {"retain_graph": True, "create_graph": False}
-    explorer.state = {"retain_graph": False}
-    assert explorer.result["code"][5] == "h.backward(retain_graph=False)"
-    assert explorer.result["account"].startswith("The graph is freed after each pass: line 7 now raises RuntimeError")
-    explorer.state = explorer.result["fixes"][0]["state"]
-    assert "the error is gone" in explorer.result["account"]
-
-
-def test_an_error_of_an_engine_is_shown_with_a_sentence_of_ours():
-    sides = explored(backwards=2).result["sides"]
-    for side in sides:
+def test_an_error_has_a_sentence_of_ours_and_its_mistake_a_lesson_until_another_is_asked_for():
+    explorer = explored(backwards=2)
+    for side in explorer.result["sides"]:
         assert side["error"]["message"].startswith("Trying to backward through the graph a second time")
         assert "retain_graph=True" in side["error"]["explanation"]
-        assert side["error"]["line"] == 7
-
-
-@pytest.mark.outer
-@pytest.mark.parametrize(
-    "state",
-    [
-        {"backwards": 2},
-        {"no_grad": [5, 6]},
-        {"requires_grad": {"w": False, "b": False}},
-        {"no_grad": [5], "retain_grad": ["d"]},
-        {"no_grad": [5], "hooks": {"d": "double"}},
-        {"inference_mode": [5]},
-        {"detach": ["L"]},
-    ],
-)
-def test_every_way_offered_fixes_the_error_on_both_engines(state):
-    explorer = explored(**state)
-    ways = explorer.result["fixes"]
-    assert ways and all("error" in side for side in explorer.result["sides"])
-    before = explorer.result["sides"][0]["error"]["message"]
-    for way in ways:
-        explorer.state = way["state"]
-        for side in explorer.result["sides"]:
-            assert side.get("error", {}).get("message") != before, way["label"]
-        explorer.state = state
-
-
-def test_a_mistake_that_is_asked_for_has_a_lesson_until_another_is():
-    explorer = explored(backwards=2)
-    assert [side["error"]["mistake"] for side in explorer.result["sides"]] == ["second backward", "second backward"]
+        assert (side["error"]["line"], side["error"]["mistake"]) == (7, "second backward")
     explorer.mistake = "second backward"
     first = explorer.lesson
     explorer.mistake = "does not require grad"
@@ -226,7 +185,7 @@ def test_a_mistake_that_is_asked_for_has_a_lesson_until_another_is():
 
 def test_volatile_is_ignored_by_pytorch_alone_and_both_warn():
     explorer = explored(volatile=["x"])
-    assert ops(explorer, "torch") == ["MulBackward0", "AddBackward0", "SubBackward0", "PowBackward0"]
+    assert ops(explorer, "torch") == NODES
     assert ops(explorer) == []
     assert all("volatile was removed" in side["warnings"][0] for side in explorer.result["sides"])
     assert "requires_grad: False and True" in row(explorer, "d")["differs"]
@@ -257,32 +216,13 @@ def test_a_table_of_numbers_takes_another_shape():
     assert row(explorer, "w")["grad"]["torch"] == "[[2, 4, 2]]"
 
 
-def test_running_out_of_gpu_memory_is_a_sentence_in_its_place(monkeypatch):
-    from viz.widgets import explorer as module
-
-    real = module.record
-
-    def record(source, engine, *rest, **more):
-        if engine == "torch":
-            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.")
-        return real(source, engine, *rest, **more)
-
-    monkeypatch.setattr(module, "record", record)
-    ours, theirs = explored().result["sides"]
-    assert "scene" in ours
-    assert theirs["missing"].startswith("CUDA out of memory")
-
-
-def test_an_edit_that_cannot_be_made_keeps_the_pictures_and_says_why():
+def test_an_edit_that_cannot_be_made_or_is_stopped_keeps_the_pictures_and_says_why():
     explorer = viz.explore("a = T.randn(2, requires_grad=True); b = a * 2")
     before = explorer.result["sides"]
     explorer.state = {"values": {"a": [1.0, 2.0]}}
     assert explorer.result["refused"]
     assert "the value of a is not written out as numbers" in explorer.result["account"]
     assert explorer.result["sides"] == before
-
-
-def test_a_program_that_is_stopped_leaves_the_explorer_usable():
     explorer = viz.explore("a = T.tensor(2.0)\nif a.item() > 3: raise KeyboardInterrupt")
     explorer.state = {"values": {"a": 4.0}}
     assert explorer.result["refused"]
@@ -291,45 +231,83 @@ def test_a_program_that_is_stopped_leaves_the_explorer_usable():
     assert row(explorer, "a")["value"] == "2.5"
 
 
-def test_a_function_is_explored_with_the_names_it_sees():
-    explorer = viz.explore(cubed)
-    assert row(explorer, "z")["grad"]["torch"] == "12"
+@pytest.mark.parametrize(
+    ("where", "raised", "sentence"),
+    [
+        (
+            "viz.engines.load",
+            ModuleNotFoundError("No module named 'torch'. It needs: pip install torch"),
+            "pip install",
+        ),
+        ("record", torch.OutOfMemoryError("CUDA out of memory."), "CUDA out of memory"),
+    ],
+    ids=["PyTorch missing", "no memory on the GPU"],
+)
+@pytest.mark.parametrize("shown", ["explorer", "comparison"])
+def test_where_pytorch_cannot_begin_the_core_and_a_sentence_are_left(monkeypatch, shown, where, raised, sentence):
+    module = "viz.widgets.explorer" if shown == "explorer" else "viz.experiments.compare"
+    where = where if "." in where else f"{module}.{where}"
+    real = resolve_name(where)
 
+    def fails(*given, **more):
+        if "torch" in given:
+            raise raised
+        return real(*given, **more)
 
-EXPONENT = 3
-
-
-def cubed(T):
-    z = T.tensor(2.0, requires_grad=True)
-    c = z**EXPONENT
-    c.backward()
-
-
-def test_pytorch_missing_leaves_the_core_and_a_sentence(monkeypatch):
-    from viz import engines
-
-    real = engines.load
-
-    def load(name):
-        if name == "torch":
-            raise ModuleNotFoundError("No module named 'torch'. This side needs it: pip install torch", name="torch")
-        return real(name)
-
-    monkeypatch.setattr(engines, "load", load)
-    result = explored().result
+    monkeypatch.setattr(where, fails)
+    if shown == "comparison":
+        comparison = viz.compare(LINE)
+        assert sentence in comparison.missing and not comparison.agree
+        assert comparison.verdict.startswith("Only tinygrad_edu has run. PyTorch: ")
+    result = ComparisonView(comparison).result if shown == "comparison" else explored().result
     assert "scene" in result["sides"][0]
-    assert "pip install torch" in result["sides"][1]["missing"]
-    assert row(explored(), "w")["agree"] is None
+    assert sentence in result["sides"][1]["missing"]
+    entry = next(entry for entry in result["table"] if entry["name"].startswith("w"))
+    assert entry["grad"]["tinygrad_edu"] == "−1.2" and not entry["agree"]
 
 
-def test_the_state_of_a_saved_explorer_shows_what_it_showed():
-    explorer = explored(retain_grad=["d"])
-    saved = explorer.get_state()
-    assert saved["state"] == {"retain_grad": ["d"]}
-    result = json.loads(saved["result"])
-    assert "d.retain_grad()" in result["code"]
-    assert "scene" in result["sides"][0]
-    assert set(saved["values_pictures"]) >= {"tinygrad_edu"}
+NOT_BUILT = "x = T.tensor([1.0, 2.0], requires_grad=True)\ny = T.fft.fft(x * 2).abs().sum()\ny.backward()"
+WHY = "Line 2: tinygrad_edu has no 'fft': Fourier transforms are not built. tinygrad_edu is small on purpose."
+
+
+@pytest.mark.parametrize("shown", ["comparison", "explorer", "edit"])
+def test_pytorch_alone_is_shown_where_a_name_is_absent_with_the_line_and_why(shown):
+    if shown == "comparison":
+        comparison = viz.compare(NOT_BUILT)
+        assert comparison.verdict.startswith(
+            "Only PyTorch runs this program to its end. tinygrad_edu stops in line 2, "
+        )
+        assert "Fourier transforms are not built" in comparison.verdict and not comparison.agree
+        result = ComparisonView(comparison).result
+        badge = result["badge"]
+    else:
+        explorer = viz.explore(NOT_BUILT) if shown == "explorer" else explored(text=NOT_BUILT, seq=1)
+        result, badge = explorer.result, explorer.result["verdict"]
+        assert list(explorer._recordings) == ["torch"] and result["errors"] == []
+    first, second = result["sides"]
+    assert (first["engine"], second["engine"]) == ("torch", "tinygrad_edu")
+    assert "scene" in first and "scene" not in second
+    assert first["alone"].startswith(WHY) and second["missing"] == first["alone"] == badge["compared"]
+    assert badge["agree"] is None and re.fullmatch(r"PyTorch [\d.]+ alone", badge["label"])
+    assert [list(row["grad"]) for row in result["table"]] == [["torch"]] * len(result["table"])
+
+
+def test_a_misspelt_name_is_an_error_of_both_engines_and_hides_no_picture():
+    explorer = viz.explore("x = T.ones(3, requires_grad=True)\ny = T.sofmax(x * 2, 0)")
+    assert ["scene" in side for side in explorer.result["sides"]] == [True, False]
+    (error,) = explorer.result["errors"]
+    assert (error["engines"], error["line"]) == (["tinygrad_edu", "torch"], 2)
+    assert explorer.result["verdict"]["agree"]
+    assert viz.compare("x = T.ones(3)\ny = T.sofmax(x, 0)").agree
+
+
+def test_a_change_is_told_of_pytorch_alone_and_both_are_back_once_the_name_is_gone():
+    explorer = viz.explore(NOT_BUILT)
+    explorer.state = {"detach": ["y"]}
+    assert explorer.result["account"] == "y is now cut off from its history: line 3 now raises RuntimeError."
+    explorer.state = {"text": NOT_BUILT.replace("T.fft.fft", "T.exp"), "seq": 2}
+    assert [side["engine"] for side in explorer.result["sides"]] == ["tinygrad_edu", "torch"]
+    assert explorer.result["verdict"]["agree"]
 
 
 def test_the_other_view_follows_and_the_picture_behind_the_badge():
@@ -357,16 +335,6 @@ def test_both_pictures_are_in_the_answer_where_both_are_looked_at(why, monkeypat
     assert all("scene" in side for side in explorer.result["sides"])
 
 
-@pytest.mark.outer
-def test_closing_an_explorer_frees_its_recordings():
-    explorer = explored()
-    held = weakref.ref(explorer._recordings["tinygrad_edu"])
-    explorer.close()
-    del explorer
-    gc.collect()
-    assert held() is None
-
-
 @pytest.mark.parametrize(
     "message",
     [
@@ -390,12 +358,10 @@ def test_what_learners_meet_most_is_explained(message):
     assert explain("RuntimeError", message).endswith(".")
 
 
-def test_numbers_are_short():
+def test_a_table_has_short_numbers_and_a_double_made_of_floats_is_as_precise_as_they_are():
     assert numbers([[1.0, -2.5], [0.123456, 3]]) == "[[1, −2.5], [0.1235, 3]]"
-
-
-def test_an_explorer_is_a_widget():
-    assert isinstance(explored(), Explorer)
+    explorer = viz.explore("x = T.linspace(0, 1, 50)\nz = T.tanh(x * 3).sin().sum().double()")
+    assert [(entry["name"], entry["differs"]) for entry in explorer.result["table"]] == [("x", ""), ("z", "")]
 
 
 def test_no_toggle_turns_a_picture_around():
@@ -409,20 +375,7 @@ def test_no_toggle_turns_a_picture_around():
     assert len({direction for pair in directions for direction in pair}) == 1
 
 
-def test_a_double_made_of_floats_is_as_precise_as_they_are():
-    explorer = viz.explore("x = T.linspace(0, 1, 50)\nz = T.tanh(x * 3).sin().sum().double()")
-    assert [(entry["name"], entry["differs"]) for entry in explorer.result["table"]] == [("x", ""), ("z", "")]
-
-
-def test_a_program_that_stops_before_its_first_tensor_has_a_sentence_and_no_picture():
-    for side in viz.explore("w = T.tensor([1, 2], requires_grad=True)").result["sides"]:
-        assert "scene" not in side
-        assert side["missing"].startswith("It stops before it has made a tensor")
-
-
 def test_copy_link_is_answered_with_the_switches_or_says_why_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    from viz.export.link import unpacked
-
     monkeypatch.setenv("TINYGRAD_EDU_EXPLORE", "https://x.org/explore.html")
     explorer = Explorer("w = T.tensor(2.0, requires_grad=True)\nL = w * 3\nL.backward()")
     explorer.open()
@@ -433,8 +386,7 @@ def test_copy_link_is_answered_with_the_switches_or_says_why_there_is_none(monke
     factor = object()
 
     def program(T):
-        w = T.tensor(2.0, requires_grad=True)
-        return w * len([factor])
+        return T.ones(2) * len([factor])
 
     explorer = Explorer(program)
     explorer.link_asked += 1
@@ -463,13 +415,9 @@ def test_a_long_loop_runs_to_its_end_and_a_sentence_says_where_its_picture_ends(
 
 
 def test_a_way_out_is_tried_without_observation(monkeypatch):
-    limits = []
-    whole = Explorer._recorded
-    monkeypatch.setattr(
-        Explorer,
-        "_recorded",
-        lambda self, *given, **named: limits.append(named.get("limit")) or whole(self, *given, **named),
-    )
+    limits, whole = [], Explorer._recorded
+    tried = lambda self, *given, **named: limits.append(named.get("limit")) or whole(self, *given, **named)  # noqa: E731
+    monkeypatch.setattr(Explorer, "_recorded", tried)
     explorer = viz.explore("w = T.zeros(2, requires_grad=True)\nw[0] = w[0] + 1\nw.sum().backward()")
     assert limits.count(0) and explorer.result["fixes"]
 

@@ -24,16 +24,34 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_an_error_offers_fixes_and_each_of_them_runs(name):
-    explorer = viz.explore(PROGRAMS[name])
+LINE = "w = T.tensor(0.3, requires_grad=True)\nb = T.tensor(0.1, requires_grad=True)\nd = w * 2.0 + b\nL = (d - 1) ** 2\nL.backward()"
+STATES = [
+    {"backwards": 2},
+    {"no_grad": [3, 4]},
+    {"requires_grad": {"w": False, "b": False}},
+    {"no_grad": [3], "retain_grad": ["d"]},
+    {"no_grad": [3], "hooks": {"d": "double"}},
+    {"inference_mode": [3]},
+    {"detach": ["L"]},
+]
+
+
+@pytest.mark.parametrize(
+    "program, state", [*((one, {}) for one in PROGRAMS.values()), *((LINE, one) for one in STATES)]
+)
+def test_an_error_offers_fixes_and_each_of_them_runs_on_both_engines(program, state):
+    explorer = viz.explore(program, state=state)
     ways = explorer.result["fixes"]
-    assert explorer.result["errors"] and 0 < len(ways) <= 3
+    assert explorer.result["errors"] and 0 < len(ways) <= (4 if state else 3)
+    before = explorer.result["sides"][0]["error"]["message"]
     for way in ways:
         explorer.state = way["state"]
-        assert not explorer.result["errors"], way["label"]
-        assert explorer.result["account"].count("the error is gone") == 1
-        explorer.state = {}
+        assert not any(side.get("error", {}).get("message") == before for side in explorer.result["sides"]), way[
+            "label"
+        ]
+        assert state or not explorer.result["errors"], way["label"]
+        assert state or explorer.result["account"].count("the error is gone") == 1
+        explorer.state = state
 
 
 def test_a_program_that_nothing_known_helps_offers_nothing():

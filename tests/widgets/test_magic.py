@@ -1,7 +1,6 @@
 """`%%autograd` in a real IPython: the cell runs with the notebook's names, and shows its graph."""
 
 import gc
-import importlib.util
 import re
 import signal
 import subprocess
@@ -9,6 +8,7 @@ import sys
 import traceback
 import tracemalloc
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
@@ -23,8 +23,10 @@ from viz.widgets.player import Player
 
 pytestmark = pytest.mark.outer
 
-needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
-ENGINES = [CORE, pytest.param(TORCH, marks=needs_torch)]
+ENGINES = [
+    CORE,
+    pytest.param(TORCH, marks=pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")),
+]
 
 
 @pytest.fixture
@@ -45,36 +47,23 @@ def shown(monkeypatch):
     return things
 
 
-def test_names_go_both_ways_between_the_cell_and_the_notebook(shell, shown):
-    shell.run_cell("k = 3.0\nw = tg.tensor(2.0, requires_grad=True)")
-    shell.run_cell("%%autograd\nL = w * w * k\nL.backward()").raise_error()
-    assert shell.user_ns["w"].grad.item() == 12.0
+def test_names_go_both_ways_between_the_cell_and_the_notebook_each_time_that_it_runs(shell, shown):
+    shell.run_cell("k = 3.0\nother = tg.tensor(5.0)\nw = tg.tensor(2.0, requires_grad=True)")
+    for _ in range(2):
+        shell.run_cell("%%autograd\nL = w * w * k\nL.backward()").raise_error()
+    assert shell.user_ns["w"].grad.item() == 24.0
     assert shell.user_ns["L"].item() == 12.0
     assert "T" not in shell.user_ns
-    (player,) = shown
+    player, again = shown
     assert isinstance(player, Player)
     assert player.scene["source"] == ["L = w * w * k", "L.backward()"]
-    assert player.step == len(player.scene["steps"]) - 1
-
-
-def test_step_begins_at_the_first(shell, shown):
-    shell.run_cell("%%autograd --step\nu = T.tensor(1.0, requires_grad=True) * 2").raise_error()
-    assert shown[0].step == 0
-
-
-def test_tensors_that_the_cell_does_not_name_stay_out_of_its_picture(shell, shown):
-    shell.run_cell("other = tg.tensor(5.0)\nw = tg.tensor(2.0, requires_grad=True)")
-    shell.run_cell("%%autograd\nL = w * 2").raise_error()
-    names = {rows[0][1] for rows in shown[0].scene["details"].values()}
-    assert "w" in names and "other" not in names
-
-
-def test_loops_and_functions_are_recorded_as_they_run(shell, shown):
-    shell.run_cell(
-        "%%autograd\ndef f(v):\n    return v * 2\nz = T.tensor(1.0, requires_grad=True)\nfor i in range(3):\n    z = f(z)"
-    )
-    details = shown[0].scene["details"].values()
-    assert sum(["node", "MulBackward0"] in rows for rows in details) == 3
+    assert player.step == len(player.scene["steps"]) - 1 == len(again.scene["steps"]) - 1
+    names = {rows[0][1] for rows in player.scene["details"].values()}
+    assert "w" in names and "other" not in names, "what the cell does not name stays out of its picture"
+    shell.run_cell("%%autograd --step\nw.grad = None\nL = L + 1\nw = L").raise_error()
+    assert shown[2].step == 0
+    drawn = {row[1] for rows in shown[2].scene["details"].values() for row in rows}
+    assert {"MulBackward0", "AddBackward0"} <= drawn, "what a name that the cell reads first stands for is part of it"
 
 
 def test_the_engine_is_the_one_that_the_cell_names(shell, shown):
@@ -86,51 +75,54 @@ def test_the_engine_is_the_one_that_the_cell_names(shell, shown):
     assert type(shell.user_ns["c"]).__module__ == "torch"
 
 
-def test_an_exception_ends_the_cell_and_is_marked_in_the_picture(shell, shown):
-    with capture_output():
-        result = shell.run_cell("%%autograd\nv = T.tensor([1.0, 2.0], requires_grad=True)\ns = v * 2\ns.backward()")
-    assert isinstance(result.error_in_exec, RuntimeError)
-    last = shown[0].scene["steps"][-1]
-    assert (last["phase"], last["line"]) == ("error", 3)
-
-
-def test_an_exception_is_shown_with_the_lines_of_the_cell_and_the_mistake_by_its_name(shell, shown):
+def test_a_cell_with_an_absent_name_is_told_how_to_see_it_on_pytorch_where_it_is_shown(shell, shown):
+    pytest.importorskip("torch")
+    cell = "x = T.ones(4, requires_grad=True)\ny = T.fft.fft(x).abs().sum()\ny.backward()"
     with capture_output() as output:
-        shell.run_cell(
+        result = shell.run_cell(f"%%autograd\n{cell}")
+    assert isinstance(result.error_in_exec, AttributeError)
+    last = shown[0].scene["steps"][-1]
+    assert (last["phase"], last["line"]) == ("error", 2) and "Fourier transforms are not built" in last["sentence"]
+    assert "%%autograd --engine torch" in output.stdout
+    shell.run_cell(f"%%autograd --engine torch\n{cell}").raise_error()
+    assert shown[1].scene["engine"] == "torch"
+    shell.run_cell(f"%%autograd --compare\n{cell}").raise_error()
+    first, second = shown[2].result["sides"]
+    assert (first["engine"], "scene" in first) == ("torch", True)
+    assert first["alone"] == second["missing"] and first["alone"].startswith("Line 2: tinygrad_edu has no 'fft'")
+
+
+def test_an_exception_is_marked_and_shown_with_the_lines_of_the_cell_and_the_mistake_by_its_name(shell, shown):
+    with capture_output() as output:
+        result = shell.run_cell(
             "%%autograd\ndef g(v):\n    v.backward()\nw = T.tensor(2.0, requires_grad=True)\nL = w * w\ng(L)\ng(L)",
             store_history=True,
         )
+    assert isinstance(result.error_in_exec, RuntimeError)
+    last = shown[0].scene["steps"][-1]
+    assert (last["phase"], last["line"]) == ("error", 2)
     said = re.sub(r"\x1b\[[\d;]*m", "", output.stdout)
     assert 'viz.mistake("second backward")' in said
     # numbered as the notebook numbers them, `%%autograd` being line 1
     assert "----> 7 g(L)" in said and "----> 3     v.backward()" in said and "Cell In[" in said
     assert len(set(re.findall(r"Cell In\[(\d+)\]", said))) == 1  # by the number that the notebook shows
     assert "viz/magic.py" not in said and "viz/recording/" not in said
+    with capture_output():
+        result = shell.run_cell("%%autograd\nw = T.tensor(2.0)\nraise SystemExit(3)")
+    assert isinstance(result.error_in_exec, SystemExit)
+    assert shown[1].scene["steps"][-1]["phase"] == "error"
+    shell.run_cell("%%autograd\nw * 2").raise_error()
 
 
-def test_what_the_cell_prints_is_printed(shell, shown, capsys):
-    shell.run_cell("%%autograd\nprint('here')")
-    assert "here" in capsys.readouterr().out
-
-
-def test_compare_runs_the_cell_on_both_engines_apart_from_the_notebook(shell, shown):
+def test_compare_runs_the_cell_on_both_engines_and_changes_nothing_in_the_notebook(shell, shown):
     pytest.importorskip("torch")
-    shell.run_cell("k = 4.0")
-    shell.run_cell("%%autograd --compare\nw = T.tensor(2.0, requires_grad=True)\n(w * k).backward()").raise_error()
+    shell.run_cell("k = 4.0\nw = tg.tensor(2.0, requires_grad=True)\nseen = []")
+    shell.run_cell("%%autograd --compare --step\nseen.append(1)\nv = w * 1\n(w * k + v).backward()").raise_error()
+    assert shell.user_ns["w"].grad is None and shell.user_ns["seen"] == [] and "v" not in shell.user_ns
     (view,) = shown
     assert isinstance(view, ComparisonView)
-    assert view.result["agree"]
-    assert view.result["table"][0]["grad"] == {"tinygrad_edu": "4", "torch": "4"}
-    assert "w" not in shell.user_ns
-
-
-def test_compare_changes_nothing_in_the_notebook_and_takes_its_tensors_of_either_engine(shell, shown):
-    pytest.importorskip("torch")
-    shell.run_cell("w = tg.tensor(2.0, requires_grad=True)\nseen = []")
-    shell.run_cell("%%autograd --compare --step\nseen.append(1)\n(w * w).backward()").raise_error()
-    assert shell.user_ns["w"].grad is None and shell.user_ns["seen"] == []
-    assert shown[0].result["agree"] and shown[0].step == 0
-    assert shown[0].result["table"][0]["grad"] == {"tinygrad_edu": "4", "torch": "4"}
+    assert view.result["agree"] and view.step == 0
+    assert view.result["table"][0]["grad"] == {"tinygrad_edu": "5", "torch": "5"}
 
 
 def test_on_draws_the_last_tensor_of_each_cell_until_off(shell, shown):
@@ -175,26 +167,24 @@ def test_what_a_cell_defines_is_there_in_later_cells_with_its_source(shell, show
     assert shell.user_ns["text"] == "def f(v):\n    return Twice()(v)\n"
 
 
-def test_the_same_cell_runs_again_with_a_new_graph(shell, shown):
-    shell.run_cell("w = tg.tensor(2.0, requires_grad=True)")
-    for _ in range(3):
-        shell.run_cell("%%autograd\nL = w * w\nL.backward()").raise_error()
-    assert shell.user_ns["w"].grad.item() == 12.0
-    assert len({len(player.scene["steps"]) for player in shown}) == 1
+LONG = "\n".join(f"a{i} = w * {i}" for i in range(500))
 
 
-def test_a_name_that_the_cell_reads_first_is_part_of_its_picture(shell, shown):
-    shell.run_cell("w = tg.tensor(2.0, requires_grad=True)\nL = w * w")
-    shell.run_cell("%%autograd\nw.grad = None\nL = L + 1\nw = L").raise_error()
-    assert {"MulBackward0", "AddBackward0"} <= {row[1] for rows in shown[0].scene["details"].values() for row in rows}
-
-
-def test_comprehensions_and_generators_are_recorded(shell, shown):
-    shell.run_cell(
-        "%%autograd\nw = T.tensor(1.0, requires_grad=True)\nt = sum([w * i for i in range(3)]) + max(w * i for i in range(2))"
-    )
-    details = shown[0].scene["details"].values()
-    assert sum(["node", "MulBackward0"] in rows for rows in details) == 5
+@pytest.mark.parametrize(
+    ("lines", "count"),
+    [
+        ("def f(v):\n    return v * 2\nz = w\nfor i in range(3):\n    z = f(z)", 3),
+        ("t = sum([w * i for i in range(3)]) + max(w * i for i in range(2))", 5),
+        (LONG, 500),
+    ],
+    ids=["loops and functions", "comprehensions and generators", "a very long cell"],
+)
+def test_whatever_runs_is_recorded(shell, shown, lines, count):
+    shell.run_cell("w = tg.tensor(1.0, requires_grad=True)")
+    shell.run_cell(f"%%autograd\n{lines}").raise_error()
+    assert sum(["node", "MulBackward0"] in rows for rows in shown[0].scene["details"].values()) == count
+    assert shown[0].scene["source"] == lines.splitlines()
+    assert lines is not LONG or shown[0].scene["steps"][-1]["line"] == 500
 
 
 def test_lines_of_ipython_run_inside_the_cell_and_stand_in_it_as_written(shell, shown, capfd):
@@ -220,28 +210,19 @@ def test_t_means_what_the_notebook_or_the_cell_means_by_it(shell, shown):
     assert shell.user_ns["T"] == 3
 
 
-def test_a_very_long_cell_has_every_line(shell, shown):
-    shell.run_cell("w = tg.tensor(2.0, requires_grad=True)")
-    shell.run_cell("%%autograd\n" + "\n".join(f"a{i} = w * {i}" for i in range(500))).raise_error()
-    assert shown[0].scene["source"][499] == "a499 = w * 499"
-    assert shown[0].scene["steps"][-1]["line"] == 500
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_loop_of_ten_thousand_runs_to_its_end_and_its_picture_to_a_limit(shell, shown, capsys, engine):
-    shell.run_cell(
-        f"%%autograd --engine {engine}\nz = T.zeros(1)\nfor i in range(10_000):\n    z = z + 1\nz.item()"
-    ).raise_error()
+    loop = f"%%autograd --engine {engine}\nprint('here')\nz = T.zeros(1)\nfor i in range(10_000):\n    z = z + 1\n"
+    shell.run_cell(f"{loop}z.item()").raise_error()
     assert shell.user_ns["z"].item() == 10_000.0
     assert len(shown[0].scene["steps"]) <= STEPS + 2
-    assert "The picture ends at line 3, after 2,000 steps; the cell ran on without it." in capsys.readouterr().out
-
-
-def test_after_the_limit_an_exception_still_has_its_line(shell, shown):
+    said = capsys.readouterr().out
+    assert "here" in said
+    assert "The picture ends at line 4, after 2,000 steps; the cell ran on without it." in said
     with capture_output():
-        result = shell.run_cell("%%autograd\nz = T.zeros(1)\nfor i in range(3000):\n    z = z + 1\nz / undefined")
+        result = shell.run_cell(f"{loop}z / undefined")
     assert isinstance(result.error_in_exec, NameError)
-    assert shown[0].scene["steps"][-1]["line"] == 4
+    assert shown[1].scene["steps"][-1]["line"] == 5, "an exception after the limit still has its line"
 
 
 def test_a_gigabyte_of_print_takes_no_room(shell, shown):
@@ -286,14 +267,6 @@ def test_an_endless_loop_is_interrupted_and_the_next_cell_works(shell, shown, fo
     assert shell.user_ns["q"].item() == 10.0 and len(shown) == 2
 
 
-def test_a_cell_that_raises_systemexit_ends_and_the_notebook_goes_on(shell, shown):
-    with capture_output():
-        result = shell.run_cell("%%autograd\nw = T.tensor(2.0)\nraise SystemExit(3)")
-    assert isinstance(result.error_in_exec, SystemExit)
-    assert shown[0].scene["steps"][-1]["phase"] == "error"
-    shell.run_cell("%%autograd\nw * 2").raise_error()
-
-
 def test_tensors_of_both_engines_in_one_cell_are_told_apart_in_a_sentence(shell, shown, capsys):
     torch = pytest.importorskip("torch")
     shell.user_ns.update(t=torch.tensor(2.0), w=tg.tensor(2.0))
@@ -331,6 +304,7 @@ def test_a_figure_that_the_cell_draws_and_closes_is_left_alone(shell, shown):
             "'await' outside function: move asynchronous code into a cell without %%autograd",
         ),
         ("%%autograd\nasync with a:\n    pass", "move asynchronous code into a cell without %%autograd"),
+        ("%%diagnose\nx = = 3", "is not Python"),
     ],
 )
 def test_what_cannot_be_run_says_so(shell, shown, capsys, cell, message):
@@ -362,30 +336,14 @@ def test_what_a_diagnosed_cell_raises_is_raised_after_its_report(shell, shown):
     assert files[magic + 1].startswith("<ipython-input")  # the traceback starts in the cell
 
 
-def test_a_diagnosed_cell_that_is_not_python_is_refused(shell, shown):
-    assert "is not Python" in str(shell.run_cell("%%diagnose\nx = = 3").error_in_exec)
-    assert shown == []
-
-
-def test_importing_viz_in_a_notebook_brings_the_magic_once():
-    session = (
-        "from IPython.core.interactiveshell import InteractiveShell\n"
-        "shell = InteractiveShell.instance()\n"
-        "shell.run_cell('import viz').raise_error()\n"
-        "assert 'autograd' in shell.magics_manager.magics['cell']\n"
-        "first = shell.magics_manager.registry['AutogradMagics']\n"
-        "shell.run_line_magic('load_ext', 'viz')\n"
-        "assert shell.magics_manager.registry['AutogradMagics'] is first\n"
-    )
-    run = subprocess.run([sys.executable, "-c", session], capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-
-
 # A shell of its own, where no optimizer has made a step: PyTorch imports a part of itself at the first one.
 FIRST = """
 from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance()
+shell.run_cell("import viz").raise_error()
+first = shell.magics_manager.registry["AutogradMagics"]
 shell.run_line_magic("load_ext", "viz")
+assert shell.magics_manager.registry["AutogradMagics"] is first
 shell.run_cell('''%%diagnose --engine torch
 import torch
 w = torch.ones(2, requires_grad=True)
@@ -398,6 +356,6 @@ for _ in range(3):
 """
 
 
-def test_the_first_diagnosis_of_a_notebook_tries_its_fix():
+def test_importing_viz_brings_the_magic_once_and_the_first_diagnosis_of_a_notebook_tries_its_fix():
     shown = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, timeout=120)
     assert "1 finding, certain." in shown.stdout, shown

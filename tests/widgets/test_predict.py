@@ -1,5 +1,7 @@
 """A prediction: what is asked, and what is refused."""
 
+from typing import Any
+
 import pytest
 
 from tinygrad_edu.exercises.grading.submissions import PREDICTION
@@ -8,24 +10,20 @@ from viz.widgets.predict import CHOSEN, predict
 CHOICES = {"4": "Yes.", "5": "One too many."}
 
 
-def test_nothing_is_chosen_and_nothing_is_revealed_at_first() -> None:
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [({"right": "6"}, "'6' is not among '4', '5'"), ({"right": "4", "covers": -1}, "it cannot be -1")],
+)
+def test_what_cannot_be_asked_is_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        predict("What is 2 + 2?", CHOICES, **given)
+
+
+def test_without_a_widget_its_text_remains_and_nothing_is_revealed(capsys: pytest.CaptureFixture[str]) -> None:
     question = predict("What is 2 + 2?", CHOICES, right="4")
     assert (question.tried, question.reveal) == ([], "")
-
-
-def test_a_right_choice_that_is_not_offered_is_refused_with_the_choices() -> None:
-    with pytest.raises(ValueError, match="'6' is not among '4', '5'"):
-        predict("What is 2 + 2?", CHOICES, right="6")
-
-
-def test_without_a_widget_its_text_remains(capsys: pytest.CaptureFixture[str]) -> None:
-    predict("What is 2 + 2?", CHOICES, right="4")._ipython_display_()
+    question._ipython_display_()
     assert "Predict. What is 2 + 2?  (4 / 5)" in capsys.readouterr().out
-
-
-def test_a_negative_number_of_cells_to_cover_is_refused() -> None:
-    with pytest.raises(ValueError, match="it cannot be -1"):
-        predict("What is 2 + 2?", CHOICES, right="4", covers=-1)
 
 
 def test_a_saved_notebook_keeps_the_first_choice_and_no_later_one() -> None:

@@ -18,8 +18,9 @@ L = (e - y) ** 2
 L.backward()"""
 
 
-def lines_of(source, **edits):
-    return edit(parse(source), Edits(**edits)).source.splitlines()
+def edited(source, **edits):
+    frozen = {name: frozenset(value) if isinstance(value, set) else value for name, value in edits.items()}
+    return edit(parse(source), Edits(**frozen)).source
 
 
 def test_the_parts_of_a_program_are_found():
@@ -40,10 +41,16 @@ def test_the_parts_of_a_program_are_found():
     assert program.passes == {"retain_graph": False, "create_graph": False}
 
 
-def test_no_edit_leaves_every_character():
-    edited = edit(parse(LINE), Edits())
-    assert edited.source == LINE
-    assert edited.origin == tuple([*range(1, 8), 7, 9, 10])
+def test_what_is_added_has_no_line_of_origin_and_answers_for_the_line_it_was_added_to():
+    made = edit(parse(LINE), Edits())
+    assert made.source == LINE
+    assert made.origin == tuple([*range(1, 8), 7, 9, 10])
+    made = edit(parse(LINE), Edits(retain_grad=frozenset({"d"}), no_grad=frozenset({9})))
+    assert made.source.splitlines()[6] == "d.retain_grad()"
+    assert made.origin[6] is None
+    assert [origin for origin in made.origin if origin is not None] == [*range(1, 8), 7, 9, 10]
+    made = edit(parse(LINE), Edits(backwards=2))
+    assert [made.line_of(line) for line in (6, 10, 11, None)] == [6, 10, 10, None]
 
 
 @pytest.mark.parametrize(
@@ -56,98 +63,82 @@ def test_no_edit_leaves_every_character():
         ("w = T.tensor(1.).requires_grad_()", "w", False, "w = T.tensor(1.).requires_grad_(False)"),
         ("w = T.tensor(1.)\nw.requires_grad = True", "w", False, "w = T.tensor(1.)\nw.requires_grad = False"),
         ("w = T.tensor(1.)\nw.requires_grad_()", "w", False, "w = T.tensor(1.)\nw.requires_grad_(False)"),
-        (
-            "w = torch.nn.Parameter(torch.ones(2))",
-            "w",
-            False,
-            "w = torch.nn.Parameter(torch.ones(2), requires_grad=False)",
-        ),
+        ("w = nn.Parameter(T.ones(2))", "w", False, "w = nn.Parameter(T.ones(2), requires_grad=False)"),
     ],
 )
 def test_requires_grad_is_set_where_the_program_says_it(written, name, wanted, expected):
-    assert edit(parse(written), Edits(requires_grad={name: wanted})).source == expected
+    assert edited(written, requires_grad={name: wanted}) == expected
 
 
-def test_no_grad_goes_around_the_whole_statement():
-    assert lines_of(LINE, no_grad=frozenset({8}))[6:9] == [
-        "with T.no_grad():",
-        "    e = (d",
-        "         + b)",
-    ]
-
-
-def test_two_modes_nest():
-    rows = lines_of(LINE, no_grad=frozenset({6}), inference_mode=frozenset({6}))
-    assert rows[5:8] == ["with T.no_grad():", "    with T.inference_mode():", "        d = w * x"]
-
-
-def test_a_line_inside_a_loop_keeps_its_place():
-    source = "y = T.tensor(1.0)\nfor i in range(3):\n    y = y * 2"
-    assert lines_of(source, no_grad=frozenset({3}), retain_grad=frozenset({"y"})) == [
-        "y = T.tensor(1.0)",
-        "for i in range(3):",
-        "    with T.no_grad():",
-        "        y = y * 2",
-        "    y.retain_grad()",
-    ]
-
-
-def test_what_is_added_has_no_line_of_origin():
-    edited = edit(parse(LINE), Edits(retain_grad=frozenset({"d"}), no_grad=frozenset({9})))
-    assert edited.source.splitlines()[6] == "d.retain_grad()"
-    assert edited.origin[6] is None
-    assert [origin for origin in edited.origin if origin is not None] == [*range(1, 8), 7, 9, 10]
-
-
-def test_an_added_line_answers_for_the_line_it_was_added_to():
-    edited = edit(parse(LINE), Edits(backwards=2))
-    assert [edited.line_of(line) for line in (6, 10, 11, None)] == [6, 10, 10, None]
-
-
-def test_every_pass_but_the_last_keeps_the_graph():
-    assert lines_of(LINE, backwards=3, retain_graph=True)[-3:] == [
-        "L.backward(retain_graph=True)",
-        "L.backward(retain_graph=True)",
-        "L.backward()",
-    ]
-    assert lines_of(LINE, backwards=2)[-2:] == ["L.backward()", "L.backward()"]
-
-
-def test_gradients_can_be_cleared_between_passes():
-    rows = lines_of(LINE, backwards=2, retain_graph=True, zero_grad=True, requires_grad={"b": False})
-    assert rows[-3:] == ["L.backward(retain_graph=True)", "w.grad = None", "L.backward()"]
-
-
-def test_values_hooks_and_detach_are_written_into_the_code():
-    rows = lines_of(LINE, values={"w": -1.5}, hooks={"d": "double"}, detach=frozenset({"e"}))
-    assert rows[3] == "w = T.tensor(-1.5, requires_grad=True)  # the weight"
-    assert rows[6] == "d.register_hook(lambda grad: 2 * grad)"
-    assert rows[9] == "e = e.detach()"
+LOOP = "y = T.tensor(1.0)\nfor i in range(3):\n    y = y * 2"
+H = "h = T.tensor(1.0)\nfor x in (1.0, 2.0):\n    h = h * x\n    if x > 1:\n        h = h + 1\nh.backward()"
+AROUND = "with T.autograd.detect_anomaly():\n" + "\n".join("    " + row for row in LINE.splitlines())
+MODES = {"no_grad": {6}, "inference_mode": {6}}
 
 
 @pytest.mark.parametrize(
-    ("written", "value", "expected"),
-    [("1.0", 2, "2.0"), ("[1.0, 2]", [3, 4], "[3.0, 4.0]"), ("[[1.5]]", [[2]], "[[2.0]]"), ("3", 4, "4")],
+    ("source", "edits", "expected"),
+    [
+        (LINE, {"no_grad": {8}}, "with T.no_grad():\n    e = (d\n         + b)"),
+        (LINE, MODES, "with T.no_grad():\n    with T.inference_mode():\n        d = w * x"),
+        (LOOP, {"no_grad": {3}, "retain_grad": {"y"}}, "    with T.no_grad():\n        y = y * 2\n    y.retain_grad()"),
+        (LINE, {"values": {"w": -1.5}}, "w = T.tensor(-1.5, requires_grad=True)  # the weight"),
+        ("w = T.tensor(1.0)", {"values": {"w": 2}}, "w = T.tensor(2.0)"),
+        ("w = T.tensor([1.0, 2])", {"values": {"w": [3, 4]}}, "w = T.tensor([3.0, 4.0])"),
+        ("w = T.tensor([[1.5]])", {"values": {"w": [[2]]}}, "w = T.tensor([[2.0]])"),
+        ("w = T.tensor(3)", {"values": {"w": 4}}, "w = T.tensor(4)"),
+        (LINE, {"hooks": {"d": "double"}}, "d.register_hook(lambda grad: 2 * grad)"),
+        (LINE, {"detach": {"e"}}, "     + b)\ne = e.detach()"),
+        (H, {"detach": {"h@3"}}, "    h = h * x\n    h = h.detach()\n    if x > 1:\n        h = h + 1\nh.backward()"),
+        (
+            H,
+            {"detach": {"h@5"}},
+            "    h = h * x\n    if x > 1:\n        h = h + 1\n        h = h.detach()\nh.backward()",
+        ),
+        (H, {"detach": {"h"}}, "    h = h * x\n    if x > 1:\n        h = h + 1\n        h = h.detach()\nh.backward()"),
+        (LINE, {"anomaly": True}, AROUND),
+        ("import torch\nw = torch.tensor(1.0)\nL = w * w", {"no_grad": {3}}, "with torch.no_grad():"),
+    ],
 )
-def test_a_whole_number_stays_a_float_where_floats_were(written, value, expected):
-    assert lines_of(f"w = T.tensor({written})", values={"w": value}) == [f"w = T.tensor({expected})"]
+def test_a_switch_is_written_into_the_code(source, edits, expected):
+    assert f"\n{expected}\n" in f"\n{edited(source, **edits)}\n"
 
 
-def test_anomaly_mode_goes_around_everything():
-    rows = lines_of(LINE, anomaly=True)
-    assert rows[0] == "with T.autograd.detect_anomaly():"
-    assert rows[1:] == ["    " + row for row in LINE.splitlines()]
+W = "w = T.tensor(2.0, requires_grad=True)\nL = w * w\n"
+TWICE = f"{W}L.backward()\nv = T.tensor(2.0, requires_grad=True)\nL.backward()"
+STEPS = "w = T.ones(2, requires_grad=True)\nfor i in range(2):\n    (w * w).sum().backward()"
+V, B, KEEP = "v = T.tensor(2.0, requires_grad=True)\n", "L.backward()", "L.backward(retain_graph=True)"
 
 
-def test_pasted_pytorch_code_keeps_its_name_for_the_engine():
-    source = "import torch\nw = torch.tensor(1.0)\nL = w * w"
-    assert lines_of(source, no_grad=frozenset({3}))[2] == "with torch.no_grad():"
+@pytest.mark.parametrize(
+    ("source", "edits", "end"),
+    [
+        (f"{W}{B}", {"backwards": 3, "retain_graph": True}, f"{KEEP}\n{KEEP}\n{B}"),
+        (f"{W}{B}", {"backwards": 2}, f"{B}\n{B}"),
+        (f"{W}{B}", {"backwards": 2, "retain_graph": True, "zero_grad": True}, f"{KEEP}\nw.grad = None\n{B}"),
+        (TWICE, {"retain_graph": True}, f"{KEEP}\n{V}{KEEP}"),
+        (TWICE, {"retain_graph": True, "backwards": 2}, f"{KEEP}\n{V}{KEEP}\n{B}"),
+        (f"{W}{KEEP}", {"retain_graph": False}, "L.backward(retain_graph=False)"),
+        (TWICE, {"zero_grad": True}, f"{B}\n{V}w.grad = None\nv.grad = None\n{B}"),
+        (STEPS, {"zero_grad": True}, "for i in range(2):\n    w.grad = None\n    (w * w).sum().backward()"),
+    ],
+)
+def test_every_pass_but_the_last_keeps_the_graph_and_gradients_are_cleared_before_every_pass_but_the_first(
+    source, edits, end
+):
+    first = source.splitlines()[1 if source != STEPS else 0]
+    assert edited(source, **edits).endswith(f"{first}\n{end}")
+    assert parse(KEEP).passes["retain_graph"]
 
 
 def scaled(T, factor=3.0):
     """A docstring is not a line of the program."""
     v = T.tensor([1.0, 2.0], requires_grad=True)
     return (v * factor).sum()
+
+
+def needy(T, missing):
+    return T.ones(missing)
 
 
 def test_a_function_is_its_body_and_the_names_it_sees():
@@ -159,38 +150,33 @@ def test_a_function_is_its_body_and_the_names_it_sees():
     assert program.namespace == {"factor": 3.0}
 
 
-def test_a_function_that_needs_more_than_the_engine_is_refused():
-    def program(T, missing):
-        return T.ones(missing)
-
-    with pytest.raises(ProgramError, match="needs missing; give it a default"):
-        parse(program)
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        (needy, ProgramError, "needs missing; give it a default"),
+        ("a = 1\nb = = 2", ProgramError, "line 2: this is not Python"),
+        (3, TypeError, "a source string or a function that takes the engine module, not int"),
+    ],
+)
+def test_what_is_no_program_says_why(given, error, message):
+    with pytest.raises(error, match=message):
+        parse(given)
 
 
 @pytest.mark.parametrize(
     ("source", "edits", "message"),
     [
-        (LINE, {"no_grad": frozenset({1})}, "line 1: there is no statement here"),
-        ("a = T.ones(2)\nb = a * 2", {"detach": frozenset({"b@1"})}, "line 1: no line computes b"),
+        (LINE, {"no_grad": {1}}, "line 1: there is no statement here"),
+        ("a = T.ones(2)\nb = a * 2", {"detach": {"b@1"}}, "line 1: no line computes b"),
         (LINE, {"requires_grad": {"q": True}}, "no input is called q"),
-        (LINE, {"retain_grad": frozenset({"q"})}, "no line computes q"),
+        (LINE, {"retain_grad": {"q"}}, "no line computes q"),
         ("a = T.ones(2)", {"backwards": 2}, "calls no backward"),
         ("a = T.randn(2)", {"values": {"a": [1.0, 2.0]}}, "line 1: the value of a is not written out"),
     ],
 )
 def test_what_cannot_be_edited_says_where_and_why(source, edits, message):
     with pytest.raises(ProgramError, match=message):
-        edit(parse(source), Edits(**edits))
-
-
-def test_source_that_is_not_python_names_the_line():
-    with pytest.raises(ProgramError, match="line 2: this is not Python"):
-        parse("a = 1\nb = = 2")
-
-
-def test_a_non_program_is_a_type_error():
-    with pytest.raises(TypeError, match="a source string or a function that takes the engine module, not int"):
-        parse(3)
+        edited(source, **edits)
 
 
 def test_what_a_semicolon_or_a_colon_joins_has_its_own_lines_and_toggles():
@@ -204,59 +190,10 @@ def test_what_a_semicolon_or_a_colon_joins_has_its_own_lines_and_toggles():
         "else:",
         "    δ = δ * 2",
     ]
-    rows = lines_of(source, no_grad=frozenset({4}), retain_grad=frozenset({"β"}))
+    rows = edited(source, no_grad={4}, retain_grad={"β"}).splitlines()
     assert rows[2:6] == ["β.retain_grad()", "for i in range(2):", "    with T.no_grad():", "        γ = β * 2"]
 
 
 def test_statements_that_have_their_own_lines_stay_as_they_are():
     source = "def f(x): y = x; return y\n\nif f(1) == 1:\n    a = T.ones(2)\nelif f(2) == 2:\n\ta = (1,\n2)\ntry:\n  b = ';'\nfinally:\n  c = 1;"
     assert parse(source).source == source
-
-
-RECURRENT = """\
-h = T.tensor(1.0, requires_grad=True)
-for x in (1.0, 2.0):
-    h = h * x
-    if x > 1:
-        h = h + 1
-h.backward()"""
-
-
-@pytest.mark.parametrize(("value", "place"), [("h@3", 3), ("h@5", 5), ("h", 5)])
-def test_a_value_that_several_lines_compute_is_cut_where_the_toggle_stands(value, place):
-    rows = lines_of(RECURRENT, detach=frozenset({value}))
-    assert rows[place].strip() == "h = h.detach()"
-    assert len(rows) == 7
-
-
-TWICE = """\
-w = T.tensor(2.0, requires_grad=True)
-L = w * w
-L.backward()
-v = T.tensor(2.0, requires_grad=True)
-L.backward()"""
-
-
-def test_retain_graph_is_asked_of_every_pass_of_the_program():
-    rows = lines_of(TWICE, retain_graph=True)
-    assert rows[2] == rows[4] == "L.backward(retain_graph=True)"
-    rows = lines_of(TWICE, retain_graph=True, backwards=2)
-    assert rows[4:] == ["L.backward(retain_graph=True)", "L.backward()"]
-    assert lines_of("L.backward(retain_graph=True)", retain_graph=False) == ["L.backward(retain_graph=False)"]
-    assert parse("L.backward(retain_graph=True)").passes["retain_graph"]
-
-
-def test_gradients_are_cleared_before_every_pass_but_the_first():
-    assert lines_of(TWICE, zero_grad=True)[2:] == [
-        "L.backward()",
-        "v = T.tensor(2.0, requires_grad=True)",
-        "w.grad = None",
-        "v.grad = None",
-        "L.backward()",
-    ]
-    assert lines_of(
-        "w = T.ones(2, requires_grad=True)\nfor i in range(2):\n    (w * w).sum().backward()", zero_grad=True
-    )[2:] == [
-        "    w.grad = None",
-        "    (w * w).sum().backward()",
-    ]

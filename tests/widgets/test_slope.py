@@ -33,21 +33,14 @@ def test_the_chord_is_the_central_difference() -> None:
     assert chord["sentence"] == "Slope of the chord: (3.375 − 0.125) / 1 = 3.25, off by 0.25."
 
 
-def test_it_starts_at_the_position_nearest_to_x() -> None:
-    curve = slope(lambda x: x**2, "x²", x=1.02)
+def test_the_curve_fits_its_window_the_ticks_are_round_and_it_starts_at_the_position_nearest_to_x() -> None:
+    curve = slope(lambda x: x**2, "x²", x=1.02, low=-3, high=3)
     assert curve.table["at"][curve.index]["x"] == 1.0
-
-
-def test_the_curve_fits_its_window_and_the_ticks_are_round() -> None:
-    table = slope(lambda x: x**2, "x²", low=-3, high=3).table
-    left, right, bottom, top = table["window"]
-    assert all(left <= x <= right and bottom <= y <= top for x, y in table["curve"])
-    assert table["ticks"] == {"x": [-3, -2, -1, 0, 1, 2, 3], "y": [0, 2, 4, 6, 8]}
-
-
-def test_a_flat_line_has_a_window_too() -> None:
+    left, right, bottom, top = curve.table["window"]
+    assert all(left <= x <= right and bottom <= y <= top for x, y in curve.table["curve"])
+    assert curve.table["ticks"] == {"x": [-3, -2, -1, 0, 1, 2, 3], "y": [0, 2, 4, 6, 8]}
     _, _, bottom, top = slope(lambda x: 0 * x + 2.0, "2").table["window"]
-    assert bottom < 2 < top
+    assert bottom < 2 < top, "a flat line has a window too"
 
 
 @pytest.mark.parametrize(("low", "high"), [(1, 1), (2, 1), (float("nan"), 1)])

@@ -13,40 +13,11 @@ from typing import Any, Final
 import numpy as np
 
 from . import absent
-from .companions import meet
-
-__all__ = [
-    "bfloat16",
-    "bool_",
-    "complex64",
-    "complex128",
-    "dtype",
-    "finfo",
-    "float8_e4m3fn",
-    "float8_e5m2",
-    "float16",
-    "float32",
-    "float64",
-    "get_default_dtype",
-    "iinfo",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "result_type",
-    "set_default_dtype",
-    "to_numpy_dtype",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-]
 
 
 class dtype:
     """The element type of a Tensor: `float32`, `int64`, `bool`, …. Compare two with `is` or `==`.
 
-    >>> import tinygrad_edu as T
     >>> T.zeros(1).dtype is T.float32, T.float32.itemsize
     (True, 4)
     """
@@ -69,14 +40,6 @@ class dtype:
         """True for types that can hold negative numbers."""
         return self.numpy.kind in "fi"
 
-    def to_complex(self) -> dtype:
-        """The complex type whose parts have this one's precision: complex64 for float32, complex128 for float64."""
-        return from_numpy_dtype(complex_of(self.numpy))
-
-    def to_real(self) -> dtype:
-        """The type of the real part of a complex type; any other is its own."""
-        return from_numpy_dtype(real_of(self.numpy)) if self.is_complex else self
-
     def __repr__(self) -> str:
         return f"tinygrad_edu.{self.name}"
 
@@ -91,95 +54,12 @@ class _Named(dtype):
 
     def __init__(self, name: str, itemsize: int) -> None:
         self.name, self.itemsize, self.legacy_name = name, itemsize, name
-        self.is_floating_point = self.is_signed = not name.startswith("uint")  # type: ignore[misc]
+        self.is_signed = not name.startswith("uint")  # type: ignore[misc]
+        self.is_floating_point = "float" in name
 
     @property
     def numpy(self) -> Any:  # type: ignore[override]
         raise NotImplementedError(absent.sentence(self.name))
-
-
-class _Complex(dtype):
-    """A complex type. Whoever asks for its NumPy type is about to make a complex tensor: `on_complex` is told."""
-
-    __slots__ = ("_numpy",)
-
-    is_complex = True
-    is_signed = True  # type: ignore[assignment]
-
-    def __init__(self, name: str, numpy: Any, legacy_name: str) -> None:
-        self.name, self.legacy_name, self.is_floating_point = name, legacy_name, False
-        self._numpy = np.dtype(numpy)
-        self.itemsize = self._numpy.itemsize
-
-    @property
-    def numpy(self) -> np.dtype:  # type: ignore[override]
-        on_complex()
-        return self._numpy
-
-
-class _BFloat16(dtype):
-    """bfloat16, which NumPy has no type for: the package ml_dtypes brings one, and is loaded when somebody asks for it.
-
-    NumPy's `kind` of that type is "V". No other type of a tensor has that kind.
-    """
-
-    __slots__ = ("_numpy",)
-
-    is_signed = True  # type: ignore[assignment]
-
-    def __init__(self) -> None:
-        self.name, self.legacy_name, self.itemsize, self.is_floating_point = "bfloat16", "BFloat16", 2, True
-        self._numpy: Any = None
-
-    @property
-    def numpy(self) -> np.dtype:  # type: ignore[override]
-        if self._numpy is None:
-            try:
-                from ml_dtypes import bfloat16 as number
-            except ImportError:
-                raise NotImplementedError(
-                    "bfloat16 needs the package ml_dtypes, which is not installed: pip install 'tinygrad-edu[bfloat16]'. Or use "
-                    "float16, or run the program on PyTorch."
-                ) from None
-            self._numpy = np.dtype(number)
-            _BY_NUMPY[self._numpy] = self
-            meet("V")
-        return self._numpy  # type: ignore[no-any-return]
-
-
-def on_complex() -> None:
-    """Called before there is a complex tensor."""
-    meet("c")
-
-
-# --- bfloat16 in float32 ---------------------------------------------------------------------------------------------
-
-
-def wide(value: Any) -> Any:
-    """An array, or each in a tuple, in float32 if it holds bfloat16."""
-    if isinstance(value, np.ndarray | np.generic):
-        return value.astype(np.float32) if value.dtype.kind == "V" else value
-    return tuple([wide(v) for v in value]) if type(value) is tuple else value
-
-
-def narrow(value: Any) -> Any:
-    """An array of float32 rounded to bfloat16."""
-    if isinstance(value, np.ndarray | np.generic) and value.dtype == np.float32:
-        return np.asarray(value).astype(bfloat16.numpy)
-    return value
-
-
-def rounded(value: Any) -> Any:
-    """An array of float32 whose numbers are rounded to those of bfloat16."""
-    return wide(narrow(value))
-
-
-def addend(p: np.ndarray, number: float) -> float:
-    """The factor or summand `number` of a sum with `p`, which PyTorch rounds if `p` holds bfloat16."""
-    return float(rounded(np.float32(number))) if p.dtype.kind == "V" else number
-
-
-# --- the types -------------------------------------------------------------------------------------------------------
 
 
 float64: Final = dtype("float64", np.float64, "Double")
@@ -192,10 +72,9 @@ int8: Final = dtype("int8", np.int8, "Char")
 uint8: Final = dtype("uint8", np.uint8, "Byte")
 bool_: Final = dtype("bool", np.bool_, "Bool")
 
-complex64: Final = _Complex("complex64", np.complex64, "ComplexFloat")
-complex128: Final = _Complex("complex128", np.complex128, "ComplexDouble")
-
-bfloat16: Final = _BFloat16()
+bfloat16: Final = _Named("bfloat16", 2)
+complex64: Final = _Named("complex64", 8)
+complex128: Final = _Named("complex128", 16)
 float8_e4m3fn: Final = _Named("float8_e4m3fn", 1)
 float8_e5m2: Final = _Named("float8_e5m2", 1)
 uint16: Final = _Named("uint16", 2)
@@ -206,7 +85,6 @@ _BY_NUMPY: Final[dict[Any, dtype]] = {
     t.numpy: t for t in (float64, float32, float16, int64, int32, int16, int8, uint8, bool_)
 }
 _BY_PYTHON: Final = {float: float64, int: int64, bool: bool_}
-_COMPLEX: Final = {t._numpy: t for t in (complex64, complex128)}
 
 _default = float32
 
@@ -214,7 +92,6 @@ _default = float32
 def get_default_dtype() -> dtype:
     """The dtype of a tensor made from Python floats: `float32` unless `set_default_dtype` changed it.
 
-    >>> import tinygrad_edu as T
     >>> T.get_default_dtype()
     tinygrad_edu.float32
     """
@@ -222,12 +99,8 @@ def get_default_dtype() -> dtype:
 
 
 def set_default_dtype(d: dtype) -> None:
-    """Make `d` the dtype of tensors made from Python floats.
+    """Make `d`, a floating-point type, the dtype of tensors made from Python floats.
 
-    Raises:
-        TypeError: `d` is not a floating-point type.
-
-    >>> import tinygrad_edu as T
     >>> T.set_default_dtype(T.float64)
     >>> T.tensor(1.5).dtype
     tinygrad_edu.float64
@@ -238,10 +111,6 @@ def set_default_dtype(d: dtype) -> None:
         raise TypeError(
             f"only floating-point types are supported as the default type, got {d!r}. Use float64, float32 or float16."
         )
-    if d is bfloat16:
-        raise NotImplementedError(
-            "bfloat16 as the default dtype is not built here. Pass dtype=bfloat16 where a tensor is made."
-        )
     _default = d if d.numpy else _default
 
 
@@ -250,75 +119,39 @@ def from_numpy_dtype(d: np.dtype) -> dtype:
     try:
         return _BY_NUMPY[d]
     except KeyError:
-        if d in _COMPLEX:
-            on_complex()
-            return _COMPLEX[d]
+        if d.kind == "c":
+            raise NotImplementedError(absent.sentence("complex64")) from None
         raise TypeError(
-            f"can't convert np.ndarray of type {d}. The only supported types are: float64, float32, float16, complex64, "
-            "complex128, int64, int32, int16, int8, uint8, and bool."
+            f"can't convert np.ndarray of type {d}. The only supported types are: float64, float32, float16, int64, int32, "
+            "int16, int8, uint8, and bool."
         ) from None
 
 
-def complex_of(d: np.dtype) -> np.dtype:
-    """The complex type whose parts have the precision of `d`.
-
-    Raises:
-        NotImplementedError: that is half precision, for which NumPy has no complex type.
-    """
-    if d == np.float16:
-        raise NotImplementedError(absent.sentence("complex32"))
-    on_complex()
-    if d.kind == "V":
-        return complex64.numpy
-    return np.result_type(d if d.kind in "fc" else _default.numpy, np.complex64)
-
-
-def real_of(d: np.dtype) -> np.dtype:
-    """The type of the real part of a number of type `d`: `d` itself unless that is complex."""
-    return np.empty(0, d).real.dtype if d.kind == "c" else d
-
-
-# The dtypes of older names, such as "torch.FloatTensor"; `extra/compat/legacy.py` adds the classes of these names.
+# The dtypes of older names, such as "torch.FloatTensor".
 LEGACY: dict[Any, dtype] = {
     f"torch.{t.legacy_name}Tensor": t for t in (float64, float32, float16, int64, int32, int16, int8, uint8, bool_)
 }
 
 
 def to_numpy_dtype(d: Any) -> np.dtype:
-    """The NumPy dtype behind `d`: a `dtype`, or Python's float, int, bool or complex."""
+    """The NumPy dtype behind `d`: a `dtype`, or Python's float, int or bool."""
     if isinstance(d, dtype):
         return d.numpy
     if d in _BY_PYTHON:
         return _BY_PYTHON[d].numpy
     if d is complex:
-        return complex128.numpy
+        raise NotImplementedError(absent.sentence("complex64"))
     raise TypeError(
         f"dtype must be a tinygrad_edu dtype such as tinygrad_edu.float32, got {d!r}"
-        + (f". {why}" if (why := absent.sentence(getattr(d, "__name__", str(d)))) else "")
+        + (f". {absent.sentence(name)}" if (name := str(d).rpartition(".")[2]) in absent.NAMES else "")
     )
 
 
-_CATEGORIES: Final = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3}
-
-
-def is_floating(d: np.dtype) -> bool:
-    """True for the types of real numbers that are not whole."""
-    return d.kind in "fV"
-
-
-def wider(a: np.dtype, b: np.dtype) -> np.dtype:
-    """NumPy's common type of two. NumPy knows none for bfloat16, which is as wide as float16 and holds other numbers."""
-    if a == b or "V" not in (a.kind, b.kind):
-        return np.promote_types(a, b)
-    other = b if a.kind == "V" else a
-    if other.kind not in "fc":
-        return bfloat16.numpy
-    return np.dtype(np.float32) if other == np.float16 else other
+_CATEGORIES: Final = {"b": 0, "i": 1, "u": 1, "f": 2}
 
 
 def category(d: np.dtype) -> int:
-    """0 for booleans, 1 for integers, 2 for floating-point and 3 for complex numbers. A result is never written into a lower
-    category."""
+    """0 for booleans, 1 for integers and 2 for floating-point numbers. A result is never written into a lower category."""
     return _CATEGORIES[d.kind]
 
 
@@ -341,14 +174,13 @@ def promote(operands: tuple[Any, ...] | list[Any]) -> np.dtype:
             continue
         if isinstance(x, np.ndarray | np.generic):
             if x.ndim:
-                dimensioned = x.dtype if dimensioned is None else wider(dimensioned, x.dtype)
+                dimensioned = x.dtype if dimensioned is None else np.promote_types(dimensioned, x.dtype)
             else:
-                zero_dim = x.dtype if zero_dim is None else wider(zero_dim, x.dtype)
+                zero_dim = x.dtype if zero_dim is None else np.promote_types(zero_dim, x.dtype)
         else:
             if isinstance(x, complex):
-                d = complex_of(_default.numpy)
-            else:
-                d = _BY_PYTHON[bool if isinstance(x, bool) else int if isinstance(x, int) else float].numpy
+                raise NotImplementedError(absent.sentence("complex64"))
+            d = _BY_PYTHON[bool if isinstance(x, bool) else int if isinstance(x, int) else float].numpy
             if d.kind == "f":
                 d = _default.numpy
             wrapped = d if wrapped is None else np.promote_types(wrapped, d)
@@ -359,21 +191,17 @@ def promote(operands: tuple[Any, ...] | list[Any]) -> np.dtype:
     if result is None:
         raise TypeError("an op needs at least one tensor or number")
     # NumPy widens float16 with int32 to float64; PyTorch never lets an integer widen a float.
-    return _float_only(operands, result) if result.kind in "fcV" else result
+    return _float_only(operands, result) if result.kind == "f" else result
 
 
 def _float_only(operands: tuple[Any, ...] | list[Any], result: np.dtype) -> np.dtype:
-    """Promote only the floating-point and complex operands of the rank that decides."""
+    """Promote only the floating-point operands of the rank that decides."""
     for rank in (lambda x: x.ndim > 0, lambda x: x.ndim == 0):
         floats = [
-            x.dtype for x in operands if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "fcV" and rank(x)
+            x.dtype for x in operands if isinstance(x, np.ndarray | np.generic) and x.dtype.kind == "f" and rank(x)
         ]
         if floats:
-            widest = functools.reduce(wider, floats)
-            result = complex_of(widest) if result.kind == "c" else widest
-            break
-    if result.kind == "c":
-        on_complex()
+            return functools.reduce(np.promote_types, floats)
     return result
 
 
@@ -381,17 +209,15 @@ def common(kinds: list[Any]) -> np.dtype:
     """The dtype of a list whose elements have these Python or NumPy types. The highest category decides."""
     each = [_BY_PYTHON[kind].numpy if kind in _BY_PYTHON else np.dtype(kind) for kind in kinds]
     each = [_default.numpy if kind is float else d for kind, d in zip(kinds, each, strict=True)]
-    each = [complex_of(_default.numpy) if kind is complex else d for kind, d in zip(kinds, each, strict=True)]
+    if any(d.kind == "c" for d in each):
+        raise NotImplementedError(absent.sentence("complex64"))
     highest = max(map(category, each))
-    if highest == 3:
-        on_complex()
-    return functools.reduce(wider, [d for d in each if category(d) == highest])
+    return functools.reduce(np.promote_types, [d for d in each if category(d) == highest])
 
 
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
     """The dtype of an op's result on two tensors or numbers, by PyTorch's rules.
 
-    >>> import tinygrad_edu as T
     >>> T.result_type(T.tensor([1, 2]), 0.5)
     tinygrad_edu.float32
     """
@@ -404,18 +230,12 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
 class finfo:
     """Machine limits of a floating-point type: `bits`, `eps`, `max`, `min`, `tiny`, `smallest_normal`, `resolution`.
 
-    >>> import tinygrad_edu as T
     >>> T.finfo(T.float32).eps
     1.1920928955078125e-07
     """
 
     def __init__(self, type: dtype | None = None) -> None:
         self.dtype = (type or _default).name
-        if type is bfloat16:
-            self.bits, self.eps, self.resolution = 16, 0.0078125, 0.01
-            self.max, self.tiny = 3.3895313892515355e38, 1.1754943508222875e-38
-            self.min, self.smallest_normal = -self.max, self.tiny
-            return
         info = np.finfo((type or _default).numpy)
         self.bits = int(info.bits)
         self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
@@ -430,7 +250,6 @@ class finfo:
 class iinfo:
     """Limits of an integer type: `bits`, `max`, `min`.
 
-    >>> import tinygrad_edu as T
     >>> T.iinfo(T.int8).max
     127
     """

@@ -29,11 +29,9 @@ _STATE = np.dtype(
 class Generator:
     """A source of random numbers with its own state.
 
-    Example:
-        >>> import tinygrad_edu as T
-        >>> g = T.Generator().manual_seed(0)
-        >>> T.equal(T.rand(3, generator=g), T.rand(3, generator=g.manual_seed(0)))
-        True
+    >>> g = T.Generator().manual_seed(0)
+    >>> T.equal(T.rand(3, generator=g), T.rand(3, generator=g.manual_seed(0)))
+    True
     """
 
     def __init__(self, device: Any = "cpu") -> None:
@@ -105,8 +103,6 @@ class Generator:
 
     def uniform(self, shape: Any, dtype: Any = np.float64, low: float = 0.0, high: float = 1.0) -> np.ndarray:
         """Numbers from the uniform distribution over [low, high)."""
-        if np.dtype(dtype).kind == "V":
-            return self.uniform(shape, np.float32, low, high).astype(dtype)
         bits = max(np.finfo(dtype).nmant + 1, 24)
         words = self.words(math.prod(shape), 64 if bits > 32 else 32) & np.uint64(2**bits - 1)
         even = (words * 2.0**-bits).astype(dtype, copy=False).reshape(shape)

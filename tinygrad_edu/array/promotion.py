@@ -29,18 +29,16 @@ def promoted(arrays: list[Any], makes_float: bool) -> list[Any]:
                     return arrays
             elif (type(a) is float or type(a) is int) and b.dtype.kind == "f":
                 return arrays
-    elif len(arrays) == 1 and arrays[0].dtype.kind in "fcV":
+    elif len(arrays) == 1 and arrays[0].dtype.kind == "f":
         return arrays
     # Beside a tensor, a NumPy scalar counts as a number.
     arrays = [dtypes.number(a) for a in arrays]
     for a in arrays:
-        if a is not None and not isinstance(a, np.ndarray | int | float | complex):
+        if a is not None and not isinstance(a, np.ndarray | int | float):
             raise TypeError(f"argument must be Tensor or Number, not {type(a).__name__}. Make a tensor with tensor(…).")
     common = dtypes.promote(arrays)
-    if makes_float and common.kind not in "fcV":
+    if makes_float and common.kind != "f":
         common = dtypes.get_default_dtype().numpy
-    if common.kind == "V":
-        return [_beside_bfloat16(a, common) for a in arrays]
     return [
         a
         if a is None
@@ -50,13 +48,6 @@ def promoted(arrays: list[Any], makes_float: bool) -> list[Any]:
         else np.asarray(a).astype(common)
         for a in arrays
     ]
-
-
-def _beside_bfloat16(x: Any, bfloat16: np.dtype) -> Any:
-    """An operand of an op that is computed in float32 and rounded: a number keeps the precision of float32 in PyTorch."""
-    if x is None or (isinstance(x, np.ndarray) and x.dtype == bfloat16):
-        return x
-    return x.astype(bfloat16) if isinstance(x, np.ndarray) and x.ndim else np.asarray(x).astype(np.float32)
 
 
 def refuse_mismatch(shapes: Sequence[tuple[int, ...]]) -> None:

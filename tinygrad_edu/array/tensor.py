@@ -6,55 +6,44 @@ The class itself, and what autograd keeps in it, is in `core/tensor.py`.
 from __future__ import annotations
 
 import copy
-import inspect
+import math
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from ..core.tensor import AccumulateGrad, Node, Tensor, wrap
+from ..core import tensor as core
+from ..core.tensor import AccumulateGrad, Node
 from ..modes import NOT_COUNTED, quiet, thread, warn_once
-from ..seam.later import borrowed
 from . import dtypes
 from .absent import met, refuse_tensors_of_pytorch
 from .dtypes import dtype
 
+if TYPE_CHECKING:
+    from ..tensor import Tensor  # the whole class; a module below it asks at run time for what it is built on
+
+    def wrap(array: Any, node: Node | None = None, counter: list[int] | None = None, output_nr: int = 0) -> Tensor: ...
+
+else:
+    from ..core.tensor import Tensor, wrap
+
 __all__ = [
-    "Size", "Tensor", "as_array", "bind", "check_device", "device", "leave_the_road", "own_attributes", "tensor_method", "wrap",
+    "Size", "Tensor", "as_array", "check_device", "device", "leave_the_road", "own_attributes", "wrap",
 ]  # fmt: skip
 
 
-def bind(name: str, attribute: Any) -> None:
-    """Make `attribute` (a function, a property) part of Tensor under `name`: how the layers around the core extend it."""
-    setattr(Tensor, name, attribute)
-
-
-def tensor_method(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make `function` a method of Tensor under its own name."""
-    bind(function.__name__, function)
-    return function
-
-
 class _Ending(AccumulateGrad):
-    """The end of a path at a leaf which has hooks, or a dtype of its own for gradients: the engine visits it."""
+    """The end of a path at a leaf which has hooks: the engine visits it."""
 
     _around = ()
-
-    def __init__(self, variable: Tensor) -> None:
-        super().__init__(variable)
-        self.expect(variable._dtype_of_gradients())
-
-    def expect(self, dtype: np.dtype | None) -> None:
-        """Gradients must arrive in `dtype`; None: in any dtype."""
-        self._outputs = ((self.variable._data.shape, dtype),)
 
 
 # As in PyTorch, the class of every end has one name.
 _Ending.__name__ = _Ending.__qualname__ = "AccumulateGrad"
 
 
-def leave_the_road(leaf: Tensor) -> None:
+def leave_the_road(leaf: core.Tensor) -> None:
     """Tell the engine to visit the end of each path to `leaf`, also one that exists already."""
     leaf._ends_in = _Ending
     node = leaf._accumulator() if leaf._accumulator is not None else None
@@ -65,7 +54,6 @@ def leave_the_road(leaf: Tensor) -> None:
 class Size(tuple):
     """The shape of a Tensor: a tuple of ints that knows its number of elements.
 
-    >>> import tinygrad_edu as T
     >>> shape = T.zeros(2, 3).shape
     >>> shape, shape.numel()
     (tinygrad_edu.Size([2, 3]), 6)
@@ -75,20 +63,13 @@ class Size(tuple):
 
     def numel(self) -> int:
         """The product of the sizes."""
-        n = 1
-        for size in self:
-            n *= size
-        return n
+        return math.prod(self)
 
     def __getitem__(self, index: Any) -> Any:
         item = tuple.__getitem__(self, index)
         return Size(item) if isinstance(index, slice) else item
 
     def __add__(self, other: Any) -> Size:
-        if not isinstance(other, tuple):
-            raise TypeError(
-                f"can only concatenate tuple (not {type(other).__name__}) to torch.Size: write tuple(…) around it"
-            )
         return Size(tuple.__add__(self, other))
 
     def __radd__(self, other: Any) -> Any:
@@ -106,7 +87,6 @@ _DEVICES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", 
 class device:
     """Where a Tensor lives: always `device("cpu")`. Others can be named and compared, as in PyTorch, but not used.
 
-    >>> import tinygrad_edu as T
     >>> T.zeros(1).device, T.zeros(1).device == T.device("cpu")
     (device(type='cpu'), True)
     """
@@ -137,14 +117,6 @@ class device:
     def __hash__(self) -> int:
         return hash((self.type, self.index))
 
-    def __enter__(self) -> device:
-        # New tensors are always made on the CPU, inside `with` and outside.
-        check_device(self)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        pass
-
 
 CPU = device("cpu")
 
@@ -157,17 +129,13 @@ def _refuse(where: Any) -> NoReturn:
 
 
 def check_device(where: Any) -> None:
-    """Refuse every device but the CPU.
-
-    Raises:
-        NotImplementedError: the device is not the CPU.
-    """
+    """Raise NotImplementedError for every device but the CPU."""
     if where is not None and (where if isinstance(where, device) else device(where)).type != "cpu":
         _refuse(where)
 
 
-class _Array(Tensor):
-    """The methods of a Tensor as an array and as a leaf of the graph. They are copied to `Tensor` below."""
+class ArrayMethods(core.Tensor):
+    """The methods of a Tensor as an array and as a leaf of the graph."""
 
     def __new__(cls, *data: Any, device: Any = None) -> Any:
         # The legacy constructor: Tensor([1., 2.]) copies data, Tensor(2, 3) allocates a shape. It is not in __init__,
@@ -183,14 +151,11 @@ class _Array(Tensor):
             raise TypeError(
                 "new(): data must be a sequence (got float): Tensor([1.5]) holds the number, and so does tensor(1.5)."
             )
-        if len(data) == 1 and not isinstance(data[0], int | np.integer | Size):
+        sizes = data[0] if len(data) == 1 and isinstance(data[0], Size) else data
+        if all(isinstance(n, int | np.integer) for n in sizes):
+            new._data = np.zeros(sizes if data else 0, dtype=kind.numpy)
+        elif len(data) == 1:
             new._data = np.array(as_array(data[0]), dtype=kind.numpy)
-        elif all(isinstance(n, int | np.integer) for n in data) or isinstance(data[0], Size):
-            new._data = np.zeros(
-                data if not data or isinstance(data[0], int | np.integer) else data[0], dtype=kind.numpy
-            )
-            if not data:
-                new._data = new._data.reshape(-1)[:0]
         else:
             raise TypeError(
                 f"new() received an invalid combination of arguments - got ({', '.join(type(x).__name__ for x in data)}): a "
@@ -202,13 +167,6 @@ class _Array(Tensor):
 
     def __init__(self, *data: Any, device: Any = None) -> None:
         pass
-
-    @staticmethod
-    def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
-        """An instance of `cls` that shares the memory of `data`, outside the graph."""
-        new = object.__new__(cls)
-        share_storage(new, data)
-        return new.requires_grad_(require_grad)
 
     # --- the array -----------------------------------------------------------------------------------------------
 
@@ -232,24 +190,12 @@ class _Array(Tensor):
         """The number of dimensions."""
         return self._data.ndim
 
-    @property
-    def itemsize(self) -> int:
-        """Bytes per element."""
-        return self._data.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all elements."""
-        return self._data.nbytes
-
     # What differs from these defaults is set when somebody asks for it. Hooks of a leaf; those of a result live on its node.
     _hooks: Any = None
-    _post_accumulate_hooks = None
+    _post_accumulate_hooks: Any = None
     _retains_grad = False
-    # What `grad_dtype` was set to; `...`: nothing, so that gradients have the dtype of the tensor.
-    _grad_dtype: Any = ...
     # The tangent of forward-mode differentiation, and the level it belongs to.
-    _tangent = None
+    _tangent: Any = None
     # The historical flag, see autograd/variable.py.
     _volatile = False
     name = None
@@ -260,10 +206,6 @@ class _Array(Tensor):
     is_quantized = False
     is_meta = False
 
-    def get_device(self) -> int:
-        """The number of the device: -1, as for every CPU tensor in PyTorch."""
-        return -1
-
     def dim(self) -> int:
         """The number of dimensions."""
         return self._data.ndim
@@ -271,7 +213,6 @@ class _Array(Tensor):
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the size of one dimension.
 
-        >>> import tinygrad_edu as T
         >>> T.zeros(2, 3).size(), T.zeros(2, 3).size(1)
         (tinygrad_edu.Size([2, 3]), 3)
         """
@@ -295,10 +236,12 @@ class _Array(Tensor):
         """Bytes per element."""
         return self._data.itemsize
 
+    itemsize = property(element_size)
+    nbytes = property(lambda self: self._data.nbytes, doc="Bytes of all elements.")
+
     def stride(self, dim: int | None = None) -> Any:
         """How many elements to move in memory to reach the next one along each dimension (or along `dim`).
 
-        >>> import tinygrad_edu as T
         >>> T.zeros(2, 3).stride(), T.zeros(2, 3).t().stride()
         ((3, 1), (1, 3))
         """
@@ -317,7 +260,6 @@ class _Array(Tensor):
     def is_contiguous(self, memory_format: Any = None) -> bool:
         """True if the elements lie in memory in row-major order, or in channels-last order if that format is given.
 
-        >>> import tinygrad_edu as T
         >>> T.zeros(2, 3).t().is_contiguous()
         False
         """
@@ -327,20 +269,16 @@ class _Array(Tensor):
         return array.flags.c_contiguous
 
     def is_floating_point(self) -> bool:
-        """True for float64, float32, float16 and bfloat16."""
-        return self._data.dtype.kind in "fV"
+        """True for float64, float32 and float16."""
+        return self._data.dtype.kind == "f"
 
     def is_complex(self) -> bool:
-        """True for complex64 and complex128."""
-        return self._data.dtype.kind == "c"
+        """False: no tensor here holds complex numbers."""
+        return False
 
     def item(self) -> Any:
         """The tensor's only element, as a Python number.
 
-        Raises:
-            RuntimeError: the tensor does not have exactly one element.
-
-        >>> import tinygrad_edu as T
         >>> T.tensor([2.0, 3.0]).sum().item()
         5.0
         """
@@ -354,7 +292,6 @@ class _Array(Tensor):
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers (a number for a 0-d tensor).
 
-        >>> import tinygrad_edu as T
         >>> T.tensor([[1, 2], [3, 4]]).tolist()
         [[1, 2], [3, 4]]
         """
@@ -363,10 +300,6 @@ class _Array(Tensor):
     def numpy(self, *, force: bool = False) -> np.ndarray:
         """The data as a NumPy array that shares the tensor's memory.
 
-        Raises:
-            RuntimeError: the tensor requires grad: autograd could not see writes to the array.
-
-        >>> import tinygrad_edu as T
         >>> w = T.ones(2, requires_grad=True)
         >>> w.detach().numpy()
         array([1., 1.], dtype=float32)
@@ -376,8 +309,6 @@ class _Array(Tensor):
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead: the array is "
                 "outside the graph, and detach() says that you mean it."
             )
-        if self._data.dtype.kind == "V":
-            raise TypeError("Got unsupported ScalarType BFloat16. Convert first, as in t.float().numpy().")
         return self._data
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -389,16 +320,8 @@ class _Array(Tensor):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        # PyTorch calls this when one of its own functions receives our tensor. See extra/compat/subclasses.py.
+        # PyTorch calls this when one of its own functions receives our tensor.
         raise TypeError(met("tinygrad_edu", "torch"))
-
-    def __init_subclass__(cls, **settings: Any) -> None:
-        # A program's own subclass is preserved by functions, and may override them. Ours are not.
-        super(Tensor, cls).__init_subclass__(**settings)
-        if not cls.__module__.startswith("tinygrad_edu."):
-            borrowed("array.tensor", "follow")(cls)
-
-    _follows: bool | None = None  # of a class: whether functions of it give it, and it may override them
 
     # A NumPy array on the left of an operator leaves the work to the Tensor on the right.
     __array_priority__ = 1000
@@ -419,27 +342,17 @@ class _Array(Tensor):
     def __float__(self) -> float:
         if self.requires_grad:
             warn_of_number()
-        return float(self._real_item("double"))
+        return float(self._only_item())
 
     def __int__(self) -> int:
-        return int(self._real_item("int64_t"))
+        return int(self._only_item())
 
-    def __complex__(self) -> complex:
-        return complex(self.item())
-
-    def _real_item(self, kind: str) -> Any:
+    def _only_item(self) -> Any:
         if self._data.size != 1:
             raise ValueError(
                 "only one element tensors can be converted to Python scalars. Reduce it first, as in t.sum()."
             )
-        value = self.item()
-        if isinstance(value, complex):
-            if value.imag:
-                raise RuntimeError(
-                    f"value cannot be converted to type {kind} without overflow: it has an imaginary part. Use z.real or z.abs()."
-                )
-            return value.real
-        return value
+        return self.item()
 
     def __index__(self) -> int:
         if self._data.dtype.kind not in "iub" or self._data.size != 1:
@@ -471,18 +384,13 @@ class _Array(Tensor):
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if value._data.dtype != self._data.dtype:
-            if self._requires_grad and value._data.dtype.kind not in "fcV":
+            if self._requires_grad and value._data.dtype.kind != "f":
                 raise RuntimeError(
-                    "data set to a tensor that requires gradients must be floating point or complex dtype, and this would be "
-                    f"{value.dtype}. Gradients need numbers that can change a little."
+                    f"data set to a tensor that requires gradients must be floating point or complex dtype, not {value.dtype}"
                 )
             # From now on this leaf's gradient has another shape or dtype.
             self._accumulator = None
         self._data = value._data
-
-    @data.deleter
-    def data(self) -> None:
-        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     @property
     def grad_fn(self) -> Node | None:
@@ -502,17 +410,9 @@ class _Array(Tensor):
             raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
         self.requires_grad_(value and self.is_leaf)  # of a non-leaf even True is refused here, unlike there
 
-    @requires_grad.deleter
-    def requires_grad(self) -> None:
-        raise RuntimeError("requires_grad must be a bool. Set it to False instead of deleting it.")
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Turn on (or off) gradients for this leaf of floating-point numbers, in place. Returns the tensor.
 
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Turn on (or off) gradients for this leaf, in place. Returns the tensor.
-
-        Raises:
-            RuntimeError: the tensor is not a leaf, or holds integers or booleans.
-
-        >>> import tinygrad_edu as T
         >>> w = T.zeros(2).requires_grad_()
         >>> w.requires_grad, w.is_leaf
         (True, True)
@@ -527,7 +427,7 @@ class _Array(Tensor):
         if not isinstance(requires_grad, bool):
             kind = type(requires_grad).__name__
             raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}")
-        if requires_grad and self._data.dtype.kind not in "fcV":
+        if requires_grad and self._data.dtype.kind != "f":
             raise RuntimeError(
                 f"only Tensors of floating point dtype can require gradients, and this one holds {self.dtype}. Gradients "
                 "need real numbers: make it float, as in tensor([1., 2.]) or t.float()."
@@ -555,11 +455,10 @@ class _Array(Tensor):
         """The gradient accumulated here, or None before the first one arrives."""
         if self._grad is None and self._grad_fn is not None and not self._retains_grad:
             warnings.warn(
-                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't "
-                "be populated during autograd.backward(). If you indeed want the .grad field to be populated for a "
-                "non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by "
-                "mistake, make sure you access the leaf Tensor instead.",
-                UserWarning,
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
+                "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
+                ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
+                "Tensor instead.",
                 stacklevel=2,
             )
         return self._grad
@@ -577,12 +476,10 @@ class _Array(Tensor):
                     f"attempting to assign a gradient of size '{list(value._data.shape)}' to a tensor of size "
                     f"'{list(self._data.shape)}'. A gradient has the shape of its tensor."
                 )
-            expected = self._dtype_of_gradients()
-            if expected is not None and value._data.dtype != expected:
+            if value._data.dtype != self._data.dtype:
                 raise RuntimeError(
-                    f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with grad_dtype "
-                    f"'{dtypes.from_numpy_dtype(expected)}'. The gradient must match the tensor's grad_dtype, which is its "
-                    "dtype if it was not set."
+                    f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with grad_dtype '{self.dtype}'. The "
+                    "gradient must match the tensor's dtype."
                 )
             if value._counter is NOT_COUNTED:
                 leave_the_road(self)  # no gradient can be added to it outside inference mode
@@ -592,39 +489,10 @@ class _Array(Tensor):
     def grad(self) -> None:
         self._grad = None
 
-    def _dtype_of_gradients(self) -> np.dtype | None:
-        return self._data.dtype if self._grad_dtype is ... else self._grad_dtype
-
     @property
     def grad_dtype(self) -> Any:
-        """The dtype that gradients of this leaf are converted to: its own by default; None leaves them as they arrive.
-
-        Raises:
-            RuntimeError: the tensor is not a leaf, or already has a `.grad` of another dtype when you set this.
-        """
-        if not self.is_leaf:
-            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
-        kind = self._dtype_of_gradients()
-        return None if kind is None else dtypes.from_numpy_dtype(kind)
-
-    @grad_dtype.setter
-    def grad_dtype(self, value: Any) -> None:
-        if not self.is_leaf:
-            raise RuntimeError("grad_dtype can only be set on leaf tensors.")
-        if value is not None and not isinstance(value, dtypes.dtype):
-            raise RuntimeError(f"grad_dtype must be a tinygrad_edu.dtype or None, but got {type(value).__name__}")
-        kind = None if value is None else value.numpy
-        if value is not None and self._grad is not None and self._grad._data.dtype != kind:
-            raise RuntimeError(
-                f"Cannot set grad_dtype to '{value.legacy_name}' because there is already a gradient with dtype "
-                f"'{self._grad.dtype}'. Set .grad to None first."
-            )
-        self._grad_dtype = kind
-        leave_the_road(self)
-        # Nodes that already exist convert their gradients to it as well.
-        accumulator = self._accumulator() if self._accumulator is not None else None
-        if accumulator is not None:
-            accumulator._outputs = ((self._data.shape, kind),)
+        """The dtype of this tensor's gradients: its own. Another one cannot be set here."""
+        return self.dtype
 
     @property
     def _version(self) -> int:
@@ -646,22 +514,18 @@ class _Array(Tensor):
         """True if the tensor was made in inference mode."""
         return self._counter is NOT_COUNTED
 
-    def is_shared(self) -> bool:
-        """Always False: processes share no tensors here."""
-        return False
-
-    def cpu(self) -> Tensor:
+    def cpu(self) -> Any:
         """The tensor itself, which is already on the CPU."""
         return self
 
-    def cuda(self, *args: Any, **kwargs: Any) -> Tensor:
+    def cuda(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: tinygrad_edu computes only on the CPU."""
         _refuse("cuda")
         return self
 
     # --- copies --------------------------------------------------------------------------------------------------
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if not self.is_leaf:
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
@@ -671,7 +535,7 @@ class _Array(Tensor):
             return memo[id(self)]
         new = object.__new__(type(self))
         memo[id(self)] = new
-        new._data = _copied_storage(self._data, memo)
+        new._data = self._data.copy(order="K")
         new._requires_grad = self.requires_grad
         if self._grad is not None:
             new._grad = self._grad.__deepcopy__(memo)
@@ -680,12 +544,6 @@ class _Array(Tensor):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         # The graph cannot be pickled: a computed tensor comes back as a leaf, as in PyTorch.
-        for hook in (self._hooks or {}).values():
-            warnings.warn(
-                f"backward hook {hook!r} on tensor will not be serialized. Register it again on the tensor that you load.",
-                UserWarning,
-                stacklevel=2,
-            )
         return _rebuild, (type(self), self._data, self.requires_grad, _user_attributes(self))
 
 
@@ -697,26 +555,8 @@ def share_storage(out: Tensor, source: Tensor) -> None:
     out._counter = source._counter
 
 
-def _user_attributes(t: Tensor) -> dict[str, Any]:
+def _user_attributes(t: core.Tensor) -> dict[str, Any]:
     return {k: v for k, v in t.__dict__.items() if k not in own_attributes}
-
-
-def _copied_storage(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
-    """A copy of `array`. Within one deepcopy, arrays that share memory become copies that share memory."""
-    owner = array
-    # A complex view of real numbers, or the other way round, is copied by itself.
-    while isinstance(owner.base, np.ndarray) and owner.base.dtype == array.dtype:
-        owner = owner.base
-    if not array.size or not (owner.flags.c_contiguous or owner.flags.f_contiguous):
-        return array.copy()
-    shared: Any = memo
-    key = ("memory of", id(owner))
-    if key not in shared:
-        # Keep a reference to the owner, so that no other object gets its id during the copy.
-        shared[key] = owner, owner.ravel(order="K").copy()
-    flat = shared[key][1]
-    offset = (array.ctypes.data - owner.ctypes.data) // owner.itemsize
-    return np.lib.stride_tricks.as_strided(flat[offset:], array.shape, array.strides)
 
 
 def _rebuild(cls: type, data: np.ndarray, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
@@ -729,14 +569,8 @@ def _rebuild(cls: type, data: np.ndarray, requires_grad: bool, attributes: dict[
 
 # What is no attribute of the user's.
 own_attributes = {
-    *Tensor.__annotations__, "_grad_dtype", "_hooks", "_post_accumulate_hooks", "_retains_grad", "_tangent", "name",
+    *Tensor.__annotations__, "_hooks", "_post_accumulate_hooks", "_retains_grad", "_tangent", "name",
 }  # fmt: skip
-
-for _name, _attribute in vars(_Array).items():
-    if _name not in ("__doc__", "__module__", "__annotations__"):
-        if inspect.isfunction(_attribute):
-            _attribute.__qualname__ = f"Tensor.{_name}"
-        bind(_name, _attribute)
 
 
 def as_array(data: Any, dtype: np.dtype | None = None) -> np.ndarray:
@@ -763,15 +597,14 @@ def _array_of(data: Any, kinds: set[Any] | None = None) -> np.ndarray:
     """An array of numbers or booleans, in the dtype that NumPy chooses; adds the types of its elements to `kinds`."""
     if isinstance(data, Tensor):
         return data._data
+    unwrapped = _unwrapped(data, set() if kinds is None else kinds)
     try:
-        array = np.asarray(_unwrapped(data, set() if kinds is None else kinds))
-    except _NotOneElement as error:
-        raise error.reason from None
+        array = np.asarray(unwrapped)
     except ValueError as error:
         raise _ragged(data, error) from None
     if array.dtype == np.uint64 or (isinstance(_first(data), int) and array.dtype.kind == "O"):
         raise ValueError("Overflow when unpacking long long: an integer does not fit into int64.")
-    if array.dtype.kind not in "fiubcV" or array.dtype.names:
+    if array.dtype.kind not in "fiubc" or array.dtype.names:
         name, hint = type(_first(data)).__name__, "A tensor holds numbers or booleans, in nested lists of equal length."
         if name == "str":
             raise TypeError(f"new(): invalid data type {name!r}. {hint}")
@@ -779,35 +612,24 @@ def _array_of(data: Any, kinds: set[Any] | None = None) -> np.ndarray:
     return array
 
 
-class _NotOneElement(Exception):
-    """A tensor of several elements was used as a number."""
-
-    def __init__(self, data: np.ndarray) -> None:
-        whole = data.dtype.kind not in "fV"
-        what = "only integer tensors of a single element can be converted to an index"
-        hint = "a list of longer tensors is made a tensor by stack(…)"
-        self.reason: Exception = (
-            TypeError(f"{what}: {hint}.")
-            if whole
-            else ValueError(f"only one element tensors can be converted to Python scalars: {hint}.")
-        )
-
-
 def _unwrapped(data: Any, kinds: set[Any]) -> Any:
     """Nested lists, with one-element tensors replaced by numbers. The types of the numbers, and the dtypes of tensors and
-    arrays, are added to `kinds`. The recursion is as deep as the tensor's rank."""
+    arrays, are added to `kinds`. The recursion is as deep as the tensor's rank.
+    """
     if isinstance(data, list | tuple | range):
         if data and isinstance(data[0], np.ndarray):
             warnings.warn(
-                "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a "
-                "single numpy.ndarray with numpy.array() before converting to a tensor.",
-                UserWarning,
+                "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a single "
+                "numpy.ndarray with numpy.array() before converting to a tensor.",
                 stacklevel=2,
             )
         return [_unwrapped(item, kinds) for item in data]
     if isinstance(data, Tensor):
         if data._data.size != 1:
-            raise _NotOneElement(data._data)
+            hint = "a list of longer tensors is made a tensor by stack(…)."
+            if data._data.dtype.kind == "f":
+                raise ValueError(f"only one element tensors can be converted to Python scalars: {hint}")
+            raise TypeError(f"only integer tensors of a single element can be converted to an index: {hint}")
         if data.requires_grad:
             warn_of_number()
         kinds.add(data._data.dtype)
@@ -824,29 +646,28 @@ def _unwrapped(data: Any, kinds: set[Any]) -> Any:
 
 def _ragged(data: Any, error: Exception) -> Exception:
     """The error for rows of different lengths: PyTorch's sentence, with the first row that differs."""
-    sizes, row = [], data
-    while isinstance(row, list | tuple | range):
-        sizes.append(len(row))
-        row = row[0] if row else None
-    level, dim = [data], 0
-    while level:
+    sizes, first = [], data
+    while isinstance(first, list | tuple | range):
+        sizes.append(len(first))
+        first = first[0] if first else None
+    level = [data]
+    for dim, size in enumerate(sizes):
         for item in level:
-            if isinstance(item, list | tuple | range) != (dim < len(sizes)):
-                if dim < len(sizes):
-                    return TypeError(
-                        f"not a sequence: row {item!r} at dim {dim}. A tensor is rectangular: pad the short rows."
-                    )
-                number = "object cannot be interpreted as an integer" if isinstance(row, int) else "is no real number"
+            if not isinstance(item, list | tuple | range):
                 return TypeError(
-                    f"'{type(item).__name__}' {number}. A tensor is rectangular: either all rows are lists or none is."
+                    f"not a sequence: row {item!r} at dim {dim}. A tensor is rectangular: pad the short rows."
                 )
-            if dim < len(sizes) and len(item) != sizes[dim]:
+            if len(item) != size:
                 return ValueError(
-                    f"expected sequence of length {sizes[dim]} at dim {dim} (got {len(item)}). A tensor is rectangular: pad "
-                    "the short rows."
+                    f"expected sequence of length {size} at dim {dim} (got {len(item)}). A tensor is rectangular: pad the short rows."
                 )
-        level = [inner for item in level if isinstance(item, list | tuple | range) for inner in item]
-        dim += 1
+        level = [inner for item in level for inner in item]
+    for item in level:
+        if isinstance(item, list | tuple | range):
+            number = "object cannot be interpreted as an integer" if isinstance(first, int) else "is no real number"
+            return TypeError(
+                f"'{type(item).__name__}' {number}. A tensor is rectangular: either all rows are lists or none is."
+            )
     return ValueError(f"expected sequence of equal lengths at every level: {error}.")
 
 

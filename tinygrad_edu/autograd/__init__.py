@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from ..seam.later import later
+import importlib
+from typing import Any
+
+from ..array.absent import answer
 from . import engine, forward_ad, function, grad_mode, graph, inplace
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .engine import backward, grad
-from .function import Function, NestedIOFunction
-from .grad_mode import (
-    enable_grad,
-    inference_mode,
-    is_multithreading_enabled,
-    no_grad,
-    set_grad_enabled,
-    set_multithreading_enabled,
-)
+from .function import Function
+from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .gradcheck import gradcheck, gradgradcheck
 from .graph import GradientEdge
 from .saved_tensor import SavedTensor
@@ -23,7 +19,6 @@ from .variable import Variable
 __all__ = [
     "Function",
     "GradientEdge",
-    "NestedIOFunction",
     "SavedTensor",
     "Variable",
     "backward",
@@ -40,11 +35,15 @@ __all__ = [
     "graph",
     "inference_mode",
     "inplace",
-    "is_multithreading_enabled",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
-    "set_multithreading_enabled",
 ]
 
-__getattr__ = later(__name__, "It is not built here: run the program on PyTorch.", homes={"functional": "functional"})
+_missing = answer(__name__)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "functional":  # it stands above the ops, which this package is below
+        return importlib.import_module(f"{__name__}.functional")
+    return _missing(name)

@@ -10,23 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from ..core.tensor import Node, Tensor
+from ..array.tensor import Tensor
+from ..core.tensor import Node
 from ..modes import thread
 from .graph_task import current_node
-
-__all__ = [
-    "detect_anomaly",
-    "is_anomaly_check_nan_enabled",
-    "is_anomaly_enabled",
-    "set_anomaly_enabled",
-    "set_detect_anomaly",
-]
 
 
 def is_anomaly_enabled() -> bool:
     """True if new nodes remember their forward line.
 
-    >>> import tinygrad_edu as T
     >>> with T.autograd.detect_anomaly():
     ...     print(T.is_anomaly_enabled())
     True
@@ -37,7 +29,6 @@ def is_anomaly_enabled() -> bool:
 def is_anomaly_check_nan_enabled() -> bool:
     """True if, in anomaly mode, a gradient that is NaN raises.
 
-    >>> import tinygrad_edu as T
     >>> with T.autograd.detect_anomaly(check_nan=False):
     ...     print(T.is_anomaly_check_nan_enabled())
     False
@@ -48,7 +39,6 @@ def is_anomaly_check_nan_enabled() -> bool:
 def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
     """Switch anomaly mode on or off until the next call.
 
-    >>> import tinygrad_edu as T
     >>> T.set_anomaly_enabled(True)
     >>> T.is_anomaly_enabled()
     True
@@ -60,11 +50,6 @@ def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
 class set_detect_anomaly:
     """Switch anomaly mode by a flag: at once when called as a function, or until the end of a `with` block.
 
-    Args:
-        mode: on or off.
-        check_nan: let a backward pass raise at the first node that returns NaN.
-
-    >>> import tinygrad_edu as T
     >>> with T.autograd.set_detect_anomaly(True):
     ...     print(T.is_anomaly_enabled())
     True
@@ -81,18 +66,15 @@ class set_detect_anomaly:
         set_anomaly_enabled(*self.previous)
 
 
-class detect_anomaly:
+class detect_anomaly(set_detect_anomaly):
     """Inside, a failing backward pass warns with the forward line of the node that failed, and a NaN gradient raises.
 
-    The forward pass has to run inside as well, since that is when the lines are remembered. It costs time: use it only
-    for debugging.
+    The forward pass has to run inside as well, since that is when the lines are remembered.
 
-    Example:
-        >>> import tinygrad_edu as T
-        >>> x = T.tensor(-1.0, requires_grad=True)
-        >>> with T.autograd.detect_anomaly():                       # doctest: +SKIP
-        ...     x.sqrt().backward()
-        RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output. …
+    >>> x = T.tensor(-1.0, requires_grad=True)
+    >>> with T.autograd.detect_anomaly():                       # doctest: +SKIP
+    ...     x.sqrt().backward()
+    RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output. …
     """
 
     def __init__(self, check_nan: bool = True) -> None:
@@ -107,9 +89,6 @@ class detect_anomaly:
 
     def __enter__(self) -> None:
         set_anomaly_enabled(True, self.check_nan)
-
-    def __exit__(self, *exception: object) -> None:
-        set_anomaly_enabled(*self.previous)
 
 
 # --- what the engine and the ops ask of it ---------------------------------------------------------------------------

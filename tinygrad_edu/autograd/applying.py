@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..array.absent import refuse_tensors_of_pytorch
-from ..core.tensor import Tensor, gradient_edge, sequence, wrap
+from ..array.tensor import Tensor, wrap
+from ..core.tensor import gradient_edge, sequence
 from ..modes import bump_version, thread
 from . import forward_ad, inplace
 from .anomaly_mode import remember_forward
@@ -17,16 +18,19 @@ from .inplace import make_view
 from .saved_tensor import SavedTensor
 from .variable import volatile
 
-if TYPE_CHECKING:
-    from .function import BackwardCFunction, Function
-
 # Marks the form of an output that is not a tensor.
 _NO_TENSOR: tuple[tuple[int, ...], np.dtype] = ((), np.dtype(object))
 
 __all__ = ["apply"]
 
 
-def apply(cls: type[Function], split: bool, args: tuple[Any, ...]) -> Any:
+_NO_INPUT = (
+    "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed to "
+    "ctx.mark_dirty()."
+)
+
+
+def apply(cls: Any, split: bool, args: tuple[Any, ...]) -> Any:
     """Run `forward` of `cls` on `args`, and `setup_context` where it is `split` off; record it where that is asked for."""
     if volatile.alive and volatile.reaches(args):
         return volatile.compute(apply, cls, split, args)
@@ -75,12 +79,12 @@ def apply(cls: type[Function], split: bool, args: tuple[Any, ...]) -> Any:
     return outputs[0] if single else tuple(outputs)
 
 
-def _is_output(t: Tensor, node: BackwardCFunction) -> bool:
+def _is_output(t: Tensor, node: Any) -> bool:
     """True if `node` made `t` or wrote to it: then a saved `t` must not keep `node` alive in turn."""
     return t.grad_fn is node or (t._view is not None and any(t is d for d in node.dirty_tensors or ()))
 
 
-def _with_history(node: BackwardCFunction, raw: Sequence[Any], inputs: Sequence[Tensor], record: bool) -> list[Any]:
+def _with_history(node: Any, raw: Sequence[Any], inputs: Sequence[Tensor], record: bool) -> list[Any]:
     """What `forward` returned, as the user gets it: with `node` as its history if it has one."""
     input_ids = {id(t) for t in inputs}
     dirty_ids = {id(t) for t in node.dirty_tensors or ()}
@@ -99,10 +103,12 @@ def _with_history(node: BackwardCFunction, raw: Sequence[Any], inputs: Sequence[
     for number, out in enumerate(raw):
         if isinstance(out, Tensor):
             is_input, is_dirty = id(out) in input_ids, id(out) in dirty_ids
-            if record and id(out) not in non_differentiable_ids and out._data.dtype.kind in "fcV":
+            if record and id(out) not in non_differentiable_ids and out._data.dtype.kind == "f":
                 with_gradient += 1
                 if is_dirty and not is_input:
-                    _tell_of_needless_mark(out)
+                    if out._view is not None:
+                        raise RuntimeError(_NO_INPUT)
+                    warnings.warn(_NO_INPUT, stacklevel=4)
                 if is_dirty and is_input:
                     _rebase_dirty(out, node, number, len(raw))
                 else:
@@ -138,17 +144,7 @@ def _alias(t: Tensor) -> Tensor:
     return out
 
 
-def _tell_of_needless_mark(t: Tensor) -> None:
-    text = (
-        "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed "
-        "to ctx.mark_dirty()."
-    )
-    if t._view is not None:
-        raise RuntimeError(text)
-    warnings.warn(text, UserWarning, stacklevel=5)
-
-
-def _rebase_dirty(t: Tensor, node: BackwardCFunction, number: int, n_outputs: int) -> None:
+def _rebase_dirty(t: Tensor, node: Any, number: int, n_outputs: int) -> None:
     """`forward` has changed its input `t` in place: `node` becomes its history, and that of its base."""
     if t._grad_fn is None and t.requires_grad:
         raise RuntimeError(
@@ -157,11 +153,8 @@ def _rebase_dirty(t: Tensor, node: BackwardCFunction, number: int, n_outputs: in
         )
     if t._view is not None and n_outputs > 1:
         raise RuntimeError(
-            "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
-            "than one Tensor. This is not supported by the current autograd engine. You should either make sure the input "
-            "is not a view (using .clone() for example) or make your Function only return one Tensor (potentially "
-            "splitting it into two Functions: one doing the inplace that returns a single Tensor and a second one that "
-            "does the other operations)."
+            "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than "
+            "one Tensor. Make sure that the input is not a view (using .clone() for example), or make it two Functions."
         )
     inplace.check_inplace(t, record=True)
     # A kept gradient belongs to the old value.
@@ -171,7 +164,7 @@ def _rebase_dirty(t: Tensor, node: BackwardCFunction, number: int, n_outputs: in
     inplace.rebase_history(t, node, number)
 
 
-def _apply_jvp(cls: type[Function], node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any]) -> None:
+def _apply_jvp(cls: Any, node: Any, args: tuple[Any, ...], outputs: list[Any]) -> None:
     carried = tuple(forward_ad.tangent_of(a) if isinstance(a, Tensor) else None for a in args)
     tangents = carried
     if node.materialize_grads:
@@ -212,13 +205,22 @@ def _apply_jvp(cls: type[Function], node: BackwardCFunction, args: tuple[Any, ..
                     "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a "
                     "view. Return a view of the tangent there, such as t.view_as(t)."
                 )
-            _check_base(out._view.base, tangent._view.base, args, carried)
+            for a, t in zip(args, carried, strict=True):
+                if t is not None and _base(a) is out._view.base and tangent._view.base is not _base(t):
+                    raise RuntimeError(
+                        "A custom Function is returning a view but the jvp is not returning a view of the given grad input. Apply "
+                        "to the tangent what forward does to its argument."
+                    )
         elif any(tangent is t for t in tangents):
             tangent = tangent.clone()
         forward_ad.set_tangent(out, tangent)
 
 
-def _takes_a_tangent(cls: type[Function], node: BackwardCFunction, i: int, out: Any, tangent: Any) -> bool:
+def _base(t: Tensor) -> Tensor:
+    return t if t._view is None else t._view.base
+
+
+def _takes_a_tangent(cls: Any, node: Any, i: int, out: Any, tangent: Any) -> bool:
     """Whether output `i` takes what `jvp` returned for it; a RuntimeError if that does not go with the output."""
     if tangent is not None and not isinstance(tangent, Tensor):
         raise RuntimeError(
@@ -240,18 +242,3 @@ def _takes_a_tangent(cls: type[Function], node: BackwardCFunction, i: int, out: 
             "return a tangent for it, or zeros if it does not change."
         )
     return True
-
-
-def _check_base(
-    base: Tensor, base_of_tangent: Tensor, args: tuple[Any, ...], carried: tuple[Tensor | None, ...]
-) -> None:
-    """Refuse the tangent of a view that uses another storage than the tangent of the viewed argument."""
-    for a, t in zip(args, carried, strict=True):
-        if t is None or (a._base if a._base is not None else a) is not base:
-            continue
-        if base_of_tangent is not (t._base if t._base is not None else t):
-            of_what = "a view of the same base as the given" if t._base is not None else "a view of the given"
-            raise RuntimeError(
-                f"A custom Function is returning a view but the jvp is not returning {of_what} grad input. Apply to the tangent "
-                "what forward does to its argument."
-            )

@@ -9,27 +9,25 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from ..array.absent import SMALL
 from ..array.dtypes import from_numpy_dtype
 from ..array.promotion import sum_to_shape
-from ..array.refusals import REFUSED_UPDATE, refuse_misfit
-from ..array.tensor import Size
+from ..array.tensor import Size, Tensor, wrap
 from ..core.engine import Pass
-from ..core.tensor import AccumulateGrad, Node, Tensor, gradient_edge, wrap
+from ..core.tensor import AccumulateGrad, Node, gradient_edge
 from ..modes import NOT_COUNTED, quiet, thread, warn_once
 from ..overrides import overridable
+from ..refusals import REFUSED_UPDATE, refuse_misfit
 from . import forward_ad
 from .anomaly_mode import refuse_nan, tell_forward_line
 from .graph import GradientEdge
-from .graph_task import Callback
 from .hooks import around, as_tensor, call_hooks, call_post_hooks, call_pre_hooks, call_tensor_hooks
-from .reentrance import LEVELS, in_another_thread
 
 __all__ = ["GraphPass", "backward", "grad"]
 
@@ -51,8 +49,6 @@ class GraphPass(Pass):
     unshared: Any = ()
     # The node that `visit` runs now.
     node: Node | None = None
-    # How many passes it is inside of in this thread, itself included.
-    depth = 1
     # Grad mode inside: on if the pass itself is recorded.
     grad_enabled = False
 
@@ -81,10 +77,6 @@ class GraphPass(Pass):
     # --- differences from the plain pass -----------------------------------------------------------------------------------
 
     def fitted(self, node: Node, grad: Any, shape: tuple[int, ...], dtype: np.dtype | None) -> Any:
-        came_in = grad._data.dtype if self.create_graph else grad.dtype
-        if came_in.kind == "c" and dtype is not None and dtype.kind != "c":
-            # A real tensor met a complex one: its gradient is the real part of what comes back.
-            grad = grad.real
         if not self.create_graph:
             if grad.shape != shape:
                 refuse_misfit(node, grad.shape, shape)
@@ -117,9 +109,6 @@ class GraphPass(Pass):
             quiet(self.deliver, node, grads, results)
 
     def _serve(self, node: Node, box: list[Any]) -> None:
-        if isinstance(node, Callback):
-            node.callback()
-            return
         self.node = node
         if isinstance(node, AccumulateGrad):
             self._serve_leaf(node, box)
@@ -170,16 +159,6 @@ class GraphPass(Pass):
                 array = grad._data if self.create_graph else grad
                 if array.shape != shape:
                     refuse_misfit(node, array.shape, shape, i)
-                if (
-                    array.dtype.kind == "c"
-                    and dtype is not None
-                    and dtype.kind != "c"
-                    and hasattr(node, "_forward_cls")
-                ):
-                    raise RuntimeError(
-                        f"Function {node.name()} returned an invalid gradient at index {i} - it is complex, and the input is "
-                        "real: return its real part, grad.real."
-                    )
                 if array.shape != shape or array.dtype != dtype:
                     fit = self.fitted if self.create_graph else functools.partial(quiet, self.fitted)
                     fitted[i] = fit(node, grad, shape, dtype)
@@ -192,7 +171,7 @@ class GraphPass(Pass):
 
     def _serve_leaf(self, node: AccumulateGrad, box: list[Any]) -> None:
         """An AccumulateGrad with hooks around it, or one whose gradient is captured instead of accumulated."""
-        leaf = node.variable
+        leaf: Any = node.variable
         hooked = leaf._hooks or leaf._post_accumulate_hooks
         owned = node in self.unshared and not (hooked or node._around or self.is_partial)
         if leaf._hooks:
@@ -241,13 +220,7 @@ def run(
     targets: Sequence[Node] = (),
 ) -> list[Any]:
     """Send `grads` into the graph at `roots`; return the gradients that arrived at the edges in `captures`."""
-    outer = thread.state.task
-    depth = outer.depth if outer is not None else 0
-    retain_graph = retain_graph or thread.state.more_samples
-    if depth == LEVELS:
-        return in_another_thread(depth, run, roots, grads, retain_graph, create_graph, captures, targets)
     task = GraphPass(tuple([node for node, _ in roots]), tuple([nr for _, nr in roots]), retain_graph)
-    task.depth = depth + 1
     task.create_graph, task.grad_enabled = create_graph, thread.state.grad_enabled
     task.visits_all = create_graph or thread.state.anomaly
     if not (captures or targets):
@@ -344,25 +317,26 @@ def _root_gradient(i: int, t: Any, grad: Any) -> Tensor | None:
                 f"grad can be implicitly created only for scalar outputs: this one has shape {list(shape)}. Reduce it, for "
                 "instance with .sum(), or pass gradient= of that shape."
             )
-        if dtype is not None and dtype.kind not in "fV":
+        if dtype is not None and dtype.kind != "f":
             raise RuntimeError(
-                f"grad can be implicitly created only for real scalar outputs but got {from_numpy_dtype(dtype)}. A loss is a "
-                "real number, such as z.abs() or z.real."
+                f"grad can be implicitly created only for real scalar outputs but got {from_numpy_dtype(dtype)}"
             )
         return wrap(np.ones(shape, dtype))
     if not isinstance(grad, Tensor):
         raise TypeError("gradients can be either Tensors or None, but got " + type(grad).__name__)
     if grad._data.shape != shape:
         raise RuntimeError(
-            f"Mismatch in shape: grad_output[{i}] has a shape of {grad.shape} and output[{i}] has a shape of "
-            f"{Size(shape)}."
-        )
-    if dtype is not None and grad._data.dtype != dtype and "c" in (dtype.kind, grad._data.dtype.kind):
-        raise RuntimeError(
-            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-            f"grad_output[{i}] has a dtype of {grad.dtype} and output[{i}] has a dtype of {from_numpy_dtype(dtype)}."
+            f"Mismatch in shape: grad_output[{i}] has a shape of {grad.shape} and output[{i}] has a shape of {Size(shape)}."
         )
     return grad
+
+
+def _entered(tensors: Any, gradients: Any, create_graph: bool) -> tuple[bool, list[Edge], list[Any], tuple[Any, ...]]:
+    """Whether the pass computes with Tensors, where it starts, with what, and the gradients as they were given."""
+    starts = _as_tuple(tensors)
+    grads = _as_tuple(gradients) if gradients is not None else (None,) * len(starts)
+    as_tensors = create_graph or forward_ad.level.open  # tangents flow backward too, and travel with Tensors
+    return as_tensors, *_roots(starts, grads, as_tensors), grads
 
 
 @overridable
@@ -376,75 +350,39 @@ def backward(
 ) -> None:
     """Compute the gradients of `tensors` and add them to the `.grad` of the leaves of their graph.
 
-    Args:
-        tensors: where to start: a Tensor, a GradientEdge, or a sequence of them.
-        grad_tensors: the gradient at each, of its shape; None for a scalar means 1.
-        retain_graph: keep what the nodes saved, so that they can run again. Default: the value of `create_graph`.
-        create_graph: record the pass itself, so that the gradients can be differentiated.
-        inputs: add only to the `.grad` of these; a non-leaf among them retains its gradient.
+    They are Tensors or GradientEdges, one or a sequence, and so are `inputs`: with these, gradients are added only to their
+    `.grad`. `grad_tensors` are the gradients to start with; None for a scalar means 1. `retain_graph` keeps what the nodes
+    saved, so that they can run again; `create_graph` records the pass itself, so that gradients can be differentiated.
 
     Raises:
         RuntimeError: no gradient can start here, or a saved tensor is gone or was changed in place.
 
-    >>> import tinygrad_edu as T
     >>> w = T.tensor([1.0, 2.0], requires_grad=True)
     >>> T.autograd.backward(w * w, T.ones(2))
     >>> w.grad
     tensor([2., 4.])
     """
     if grad_variables is not None:
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
-        if grad_tensors is not None:
-            raise RuntimeError(
-                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`."
-            )
-        grad_tensors = grad_variables
+        raise RuntimeError("`grad_variables` is deprecated. Use `grad_tensors` instead.")
     if inputs is not None and not isinstance(inputs, Tensor | GradientEdge) and len(inputs) == 0:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    starts = _as_tuple(tensors)
-    grads = _as_tuple(grad_tensors) if grad_tensors is not None else (None,) * len(starts)
-    # Tangents flow backward too, and travel with Tensors.
-    as_tensors = create_graph or forward_ad.level.open
-    edges, values = _roots(starts, grads, as_tensors)
+    as_tensors, edges, values, _ = _entered(tensors, grad_tensors, create_graph)
     for t in _as_tuple(inputs):
         if isinstance(t, Tensor):
             t.retain_grad()
     targets = [node for node, _ in _ends(_as_tuple(inputs))]
     if create_graph:
-        _warn_of_cycle()
+        warn_once(_CYCLE, stacklevel=3)
     keep = create_graph if retain_graph is None else retain_graph
     with _recording(create_graph):
         run(edges, values, keep, as_tensors, targets=targets)
 
 
-def _warn_of_cycle() -> None:
-    warn_once(
-        "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which "
-        "can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use "
-        "this function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and "
-        "avoid the leak. Until then Python's garbage collector has to find it.",
-        stacklevel=4,
-    )
-
-
-def _for_each_row(outputs: Any, inputs: Any, grad_outputs: Any, retain_graph: bool, **settings: Any) -> tuple[Any, ...]:
-    """The gradients for each row of `grad_outputs`, stacked: one pass per row, where PyTorch runs a single pass."""
-    several = isinstance(grad_outputs, list | tuple)
-    vectors = list(grad_outputs) if several else [grad_outputs]
-    for i, (o, v) in enumerate(zip([outputs] if isinstance(outputs, Tensor) else outputs, vectors, strict=True)):
-        if v is not None and v.shape[1:] != o.shape:
-            raise RuntimeError(
-                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The "
-                "sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was "
-                f"detected: grad_output[{i}] has a shape of {v.shape} and output[{i}] has a shape of {o.shape}."
-            )
-    count = next(v.shape[0] for v in vectors if v is not None)
-    rows = []
-    for n in range(count):
-        row = [v if v is None else v.select(0, n) for v in vectors]
-        rows.append(grad(outputs, inputs, row if several else row[0], retain_graph or n < count - 1, **settings))
-    columns = zip(*rows, strict=True)
-    return tuple(None if column[0] is None else column[0]._stacked(column[1:]) for column in columns)
+_CYCLE = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause "
+    "a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this function, make "
+    "sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak."
+)
 
 
 @overridable
@@ -461,20 +399,9 @@ def grad(
 ) -> tuple[Tensor | None, ...]:
     """The gradients of `outputs` with respect to `inputs`, returned; no `.grad` is touched.
 
-    Args:
-        outputs, inputs: Tensors or GradientEdges, one or a sequence. Inputs may be intermediate results.
-        grad_outputs: the gradient at each output; None for a scalar means 1.
-        retain_graph, create_graph: as in `backward`.
-        allow_unused: return None for an input that no output depends on, instead of an error. materialize_grads: return
-        zeros for such an input.
+    The arguments are as in `backward`; inputs may be intermediate results. An input that no output depends on is an error; with
+    `allow_unused` it gets None, with `materialize_grads` zeros.
 
-    Returns:
-        One gradient for each input, of its shape.
-
-    Raises:
-        RuntimeError: an input requires no grad, or was not used and `allow_unused` is not set.
-
-    >>> import tinygrad_edu as T
     >>> w = T.tensor(3.0, requires_grad=True)
     >>> T.autograd.grad(w * w, w)
     (tensor(6.),)
@@ -482,67 +409,51 @@ def grad(
     True
     """
     if is_grads_batched:
-        return _for_each_row(
-            outputs, inputs, grad_outputs, bool(create_graph if retain_graph is None else retain_graph),
-            create_graph=create_graph, allow_unused=allow_unused, materialize_grads=materialize_grads,
-        )  # fmt: skip
-    if not only_inputs:
-        warnings.warn(
-            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "
-            "parts of the graph, please use torch.autograd.backward.",
-            FutureWarning,
-            stacklevel=2,
+        raise NotImplementedError(
+            f"is_grads_batched is not built. {SMALL}: call grad once for each row of grad_outputs."
         )
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
-    starts, ends = _as_tuple(outputs), _as_tuple(inputs)
+    ends = _as_tuple(inputs)
     if not ends:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    grads = _as_tuple(grad_outputs) if grad_outputs is not None else (None,) * len(starts)
-    # Tangents flow backward too, and travel with Tensors.
-    as_tensors = create_graph or forward_ad.level.open
-    edges, values = _roots(starts, grads, as_tensors)
+    as_tensors, edges, values, grads = _entered(outputs, grad_outputs, create_graph)
     captures, keep = _ends(ends), create_graph if retain_graph is None else retain_graph
     with _recording(create_graph):
         found = run(edges, values, keep, as_tensors, captures=captures)
-    return _given(ends, _with_history(found, grads), allow_unused, materialize_grads, create_graph)
-
-
-def _with_history(found: Any, grads: Sequence[Any]) -> list[Any]:
-    """What was found; a gradient that was passed on unchanged is the tensor that was given."""
-    given = {id(g._data): g for g in grads if isinstance(g, Tensor)}
-    return [given.get(id(value), value) for value in found]
+    return _given(ends, found, grads, allow_unused, materialize_grads, create_graph)
 
 
 def _given(
-    ends: tuple[Any, ...], found: Any, allow_unused: bool | None, materialize_grads: bool, create_graph: bool
+    ends: tuple[Any, ...], found: Any, grads: Any, allow_unused: bool | None, materialize: bool, create_graph: bool
 ) -> tuple[Tensor | None, ...]:
     """What `grad` returns, from what its pass found at each of the ends."""
-    results: list[Tensor | None] = []
-    first = {id(end): i for i, end in reversed(list(enumerate(ends)))}
-    for i, value in enumerate(found):
+    entered = {
+        id(g._data): g for g in grads if isinstance(g, Tensor)
+    }  # one that was passed on unchanged is returned itself
+    by_end: dict[int, Tensor | None] = {}  # an input that is given twice has one gradient
+    for i, (end, value) in enumerate(zip(ends, found, strict=True)):
+        if id(end) in by_end:
+            continue
         if value is not None:
-            # An input that is given twice has one gradient.
-            again = first[id(ends[i])]
-            results.append(as_tensor(value) if again == i else results[again])
-        elif materialize_grads:
-            if isinstance(ends[i], GradientEdge):
+            by_end[id(end)] = as_tensor(entered.get(id(value), value))
+        elif materialize:
+            if isinstance(end, GradientEdge):
                 raise RuntimeError(
                     "materialize_grads cannot be used when the given input is a GradientEdge. Give the tensor itself."
                 )
-            zeros = wrap(np.zeros_like(ends[i]._data))
+            by_end[id(end)] = zeros = wrap(np.zeros_like(end._data))
             zeros._requires_grad = create_graph
-            results.append(zeros)
         elif allow_unused:
-            results.append(None)
+            by_end[id(end)] = None
         else:
             raise RuntimeError(
-                f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
-                "allow_unused=True if this is the desired behavior."
+                f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if this "
+                "is the desired behavior."
             )
-    return tuple(results)
+    return tuple([by_end[id(end)] for end in ends])
 
 
 @contextmanager
@@ -570,6 +481,12 @@ def _backward_method(
     See `autograd.backward` for the arguments. A scalar starts with gradient 1; any other shape needs `gradient`.
     """
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+class BackwardMethod:
+    """`backward`, as a method of a tensor."""
+
+    backward = _backward_method
 
 
 Pass.kind = GraphPass

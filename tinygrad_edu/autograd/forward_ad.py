@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..array.companions import companions
-from ..core.tensor import Tensor, wrap
+from ..array.tensor import Tensor, wrap
 from ..modes import everywhere, thread
 from . import grad_mode
 from .inplace import make_view
@@ -41,10 +40,6 @@ class UnpackedDualTensor(NamedTuple):
 def enter_dual_level() -> int:
     """Open the level at which dual tensors live, and return its number, 0. Levels do not nest, as in PyTorch.
 
-    Raises:
-        RuntimeError: it is open already.
-
-    >>> import tinygrad_edu as T
     >>> from tinygrad_edu.autograd import forward_ad
     >>> level = forward_ad.enter_dual_level()
     >>> x = forward_ad.make_dual(T.tensor(3.0), T.tensor(1.0))
@@ -64,13 +59,7 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Close the level: the tangents made in it are gone.
-
-    Raises:
-        RuntimeError: no level is open, or it has another number.
-    """
-    if not _state.open and level is None:
-        raise RuntimeError("Dual level must be a positive number. No level is open.")
+    """Close the level: the tangents made in it are gone."""
     if level not in (None, 0) or not _state.open:
         raise RuntimeError(
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
@@ -82,13 +71,9 @@ def exit_dual_level(*, level: int | None = None) -> None:
 class dual_level(grad_mode._Mode):
     """A context manager, and a decorator, in which `make_dual` and `unpack_dual` work; tangents are gone after it.
 
-    Example:
-        >>> import tinygrad_edu as T
-        >>> from tinygrad_edu.autograd import forward_ad
-        >>> with forward_ad.dual_level():
-        ...     x = forward_ad.make_dual(T.tensor(3.0), T.tensor(1.0))
-        ...     forward_ad.unpack_dual(x * x).tangent
-        tensor(6.)
+    >>> with T.autograd.forward_ad.dual_level() as level:
+    ...     print(level)
+    0
     """
 
     def __enter__(self) -> int:  # type: ignore[override]
@@ -101,28 +86,19 @@ class dual_level(grad_mode._Mode):
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """A view of `tensor` that carries `tangent`, of the same shape.
 
-    Raises:
-        RuntimeError: no level is open, the shapes differ, or `tensor` already carries a tangent. ValueError: one of the
-        two does not contain floating-point numbers.
-
-    >>> import tinygrad_edu as T
     >>> import tinygrad_edu.autograd.forward_ad as fwAD
     >>> with fwAD.dual_level():
     ...     x = fwAD.make_dual(T.tensor(3.0), T.tensor(1.0))
     ...     fwAD.unpack_dual(x * x).tangent
     tensor(6.)
     """
-    if (level is None and not _state.open) or (level is not None and level < 0):
+    if level not in (None, 0) or not _state.open:
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
     for name, t in (("primal", tensor), ("tangent", tangent)):
-        for companion in companions:
-            companion.pushed("make_dual", (t,))
-        if t._data.dtype.kind not in "fc":
+        if t._data.dtype.kind != "f":
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
-    if level not in (None, 0) or not _state.open:
-        raise RuntimeError(f"Invalid level given to _make_dual (level {level} is not open).")
     if tangent_of(tensor) is not None:
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
@@ -149,12 +125,9 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """The primal value and the tangent of a dual tensor; the tangent is None for other tensors, and outside the level.
 
-    >>> import tinygrad_edu as T
-    >>> from tinygrad_edu.autograd import forward_ad
-    >>> with forward_ad.dual_level():
-    ...     x = forward_ad.make_dual(T.tensor(3.0), T.tensor(1.0))
-    ...     print(forward_ad.unpack_dual(x * x).tangent)
-    tensor(6.)
+    >>> with T.autograd.forward_ad.dual_level():
+    ...     print(T.autograd.forward_ad.unpack_dual(T.tensor(3.0)).tangent)
+    None
     """
     tangent = tangent_of(tensor) if level in (None, 0) else None
     if not _state.open:
@@ -199,11 +172,7 @@ def tangent_of(t: Tensor) -> Tensor | None:
 
 
 def set_tangent(t: Tensor, tangent: Tensor) -> None:
-    """Let `t` carry `tangent` until the level closes.
-
-    Raises:
-        RuntimeError: the shapes differ.
-    """
+    """Let `t` carry `tangent`, of its shape, until the level closes."""
     if t._data.shape != tangent._data.shape:
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
@@ -216,7 +185,7 @@ def set_tangent(t: Tensor, tangent: Tensor) -> None:
 
 def remember_tangent(t: Tensor) -> None:
     """Give the tangent of `t` to the node that computed it, for the backward pass in which it finds `t` again."""
-    node = t._grad_fn
+    node: Any = t._grad_fn
     if node is not None:
         if node._tangents_of_outputs is None:
             node._tangents_of_outputs = {}

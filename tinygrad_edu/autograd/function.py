@@ -10,24 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from ..array.absent import refuse_tensors_of_pytorch
-from ..array.refusals import BACKWARD_TWICE
+from ..array.absent import answer, refuse_tensors_of_pytorch
+from ..array.tensor import Tensor, wrap
 from ..core import op as core
-from ..core.tensor import Node, Tensor, gradient_edge, sequence, wrap
+from ..core.tensor import Node, gradient_edge, sequence
 from ..modes import thread
+from ..refusals import BACKWARD_TWICE
 from . import grad_mode
 from .applying import apply
 from .saved_tensor import SavedTensor
 
-__all__ = [
-    "BackwardCFunction",
-    "Function",
-    "FunctionCtx",
-    "FunctionMeta",
-    "InplaceFunction",
-    "NestedIOFunction",
-    "once_differentiable",
-]
+__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "once_differentiable"]
+
+__getattr__ = answer(__name__)
 
 
 class FunctionCtx:
@@ -67,27 +62,18 @@ class FunctionCtx:
         """Name the outputs that have no gradient, such as indices."""
         self.non_differentiable = args
 
-    def mark_shared_storage(self, *pairs: Any) -> None:
-        """Deprecated, as in PyTorch: tensors that share storage are found without it."""
-        warnings.warn(
-            "mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked.",
-            FutureWarning,
-            stacklevel=2,
-        )
-
     def set_materialize_grads(self, value: bool) -> None:
         """False: `backward` gets None, not zeros, for an output that no gradient reached."""
         self.materialize_grads = bool(value)
 
 
-class BackwardCFunction(FunctionCtx, core.FunctionCtx):
+class BackwardCFunction(FunctionCtx, core.FunctionCtx):  # type: ignore[misc]
     """The node of a custom Function. Every Function class has its own subclass, `<its name>Backward`."""
 
     _forward_cls: type[Function]
     _around: object = ()
     _kept: tuple[SavedTensor | None, ...] = ()
     _was_freed = False
-    _was_cleared = False
     _in_jvp = False
     # For each argument of forward, the number of its edge; None for anything that is not a tensor.
     _edge_of_argument: tuple[int | None, ...] = ()
@@ -100,41 +86,23 @@ class BackwardCFunction(FunctionCtx, core.FunctionCtx):
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """The tensors given to `save_for_backward`.
-
-        Raises:
-            RuntimeError: a first backward has freed them, or one was changed in place since.
-        """
-        if self._was_cleared:
-            raise RuntimeError(
-                "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
-                "autograd.Function. Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
-            )
+        """The tensors given to `save_for_backward`; an error if they were freed, or one was changed in place since."""
         if self._was_freed:
             raise RuntimeError(BACKWARD_TWICE)
         if self._in_jvp:
             return self.saved_for_forward or ()
-        saved = tuple(None if s is None else s.tensor() for s in self._kept)
-        if self._forward_cls.clear_saved_tensors_on_access:
-            self._kept, self._was_cleared = (), True
-        return saved
-
-    @property
-    def saved_variables(self) -> tuple[Tensor | None, ...]:
-        """The old name of `saved_tensors`."""
-        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
-        return self.saved_tensors
-
-    @property
-    def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
-        if self._was_freed:
-            raise RuntimeError(BACKWARD_TWICE)
-        return tuple(SavedTensor.nothing if s is None else s for s in self._kept)
+        return tuple(None if s is None else s.tensor() for s in self._kept)
 
     def apply(self, *args: Any) -> Any:
         """Run the user's rule on gradients of the outputs, as the engine does."""
-        rule = _backward_rule(self._forward_cls)
-        return rule(self, list(args)) if self._forward_cls.boxed_grads_call else rule(self, *args)
+        cls = self._forward_cls
+        has_vjp = cls.vjp is not Function.vjp
+        if has_vjp and cls.backward is not Function.backward:
+            raise RuntimeError(
+                f"Implementing both 'backward' and 'vjp' for a custom Function is not allowed. {cls.__name__} should have only "
+                "one of them: they are two names for the same rule."
+            )
+        return (cls.vjp if has_vjp else cls.backward)(self, *args)
 
     def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
         tensors = [self._grad_as_tensor(i, g) for i, g in enumerate(grads)]
@@ -167,9 +135,8 @@ class BackwardCFunction(FunctionCtx, core.FunctionCtx):
             results = results[:-1]
         if len(results) != expected:
             raise RuntimeError(
-                f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got "
-                f"{len(results)}). backward must return one gradient for each argument of forward after ctx, and None "
-                "for those that have none."
+                f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got {len(results)}). "
+                "backward must return one gradient for each argument of forward after ctx, and None for those that have none."
             )
         by_edge: list[Tensor | None] = []
         for position, (grad, edge) in enumerate(zip(results, self._edge_of_argument, strict=True)):
@@ -191,20 +158,16 @@ class BackwardCFunction(FunctionCtx, core.FunctionCtx):
 
     def _release(self) -> None:
         # A node that saved nothing may run again; one that saved something has lost it.
-        if self._kept or self._was_cleared:
+        if self._kept:
             self._was_freed = True
             self._kept = ()
 
 
-def _backward_rule(cls: type[Function]) -> Callable[..., Any]:
-    has_backward = cls.backward is not Function.backward
-    has_vjp = cls.vjp is not Function.vjp
-    if has_backward and has_vjp:
-        raise RuntimeError(
-            f"Implementing both 'backward' and 'vjp' for a custom Function is not allowed. {cls.__name__} should have "
-            "only one of them: they are two names for the same rule."
-        )
-    return cls.vjp if has_vjp else cls.backward
+_LEGACY = (
+    "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static "
+    "forward method"
+)
+_NO_RULE = "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
 
 
 class FunctionMeta(type):
@@ -223,29 +186,23 @@ class Function(core.Function, metaclass=FunctionMeta):
     computes, and `setup_context(ctx, inputs, output)` keeps. `backward(ctx, *grad_outputs)` returns one gradient for
     each argument of forward, and None for those without.
 
-    Example:
-        >>> from tinygrad_edu import tensor
-        >>> from tinygrad_edu.autograd import Function
-        >>> class Exp(Function):
-        ...     @staticmethod
-        ...     def forward(ctx, x):
-        ...         y = x.exp()
-        ...         ctx.save_for_backward(y)
-        ...         return y
-        ...     @staticmethod
-        ...     def backward(ctx, grad_output):
-        ...         (y,) = ctx.saved_tensors
-        ...         return grad_output * y
-        >>> Exp.apply(tensor(0.0, requires_grad=True))
-        tensor(1., grad_fn=<ExpBackward>)
+    >>> from tinygrad_edu import tensor
+    >>> from tinygrad_edu.autograd import Function
+    >>> class Exp(Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         y = x.exp()
+    ...         ctx.save_for_backward(y)
+    ...         return y
+    ...     @staticmethod
+    ...     def backward(ctx, grad_output):
+    ...         (y,) = ctx.saved_tensors
+    ...         return grad_output * y
+    >>> Exp.apply(tensor(0.0, requires_grad=True))
+    tensor(1., grad_fn=<ExpBackward>)
     """
 
     _backward_cls: type[BackwardCFunction]
-    # Settings of a subclass: `saved_tensors` can be read only once; `backward` gets its gradients in one list.
-    clear_saved_tensors_on_access = False
-    boxed_grads_call = False
-    # Only for PyTorch's vmap rules: you may set it, but it has no effect.
-    generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
@@ -257,9 +214,8 @@ class Function(core.Function, metaclass=FunctionMeta):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
-            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
-            f"function with static forward method: write @staticmethod above forward and backward, keep what backward "
-            f"needs on ctx instead of self, and call {type(self).__name__}.apply(…)."
+            f"{_LEGACY}: write @staticmethod above forward and backward, keep what backward needs on ctx instead of self, and call "
+            f"{type(self).__name__}.apply(…)."
         )
 
     @staticmethod
@@ -275,18 +231,12 @@ class Function(core.Function, metaclass=FunctionMeta):
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """The gradients of the arguments of forward, given those of its outputs."""
-        raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
-            "backward mode AD."
-        )
+        raise NotImplementedError(_NO_RULE)
 
     @staticmethod
     def vjp(ctx: Any, *grad_outputs: Any) -> Any:
         """Another name for `backward`: the product of a vector with the Jacobian."""
-        raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
-            "backward mode AD."
-        )
+        raise NotImplementedError(_NO_RULE)
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
@@ -295,21 +245,9 @@ class Function(core.Function, metaclass=FunctionMeta):
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
 
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
-        """The rule for a batch of calls at once. You may write it for PyTorch; nothing here calls it."""
-        raise NotImplementedError(
-            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
-            "generate_vmap_rule=True. In tinygrad_edu vmap is a loop: call apply once for each element of the batch."
-        )
-
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run `forward` and record it, if an argument requires grad and grad mode is on.
-
-        Raises:
-            RuntimeError: `forward` is not static; a dirty input is not returned, or is a leaf that requires grad.
-        """
+        """Run `forward` and record it, if an argument requires grad and grad mode is on."""
         _refuse_legacy(cls)
         split = cls.setup_context is not Function.setup_context
         if split or kwargs:
@@ -325,11 +263,7 @@ def _refuse_legacy(cls: type[Function]) -> None:
     for kind in cls.__mro__:
         if "forward" in kind.__dict__:
             if not isinstance(kind.__dict__["forward"], staticmethod | classmethod):
-                raise RuntimeError(
-                    "Legacy autograd function with non-static forward method is deprecated. Please use new-style "
-                    f"autograd function with static forward method: write @staticmethod above {cls.__name__}.forward and "
-                    "above backward."
-                )
+                raise RuntimeError(f"{_LEGACY}: write @staticmethod above {cls.__name__}.forward and above backward.")
             return
 
 
@@ -372,22 +306,3 @@ class Error(Node):
 
     def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
-
-
-class InplaceFunction(Function):
-    """An old name for a Function, kept for old programs. It reports in-place changes with `ctx.mark_dirty`."""
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-
-class NestedIOFunction(Function):
-    """An old name for a Function, kept for old programs. It refuses its old purpose, nested lists of tensors."""
-
-    @staticmethod
-    def forward(*args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(
-            "NestedIOFunction: forward_extended and backward_extended, on nested lists of tensors, are not built. Write a "
-            "Function with static forward and backward, and pass tensors one by one."
-        )

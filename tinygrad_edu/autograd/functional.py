@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
+from ..array.absent import SMALL
 from ..array.tensor import Tensor, wrap
-from ..seam.later import later, names_of
-from . import engine, forward_ad, grad_mode
+from . import engine, grad_mode
 
-__all__ = ["hessian", "jacobian", *names_of("autograd.functional")]
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 Tensors = tuple[Tensor, ...]
 
@@ -21,20 +21,15 @@ Tensors = tuple[Tensor, ...]
 
 def _as_tensors(given: Any, what: str, function: str) -> tuple[bool, Tensors]:
     """`given` as a tuple, and whether it was one; an error if something in it is not a Tensor."""
-    if not isinstance(given, tuple):
-        if not isinstance(given, Tensor):
-            raise TypeError(
-                f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but the given {what} has "
-                f"type {type(given)}."
-            )
-        return False, (given,)
-    for i, t in enumerate(given):
+    is_tuple = isinstance(given, tuple)
+    items = given if is_tuple else (given,)
+    for i, t in enumerate(items):
         if not isinstance(t, Tensor):
+            which = f"value at index {i}" if is_tuple else f"given {what}"
             raise TypeError(
-                f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but the value at index {i} "
-                f"has type {type(t)}."
+                f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but the {which} has type {type(t)}."
             )
-    return True, given
+    return is_tuple, items
 
 
 def _fresh(tensors: Tensors, create_graph: bool, need_graph: bool = True) -> Tensors:
@@ -64,121 +59,33 @@ def _grad(
     return engine.grad(starts, inputs, vectors, allow_unused=True, **options)
 
 
-# --- strict mode: what is zero because nothing depends on it is an error ---------------------------------------------
-
-
-def _independent(what: str, hint: str = "") -> NoReturn:
-    raise RuntimeError(f"{what} This is not allowed in strict mode{hint}.")
-
-
-def _check_outputs(outputs: Tensors, strict: bool) -> None:
-    for i, t in enumerate(outputs):
-        if strict and not t.requires_grad:
-            raise RuntimeError(
-                f"Output {i} of the user-provided function does not require gradients. The outputs must be computed in a "
-                "differentiable manner from the input when running in strict mode."
-            )
-
-
-def _check_first_gradients(grads: Sequence[Tensor | None], strict: bool, of_jacobian: bool) -> None:
-    """Gradients that are to be differentiated again must depend on the inputs."""
-    for i, t in enumerate(grads if strict else ()):
-        if t is None:
-            _independent(f"The output of the user-provided function is independent of input {i}.")
-        if t.requires_grad:
-            continue
-        if of_jacobian:
-            raise RuntimeError(
-                "While computing the hessian, found that the jacobian of the user-provided function with respect to input "
-                f"{i} is independent of the input. This is not allowed in strict mode. You should ensure that your function "
-                "is twice differentiable and that the jacobian depends on the inputs (this would be violated by a linear "
-                "function for example)."
-            )
-        _independent(
-            f"The gradient with respect to input {i} is independent of the inputs of the user-provided function."
-        )
-
-
-def _filled(
-    grads: Sequence[Tensor | None], like: Tensors, strict: bool, create_graph: bool, missing: str, second: bool
-) -> Tensors:
-    """Zeros where there is no gradient; under `strict` that is an error, `missing` with the number filled in."""
-    results = []
-    for i, (grad, t) in enumerate(zip(grads, like, strict=True)):
-        if grad is None:
-            if strict:
-                _independent(missing.format(i))
-            grad = wrap(np.zeros_like(t._data))
-        elif strict and create_graph and not grad.requires_grad:
-            what = "hessian" if second else "jacobian"
-            _independent(
-                f"The {what} of the user-provided function is independent of input {i}.", " when create_graph=True"
-            )
-        results.append(grad)
-    return tuple(results)
-
-
-# --- products --------------------------------------------------------------------------------------------------------
+def _filled(grads: Sequence[Tensor | None], like: Tensors) -> Tensors:
+    """Zeros where there is no gradient, because nothing depends on that tensor."""
+    zeros = (wrap(np.zeros_like(t._data)) for t in like)
+    return tuple(zero if grad is None else grad for grad, zero in zip(grads, zeros, strict=True))
 
 
 # --- whole matrices --------------------------------------------------------------------------------------------------
 
 
-def jacobian(
-    func: Callable[..., Any],
-    inputs: Any,
-    create_graph: bool = False,
-    strict: bool = False,
-    vectorize: bool = False,
-    strategy: str = "reverse-mode",
-) -> Any:
+def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False) -> Any:
     """The Jacobian of `func` at `inputs`: every derivative of every element of its outputs.
 
-    Args:
-        func: takes Tensors, returns a Tensor or a tuple of them.
-        inputs: a Tensor or a tuple of them.
-        create_graph: let the result be differentiated again.
-        strict: an error where an output depends on no input, instead of zeros.
-        vectorize: accepted without effect: rows, or columns, are computed one after the other.
-        strategy: "reverse-mode", a backward pass for each element of the outputs; or "forward-mode", a run of `func` for
-            each element of the inputs, better where there are fewer of these.
+    For one input and one output it is a Tensor of the shape of the output followed by that of the input; else tuples of them: by
+    outputs, then by inputs. `create_graph` is as in `vjp`.
 
-    Returns:
-        For one input and one output a Tensor of the shape of the output followed by that of the input; else tuples of
-        them: by outputs, then by inputs.
-
-    Example:
-        >>> import tinygrad_edu as T
-        >>> T.autograd.functional.jacobian(lambda x: x * x, T.tensor([1.0, 2.0]))
-        tensor([[2., 0.],
-                [0., 4.]])
+    >>> T.autograd.functional.jacobian(lambda x: x * x, T.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
     """
-    if strategy not in ("forward-mode", "reverse-mode"):
-        raise AssertionError(
-            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than '
-            'inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
-        )
-    if strategy == "forward-mode":
-        return _forward_jacobian(func, inputs, create_graph, strict, vectorize)
-    if vectorize and strict:
-        raise RuntimeError(
-            "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
-            "Please either set `strict=False` or `vectorize=False`."
-        )
     with grad_mode.enable_grad():
-        inputs_tuple, xs = _as_tensors(inputs, "inputs", "jacobian")
-        xs = _fresh(xs, create_graph)
-        outputs_tuple, outputs = _as_tensors(func(*xs), "outputs of the user-provided function", "jacobian")
-        _check_outputs(outputs, strict)
+        inputs_tuple, xs, outputs_tuple, outputs = _run("jacobian", func, inputs, create_graph, strict)
         result = []
-        for i, out in enumerate(outputs):
+        for out in outputs:
             rows: list[Tensors] = []
             for element in range(out.numel()):
                 grads = _grad((out.reshape(-1)[element],), xs, retain_graph=True, create_graph=create_graph)
-                if strict and None in [g if g is None else 0 for g in grads]:
-                    k = next(k for k, g in enumerate(grads) if g is None)
-                    _independent(f"Output {i} of the user-provided function is independent of input {k}.")
-                rows.append(_filled(grads, xs, strict, create_graph, "", second=False))
+                rows.append(_filled(grads, xs))
             blocks = (
                 _stacked([row[k] for row in rows]).view(tuple(out.shape) + tuple(x.shape)) for k, x in enumerate(xs)
             )
@@ -186,105 +93,27 @@ def jacobian(
     return _unpacked(result, outputs_tuple)
 
 
-def hessian(
-    func: Callable[..., Any],
-    inputs: Any,
-    create_graph: bool = False,
-    strict: bool = False,
-    vectorize: bool = False,
-    outer_jacobian_strategy: str = "reverse-mode",
-) -> Any:
+def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False) -> Any:
     """The Hessian of `func`, which returns one number: every second derivative.
 
-    Args:
-        outer_jacobian_strategy: how the gradient is differentiated; with "forward-mode" forward over reverse.
+    For one input it is a Tensor of its shape twice; for a tuple of them a tuple of tuples.
 
-    The other arguments are those of `jacobian`.
-
-    Returns:
-        For one input a Tensor of its shape twice; for a tuple of them a tuple of tuples.
-
-    >>> import tinygrad_edu as T
     >>> T.autograd.functional.hessian(lambda x: (x**3).sum(), T.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
     inputs_tuple, xs = _as_tensors(inputs, "inputs", "hessian")
-    if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
-        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
+
+    def gradient(*arguments: Tensor) -> Any:
+        return jacobian(one_number, arguments, create_graph=True)
 
     def one_number(*arguments: Tensor) -> Tensor:
         returned = func(*arguments)
-        is_tuple, outputs = _as_tensors(returned, "outputs of the user-provided function", "hessian")
-        _check_outputs(outputs, strict)
-        if is_tuple:
-            raise RuntimeError("The function given to hessian should return a single Tensor")
-        if returned.numel() != 1:
-            raise RuntimeError("The Tensor returned by the function given to hessian should contain a single element")
+        _check_one_number("hessian", *_as_tensors(returned, "outputs of the user-provided function", "hessian"))
         return returned.squeeze()
 
-    def gradient(*arguments: Tensor) -> Any:
-        if outer_jacobian_strategy == "forward-mode":
-            arguments = tuple(t.requires_grad_() for t in arguments)
-        first = jacobian(one_number, arguments, create_graph=True)
-        _check_first_gradients(first, strict, of_jacobian=True)
-        return first
-
-    result = jacobian(
-        gradient, xs, create_graph=create_graph, strict=strict, vectorize=vectorize, strategy=outer_jacobian_strategy
-    )
+    result = jacobian(gradient, xs, create_graph=create_graph, strict=strict)
     return result if inputs_tuple else result[0][0]
-
-
-def _forward_jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool, strict: bool, vectorize: bool) -> Any:
-    """The Jacobian column by column: each element of the inputs moves in turn."""
-    if create_graph:
-        raise NotImplementedError(
-            'torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not supported '
-            'together (yet). Please either set `create_graph=False` or `strategy="reverse-mode"`.'
-        )
-    if strict:
-        raise RuntimeError(
-            'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported together '
-            '(yet). Please either set `strict=False` or `strategy="reverse-mode"`.'
-        )
-    inputs_tuple, xs = _as_tensors(inputs, "inputs", "jacobian")
-    if not vectorize:
-        raise NotImplementedError(
-            "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for "
-            "`vectorize=True`. Here too it has to be said; the columns are then computed one after the other."
-        )
-    columns: list[list[np.ndarray]] = []
-    shapes: list[tuple[int, ...]] = []
-    outputs_tuple = False
-    for k, x in enumerate(xs):
-        for at in np.ndindex(x._data.shape):
-            with forward_ad.dual_level():
-                direction = np.zeros_like(x._data)
-                direction[at] = 1
-                duals = [
-                    forward_ad.make_dual(y.detach(), wrap(direction) if k == i else forward_ad.zero_tangent(y))
-                    for i, y in enumerate(xs)
-                ]
-                outputs_tuple, outputs = _as_tensors(func(*duals), "outputs of the user-provided function", "jacobian")
-                shapes = [o._data.shape for o in outputs]
-                tangents = [forward_ad.tangent_of(o) for o in outputs]
-                columns.append(
-                    [
-                        np.zeros_like(o._data) if t is None else t._data.copy()
-                        for o, t in zip(outputs, tangents, strict=True)
-                    ]
-                )
-    result = []
-    for j, shape in enumerate(shapes):
-        blocks, start = [], 0
-        for x in xs:
-            mine = [column[j] for column in columns[start : start + x.numel()]]
-            start += x.numel()
-            block = np.stack(mine, axis=-1) if mine else np.zeros((*shape, 0), x._data.dtype)
-            blocks.append(wrap(block.reshape(shape + x._data.shape)))
-        result.append(_unpacked(blocks, inputs_tuple))
-    return _unpacked(result, outputs_tuple)
 
 
 def _stacked(rows: list[Tensor]) -> Tensor:
@@ -295,4 +124,143 @@ def _stacked(rows: list[Tensor]) -> Tensor:
     return rows[0]._stacked(rows[1:])
 
 
-__getattr__ = later(__name__, "It has jacobian, hessian, jvp, vjp, hvp and vhp.")
+def _vector(
+    v: Any, function: str, create_graph: bool, like: Tensors, like_is_tuple: bool, missing: str
+) -> Tensors | None:
+    """The vector of a product, checked against what it multiplies; None if that is one number, whose vector is 1."""
+    if v is None:
+        if len(like) != 1 or like[0].numel() != 1:
+            raise RuntimeError(missing)
+        return None
+    _, vs = _as_tensors(v, "v", function)
+    vs = _fresh(vs, create_graph, need_graph=False)
+    if len(vs) != len(like):
+        if like_is_tuple:
+            raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(vs)}.")
+        raise RuntimeError("The given v should contain a single Tensor.")
+    for i, (one, other) in enumerate(zip(vs, like, strict=True)):
+        if one.shape != other.shape:
+            entry = f"Entry {i} in " if like_is_tuple else ""
+            raise RuntimeError(f"{entry}v has invalid size: should be {other.shape} but got {one.shape}.")
+    return vs
+
+
+_OF_OUTPUT = (
+    "The vector v can only be None if the user-provided function returns a single Tensor with a single element."
+)
+_OF_INPUT = (
+    "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element."
+)
+
+
+def vjp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """The outputs of `func`, and the product vᵀ·J of a vector with its Jacobian at `inputs`: one backward pass.
+
+    `v` is one Tensor for each output, of its shape; it may be left out where the output is one number. With `create_graph` the
+    result can be differentiated again.
+
+    >>> T.autograd.functional.vjp(lambda x: x * x, T.tensor([1.0, 2.0]), T.tensor([1.0, 10.0]))
+    (tensor([1., 4.]), tensor([ 2., 40.]))
+    """
+    with grad_mode.enable_grad():
+        inputs_tuple, xs, outputs_tuple, outputs = _run("vjp", func, inputs, create_graph, strict)
+        vs = _vector(v, "vjp", create_graph, outputs, outputs_tuple, _OF_OUTPUT)
+    product = _product(outputs, xs, vs, xs, create_graph)
+    return _unpacked(_finished(outputs, create_graph), outputs_tuple), _unpacked(product, inputs_tuple)
+
+
+def jvp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """The outputs of `func`, and the product J·v of its Jacobian at `inputs` with a vector, by the double backward trick.
+
+    vᵀ·J is linear in v, so its derivative with respect to v, times a vector, is J times that vector: two backward passes.
+    Forward mode (`autograd.forward_ad`) needs one forward pass instead. `v` is one Tensor for each input.
+
+    >>> x, v = T.tensor([1.0, 2.0]), T.tensor([1.0, 1.0])
+    >>> T.autograd.functional.jvp(lambda x: x**2, x, v)[1]
+    tensor([2., 4.])
+    """
+    with grad_mode.enable_grad():
+        inputs_tuple, xs, outputs_tuple, outputs = _run("jvp", func, inputs, create_graph, strict)
+        vs = _vector(v, "jvp", create_graph, xs, inputs_tuple, _OF_INPUT)
+        probes = _probes(outputs)
+        first = _grad(outputs, xs, probes, create_graph=True)
+    product = _product(first, probes, vs, outputs, create_graph)
+    return _unpacked(_finished(outputs, create_graph), outputs_tuple), _unpacked(product, outputs_tuple)
+
+
+def vhp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """The output of `func`, one number, and the product vᵀ·H of a vector with its Hessian: two backward passes.
+
+    >>> x, v = T.tensor([1.0, 2.0]), T.tensor([1.0, 1.0])
+    >>> T.autograd.functional.vhp(lambda x: (x**3).sum(), x, v)[1]
+    tensor([ 6., 12.])
+    """
+    return _hessian_product("vhp", func, inputs, v, create_graph, strict)
+
+
+def hvp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """The output of `func`, one number, and the product H·v of its Hessian with a vector: three backward passes.
+
+    If H is symmetric, as it is for functions that are twice continuously differentiable, `vhp` gives the same result faster.
+
+    >>> x, v = T.tensor([1.0, 2.0]), T.tensor([1.0, 1.0])
+    >>> T.autograd.functional.hvp(lambda x: (x**3).sum(), x, v)[1]
+    tensor([ 6., 12.])
+    """
+    return _hessian_product("hvp", func, inputs, v, create_graph, strict)
+
+
+def _hessian_product(
+    name: str, func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool, strict: bool
+) -> tuple[Any, Any]:
+    with grad_mode.enable_grad():
+        inputs_tuple, xs, outputs_tuple, outputs = _run(name, func, inputs, create_graph, strict)
+        vs = _vector(v, name, create_graph, xs, inputs_tuple, _OF_INPUT)
+        _check_one_number(name, outputs_tuple, outputs)
+        first, by = _grad(outputs, xs, create_graph=True), xs
+        if name == "hvp":
+            # The double backward trick, as in jvp: vᵀ·H differentiated by v.
+            by = _probes(xs)
+            first = _grad(first, xs, by, create_graph=True)
+    product = _product(first, by, vs, xs, create_graph)
+    return _unpacked(_finished(outputs, create_graph), outputs_tuple), _unpacked(product, inputs_tuple)
+
+
+def _run(
+    name: str, func: Callable[..., Any], inputs: Any, create_graph: bool, strict: bool
+) -> tuple[bool, Tensors, bool, Tensors]:
+    """The inputs as fresh tensors and the outputs of `func`, each with whether it is a tuple."""
+    if strict:
+        raise NotImplementedError(
+            f"strict=True is not built. {SMALL}: a derivative is zero where nothing depends on an input."
+        )
+    inputs_tuple, xs = _as_tensors(inputs, "inputs", name)
+    xs = _fresh(xs, create_graph)
+    outputs_tuple, outputs = _as_tensors(func(*xs), "outputs of the user-provided function", name)
+    return inputs_tuple, xs, outputs_tuple, outputs
+
+
+def _check_one_number(name: str, outputs_tuple: bool, outputs: Tensors) -> None:
+    if outputs_tuple:
+        raise RuntimeError(f"The function given to {name} should return a single Tensor")
+    if outputs[0].numel() != 1:
+        raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
+
+
+def _probes(tensors: Tensors) -> Tensors:
+    """Vectors to differentiate by. Their values do not matter, since what is differentiated is linear in them."""
+    return tuple(wrap(np.zeros_like(t._data)).requires_grad_() for t in tensors)
+
+
+def _product(outputs: Any, by: Tensors, vs: Any, like: Tensors, create_graph: bool) -> Tensors:
+    """The last backward pass: the derivatives of `outputs`, weighted by `vs`, in the shapes of `like`."""
+    with grad_mode.set_grad_enabled(create_graph or grad_mode.is_grad_enabled()):
+        return _finished(_filled(_grad(outputs, by, vs, create_graph=create_graph), like), create_graph)

@@ -4,21 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..modes import thread
-
-__all__ = [
-    "enable_grad",
-    "inference_mode",
-    "is_grad_enabled",
-    "is_inference_mode_enabled",
-    "no_grad",
-    "set_grad_enabled",
-    "set_multithreading_enabled",
-]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -26,7 +15,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 def is_grad_enabled() -> bool:
     """True if ops that run now in this thread are recorded.
 
-    >>> import tinygrad_edu as T
     >>> with T.no_grad():
     ...     print(T.is_grad_enabled())
     False
@@ -37,7 +25,6 @@ def is_grad_enabled() -> bool:
 def is_inference_mode_enabled() -> bool:
     """True inside `inference_mode` in this thread.
 
-    >>> import tinygrad_edu as T
     >>> with T.inference_mode():
     ...     print(T.is_inference_mode_enabled())
     True
@@ -59,13 +46,6 @@ class _Mode:
         raise NotImplementedError
 
     def __call__(self, function: F) -> F:
-        if inspect.isclass(function):
-            warnings.warn(
-                f"Decorating classes is deprecated and will be disabled in future versions: {type(self).__name__} wraps "
-                f"only the construction of {function.__name__}. Decorate its methods instead.",
-                FutureWarning,
-                stacklevel=2,
-            )
         if inspect.isgeneratorfunction(function):
             return self._around_generator(function)
         if inspect.iscoroutinefunction(function):
@@ -123,12 +103,17 @@ class _GradMode(_Mode):
         thread.state.grad_enabled = self.previous
 
 
-class no_grad(_GradMode):
+class _FixedMode(_GradMode):
+    def __new__(cls, orig_func: Any = None) -> Any:
+        self = super().__new__(cls)
+        return self if orig_func is None else self(orig_func)
+
+
+class no_grad(_FixedMode):
     """Ops inside are computed but not recorded: their results do not require grad.
 
     A context manager and a decorator (with or without a call): `with no_grad(): …`, `@no_grad()`, `@no_grad`.
 
-    >>> import tinygrad_edu as T
     >>> w = T.tensor(3.0, requires_grad=True)
     >>> with T.no_grad():
     ...     y = w * w
@@ -138,15 +123,10 @@ class no_grad(_GradMode):
 
     mode = False
 
-    def __new__(cls, orig_func: Any = None) -> Any:
-        self = super().__new__(cls)
-        return self if orig_func is None else self(orig_func)
 
-
-class enable_grad(_GradMode):
+class enable_grad(_FixedMode):
     """Ops inside are recorded, also within a `no_grad` block. A context manager and a decorator, like `no_grad`.
 
-    >>> import tinygrad_edu as T
     >>> w = T.tensor(3.0, requires_grad=True)
     >>> with T.no_grad(), T.enable_grad():
     ...     (w * w).requires_grad
@@ -155,15 +135,10 @@ class enable_grad(_GradMode):
 
     mode = True
 
-    def __new__(cls, orig_func: Any = None) -> Any:
-        self = super().__new__(cls)
-        return self if orig_func is None else self(orig_func)
-
 
 class set_grad_enabled(_GradMode):
     """Switch recording by a flag: at once when called as a function, or until the end of a `with` block.
 
-    >>> import tinygrad_edu as T
     >>> w = T.tensor(3.0, requires_grad=True)
     >>> with T.set_grad_enabled(False):
     ...     (w * w).requires_grad
@@ -196,7 +171,6 @@ class inference_mode(_Mode):
 
     `inference_mode(False)` switches it off inside an inference block. A context manager and a decorator.
 
-    >>> import tinygrad_edu as T
     >>> w = T.tensor(3.0, requires_grad=True)
     >>> with T.inference_mode():
     ...     y = w * w
@@ -225,37 +199,3 @@ class inference_mode(_Mode):
 
     def __exit__(self, *exception: object) -> None:
         thread.state.inference, thread.state.grad_enabled = self.previous
-
-
-class set_multithreading_enabled(_Mode):
-    """Accepted so that PyTorch programs run. Here every backward pass runs in the thread that asks for it.
-
-    >>> import tinygrad_edu as T
-    >>> with T.autograd.set_multithreading_enabled(False):
-    ...     print(T.autograd.is_multithreading_enabled())
-    False
-    """
-
-    def __init__(self, mode: bool) -> None:
-        self.mode = bool(mode)
-        self.previous = thread.state.multithreading
-        thread.state.multithreading = self.mode
-
-    def clone(self) -> _Mode:
-        return set_multithreading_enabled(self.mode)
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *exception: object) -> None:
-        thread.state.multithreading = self.previous
-
-
-def is_multithreading_enabled() -> bool:
-    """The value that `set_multithreading_enabled` got in this thread, True at first; nothing depends on it.
-
-    >>> import tinygrad_edu as T
-    >>> T.autograd.is_multithreading_enabled()
-    True
-    """
-    return thread.state.multithreading

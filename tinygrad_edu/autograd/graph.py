@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from ..array import dtypes
-from ..core.tensor import AccumulateGrad, Node, Tensor, gradient_edge, wrap
+from ..array.absent import answer
+from ..array.tensor import Tensor, wrap
+from ..core.tensor import AccumulateGrad, Node, gradient_edge
 from ..modes import thread
-from ..seam.later import later, names_of
+from .graph_task import current_graph_task_id, will_execute
 from .hooks import RemovableHandle
-from .saved_tensor import SavedTensor, saved_tensors_hooks
-
-__all__ = [
-    "AccumulateGrad", "GradientEdge", "Node", "RemovableHandle", "SavedTensor", "get_gradient_edge", "saved_tensors_hooks",
-    *names_of("autograd.graph"),
-]  # fmt: skip
+from .saved_tensor import SavedTensor as SavedTensor
+from .saved_tensor import saved_tensors_hooks as saved_tensors_hooks
 
 
 class TensorMeta(NamedTuple):
@@ -30,7 +28,6 @@ class TensorMeta(NamedTuple):
 class GradientEdge(NamedTuple):
     """An edge of the graph: a node and the number of one of its outputs. Stands for a tensor in `grad` and `backward`.
 
-    >>> import tinygrad_edu as T
     >>> y = T.tensor(3.0, requires_grad=True) ** 2
     >>> edge = T.autograd.graph.get_gradient_edge(y)
     >>> edge.node.name(), edge.output_nr
@@ -45,7 +42,6 @@ class GradientEdge(NamedTuple):
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The edge along which the gradient of `tensor` flows; usable in `autograd.grad` after the tensor itself is gone.
 
-    >>> import tinygrad_edu as T
     >>> w = T.tensor(3.0, requires_grad=True)
     >>> T.autograd.graph.get_gradient_edge(w * w).node.name()
     'MulBackward0'
@@ -85,9 +81,10 @@ class _Face(Node):
     @property
     def metadata(self) -> dict[Any, Any]:
         """A dict for anything that the user wants to keep with this node."""
-        if self._metadata is None:
-            self._metadata = {}
-        return self._metadata
+        node: Any = self
+        if node._metadata is None:
+            node._metadata = {}
+        return node._metadata  # type: ignore[no-any-return]
 
     @property
     def requires_grad(self) -> bool:
@@ -105,9 +102,6 @@ class _Face(Node):
         """The order in which this node was made."""
         return self._seq
 
-    def _set_sequence_nr(self, sequence_nr: int) -> None:
-        self._seq = sequence_nr
-
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
@@ -116,10 +110,87 @@ def _run_leaf(self: AccumulateGrad, grads: list[Any], create_graph: bool, wanted
     return self._step([grads[0]._data if create_graph and grads[0] is not None else grads[0]], False)
 
 
-AccumulateGrad._run = _run_leaf  # type: ignore[method-assign]
-for _name in ("metadata", "requires_grad", "_input_metadata", "_sequence_nr", "_set_sequence_nr", "__repr__"):
+setattr(AccumulateGrad, "_run", _run_leaf)  # noqa: B010 - it is a layer's
+for _name in ("metadata", "requires_grad", "_input_metadata", "_sequence_nr", "__repr__"):
     setattr(Node, _name, vars(_Face)[_name])
 Node.__call__ = _call  # type: ignore[method-assign]
 
 
-__getattr__ = later(__name__, "It is not built here: run the program on PyTorch.")
+class _MultiHandle:
+    def __init__(self, handles: list[RemovableHandle]) -> None:
+        self.handles = tuple(handles)
+
+    def remove(self) -> None:
+        for handle in self.handles:
+            handle.remove()
+
+    def __enter__(self) -> _MultiHandle:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[[Any], None], *, mode: str = "all"
+) -> _MultiHandle:
+    """Call `fn` when the gradients of all `tensors` that take part in a backward pass have arrived.
+
+    With mode "all" `fn` gets the list of gradients (None for a tensor that takes no part); with mode "any" it gets the
+    first gradient that arrives, once per backward pass.
+
+    >>> a, b = T.tensor(2.0, requires_grad=True), T.tensor(3.0, requires_grad=True)
+    >>> handle = T.autograd.graph.register_multi_grad_hook((a, b), lambda grads: print(grads))
+    >>> (a * b).backward()
+    [tensor(3.), tensor(2.)]
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    if mode == "any":
+        fired: set[int] = set()
+
+        def first(grad: Tensor) -> None:
+            task = current_graph_task_id()
+            if task not in fired:
+                fired.clear()
+                fired.add(task)
+                fn(grad)
+
+        return _MultiHandle([t.register_hook(first) for t in tensors if t.requires_grad])
+
+    edges = []
+    for t in tensors:
+        if not t.requires_grad:
+            raise AssertionError(
+                "Expected gradient function to be set: one of the tensors requires no gradient, so none will ever arrive "
+                "there."
+            )
+        edges.append(get_gradient_edge(t))
+    arrived: dict[int, list[Tensor | None]] = {}
+    counts: dict[int, list[int]] = {}
+
+    def one_of(index: int) -> Callable[[Tensor], None]:
+        def hook(grad: Tensor) -> None:
+            task = current_graph_task_id()
+            if task not in arrived:
+                arrived[task] = [None] * len(edges)
+                expected = sum(will_execute(edge.node) for edge in edges)
+                counts[task] = [0, expected]
+            arrived[task][index] = grad
+            counts[task][0] += 1
+            if counts[task][0] == counts[task][1]:
+                grads = arrived.pop(task)
+                del counts[task]
+                fn(grads)
+
+        return hook
+
+    return _MultiHandle([t.register_hook(one_of(i)) for i, t in enumerate(tensors)])
+
+
+def save_on_cpu(*args: Any, **kwargs: Any) -> NoReturn:
+    """Refused: it moves what is saved from a GPU to the CPU, and here everything is on the CPU already."""
+    raise NotImplementedError("save_on_cpu is not built: tinygrad_edu computes only on the CPU. Leave it out.")
+
+
+__getattr__ = answer(__name__)

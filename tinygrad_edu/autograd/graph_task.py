@@ -2,34 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable
-from heapq import heappush
-from typing import Any
-
 from ..core.tensor import Node
 from ..modes import thread
 
-__all__ = [
-    "current_graph_task_id",
-    "current_node",
-    "queue_callback",
-    "runs_for_some_inputs",
-    "will_execute",
-]
-
-
-# Places behind those of all nodes among what is ready: a node has its number with a minus there.
-_after_all_nodes = itertools.count(1)
-
-
-class Callback(Node):
-    """What a program has queued for the end of a pass."""
-
-    _around = ()  # the pass visits it
-
-    def __init__(self, callback: Callable[[], Any]) -> None:
-        self.callback = callback
+__all__ = ["current_graph_task_id", "current_node", "runs_for_some_inputs", "will_execute"]
 
 
 def current_graph_task_id() -> int:
@@ -56,13 +32,3 @@ def current_node() -> Node | None:
     """The node that runs now, if one does."""
     task = thread.state.task
     return task.node if task is not None else None
-
-
-def queue_callback(callback: Callable[[], Any]) -> None:
-    """Call `callback()` when the current backward pass is done, after the callbacks that were queued before it."""
-    task = thread.state.task
-    if task is None:
-        raise RuntimeError(
-            "Final callbacks can only be installed during backward pass: queue them in a hook or in the backward of a Function."
-        )
-    heappush(task.ready, (next(_after_all_nodes), Callback(callback), []))  # type: ignore[attr-defined]

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..array.tensor import leave_the_road, tensor_method
-from ..core.tensor import Node, Tensor, wrap
+from ..array.tensor import Tensor, leave_the_road, wrap
+from ..core.tensor import Node
 from ..overrides import overridable
 
 __all__ = ["Around", "RemovableHandle", "add_hook", "around", "surround"]
@@ -91,27 +91,22 @@ def _release(self: Node) -> None:
     """Free what was saved: this node has run and will not run again."""
 
 
-Node._set_edges, Node._release = _set_edges, _release
-# What a user keeps with a node; and, in forward mode, the tangents of the outputs that the node saves.
-Node._metadata = Node._tangents_of_outputs = None
-Node.register_hook = _register_node_hook
-Node.register_prehook = _register_node_prehook
-for _function, _name in ((_register_node_hook, "register_hook"), (_register_node_prehook, "register_prehook")):
-    _function.__name__, _function.__qualname__ = _name, f"Node.{_name}"
+# Each node has these: hooks, and what a user keeps with it; and, in forward mode, the tangents of the outputs that it saves.
+for _name, _attribute in {
+    "_set_edges": _set_edges,
+    "_release": _release,
+    "_metadata": None,
+    "_tangents_of_outputs": None,
+    "register_hook": _register_node_hook,
+    "register_prehook": _register_node_prehook,
+}.items():
+    setattr(Node, _name, _attribute)
 
 
-@tensor_method
 @overridable
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
     """Call `hook(grad)` when the gradient of this tensor is complete; a tensor it returns replaces the gradient.
 
-    Returns:
-        A handle whose `remove()` removes the hook.
-
-    Raises:
-        RuntimeError: the tensor requires no gradient.
-
-    >>> import tinygrad_edu as T
     >>> x = T.tensor(3.0, requires_grad=True)
     >>> handle = x.register_hook(lambda grad: grad * 10)
     >>> (x * 2).backward()
@@ -132,15 +127,10 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     return add_hook(surround(node).tensors.setdefault(self.output_nr, {}), hook)
 
 
-@tensor_method
 @overridable
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
     """Call `hook(tensor)` after a gradient was added to this leaf's `.grad`.
 
-    Raises:
-        RuntimeError: the tensor is not a leaf that requires grad.
-
-    >>> import tinygrad_edu as T
     >>> x = T.tensor(3.0, requires_grad=True)
     >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
     >>> (x * x).backward()
@@ -156,15 +146,10 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
     return add_hook(self._post_accumulate_hooks, hook)
 
 
-@tensor_method
 @overridable
 def retain_grad(self: Tensor) -> None:
     """Keep the gradient of this intermediate result in its `.grad` after backward. Leaves keep theirs anyway.
 
-    Raises:
-        RuntimeError: the tensor requires no gradient.
-
-    >>> import tinygrad_edu as T
     >>> x = T.tensor(3.0, requires_grad=True)
     >>> y = x * x
     >>> y.retain_grad()
@@ -251,19 +236,19 @@ def call_tensor_hooks(node: Node, box: list[Any], create_graph: bool) -> None:
 
 
 def call_pre_hooks(node: Node, box: list[Any], create_graph: bool) -> list[Any]:
-    values: tuple[Any, ...] = tuple(as_tensor(g) for g in box)
-    for hook in list(around(node).pre.values()):
-        result = hook(values)
-        if result is not None:
-            values = _hook_tuple(hook, result, values)
-    return [as_plain(v, create_graph) for v in values]
+    return _call_in_turn(around(node).pre, box, (), create_graph)
 
 
 def call_post_hooks(node: Node, results: Sequence[Any], box: list[Any], create_graph: bool) -> Sequence[Any]:
-    values: tuple[Any, ...] = tuple(as_tensor(g) for g in results)
     incoming = tuple(as_tensor(g) for g in box)
-    for hook in list(around(node).post.values()):
-        result = hook(values, incoming)
+    return _call_in_turn(around(node).post, results, (incoming,), create_graph)
+
+
+def _call_in_turn(hooks: dict[int, Any], grads: Sequence[Any], more: tuple[Any, ...], create_graph: bool) -> list[Any]:
+    """What is left of `grads` after each hook has replaced what it wants."""
+    values: tuple[Any, ...] = tuple(as_tensor(g) for g in grads)
+    for hook in list(hooks.values()):
+        result = hook(values, *more)
         if result is not None:
             values = _hook_tuple(hook, result, values)
     return [as_plain(v, create_graph) for v in values]
@@ -284,3 +269,11 @@ def _hook_tuple(hook: Any, result: Any, before: tuple[Any, ...]) -> tuple[Any, .
         if new is not None:
             _check_hook_result(hook, old, new)
     return result
+
+
+class HookMethods:
+    """Hooks of a tensor, as its methods."""
+
+    register_hook = register_hook
+    register_post_accumulate_grad_hook = register_post_accumulate_grad_hook
+    retain_grad = retain_grad

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ..array.refusals import BACKWARD_TWICE
-from ..core.layers import DeclaredOfView
-from ..core.tensor import Node, Tensor, gradient_edge, sequence
+from ..array.tensor import Tensor
+from ..core.tensor import Node, gradient_edge, sequence
 from ..modes import NOT_COUNTED, thread
+from ..refusals import BACKWARD_TWICE
 from .hooks import around, surround
 
 __all__ = ["CopySlices", "ViewInfo", "check_inplace", "is_dense", "make_view", "owner", "rebase_history", "view_index"]
 
 
-class ViewInfo(DeclaredOfView):
+class ViewInfo:
     """What a view knows of the tensor whose storage it shows.
 
     `version` is the version of the storage at which the view's own `grad_fn` was made: when the storage has been
@@ -74,17 +74,14 @@ def _positions(array: np.ndarray) -> np.ndarray:
     return positions
 
 
+_AMBIGUOUS = (
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view "
+    "and the inplace either both inside the {} block (if you don't want the inplace to be tracked) or both outside (if you want "
+    "the inplace to be tracked)."
+)
 _WHY_FORBIDDEN = {
-    "no_grad": (
-        "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
-        "the view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or "
-        "both outside (if you want the inplace to be tracked)."
-    ),
-    "inference": (
-        "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
-        "the view and the inplace either both inside the inference_mode block (if you don't want the inplace to be "
-        "tracked) or both outside (if you want the inplace to be tracked)."
-    ),
+    "no_grad": _AMBIGUOUS.format("no_grad"),
+    "inference": _AMBIGUOUS.format("inference_mode"),
     "multi-output": (
         "This view is the output of a function that returns multiple views. Such functions do not allow the output views "
         "to be modified inplace. You should replace the inplace operation by an out-of-place one."
@@ -97,7 +94,7 @@ _WHY_FORBIDDEN = {
 }
 
 
-def _refuse_forbidden_view(t: Tensor, view: DeclaredOfView, indirect: bool) -> None:
+def _refuse_forbidden_view(t: Tensor, view: ViewInfo, indirect: bool) -> None:
     """Raise if the history of this view cannot be rewritten; `indirect`: because its base was written to."""
     if view.creation is None:
         return
@@ -125,28 +122,15 @@ def regenerate_history(self: Tensor) -> None:
     assert view is not None and self._counter is not None
     if self._grad_fn is not None or view.base.requires_grad:
         _refuse_forbidden_view(self, view, indirect=True)
-        _refuse_other_kind(self, view.base)
         before = self._grad_fn, self.output_nr
         self._grad_fn, self.output_nr, self._requires_grad = view.base._as_strided_node(self), 0, True
         _move_retained(self, *before)
     view.version = self._counter[0]
 
 
-def _refuse_other_kind(t: Tensor, base: Tensor) -> None:
-    """Raise if the view shows real numbers and its base holds complex ones, or the other way round."""
-    if t._data.dtype != base._data.dtype:
-        raise NotImplementedError(
-            f"a write through a view of dtype {t._data.dtype} to a tensor of dtype {base._data.dtype} is not built where it is "
-            "recorded: put new parts together, as in complex(real, imag) or view_as_complex(parts)."
-        )
-
-
 def check_inplace(t: Tensor, record: bool) -> None:
-    """Refuse an in-place write that would lose history or make a wrong gradient.
-
-    Raises:
-        RuntimeError: an inference tensor outside inference mode; and where the write is recorded, a leaf that requires grad
-            or a view of one, or a view whose history cannot be rewritten.
+    """Refuse an in-place write that would lose history or make a wrong gradient, or that is to an inference tensor outside its
+    mode. Where the write is recorded, `t` may be no leaf that requires grad, no view of one, and no view that cannot follow.
     """
     if t._counter is NOT_COUNTED and not thread.state.inference:
         raise RuntimeError(
@@ -158,7 +142,6 @@ def check_inplace(t: Tensor, record: bool) -> None:
     view = t._view
     if view is not None:
         _refuse_forbidden_view(t, view, indirect=False)
-        _refuse_other_kind(t, view.base)
         if t.requires_grad and view.base._grad_fn is None:
             raise RuntimeError(
                 "a view of a leaf Variable that requires grad is being used in an in-place operation. Change a clone() "

@@ -6,19 +6,14 @@ import weakref
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from ..array.refusals import BACKWARD_TWICE, modified, refuse_detached
-from ..core.tensor import AccumulateGrad, Node, Tensor, gradient_edge, shadow, version_of, wrap
+from ..array.tensor import Tensor, wrap
+from ..core.tensor import AccumulateGrad, Node, gradient_edge, shadow, version_of
 from ..modes import NOT_COUNTED, thread
+from ..refusals import BACKWARD_TWICE, modified, refuse_detached
 from . import grad_mode
 from .hooks import surround
 
-__all__ = [
-    "SavedTensor",
-    "keep_outputs",
-    "pack",
-    "pack_all",
-    "saved_tensors_hooks",
-]
+__all__ = ["SavedTensor", "keep_outputs", "pack", "pack_all", "saved_tensors_hooks"]
 
 _FREED: Any = object()
 
@@ -28,7 +23,6 @@ class SavedTensor:
 
     An input of the op is kept as it is. An output is kept without its node, since the node would keep itself alive.
 
-    >>> import tinygrad_edu as T
     >>> y = T.tensor(3.0, requires_grad=True).exp()
     >>> y.grad_fn._saved_result
     tensor(20.0855, grad_fn=<ExpBackward0>)
@@ -55,8 +49,7 @@ class SavedTensor:
         if node is None:
             self._tensor: Any = tensor
             self._array: Any = None
-            counter = tensor._counter
-            self._version = 0 if counter is None else counter[0]
+            self._version = version_of(tensor)
         else:
             self._tensor = None
             self._array = tensor._data
@@ -92,8 +85,6 @@ class SavedTensor:
         if state.saved_hooks:
             pack_hook, unpack_hook = state.saved_hooks[-1]
             self._pack(pack_hook, unpack_hook, self._tensor if self._node is None else self._detached())
-        elif state.keep_versions is not None:
-            state.keep_versions.track(self)
 
     def register_hooks(self, pack_hook: Callable, unpack_hook: Callable) -> None:
         """Save `pack_hook(tensor)` instead of the tensor, and return `unpack_hook` of it when it is needed."""
@@ -111,12 +102,9 @@ class SavedTensor:
         self._pack(pack_hook, unpack_hook, self._detached())
 
     def _detached(self) -> Tensor:
-        original = self._tensor if self._node is None else None
-        out = wrap(self._array if original is None else original._data)
-        out._counter = self._counter if original is None else original._counter
-        if self._node is not None:
-            out.output_nr = self._output_nr
-        return out
+        if self._node is None:
+            return wrap(self._tensor._data, None, self._tensor._counter)
+        return wrap(self._array, None, self._counter, self._output_nr)
 
     def _pack(self, pack_hook: Callable, unpack_hook: Callable, shown: Tensor) -> None:
         before = shown._version
@@ -124,9 +112,8 @@ class SavedTensor:
             packed = pack_hook(shown)
         if shown._version != before:
             raise RuntimeError(
-                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not "
-                "be modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if "
-                "you need to perform in-place operations on the input to a pack hook."
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not be "
+                "modified by in-place operations as this can lead to unexpected side-effects. Change a clone()."
             )
         # The tensor itself is dropped; only its place in the graph is left.
         original = self._tensor
@@ -141,23 +128,11 @@ class SavedTensor:
             raise RuntimeError(BACKWARD_TWICE)
         if self._unpack is not None:
             return
-        if self._node is None:
-            counter = self._tensor._counter
-            now = 0 if counter is None else counter[0]
-        else:
-            now = self._counter[0]
+        now = version_of(self._tensor) if self._node is None else self._counter[0]
         if now != self._version:
             kept = self._tensor if self._node is None else self._detached()
             made_by = kept.grad_fn if self._node is None else self._node()
             raise RuntimeError(modified(kept, made_by, self._version))
-
-    def array(self) -> Any:
-        """The array as it was when it was saved.
-
-        Raises:
-            RuntimeError: it was freed, or changed in place since.
-        """
-        return self.for_backward()._data
 
     def for_backward(self) -> Tensor:
         """The tensor as it was saved, for a rule that will record what it does with it."""
@@ -188,8 +163,7 @@ class SavedTensor:
         value = self._unpack(packed)
         if not isinstance(value, Tensor):
             raise TypeError(
-                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
-                f"{type(value).__name__}"
+                f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(value).__name__}"
             )
         if not requires_grad and not value.requires_grad:
             return value
@@ -206,20 +180,6 @@ class SavedTensor:
 
     # PyTorch's names on the object behind `_raw_saved_self`.
     unpack = tensor
-
-    @property
-    def data(self) -> Any:
-        """What is saved: the tensor, or the result of a pack hook; None once it is freed."""
-        if self._tensor is _FREED:
-            return None
-        if self._unpack is not None:
-            return self._tensor[0]
-        return self._tensor if self._node is None else self._detached()
-
-    @property
-    def unpack_hook(self) -> Callable | None:
-        """The hook that restores the tensor from `data`; None without hooks."""
-        return None if self._tensor is _FREED else self._unpack
 
     def free(self) -> None:
         """Free the tensor; a later use raises."""
@@ -291,7 +251,6 @@ class saved_tensors_hooks:
 
     For example to save it on disk, or to draw it. `unpack_hook(pack_hook(t))` must equal `t`.
 
-    >>> import tinygrad_edu as T
     >>> x = T.tensor(3.0, requires_grad=True)
     >>> with T.autograd.graph.saved_tensors_hooks(lambda t: t.item(), lambda number: T.tensor(number)):
     ...     y = x * x  # only the number is saved
@@ -306,8 +265,6 @@ class saved_tensors_hooks:
 
     def __enter__(self) -> None:
         state = thread.state
-        if state.hooks_refused is not None:
-            raise RuntimeError(state.hooks_refused)
         state.saved_hooks = (*state.saved_hooks, (self.pack_hook, self.unpack_hook))
 
     def __exit__(self, *exception: object) -> None:

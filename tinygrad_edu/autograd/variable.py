@@ -18,12 +18,13 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
+from ..array import dtypes
 from ..array.absent import refuse_tensors_of_pytorch
-from ..array.tensor import bind
-from ..core.tensor import Tensor
+from ..array.tensor import Tensor, wrap
 from ..modes import everywhere
 from . import grad_mode
-from .graph_task import queue_callback
 
 __all__ = ["Variable", "VariableMeta"]
 
@@ -94,13 +95,10 @@ def _set_volatile(self: Tensor, value: bool) -> None:
         self._volatile = False
 
 
-bind("volatile", property(_get_volatile, _set_volatile))
+class VolatileMethods:
+    """The historical flag of a tensor."""
 
-
-class ImperativeEngine:
-    """The engine as an object, which PyTorch programs use to register a call at the end of a backward pass."""
-
-    queue_callback = staticmethod(queue_callback)
+    volatile = property(_get_volatile, _set_volatile)
 
 
 class VariableMeta(type):
@@ -111,24 +109,13 @@ class VariableMeta(type):
 class Variable(metaclass=VariableMeta):
     """The historical name: `Variable(t)` is a Tensor on the storage of `t`, and every Tensor is a Variable.
 
-    Args:
-        data: a Tensor; its history is dropped. Without it the result is an empty tensor.
-        requires_grad: ask for a gradient.
-        volatile: nothing computed from it is recorded, as in PyTorch 0.3; warns. See the module's docstring.
+    `volatile=True` warns, and means that nothing computed from it is recorded, as in PyTorch 0.3: see the module's docstring.
 
-    Raises:
-        TypeError: `data` is not a Tensor.
-        ValueError: both flags are set.
-
-    Example:
-        >>> import tinygrad_edu as T
-        >>> from tinygrad_edu.autograd import Variable
-        >>> x = Variable(T.tensor([1.0, 2.0]), requires_grad=True)
-        >>> (x * 2).requires_grad, isinstance(x, Variable), type(x) is T.Tensor
-        (True, True, True)
+    >>> from tinygrad_edu.autograd import Variable
+    >>> x = Variable(T.tensor([1.0, 2.0]), requires_grad=True)
+    >>> (x * 2).requires_grad, isinstance(x, Variable), type(x) is T.Tensor
+    (True, True, True)
     """
-
-    _execution_engine = ImperativeEngine()
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
         refuse_tensors_of_pytorch((data,))
@@ -136,7 +123,7 @@ class Variable(metaclass=VariableMeta):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         if requires_grad and volatile:
             raise ValueError("Variable can't be volatile and require_grad at the same time!")
-        out = Tensor() if data is None else data.detach()
+        out = wrap(np.zeros(0, dtypes.get_default_dtype().numpy)) if data is None else data.detach()
         if requires_grad:
             out.requires_grad_()
         if volatile:

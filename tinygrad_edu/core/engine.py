@@ -1,5 +1,6 @@
 """The engine: runs the nodes of the graph backward, each once, when all its gradients have arrived. Of the nodes that are ready,
-the one made last runs, frees what it kept, and delivers its results along its edges. Nothing is recursive. Gradients are arrays."""
+the one made last runs, frees what it kept, and delivers its results along its edges. Nothing is recursive. Gradients are arrays.
+"""
 
 from __future__ import annotations
 
@@ -95,4 +96,4 @@ def backward(
         (Pass.kind or Pass)((node,), (self.output_nr,), bool(retain_graph)).run((array.dtype.type(1),))
 
 
-Tensor.backward = backward  # type: ignore[method-assign, assignment]
+Tensor.backward = backward  # type: ignore[attr-defined]

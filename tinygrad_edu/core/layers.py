@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # what layers bind, declared for the type checker alone
-    from ..declared import Declared, DeclaredOfNode, DeclaredOfPass, DeclaredOfView
-else:
-    Declared = DeclaredOfNode = DeclaredOfPass = DeclaredOfView = object
+
+class Open:
+    if TYPE_CHECKING:  # layers give it more attributes
+
+        def __getattr__(self, name: str) -> Any: ...
 
 
 class State:
@@ -47,7 +48,7 @@ class AroundOp:
         """Free part of what a node keeps: it has run, and will not run again."""
 
 
-class AroundPass(DeclaredOfPass):
+class AroundPass(Open):
     visits_all = False  # every node is left to `visit`
 
     def visit(self, node: Any, grads: list[Any]) -> None:

@@ -10,38 +10,44 @@ from typing import Any
 
 import numpy as np
 
-from .layers import Declared, DeclaredOfNode, DeclaredOfView
+from .layers import Open
 
 form_of: Callable[[Any], tuple[tuple[int, ...], Any]] = attrgetter("_data.shape", "_data.dtype")
-# The order in which nodes are made. Of the nodes that are ready, the engine runs the one made last.
-sequence = itertools.count()
+sequence = itertools.count()  # in which nodes are made: of those that are ready, the engine runs the one made last
 
 
-class Tensor(Declared):
+class Tensor:
     """An array that autograd can follow. A leaf that `requires_grad` gets a `.grad`; a result has its op as its `grad_fn`."""
 
     _data: np.ndarray
     _grad_fn: Node | None = None
     _requires_grad: bool = False
-    _view: DeclaredOfView | None = None  # a layer's: what a view knows of its base
+    _view: Any = None  # a layer's: what a view knows of its base
     _counter: list[int] | None = None  # of in-place writes, shared by all tensors on one storage. None: never written
     output_nr: int = 0  # which output of its `grad_fn` it is
-    _grad: Tensor | None = None
+    _grad: Any = None
     _accumulator: weakref.ref[AccumulateGrad] | None = None  # of a leaf, which lives as long as some graph leads to it
     _ends_in: type[AccumulateGrad] | None = None  # a layer's own kind of it
     grad_fn = property(attrgetter("_grad_fn"))  # the node that computed this tensor; None for a leaf
     requires_grad = property(attrgetter("_requires_grad"))
-    grad = property(
-        attrgetter("_grad"), lambda self, value: setattr(self, "_grad", value)
-    )  # what has been added up here
+    grad = property(attrgetter("_grad"), lambda self, value: setattr(self, "_grad", value))  # what has been added up
 
     def __init__(self, data: Any = (), requires_grad: bool = False) -> None:
         self._data, self._requires_grad = np.asarray(data), requires_grad
 
 
+_results = Tensor
+
+
+def results_are(kind: type[Tensor]) -> None:
+    """From now on each result is of this class: a layer's own, which has more methods."""
+    global _results
+    _results = kind
+
+
 def wrap(array: Any, node: Node | None = None, counter: list[int] | None = None, output_nr: int = 0) -> Tensor:
     """A Tensor over `array`, which is not copied: an output of `node`, or a leaf."""
-    t = object.__new__(Tensor)  # all its attributes are set at once and in order: then they are read faster
+    t = object.__new__(_results)  # all its attributes are set at once and in order: then they are read faster
     t._data = array if type(array) is np.ndarray else np.asarray(array)
     t._grad_fn, t._requires_grad = node, node is not None
     t._view, t._counter, t.output_nr = None, counter, output_nr
@@ -65,14 +71,12 @@ def bump_version(t: Tensor) -> None:
     t._counter[0] += 1
 
 
-class Node(DeclaredOfNode):
+class Node(Open):
     """One recorded op: gradients of its outputs come in, gradients of its inputs go out along `next_functions`."""
 
     _next: tuple[Node | None, ...] = ()  # the edges: for each input the node that made it,
     _next_output: tuple[int, ...] = ()  # and which of its outputs it is
-    _outputs: tuple[
-        tuple[tuple[int, ...], Any], ...
-    ] = ()  # shape and dtype of each gradient that comes in; None: any dtype
+    _outputs: tuple[Any, ...] = ()  # shape and dtype of each gradient that comes in; None: any dtype
     _seq: int = 0
     _around: object = None  # what a layer runs around the node's own rule: the engine leaves it to `Pass.visit`
     _step: Callable[..., Sequence[Any]]  # from the gradients of the outputs, arrays or None, to those of the inputs

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..exercises import all_exercises, counted
+from ..exercises.exercise import PROGRAM, unit_of
 from ..exercises.judging.judge import Verdict, judge
-from ..exercises.running.sandbox import Sandbox, unit_of
+from ..sandbox.outside import Sandbox
 from .answers import begun, lesson_notebooks
 from .own_engine import PIECES, current
 from .own_engine.ladder import RUNGS, standing
@@ -112,7 +113,7 @@ def progress(folder: Path | str | None = None) -> Progress:
     exercises, answers = all_exercises(), list(begun(folder))
     best: dict[str, Verdict] = {}
     if answers:
-        with Sandbox({engine for exercise, _ in answers for engine in exercise.engines}) as sandbox:
+        with Sandbox(PROGRAM, {engine for exercise, _ in answers for engine in exercise.engines}) as sandbox:
             for exercise, answer in answers:
                 verdict = judge(exercise, sandbox.run(unit_of(exercise, **vars(answer))))
                 if exercise.id not in best or verdict.points > best[exercise.id].points:

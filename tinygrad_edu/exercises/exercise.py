@@ -12,7 +12,7 @@
     def probe(answer, grad_output, a, b):
         return answer(grad_output, a, b)
 
-A probe is sent to the sandbox as source text, so it may use only its parameters and the names of `probe.namespace()`.
+A probe is sent to the sandbox as source text, so it may use only its parameters and the names of `running.helpers`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ import numpy as np
 from .plain import Data, encode
 
 RANDOM_CASES = 4
+PROGRAM = "tinygrad_edu.exercises.running.cells"  # what a sandbox runs answers with
 
 
 def _zeros(array: np.ndarray) -> np.ndarray:
@@ -176,18 +177,15 @@ class Exercise:
         return add
 
     def criterion(
-        self,
-        statement: str,
-        points: int = 1,
-        cases: Sequence[tuple] = (),
-        random: Callable[[np.random.Generator], tuple] | None = None,
-        measure: Callable | None = None,
-        anything: Sequence[str] = (),
+        self, statement: str, points: int = 1, cases: Sequence[tuple] = (), **more: Any
     ) -> Callable[[Callable], Callable]:
-        """Add a property by decorating its probe, which is called as `probe(answer, *case)` on each case, and on special and random ones."""
+        """Add a property by decorating its probe, which is called as `probe(answer, *case)` on each case, and on special and random ones.
+
+        `more` are the fields `random`, `measure` and `anything` of a `Criterion`.
+        """
 
         def add(probe: Callable) -> Callable:
-            self.criteria.append(Criterion(statement, points, probe, cases, random, measure, anything))
+            self.criteria.append(Criterion(statement, points, probe, cases, **more))
             return probe
 
         return add
@@ -207,3 +205,30 @@ def source_of(probe: Callable) -> str:
     function.decorator_list = []
     function.name = "probe"
     return ast.unparse(function)
+
+
+def unit_of(
+    exercise: Exercise,
+    source: str,
+    others: Sequence[str] = (),
+    seed: int = 0,
+    changes: Sequence[str] = (),
+    later: Sequence[str] = (),
+) -> Data:
+    """What the sandbox runs to probe the answer in a cell. It contains no expected values.
+
+    `others` are the notebook's other code cells above the check, for functions and imports that the answer uses; `later` are those
+    below. `changes` are cells that change the answer after its definition.
+    """
+    return {
+        "source": source,
+        "changes": list(changes),
+        "others": list(others),
+        "later": list(later),
+        "name": exercise.name,
+        "probes": [source_of(criterion.probe) for criterion in exercise.criteria],
+        "cases": [criterion.inputs(seed) for criterion in exercise.criteria],
+        "engines": list(exercise.available),
+        "seconds": exercise.seconds,
+        "parameters": exercise.parameters,
+    }

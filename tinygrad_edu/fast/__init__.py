@@ -11,11 +11,13 @@ this folder out.
 from __future__ import annotations
 
 import functools
+import inspect
 
-from ..array.tensor import Tensor, bind, own_attributes
+from ..array.tensor import own_attributes
 from ..core.engine import Pass
 from ..ops.binding import between_two
 from ..ops.op import Op
+from ..tensor import Tensor
 from . import plans, road
 from .numbers import ArrayOfNumber
 
@@ -24,11 +26,12 @@ __all__ = ["install"]
 
 def install() -> None:
     """Put it in."""
-    bind("_as_number", None)
-    bind("_data", ArrayOfNumber())
+    setattr(Tensor, "_as_number", None)  # noqa: B010
+    setattr(Tensor, "_data", ArrayOfNumber())  # noqa: B010
     own_attributes.add("_as_number")
     Op._record, Op._step = classmethod(plans.record), plans.step  # type: ignore[method-assign, assignment]
     Pass.run, Pass.deliver = road.run, road.deliver  # type: ignore[method-assign]
-    for symbol, (op, function, otherwise) in between_two.items():
-        call = road.operator(op, function, otherwise)
-        bind(symbol, functools.wraps(getattr(Tensor, symbol))(call))
+    for symbol in dir(Tensor):
+        written = getattr(Tensor, symbol, None) if symbol.startswith("__") else None
+        if inspect.isfunction(written) and (known := between_two.get(written)) is not None:
+            setattr(Tensor, symbol, functools.wraps(getattr(Tensor, symbol))(road.operator(*known)))

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ..array.tensor import Tensor
 from ..core import op as core
-from ..core.tensor import AccumulateGrad, Tensor, gradient_edge, sequence, shadow, version_of
+from ..core.tensor import AccumulateGrad, gradient_edge, sequence, shadow, version_of
 from ..ops.op import ASIDE, INPUT, NAMED, OUTPUT, SETTING, SIZES, Op, Plan, plain, unpacked
 
 __all__ = ["FastPlan", "planned", "record", "record_two", "step"]
@@ -197,7 +198,7 @@ def step(self: Any, grads: list[Any], frees: bool) -> Sequence[Any]:
 def step_of_several(self: Any, grads: list[Any], frees: bool) -> Sequence[Any]:
     """`step` for an op that has several outputs, or one rule for all inputs, or masks and indices among what is kept."""
     plan, versions = self._plan, self._versions
-    strays = self._companion is not None or (type(grads[0]) is ndarray and self._disorders(grads[0]))
+    strays = type(grads[0]) is ndarray and self._disorders(grads[0])
     if versions is None or strays or all([g is None for g in grads]):
         return self._in_its_own_way(grads, frees)  # type: ignore[no-any-return]
     values = [*self._kept]

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..array.tensor import Tensor, wrap
+from ..core import tensor as core
 from ..core.engine import Pass
-from ..core.tensor import AccumulateGrad, Node, Tensor, gradient_edge, sequence, wrap
+from ..core.tensor import AccumulateGrad, Node, gradient_edge, sequence
 from ..modes import thread
 from ..ops.arrays import in_order
 from ..ops.op import Op
@@ -33,11 +35,11 @@ def operator(op: type[Op], function: Callable[..., Any], otherwise: Callable[...
         (planned(op, pattern | WANTED << 2 | TENSOR), planned(op, pattern | WANTED << 2 | WANTED)),
     )
 
-    def call(self: Tensor, other: Any) -> Any:
+    def call(self: Any, other: Any) -> Any:
         now = thread.state
         if not isinstance(other, Tensor) or now.unusual:
             return otherwise(call, self, other)
-        a, b = self._as_number, other._as_number
+        a, b = self._as_number, other._as_number  # type: ignore[attr-defined]
         if a is None:
             a = self._data
             if not a.ndim:
@@ -73,7 +75,7 @@ def operator(op: type[Op], function: Callable[..., Any], otherwise: Callable[...
         node._outputs = forms
         node._kept = kept = plan.keep(self, other)
         node._versions = plan.never_written if self._counter is other._counter is None else versions_of(kept)
-        t = new(Tensor)
+        t: Any = new(core._results)
         t._as_number, t._grad_fn, t._requires_grad = result, node, True
         t._view = t._counter = None
         t.output_nr = 0

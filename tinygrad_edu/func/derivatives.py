@@ -15,9 +15,7 @@ from ..ops import functions as F
 from .trees import Function, filled, mapped
 from .trees import leaves as leaves_of
 
-__all__ = [
-    "grad", "grad_and_value", "jvp", "vjp",
-]  # fmt: skip
+__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp"]
 
 # --- one level of differentiation ------------------------------------------------------------------------------------------
 
@@ -101,7 +99,6 @@ def _derived(outputs: list[Any], wanted: list[Tensor], vectors: list[Any] | None
 def grad_and_value(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Function:
     """A function that returns the gradient of a scalar-valued `func`, and its value (and with `has_aux`, the aux).
 
-    >>> import tinygrad_edu as T
     >>> T.func.grad_and_value(lambda x: x ** 2)(T.tensor(3.0))
     (tensor(6.), tensor(9.))
     """
@@ -133,11 +130,9 @@ def grad_and_value(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: 
 def grad(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Function:
     """A function that returns the gradient of a scalar-valued `func` with respect to its argument `argnums`.
 
-    Example:
-        >>> import tinygrad_edu as T
-        >>> cube = lambda x: x ** 3
-        >>> T.func.grad(T.func.grad(cube))(T.tensor(2.0))
-        tensor(12.)
+    >>> cube = lambda x: x ** 3
+    >>> T.func.grad(T.func.grad(cube))(T.tensor(2.0))
+    tensor(12.)
     """
     both = grad_and_value(func, argnums, has_aux)
 
@@ -152,7 +147,6 @@ def grad(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = Fal
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     """The value of `func`, and a function that maps a vector v to vᵀ·J for each argument (and with `has_aux`, the aux).
 
-    >>> import tinygrad_edu as T
     >>> value, vjp_fn = T.func.vjp(lambda x: x ** 2, T.tensor([1.0, 2.0]))
     >>> vjp_fn(T.ones(2))
     (tensor([2., 4.]),)
@@ -165,7 +159,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     _check_outputs(outs, "vjp(f, *primals): expected f(*primals)")
     keep = outer and _reaches_beyond(outs, leaves)
 
-    def product(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+    def products(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         vectors = leaves_of(cotangents)
         for v in vectors:
             if not isinstance(v, Tensor):
@@ -176,13 +170,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
             )
         again = keep or any(v.requires_grad for v in vectors)
         with set_grad_enabled(True):
-            found = filled(by, _derived(outs, leaves, vectors, again))
-        found = _settled(found, again)
-        return found[0] if len(primals) == 1 and not isinstance(primals[0], tuple) else found
-
-    def products(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
-        found = product(cotangents, retain_graph, create_graph)
-        return found if isinstance(found, tuple) else (found,)
+            return _settled(filled(by, _derived(outs, leaves, vectors, again)), again)
 
     value = _settled(output, keep)
     return (value, products, _settled(aux, keep)) if has_aux else (value, products)
@@ -191,7 +179,6 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
 def jvp(func: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], *, has_aux: bool = False) -> Any:
     """The value of `func`, and J·v for the tangents v. It takes two backward passes, because vᵀ·J is linear in v.
 
-    >>> import tinygrad_edu as T
     >>> T.func.jvp(lambda x: x ** 2, (T.tensor(3.0),), (T.tensor(1.0),))
     (tensor(9.), tensor(6.))
     """
@@ -236,4 +223,87 @@ def _pushed(outs: list[Any], leaves: list[Tensor], along: list[Any], keep: bool)
     return _derived(back, vectors, along, keep)
 
 
-# --- transforms that have no effect here -------------------------------------------------------------------------------------
+# --- Jacobians and Hessians ------------------------------------------------------------------------------------------------
+
+
+def jacrev(
+    func: Function, argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False, chunk_size: Any = None
+) -> Function:
+    """A function that returns the Jacobian of `func`, row by row. Its shape is the output's, then the argument's.
+
+    >>> T.func.jacrev(lambda x: x ** 2)(T.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+    return _jacobian(func, argnums, has_aux, _rows, "jacrev")
+
+
+def jacfwd(
+    func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, randomness: str = "error"
+) -> Function:
+    """A function that returns the Jacobian of `func`, computed column by column.
+
+    >>> T.func.jacfwd(lambda x: x ** 2)(T.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+    return _jacobian(func, argnums, has_aux, _columns, "jacfwd")
+
+
+def _jacobian(func: Function, argnums: Any, has_aux: bool, compute: Function, name: str) -> Function:
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        outer = is_grad_enabled()
+        with _recording():
+            by, every = _parts(args, argnums)
+            output, aux = _split(func(*every, **kwargs), has_aux, name)
+            outs, leaves = leaves_of(output), leaves_of(by)
+            _check_outputs(outs, "vjp(f, *primals): expected f(*primals)")
+            keep = outer and _reaches_beyond(outs, leaves)
+            table = [filled(by, row) for row in compute(outs, leaves, keep)]
+        result = _settled(filled(output, table) if not isinstance(output, Tensor) else table[0], keep)
+        return (result, _settled(aux, keep)) if has_aux else result
+
+    return wrapper
+
+
+def _rows(outs: list[Any], leaves: list[Tensor], keep: bool) -> list[list[Tensor]]:
+    table = []
+    for o in outs:
+        rows = [_derived([o], leaves, [one], keep) for one in _units(o)]
+        columns = zip(*rows, strict=True) if rows else [()] * len(leaves)
+        table.append([_stacked(c, (*o.shape, *t.shape), t) for c, t in zip(columns, leaves, strict=True)])
+    return table
+
+
+def _columns(outs: list[Any], leaves: list[Tensor], keep: bool) -> list[list[Tensor]]:
+    table: list[list[Tensor]] = [[] for _ in outs]
+    vectors = [F["zeros_like"](o).requires_grad_() for o in outs]
+    back = _derived(outs, leaves, vectors, True)
+    for i, t in enumerate(leaves):
+        columns = [_derived([back[i]], vectors, [one], keep) for one in _units(t)]
+        for j, o in enumerate(outs):
+            stacked = _stacked([c[j] for c in columns], (*t.shape, *o.shape), o)
+            order = (*range(t.ndim, t.ndim + o.ndim), *range(t.ndim))
+            table[j].append(stacked.permute(order))
+    return table
+
+
+def _units(t: Tensor) -> list[Tensor]:
+    """One tensor per element of `t`: zeros with a 1 at that element."""
+    flat = F["eye"](t.numel(), dtype=t.dtype)
+    return [row.reshape(t.shape) for row in flat]
+
+
+def _stacked(parts: Any, shape: tuple[int, ...], like: Tensor) -> Tensor:
+    return F["stack"](list(parts)).reshape(shape) if parts else F["zeros"](shape, dtype=like.dtype)
+
+
+def hessian(func: Function, argnums: int | tuple[int, ...] = 0) -> Function:
+    """A function that returns the Hessian of `func`: the Jacobian of its Jacobian.
+
+    >>> T.func.hessian(lambda x: (x ** 3).sum())(T.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    return jacfwd(jacrev(func, argnums), argnums)

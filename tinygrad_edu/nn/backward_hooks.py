@@ -32,23 +32,20 @@ class BackwardWatcher:
         return passed
 
     def watch_outputs(self, result: Any) -> Any:
-        if not isinstance(result, Tensor | tuple):
-            warnings.warn(
-                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
-                f"received {type(result)}: the hooks do not see its gradients.",
-                UserWarning,
-                stacklevel=3,
-            )
-            return result
+        if isinstance(result, Tensor):
+            return _watched((result,), self._outputs_ready, zeros=False)[0]
         if isinstance(result, tuple):
             return _watched(result, self._outputs_ready, zeros=False)
-        return _watched((result,), self._outputs_ready, zeros=False)[0]
+        warnings.warn(
+            "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
+            f"received {type(result)}: the hooks do not see its gradients.",
+            stacklevel=3,
+        )
+        return result
 
     def _outputs_ready(self, grads: Gradients) -> Gradients:
         for hook in self.before:
-            grads = _replaced(
-                hook(self.module, grads), grads, "Backward pre hook returned an invalid number of grad_output"
-            )
+            grads = _replaced(hook(self.module, grads), grads, "pre hook returned an invalid number of grad_output")
         if self.followed:
             self.grad_output = grads
             return grads
@@ -72,7 +69,7 @@ class BackwardWatcher:
             return grads
         for hook in self.after:
             answer = hook(self.module, grads, self.grad_output)
-            grads = _replaced(answer, grads, "Backward hook returned an invalid number of grad_input")
+            grads = _replaced(answer, grads, "hook returned an invalid number of grad_input")
         self.grad_output = None
         return grads
 
@@ -83,13 +80,14 @@ def _replaced(answer: Any, grads: Gradients, complaint: str) -> Gradients:
         return grads
     answer = answer if isinstance(answer, tuple | list) else (answer,)
     if len(answer) != len(grads):
-        raise RuntimeError(f"{complaint}, got {len(answer)}, but expected {len(grads)}")
+        raise RuntimeError(f"Backward {complaint}, got {len(answer)}, but expected {len(grads)}")
     return tuple(answer)
 
 
 def _watched(values: tuple[Any, ...], ready: Callable[[Gradients], Gradients], zeros: bool) -> tuple[Any, ...]:
     """Pass the tensors in `values` through a node that reports their gradients to `ready`: one per value, None for a value that
-    is not a tensor, and zeros or None where no gradient arrives. Returns `values` unchanged if no gradient is expected."""
+    is not a tensor, and zeros or None where no gradient arrives. Returns `values` unchanged if no gradient is expected.
+    """
     places = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
     if not any(values[i].requires_grad for i in places):
         return values

@@ -6,16 +6,24 @@ import math
 import warnings
 from typing import Any
 
-from ..array import companions, dtypes
+import numpy as np
+
+from ..array.absent import answer
 from ..array.tensor import Tensor
 from ..modes import bump_version
 from ..ops.creation.random import even_like, normal_like
-from ..seam.later import later, names_of
 
 __all__ = [
-    "calculate_gain", "constant_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
-    "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_", *names_of("nn.init"),
-]  # fmt: skip
+    "calculate_gain",
+    "constant_",
+    "eye_",
+    "kaiming_normal_",
+    "kaiming_uniform_",
+    "normal_",
+    "ones_",
+    "orthogonal_",
+]
+__all__ += ["trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_"]
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
@@ -26,18 +34,9 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     return tensor.shape[1] * field, tensor.shape[0] * field
 
 
-def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
-    """The one that `mode`, "fan_in" or "fan_out", names."""
-    mode = mode.lower()
-    if mode not in ("fan_in", "fan_out"):
-        raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
-    return _calculate_fan_in_and_fan_out(tensor)[mode == "fan_out"]
-
-
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """The factor that compensates for how much a nonlinearity shrinks the standard deviation.
 
-    >>> import tinygrad_edu as T
     >>> T.nn.init.calculate_gain("relu")
     1.4142135623730951
     """
@@ -53,13 +52,6 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
 
 
-def _refuse_unusual(tensor: Tensor, name: str) -> None:
-    if tensor.is_complex():
-        companions.refuse(name, "c")
-    if tensor.dtype is dtypes.bfloat16:
-        companions.refuse(name, "V")
-
-
 def _fill(tensor: Tensor, array: Any) -> Tensor:
     tensor.numel()  # refused by a lazy parameter, whose shape is still unknown
     tensor._data[...] = array
@@ -70,7 +62,6 @@ def _fill(tensor: Tensor, array: Any) -> Tensor:
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with numbers from the uniform distribution over [a, b).
 
-    >>> import tinygrad_edu as T
     >>> _ = T.manual_seed(0)
     >>> T.nn.init.uniform_(T.zeros(2), -1.0, 1.0)
     tensor([-0.0075,  0.5364])
@@ -81,7 +72,6 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with numbers from the normal distribution.
 
-    >>> import tinygrad_edu as T
     >>> _ = T.manual_seed(0)
     >>> T.nn.init.normal_(T.zeros(2), std=0.1)
     tensor([ 0.1541, -0.0293])
@@ -92,7 +82,6 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one number.
 
-    >>> import tinygrad_edu as T
     >>> layer = T.nn.Linear(2, 2)
     >>> T.nn.init.constant_(layer.bias, 0.5)
     Parameter containing:
@@ -104,7 +93,6 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 def ones_(tensor: Tensor) -> Tensor:
     """Fill with 1.
 
-    >>> import tinygrad_edu as T
     >>> T.nn.init.ones_(T.empty(2))
     tensor([1., 1.])
     """
@@ -114,7 +102,6 @@ def ones_(tensor: Tensor) -> Tensor:
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill with 0.
 
-    >>> import tinygrad_edu as T
     >>> layer = T.nn.Linear(2, 2)
     >>> T.nn.init.zeros_(layer.bias)
     Parameter containing:
@@ -126,7 +113,6 @@ def zeros_(tensor: Tensor) -> Tensor:
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Uniform over ±gain·√(6/(fan_in + fan_out)). Preserves the standard deviation in both passes (Glorot and Bengio 2010).
 
-    >>> import tinygrad_edu as T
     >>> _ = T.manual_seed(0)
     >>> T.nn.init.xavier_uniform_(T.empty(50, 100)).abs().max() <= (6 / 150) ** 0.5
     tensor(True)
@@ -139,7 +125,6 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Normal with standard deviation gain·√(2/(fan_in + fan_out)).
 
-    >>> import tinygrad_edu as T
     >>> _ = T.manual_seed(0)
     >>> T.nn.init.xavier_normal_(T.empty(50, 100)).std()  # about √(2/150)
     tensor(0.1145)
@@ -164,7 +149,6 @@ def kaiming_uniform_(
 ) -> Tensor:
     """Uniform with standard deviation gain/√fan. Preserves the standard deviation through ReLU layers (He et al. 2015).
 
-    >>> import tinygrad_edu as T
     >>> _ = T.manual_seed(0)
     >>> T.nn.init.kaiming_uniform_(T.empty(50, 100), nonlinearity="relu").std()  # about √(2/100)
     tensor(0.1406)
@@ -177,12 +161,62 @@ def kaiming_normal_(
 ) -> Tensor:
     """Normal with standard deviation gain/√fan.
 
-    >>> import tinygrad_edu as T
     >>> _ = T.manual_seed(0)
     >>> T.nn.init.kaiming_normal_(T.empty(50, 100), nonlinearity="relu").std()  # about √(2/100)
     tensor(0.1402)
     """
     return _kaiming(tensor, a, mode, nonlinearity, lambda std: normal_(tensor, 0.0, std, generator))
+
+
+def eye_(tensor: Tensor) -> Tensor:
+    """Fill with the identity matrix, so that a linear layer preserves its input.
+
+    >>> T.nn.init.eye_(T.empty(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    if tensor.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    return _fill(tensor, np.eye(*tensor.shape))
+
+
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
+    """Fill with a (semi-)orthogonal matrix whose rows or columns have length `gain`.
+
+    >>> w = T.nn.init.orthogonal_(T.empty(3, 3))
+    >>> T.allclose(w @ w.T, T.eye(3), atol=1e-6)
+    True
+    """
+    if tensor.ndim < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])
+    flat = normal_like(np.empty((rows, columns), tensor._data.dtype), tensor._data.dtype, 0.0, 1.0, generator)
+    q, r = np.linalg.qr(flat if rows >= columns else flat.T)
+    q *= np.sign(np.diag(r))
+    return _fill(tensor, (gain * (q if rows >= columns else q.T)).reshape(tensor.shape))
+
+
+def trunc_normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
+) -> Tensor:
+    """Fill with numbers from the normal distribution, truncated to [a, b].
+
+    >>> _ = T.manual_seed(0)
+    >>> T.nn.init.trunc_normal_(T.empty(100), a=-1.0, b=1.0).abs().max() <= 1
+    tensor(True)
+    """
+    below, above = ((1 + math.erf((x - mean) / (std * math.sqrt(2)))) / 2 for x in (a, b))
+    peak, out = max(a, min(mean, b)), np.full_like(tensor._data, np.nan)
+    while (again := np.isnan(out)).any():
+        if above - below > 0.3:
+            drawn = normal_like(out, out.dtype, mean, std, generator)
+            kept = (a <= drawn) & (drawn <= b)
+        else:  # few normal numbers would fall inside: draw uniform ones, and accept them by the density
+            drawn = even_like(out, out.dtype, a, b, generator)
+            density = 0.5 * (((peak - mean) / std) ** 2 - ((drawn - mean) / std) ** 2)
+            kept = np.log(even_like(out, out.dtype, 0.0, 1.0, generator)) <= density
+        out = np.where(again & kept, drawn, out)
+    return _fill(tensor, out)
 
 
 def _older(function: Any) -> Any:
@@ -197,8 +231,8 @@ def _older(function: Any) -> Any:
     return call
 
 
-uniform, normal, constant = map(_older, (uniform_, normal_, constant_))
+uniform, normal, constant, orthogonal = map(_older, (uniform_, normal_, constant_, orthogonal_))
 xavier_uniform, xavier_normal = map(_older, (xavier_uniform_, xavier_normal_))
 kaiming_uniform, kaiming_normal = map(_older, (kaiming_uniform_, kaiming_normal_))
 
-__getattr__ = later(__name__, "Fill the tensor with an in-place op under no_grad.")
+__getattr__ = answer(__name__)

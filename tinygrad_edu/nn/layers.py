@@ -1,4 +1,4 @@
-"""Layers with weights (linear, convolutions, embeddings), and simple layers between them (dropout, reshaping)."""
+"""The linear layer, and layers without weights: dropout, reshaping, similarities."""
 
 from __future__ import annotations
 
@@ -13,9 +13,17 @@ from .module import Module
 from .parameter import Parameter
 
 __all__ = [
-    "Dropout", "Flatten",
+    "CosineSimilarity",
+    "Dropout",
+    "Dropout1d",
+    "Dropout2d",
+    "Dropout3d",
+    "Flatten",
     "Linear",
-]  # fmt: skip
+    "PairwiseDistance",
+    "Softmax2d",
+    "Unflatten",
+]
 
 
 def add_parameters(module: Module, device: Any, dtype: Any, **sizes: Any) -> None:
@@ -28,7 +36,6 @@ def add_parameters(module: Module, device: Any, dtype: Any, **sizes: Any) -> Non
 class Linear(Module):
     """A linear layer, x·weightᵀ + bias: from (…, in_features) to (…, out_features). `weight` is (out_features, in_features).
 
-    >>> import tinygrad_edu as T
     >>> layer = T.nn.Linear(3, 2)
     >>> layer(T.zeros(5, 3)).shape
     tinygrad_edu.Size([5, 2])
@@ -56,8 +63,17 @@ class Linear(Module):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
-class _DropoutNd(Module):
-    _function: Any = None
+class Dropout(Module):
+    """In training, zeroes each element with probability p and divides the others by 1 - p.
+
+    >>> layer = T.nn.Dropout(0.5)
+    >>> sorted({*layer(T.ones(100)).tolist()})  # in training each element is zeroed or doubled
+    [0.0, 2.0]
+    >>> layer.eval()(T.ones(3))
+    tensor([1., 1., 1.])
+    """
+
+    _function: Any = staticmethod(F.dropout)
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
@@ -72,24 +88,27 @@ class _DropoutNd(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_DropoutNd):
-    """In training, zeroes each element with probability p and divides the others by 1 - p.
+class Dropout1d(Dropout):
+    """Dropout of whole channels, for sequences (N, C, L)."""
 
-    >>> import tinygrad_edu as T
-    >>> layer = T.nn.Dropout(0.5)
-    >>> sorted({*layer(T.ones(100)).tolist()})  # in training each element is zeroed or doubled
-    [0.0, 2.0]
-    >>> layer.eval()(T.ones(3))
-    tensor([1., 1., 1.])
-    """
+    _function: Any = staticmethod(F.dropout1d)
 
-    _function: Any = staticmethod(F.dropout)
+
+class Dropout2d(Dropout):
+    """Dropout of whole channels, for images (N, C, H, W)."""
+
+    _function: Any = staticmethod(F.dropout2d)
+
+
+class Dropout3d(Dropout):
+    """Dropout of whole channels, for volumes (N, C, D, H, W)."""
+
+    _function: Any = staticmethod(F.dropout3d)
 
 
 class Flatten(Module):
     """Merges the dimensions from start_dim to end_dim into one. By default it keeps the first, the batch.
 
-    >>> import tinygrad_edu as T
     >>> T.nn.Flatten()(T.ones(2, 3, 4)).shape
     tinygrad_edu.Size([2, 12])
     """
@@ -103,3 +122,64 @@ class Flatten(Module):
 
     def extra_repr(self) -> str:
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """Splits dimension `dim` into several of the sizes `unflattened_size`.
+
+    >>> T.nn.Unflatten(1, (3, 4))(T.ones(2, 12)).shape
+    tinygrad_edu.Size([2, 3, 4])
+    """
+
+    def __init__(self, dim: int, unflattened_size: Any) -> None:
+        super().__init__()
+        self.dim, self.unflattened_size = dim, unflattened_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input.unflatten(self.dim, self.unflattened_size)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+
+
+class Softmax2d(Module):
+    """Softmax over the channels of images (N, C, H, W).
+
+    >>> T.nn.Softmax2d()(T.zeros(1, 2, 1, 1)).flatten()
+    tensor([0.5000, 0.5000])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.ndim not in (3, 4):
+            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead")
+        return F.softmax(input, -3)
+
+
+class CosineSimilarity(Module):
+    """The cosine of the angle between two tensors along `dim`.
+
+    >>> T.nn.CosineSimilarity(dim=0)(T.tensor([1.0, 0.0]), T.tensor([1.0, 1.0]))
+    tensor(0.7071)
+    """
+
+    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
+        super().__init__()
+        self.dim, self.eps = dim, eps
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        return F.cosine_similarity(x1, x2, self.dim, self.eps)
+
+
+class PairwiseDistance(Module):
+    """The distance ‖x1 - x2 + eps‖ along the last dimension.
+
+    >>> T.nn.PairwiseDistance()(T.tensor([[0.0, 0.0]]), T.tensor([[3.0, 4.0]]))
+    tensor([5.0000])
+    """
+
+    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
+        super().__init__()
+        self.norm, self.eps, self.keepdim = p, eps, keepdim
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)

@@ -11,9 +11,9 @@ from ..ops.network.loss import checked_reduction
 from . import functional as F
 from .module import Module
 
-__all__ = [
-    "BCELoss", "BCEWithLogitsLoss", "CrossEntropyLoss", "L1Loss", "MSELoss", "NLLLoss",
-]  # fmt: skip
+__all__ = ["BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "GaussianNLLLoss"]
+__all__ += ["HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss", "MarginRankingLoss", "NLLLoss"]
+__all__ += ["PoissonNLLLoss", "SmoothL1Loss", "TripletMarginLoss"]
 
 
 def _settings(*names: str, **defaults: Any) -> inspect.Signature:
@@ -59,13 +59,13 @@ class _WeightedLoss(_Loss):
     _signature = _settings("weight", "size_average", "reduce", reduction="mean")
 
 
-def _loss(name: str, function: str, without: str = "", module: str = __name__) -> type[_Loss]:
+def _loss(name: str, function: str, without: str = "") -> type[_Loss]:
     """The class `name`. Its arguments are those of the function that have a default, except `without`."""
     call = getattr(F, function)
     settings = [
         p for p in inspect.signature(call).parameters.values() if p.default is not p.empty and p.name != without
     ]
-    body = {"_function": staticmethod(call), "_signature": inspect.Signature(settings), "__module__": module}
+    body = {"_function": staticmethod(call), "_signature": inspect.Signature(settings), "__module__": __name__}
     body["__doc__"] = f"`{function}` as a module. {(call.__doc__ or '').strip()}"
     return type(name, (_Loss,), body)
 
@@ -76,3 +76,12 @@ NLLLoss = _loss("NLLLoss", "nll_loss")
 CrossEntropyLoss = _loss("CrossEntropyLoss", "cross_entropy")
 BCELoss = _loss("BCELoss", "binary_cross_entropy")
 BCEWithLogitsLoss = _loss("BCEWithLogitsLoss", "binary_cross_entropy_with_logits")
+SmoothL1Loss = _loss("SmoothL1Loss", "smooth_l1_loss")
+HuberLoss = _loss("HuberLoss", "huber_loss", without="weight")
+KLDivLoss = _loss("KLDivLoss", "kl_div")
+GaussianNLLLoss = _loss("GaussianNLLLoss", "gaussian_nll_loss")
+PoissonNLLLoss = _loss("PoissonNLLLoss", "poisson_nll_loss")
+MarginRankingLoss = _loss("MarginRankingLoss", "margin_ranking_loss")
+HingeEmbeddingLoss = _loss("HingeEmbeddingLoss", "hinge_embedding_loss")
+CosineEmbeddingLoss = _loss("CosineEmbeddingLoss", "cosine_embedding_loss")
+TripletMarginLoss = _loss("TripletMarginLoss", "triplet_margin_loss")

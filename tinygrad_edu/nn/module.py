@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,30 +11,34 @@ import numpy as np
 
 from ..array import absent, dtypes
 from ..array.tensor import Tensor, wrap
-from ..autograd.hooks import RemovableHandle, add_hook
+from ..autograd.hooks import RemovableHandle
 from ..ops.creation.copies import cast
 from ..ops.creation.methods import target_of
-from ..seam.later import borrowed
-from .hooks import FLAGS, call_with_hooks, everywhere
-from .parameter import Buffer, Parameter, clear_gradient
+from .hooks import add_module_hook, call_with_hooks, everywhere
+from .parameter import Parameter, clear_gradient
 from .state import IncompatibleKeys, load, load_part
 
 __all__ = ["Module"]
+
+# Where a module holds what: the attribute, what a message calls its values, and their type.
+_TABLES = (
+    ("_parameters", "parameter", "torch.nn.Parameter"),
+    ("_modules", "child module", "torch.nn.Module"),
+    ("_buffers", "buffer", "torch.nn.Buffer, torch.Tensor"),
+)
 
 
 class Module:
     """The base class of layers and networks. Write `__init__` (call `super().__init__()` first) and `forward`.
 
-    Example:
-        >>> import tinygrad_edu as T
-        >>> class Net(T.nn.Module):
-        ...     def __init__(self):
-        ...         super().__init__()
-        ...         self.layer = T.nn.Linear(2, 1)
-        ...     def forward(self, x):
-        ...         return self.layer(x).relu()
-        >>> [name for name, p in Net().named_parameters()]
-        ['layer.weight', 'layer.bias']
+    >>> class Net(T.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.layer = T.nn.Linear(2, 1)
+    ...     def forward(self, x):
+    ...         return self.layer(x).relu()
+    >>> [name for name, p in Net().named_parameters()]
+    ['layer.weight', 'layer.bias']
     """
 
     training: bool
@@ -56,11 +59,7 @@ class Module:
             _backward_pre_hooks=OrderedDict(),
         )
 
-    # The hooks around saving and loading, by the time of the call. Created when the first one is registered.
-    _state_hooks: dict[str, dict[int, Any]] = {}  # noqa: RUF012 - replaced, never changed
-    dump_patches = False
     _version = 1
-    call_super_init = False
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the output. Subclasses define it; to run it, call the module itself."""
@@ -70,7 +69,7 @@ class Module:
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
-        if isinstance(value, Parameter | Module | Buffer) and "_parameters" not in own:
+        if isinstance(value, Parameter | Module) and "_parameters" not in own:
             kind = "parameters" if isinstance(value, Parameter) else "module"
             raise AttributeError(
                 f"cannot assign {kind} before Module.__init__() call. Start __init__ with super().__init__()."
@@ -78,53 +77,39 @@ class Module:
         if isinstance(value, Parameter):
             self._forget(name, keep="_parameters")
             self.register_parameter(name, value)
-        elif isinstance(value, Module) and name not in own["_parameters"]:
+            return
+        if isinstance(value, Module) and name not in own["_parameters"]:
             self._forget(name, keep="_modules")
             self._modules[name] = value
-        elif isinstance(value, Buffer):
-            if name in own:
-                raise KeyError(f"attribute '{name}' already exists")
-            self._forget(name, keep="_buffers")
-            self.register_buffer(name, value, **({} if value.persistent else {"persistent": False}))
-        elif name in own.get("_parameters", ()):
-            if value is not None:
-                raise TypeError(
-                    f"cannot assign '{_kind(value)}' as parameter '{name}' (torch.nn.Parameter or None expected). "
-                    "Wrap it: nn.Parameter(…)."
-                )
-            self._parameters[name] = None
-        elif name in own.get("_modules", ()):
-            if value is not None:
-                raise TypeError(
-                    f"cannot assign '{_kind(value)}' as child module '{name}' (torch.nn.Module or None expected)"
-                )
-            self._modules[name] = None
-        elif name in own.get("_buffers", ()):
-            if value is not None and not isinstance(value, Tensor):
-                raise TypeError(
-                    f"cannot assign '{_kind(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
-                )
-            self._buffers[name] = value
-        else:
-            object.__setattr__(self, name, value)
+            return
+        for table, kind, wanted in _TABLES:
+            if name in own.get(table, ()):
+                if value is not None and not (table == "_buffers" and isinstance(value, Tensor)):
+                    advice = " Wrap it: nn.Parameter(…)." if table == "_parameters" else ""
+                    raise TypeError(
+                        f"cannot assign '{_kind(value)}' as {kind} '{name}' ({wanted} or None expected).{advice}"
+                    )
+                own[table][name] = value
+                return
+        object.__setattr__(self, name, value)
 
     def _forget(self, name: str, keep: str) -> None:
         self.__dict__.pop(name, None)
-        for table in ("_parameters", "_buffers", "_modules"):
+        for table, *_ in _TABLES:
             if table != keep:
                 self.__dict__[table].pop(name, None)
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
         if "_modules" in own:  # otherwise `__init__` has not run
-            for found in (own["_parameters"], own["_modules"], own["_buffers"]):
-                if name in found:
-                    return found[name]
-        why = absent.sentence(name)
-        raise AttributeError(why or f"'{type(self).__name__}' object has no attribute '{name}'")
+            for table, *_ in _TABLES:
+                if name in own[table]:
+                    return own[table][name]
+        answer = f" {absent.sentence(name, 'Module')}" if name in absent.NAMES else ""
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'{'.' if answer else ''}{answer}")
 
     def __delattr__(self, name: str) -> None:
-        for table in ("_parameters", "_buffers", "_modules"):
+        for table, *_ in _TABLES:
             if name in self.__dict__[table]:
                 del self.__dict__[table][name]
                 return
@@ -181,57 +166,41 @@ class Module:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         own = self.__dict__
-        if not (
-            own["_forward_hooks"]
-            or own["_forward_pre_hooks"]
-            or own["_backward_hooks"]
-            or own["_backward_pre_hooks"]
-            or everywhere
-        ):
-            return self.forward(*args, **kwargs)
-        return call_with_hooks(self, args, kwargs)
+        if own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"] or own["_backward_pre_hooks"]:
+            return call_with_hooks(self, args, kwargs)
+        return call_with_hooks(self, args, kwargs) if everywhere else self.forward(*args, **kwargs)
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
         """Call `hook(module, args, output)` after forward. Its result, if not None, replaces the output."""
-        return _add(self._forward_hooks, hook, prepend, with_kwargs=with_kwargs, always_call=always_call)
+        return add_module_hook(self._forward_hooks, hook, prepend, with_kwargs=with_kwargs, always_call=always_call)
 
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """Call `hook(module, args)` before forward. Its result, if not None, replaces the arguments."""
-        return _add(self._forward_pre_hooks, hook, prepend, with_kwargs=with_kwargs)
+        return add_module_hook(self._forward_pre_hooks, hook, prepend, with_kwargs=with_kwargs)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """The older form of `register_full_backward_hook`: it sees the gradients of the last node that forward created."""
+        """The older form of `register_full_backward_hook`: it sees the gradients of the last node that forward created alone."""
 
         def attach(module: Module, args: Any, result: Any) -> None:
             while not isinstance(result, Tensor):
                 held = result.values() if isinstance(result, dict) else result
                 result = next(v for v in held if isinstance(v, Tensor | tuple | list | dict))
-            node = result.grad_fn
-            if node is None:
-                return
-            node.register_hook(functools.partial(hook, module))
-            inputs = {t.grad_fn for t in args if isinstance(t, Tensor) and t.grad_fn is not None}
-            if inputs != {n for n, _ in node.next_functions}:
-                warnings.warn(
-                    "Using a non-full backward hook when the forward contains multiple autograd Nodes is deprecated and will be "
-                    "removed in future versions. This hook will be missing some grad_input. Use register_full_backward_hook.",
-                    FutureWarning,
-                    stacklevel=3,
-                )
+            if result.grad_fn is not None:
+                result.grad_fn.register_hook(functools.partial(hook, module))
 
         return self.register_forward_hook(attach)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` once the gradients of the inputs are computed."""
-        return _add(self._backward_hooks, hook, prepend)
+        return add_module_hook(self._backward_hooks, hook, prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_output)` once the gradients of the outputs are computed."""
-        return _add(self._backward_pre_hooks, hook, prepend)
+        return add_module_hook(self._backward_pre_hooks, hook, prepend)
 
     # --- walking ---------------------------------------------------------------------------------------------------
 
@@ -328,83 +297,30 @@ class Module:
         self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Any]:
         """All parameters and persistent buffers by path: detached, but sharing memory with the module."""
-        for value, given in zip(args, ("destination", "prefix", "keep_vars"), strict=False):
-            destination, prefix, keep_vars = (
-                value if given == "destination" else destination,
-                value if given == "prefix" else prefix,
-                value if given == "keep_vars" else keep_vars,
-            )
+        given: Any = (*args, *(destination, prefix, keep_vars)[len(args) :])
+        destination, prefix, keep_vars = given
         out: Any = destination
         if destination is None:
             out = OrderedDict()
             out._metadata = OrderedDict()
-        metadata = {"version": self._version}
         if hasattr(out, "_metadata"):
-            out._metadata[prefix[:-1]] = metadata
-        for hook in self._state_hooks_at("state_dict_pre"):
-            hook(self, prefix, keep_vars)
+            out._metadata[prefix[:-1]] = {"version": self._version}
         self._save_to_state_dict(out, prefix, keep_vars)
         for name, module in self._modules.items():
             if module is not None:
                 module.state_dict(destination=out, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        for hook in self._state_hooks_at("state_dict_post"):
-            hook(self, out, prefix, metadata)
         return out
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
         """Add the module's own entries; subclasses extend it."""
         for name, value in self._saved_entries():
             destination[f"{prefix}{name}"] = value if keep_vars else value.detach()
-        if self._defines("get_extra_state"):
+        if hasattr(self, "get_extra_state"):
             destination[f"{prefix}_extra_state"] = self.get_extra_state()
 
-    def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: list[str],
-        unexpected_keys: list[str], error_msgs: list[str],
-    ) -> None:  # fmt: skip
+    def _load_from_state_dict(self, *args: Any) -> None:
         """Load the module's own entries; subclasses extend it, for example to convert those of an older version."""
-        load_part(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
-
-    def _defines(self, name: str) -> bool:
-        return getattr(type(self), name) is not getattr(Module, name)
-
-    def get_extra_state(self) -> Any:
-        """Extra state to save with the module. Subclasses that define it also define `set_extra_state`."""
-        raise RuntimeError(
-            "Reached a code path in Module.get_extra_state() that should never be called: write it in a subclass."
-        )
-
-    def set_extra_state(self, state: Any) -> None:
-        """Restore what `get_extra_state` returned."""
-        raise RuntimeError(
-            "Reached a code path in Module.set_extra_state() that should never be called: write it in a subclass."
-        )
-
-    def _state_hooks_at(self, when: str) -> list[Any]:
-        return list(self._state_hooks.get(when, {}).values())
-
-    def _add_state_hook(self, when: str, hook: Any) -> RemovableHandle:
-        if not self.__dict__.get("_state_hooks"):
-            self.__dict__["_state_hooks"] = {}
-        return add_hook(self._state_hooks.setdefault(when, OrderedDict()), hook)
-
-    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(module, prefix, keep_vars)` before `state_dict` collects the entries."""
-        return self._add_state_hook("state_dict_pre", hook)
-
-    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(module, state_dict, prefix, local_metadata)` after collecting; the hook may change the entries."""
-        return self._add_state_hook("state_dict_post", hook)
-
-    _register_state_dict_hook = register_state_dict_post_hook
-
-    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)` before loading."""
-        return self._add_state_hook("load_pre", hook)
-
-    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(module, incompatible_keys)` after loading; the hook may clear the keys."""
-        return self._add_state_hook("load_post", hook)
+        load_part(self, *args)
 
     def _saved_entries(self) -> Iterator[tuple[str, Tensor]]:
         for name, p in self._parameters.items():
@@ -483,27 +399,15 @@ class Module:
         self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, memory_format: Any = None
     ) -> Module:
         """Convert all floating-point parameters and buffers to another dtype. The only device is the CPU."""
-        if "meta" in (str(device), *map(str, args[:1])):
-            return self._without_numbers()
         dtype, _ = target_of(args, dtype, device)
         if dtype is None:
-            for t in (*self.parameters(), *self.buffers()):
-                if t.is_meta:
-                    t.cpu()  # which says what to do instead
             return self
         kind = dtypes.to_numpy_dtype(dtype)
-        if kind.kind not in "fcV":
+        if kind.kind != "f":
             raise TypeError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
             )
-        if kind.kind == "c":
-            warnings.warn(
-                "Complex modules are a new feature under active development whose design may change, and some modules might not "
-                "work as expected when using complex tensors as parameters or buffers.",
-                UserWarning,
-                stacklevel=2,
-            )
-        return self._convert(kind, of="fcV")
+        return self._convert(kind)
 
     def double(self) -> Module:
         """Convert all floating-point parameters and buffers to float64."""
@@ -517,43 +421,6 @@ class Module:
         """Convert all floating-point parameters and buffers to float16."""
         return self._convert(np.dtype(np.float16))
 
-    def bfloat16(self) -> Module:
-        """Convert all floating-point parameters and buffers to bfloat16."""
-        return self._convert(dtypes.bfloat16.numpy)
-
-    def to_empty(self, *, device: Any, recurse: bool = True) -> Module:
-        """The module with numbers that mean nothing in place of those that the device "meta" lacks."""
-        for module in self.modules():
-            stores: Any = (module._parameters, module._buffers)
-            for tensors in stores:
-                for name, t in tensors.items():
-                    if t is not None and t.is_meta:
-                        empty = wrap(np.zeros(t._data.shape, t._data.dtype))
-                        tensors[name] = Parameter(empty, t.requires_grad) if tensors is module._parameters else empty
-        return self.to(device)
-
-    def _without_numbers(self) -> Module:
-        """The module with tensors of the device "meta"."""
-        to_meta = borrowed("nn.module", "to_meta")
-        for module in self.modules():
-            for tensors in (module._parameters, module._buffers):
-                tensors.update({name: to_meta(t) for name, t in tensors.items() if t is not None})
-        return self
-
-    def share_memory(self) -> Module:
-        """Return the module unchanged: processes share nothing here."""
-        return self
-
-    def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Has no effect: nothing is compiled, and the numbers are the same."""
-
-    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Replace the module at a path such as `encoder.0` by `module`."""
-        above, _, name = target.rpartition(".")
-        if not name:
-            raise ValueError("Cannot set the submodule without a target name!")
-        setattr(self.get_submodule(above), name, module)
-
     def cpu(self) -> Module:
         """Return the module unchanged: it is already on the CPU."""
         return self
@@ -561,10 +428,6 @@ class Module:
     def cuda(self, device: Any = None) -> Module:
         """Refused: tinygrad_edu computes only on the CPU."""
         return self.to("cuda")
-
-    def type(self, dst_type: Any) -> Module:
-        """Convert all floating-point parameters and buffers to another dtype."""
-        return self.to(dtype=dst_type)
 
     # --- showing ---------------------------------------------------------------------------------------------------
 
@@ -591,15 +454,4 @@ class Module:
 
 def _kind(value: Any) -> str:
     """The type of a value, as PyTorch's messages give it; for a tensor, its legacy type name."""
-    plain = type(value) is Tensor
-    return f"torch.{value.dtype.legacy_name}Tensor" if plain else type(value).__name__
-
-
-def _add(hooks: dict[int, Any], hook: Any, prepend: bool, **flags: bool) -> RemovableHandle:
-    handle = add_hook(hooks, hook)
-    for flag, value in flags.items():
-        if value:
-            FLAGS[flag].add(handle.id)
-    if prepend and isinstance(hooks, OrderedDict):
-        hooks.move_to_end(handle.id, last=False)
-    return handle
+    return f"torch.{value.dtype.legacy_name}Tensor" if isinstance(value, Tensor) else type(value).__name__

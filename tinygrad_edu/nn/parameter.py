@@ -1,4 +1,4 @@
-"""`Parameter`: a tensor that a Module registers for training; and `Buffer`."""
+"""`Parameter`: a tensor that a Module registers for training."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 
 from ..array import dtypes
-from ..array.tensor import Tensor, share_storage, wrap
+from ..array.absent import answer
+from ..array.tensor import share_storage, wrap
 from ..modes import NOT_COUNTED, thread
-from ..seam.later import later
+from ..tensor import Tensor
 
-__all__ = ["Buffer", "Parameter", "clear_gradient"]
+__all__ = ["Parameter", "clear_gradient"]
 
 
 class Parameter(Tensor):
     """A leaf tensor that requires grad. As an attribute of a Module it is found by `parameters()`.
 
-    >>> import tinygrad_edu as T
     >>> T.nn.Parameter(T.zeros(2)).requires_grad
     True
     """
@@ -47,36 +47,11 @@ class Parameter(Tensor):
         memo[id(self)] = new
         return new
 
-    # A function of it, or of a subclass, returns a plain Tensor.
-    _follows = False
     # It prints its own heading, then the tensor it holds.
     _prints_as_tensor = True
 
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()
-
-
-class Buffer(Tensor):
-    """A tensor that a Module holds and saves but does not train.
-
-    >>> import tinygrad_edu as T
-    >>> T.nn.Buffer(T.zeros(2)).requires_grad
-    False
-    """
-
-    persistent: bool
-    _follows = False
-    _prints_as_tensor = True
-
-    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:
-        b, data = object.__new__(cls), wrap(np.zeros(0, np.float32)) if data is None else data
-        share_storage(b, data)
-        b._requires_grad = data.requires_grad
-        b.persistent = persistent
-        return b
-
-    def __init__(self, data: Tensor | None = None, *, persistent: bool = True) -> None:
-        pass
 
 
 def clear_gradient(p: Tensor, set_to_none: bool) -> None:
@@ -92,4 +67,4 @@ def clear_gradient(p: Tensor, set_to_none: bool) -> None:
     grad.zero_()
 
 
-__getattr__ = later(__name__, "It has Parameter, Buffer and UninitializedParameter.")
+__getattr__ = answer(__name__)

@@ -41,8 +41,6 @@ def load(module: Any, state_dict: Any, strict: bool, assign: bool) -> Incompatib
             if child is not None:
                 inner = f"{prefix}{name}."
                 visit(child, {key: value for key, value in entries.items() if key.startswith(inner)}, inner)
-        for hook in part._state_hooks_at("load_post"):
-            hook(part, found)
 
     visit(module, dict(state_dict), "")
     for what, keys in (("Unexpected", found.unexpected_keys), ("Missing", found.missing_keys)):
@@ -54,12 +52,16 @@ def load(module: Any, state_dict: Any, strict: bool, assign: bool) -> Incompatib
 
 
 def load_part(
-    part: Any, state_dict: dict[str, Any], prefix: str, metadata: dict[str, Any], strict: bool,
-    missing: list[str], unexpected: list[str], errors: list[str],
-) -> None:  # fmt: skip
+    part: Any,
+    state_dict: dict[str, Any],
+    prefix: str,
+    metadata: dict[str, Any],
+    strict: bool,
+    missing: list[str],
+    unexpected: list[str],
+    errors: list[str],
+) -> None:
     """Load the entries of a single module. This is `Module._load_from_state_dict`, which programs extend."""
-    for hook in part._state_hooks_at("load_pre"):
-        hook(part, state_dict, prefix, metadata, strict, missing, unexpected, errors)
     own = dict(part._saved_entries())
     for name, target in own.items():
         key = prefix + name
@@ -70,7 +72,7 @@ def load_part(
         elif strict and (name != "num_batches_tracked" or metadata.get("version", 1) >= 2):
             missing.append(key)
     extra = f"{prefix}_extra_state"
-    if part._defines("set_extra_state"):
+    if hasattr(part, "set_extra_state"):
         if extra in state_dict:
             part.set_extra_state(state_dict[extra])
         elif strict:
@@ -83,9 +85,7 @@ def load_part(
                 unexpected.append(key)
 
 
-def _take(
-    part: Any, name: str, key: str, target: Tensor, value: Any, assign: bool, errors: list[str]
-) -> None:  # fmt: skip
+def _take(part: Any, name: str, key: str, target: Tensor, value: Any, assign: bool, errors: list[str]) -> None:
     array = value._data if isinstance(value, Tensor) else np.asarray(value)
     if hasattr(target, "materialize"):
         target.materialize(array.shape)

@@ -14,7 +14,6 @@ __all__ = [
     "add_rows",
     "add_slices",
     "are_small",
-    "by_channels",
     "choose",
     "copied",
     "flat_places",
@@ -30,75 +29,23 @@ __all__ = [
 _BLOCK = 32_768
 
 
-def by_channels(array, *likes):
-    """`array` in channels_last order if one of `likes` is in it, as the results of PyTorch's layers for images are.
-
-    The order shows in `stride()`, and in which element gets which number of a later dropout.
-    """
-    if array.ndim != 4 or not any(map(_channels_last, likes)) or _channels_last(array):
-        return array
-    return np.ascontiguousarray(array.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
-
-
-def _channels_last(array):
-    if array.ndim != 4 or (array.flags.c_contiguous and array.shape[1] != 1):
-        return False
-    # PyTorch's rule: the strides of the channels, columns, rows and images must not fall; a sole pixel is row-major.
-    least = 0
-    for axis in (1, 3, 2, 0):
-        size, stride = array.shape[axis], array.strides[axis]
-        if not size or stride < least or not array.strides[1] or (axis == 0 and least == array.strides[1]):
-            return False
-        least = stride * size
-    return True
-
-
-def row_major(array, *inputs):
-    """`array` in row-major order, which PyTorch's kernels give their results, or in channels_last order if it has that.
-
-    The order shows in `stride()`, in whether `view` works, and in which element gets which number of a later dropout.
-    """
-    kept = inputs and array.ndim == 4 and all(a.transpose(0, 2, 3, 1).flags.c_contiguous for a in inputs)
-    if array.flags.c_contiguous or kept:
-        return array
-    return np.ascontiguousarray(array)
+def row_major(array):
+    """`array` in row-major order, as PyTorch's kernels give their results: `stride()` and `view` depend on it."""
+    return np.asarray(array, order="C")
 
 
 def in_order(result, operands):
-    """`result` of an elementwise op, in memory in the order PyTorch gives it: two dimensions as in the first operand that has an order of them.
-
-    Where operands disagree NumPy chooses rows, and its copies move an expanded dimension inside.
-    """
+    """`result` of an elementwise op, in memory as its first operand lies there: what comes from `x.T` is transposed too."""
     if result.ndim < 2:
         return result
-    operands = [a for a in operands if 0 < getattr(a, "ndim", 0) <= result.ndim]
-    if result.flags.c_contiguous and all(a.flags.c_contiguous for a in operands):
-        return result
-    steps = []  # the strides of each operand in the shape of the result: 0 where it is broadcast
-    for a in operands:
-        shape = (1,) * (result.ndim - a.ndim) + a.shape
-        own = zip((0,) * (result.ndim - a.ndim) + a.strides, shape, result.shape, strict=True)
-        steps.append([step if n == size else 0 for step, n, size in own])
-
-    def is_outer(one, other):
-        """Whether the dimension `one` lies outside of `other`; None if no operand says so."""
-        for step in steps:
-            if step[one] and step[other] and (step[one] != step[other] or result.shape[one] > result.shape[other]):
-                return step[one] >= step[other]
-        return None
-
-    order = []  # from the innermost; sorted by insertion, because some pairs have no order
-    for axis in reversed(range(result.ndim)):
-        order.append(axis)
-        place = len(order) - 1
-        for inner in reversed(range(place)):
-            if found := is_outer(order[inner], axis):
-                order[inner], order[place], place = axis, order[inner], inner
-            elif found is False:
-                break
-    order.reverse()
-    laid_out = result.transpose(order)
-    return result if laid_out.flags.c_contiguous else np.array(laid_out, order="C").transpose(np.argsort(order))
+    whole = [a for a in operands if getattr(a, "shape", None) == result.shape]
+    first = next((a for a in whole if 0 not in a.strides), whole[0] if whole else None)
+    if first is None or first.flags.c_contiguous:
+        return np.asarray(result, order="C")
+    # Expanded dimensions stay where they are.
+    moving = iter(sorted(np.flatnonzero(first.strides), key=lambda axis: -first.strides[axis]))
+    axes = [next(moving) if step else axis for axis, step in enumerate(first.strides)]
+    return np.asarray(result.transpose(axes), order="C").transpose(np.argsort(axes))
 
 
 def choose(condition, a, b):

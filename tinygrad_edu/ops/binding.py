@@ -1,4 +1,6 @@
-"""`public`: a decorator above an op's function that defines its public names: function, method, operator, in-place form."""
+"""How the function of an op becomes public: `public` above it puts it into the tables of functions; `method`, `in_place` and
+`operator` make of it what a class below it gives to Tensor.
+"""
 
 from __future__ import annotations
 
@@ -9,104 +11,100 @@ from typing import Any
 
 import numpy as np
 
-from ..array import absent, dtypes
-from ..array.companions import GO_ON, companions
+from ..array import dtypes
+from ..array.absent import SMALL, refuse_tensors_of_pytorch
 from ..array.tensor import Tensor, wrap
-from ..array.tensor import bind as bind_to_tensor
 from ..modes import thread
-from ..overrides import explained_or_raised, overridable, refuse_switches, seen, switches_of
-from ..seam.later import bring
-from . import number_first as older
+from ..overrides import dispatch, overridable, refuse_switches
 from .creation.factories import write_out
 from .operands import refuse_write
 
-__all__ = ["fft_functions", "functions", "linalg_functions", "nn_functions", "operator", "public"]
+__all__ = ["functions", "in_place", "linalg_functions", "method", "nn_functions", "operator", "public"]
 
-
-# The public functions by name: the contents of `tinygrad_edu`, `tinygrad_edu.linalg`, `tinygrad_edu.fft` and
-# `tinygrad_edu.nn.functional`.
-class _Functions(dict[str, Callable[..., Any]]):
-    """Functions by name. A function of `extra/` joins its table when somebody asks for it."""
-
-    def __init__(self, host: str) -> None:
-        self.host = host
-
-    def __missing__(self, name: str) -> Callable[..., Any]:
-        if not bring(self.host, name) or name not in self:
-            raise KeyError(name)
-        return self[name]
-
-
-functions, linalg_functions, fft_functions, nn_functions = map(_Functions, ("", "linalg", "fft", "nn.functional"))
+# The public functions by name: the contents of `tinygrad_edu`, `tinygrad_edu.linalg` and `tinygrad_edu.nn.functional`.
+functions: dict[str, Callable[..., Any]] = {}
+linalg_functions: dict[str, Callable[..., Any]] = {}
+nn_functions: dict[str, Callable[..., Any]] = {}
 
 # The operators that are an op of two tensors: the op, its function, and what answers to anything but two tensors.
-between_two: dict[str, tuple[Any, Callable[..., Any], Callable[..., Any]]] = {}
+between_two: dict[Any, tuple[Any, Callable[..., Any], Callable[..., Any]]] = {}
 
 # The module in which pickle finds the functions of each table: it stores a function by its name.
 _HOMES = {
     id(functions): "tinygrad_edu",
     id(nn_functions): "tinygrad_edu.nn.functional",
     id(linalg_functions): "tinygrad_edu.linalg",
-    id(fft_functions): "tinygrad_edu.fft",
 }
-
-_UNARY = ("__neg__", "__abs__", "__invert__")
 _OPERANDS = (int, float, complex, np.ndarray, np.generic)
+# The public form of each function.
+_calls: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
 def public(
-    *aliases: str,
-    where: tuple[dict[str, Callable[..., Any]], ...] = (functions,),
-    method: bool = True,
-    inplace: Any = None,
-    operators: tuple[str, ...] = (),
-    of_two: Any = None,
-    number_first: bool = False,
+    *aliases: str, where: tuple[dict[str, Callable[..., Any]], ...] = (functions,), number_first: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Bind a function of `ops` under its own name and `aliases`, in each table of `where` and as a method of Tensor.
+    """Put a function of `ops` into each table of `where`, under its own name and `aliases`.
 
     A leading underscore is not part of the public name; it avoids a clash with another function of the module. The
-    decorator returns the function unchanged: rules call it with arrays, which function modes do not see. `inplace` is the Op
-    for the form with an underscore (or a function that does the same); the augmented forms of `operators` use it too.
-    `of_two` is the Op of an operator between two tensors. `number_first` allows a number first, as in `pow(2, x)`.
+    decorator returns the function unchanged: rules call it with arrays, which function modes do not see. `number_first`
+    allows a number first, as in `pow(2, x)`.
 
     Example:
-        @public("multiply", inplace=Mul, operators=("__mul__", "__rmul__"))
+        @public("multiply")
         def mul(input, other): ...
+
+        class ArithmeticMethods:
+            __mul__ = operator(mul, Mul)
+            mul_ = multiply_ = __imul__ = in_place(mul, Mul)
+            mul = multiply = method(mul)
     """
 
     def bind(function: Callable[..., Any]) -> Callable[..., Any]:
         name = function.__name__.lstrip("_")
-        for alias in (name, *aliases):
-            call = _checked(function, alias, number_first)
-            for table in where:
-                table[alias] = call
-                call.__module__ = _HOMES[id(table)]
-            if method:
-                bind_to_tensor(alias, call)
-        for symbol in operators:
-            # PyTorch gives a reflected sum the name of the sum.
-            if symbol in _UNARY:
-                bind_to_tensor(symbol, _checked(function, name))
-            else:
-                _bind_operator(symbol, function, name, of_two)
-        if inplace is not None:
-            write = inplace if inspect.isfunction(inplace) else _writer(function, inplace)
-            for alias in (name, *aliases):
-                call = overridable(_allowed(older.accept(write, f"{alias}_")), f"{alias}_")
-                call.__doc__ = f"In-place version of `{alias}`."
-                bind_to_tensor(f"{alias}_", call)
-            if operators and operators[0] not in _UNARY:
-                augmented = f"__i{operators[0].strip('_')}__"
-                bind_to_tensor(augmented, getattr(Tensor, f"{name}_"))
+        call = _calls[function] = _checked(function, name, number_first)
+        for table in where:
+            call.__module__ = _HOMES[id(table)]
+            table.update(dict.fromkeys((name, *aliases), call))
         return function
 
     return bind
 
 
+def method(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as a method of Tensor."""
+    return _calls.get(function) or _checked(function, function.__name__.lstrip("_"))
+
+
+def in_place(function: Callable[..., Any], op: Any) -> Callable[..., Any]:
+    """The form with an underscore, which writes the result into its first tensor: by an Op, or by a function that does the same."""
+    name = f"{function.__name__.lstrip('_')}_"
+    write = op if inspect.isfunction(op) else _writer(function, op)
+    call = overridable(_allowed(write), name)
+    call.__doc__ = f"In-place version of `{name[:-1]}`."
+    return call
+
+
+def operator(function: Callable[..., Any], op: Any = None, *, name: str | None = None) -> Callable[..., Any]:
+    """The function as an operator of Tensor; `op` is the Op of two tensors. Function modes see it as `name`."""
+    otherwise = functools.partial(_unusual_operands, function)
+    if op is not None:
+        bound = op._between(otherwise)
+    else:
+
+        def bound(self: Tensor, other: Any) -> Any:
+            return otherwise(call, self, other)
+
+    call = functools.wraps(function)(bound)
+    call.__name__ = call.__qualname__ = name or function.__name__.lstrip("_")
+    if op is not None:
+        between_two[call] = op, function, otherwise
+    return call
+
+
 def _allowed(write: Callable[..., Any]) -> Callable[..., Any]:
     """An in-place form that, where it fails, first says what autograd has against the write: PyTorch asks this before it
-    looks at shapes and types."""
+    looks at shapes and types.
+    """
 
     @functools.wraps(write)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -122,46 +120,19 @@ def _allowed(write: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def operator(symbol: str, name: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Bind a function to a single operator; function modes see it as `name`."""
-
-    def bind(function: Callable[..., Any]) -> Callable[..., Any]:
-        _bind_operator(symbol, function, name or symbol)
-        return function
-
-    return bind
-
-
-def _bind_operator(symbol: str, function: Callable[..., Any], name: str, op: Any = None) -> None:
-    if op is not None:
-        otherwise = functools.partial(_unusual_operands, function)
-        between_two[symbol] = op, function, otherwise
-        bound = op._between(otherwise)
-    else:
-
-        def bound(self: Tensor, other: Any) -> Any:
-            return _unusual_operands(function, call, self, other)
-
-    call = functools.wraps(function)(bound)
-    call.__name__ = call.__qualname__ = name
-    bind_to_tensor(symbol, call)
-
-
 def _unusual_operands(function: Callable[..., Any], call: Callable[..., Any], self: Tensor, other: Any) -> Any:
     """An operator with a number or an array on its other side, or under a function mode, which sees it as `call`."""
     modes = thread.state.modes
     if not isinstance(other, Tensor):
         if not isinstance(other, _OPERANDS):
-            absent.refuse_tensors_of_pytorch((other,))
+            refuse_tensors_of_pytorch((other,))
             return NotImplemented
         if isinstance(other, np.ndarray) and not modes:
             self, other = _as_numpy_has_them(self, other)
         elif isinstance(other, np.generic):
             other = dtypes.number(other)
-        if isinstance(other, complex):
-            dtypes.on_complex()
-    if (companions or modes) and (result := seen(call, call.__name__, (self, other), {})) is not GO_ON:
-        return result
+    if modes:
+        return dispatch(call, (self, other), {})
     return function(self, other)
 
 
@@ -177,28 +148,24 @@ def _as_numpy_has_them(self: Tensor, other: np.ndarray) -> tuple[Tensor, Tensor]
 def _checked(function: Callable[..., Any], name: str, number_first: bool = False) -> Callable[..., Any]:
     """Check that a user's call has a Tensor among its arguments: the functions of `ops` also accept arrays, for the rules."""
 
-    parameters = inspect.signature(function).parameters.values()
-    switches, first = switches_of(function)
-    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
-
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if (companions or thread.state.modes) and (result := seen(call, name, args, kwargs)) is not GO_ON:
-            return result
+        if thread.state.modes:
+            return dispatch(call, args, kwargs)
         if kwargs and "out" in kwargs:
             out = kwargs.pop("out")
-            if out is not None and name in ("sum", "prod", "cumsum", "cumprod", "nansum"):
+            if out is not None and name in ("sum", "prod", "cumsum", "cumprod"):
                 kwargs = {"dtype": out.dtype, **kwargs}
             result = call(*args, **kwargs)
             if out is None:
                 return result
             return write_out(result, out, function.__name__.lstrip("_"), (*args, *kwargs.values()))
         try:
-            if switches and (kwargs or len(args) > first):
-                refuse_switches(name, function, switches, args, kwargs)
+            if kwargs or len(args) > 1:
+                refuse_switches(name, function, args, kwargs)
             if args and isinstance(args[0], Tensor):
                 if kwargs:
-                    args, kwargs = _arranged(args, kwargs, rest)
+                    args, kwargs = _arranged(function, args, kwargs)
                     return function(*args, **kwargs)
                 for arg in args:
                     if isinstance(arg, np.generic):
@@ -206,9 +173,10 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
                 return function(*args)
             return without_tensor_first(args, kwargs)
         except Exception as error:
-            if not kwargs and (again := older.newer(name, args)) is not None:
-                return function(*again[0], **again[1])
-            return explained_or_raised(error, name, function, args, kwargs)
+            refuse_tensors_of_pytorch((*args, *kwargs.values()))
+            if isinstance(error, AttributeError) and SMALL not in str(error):  # one of the arguments is no tensor
+                raise TypeError(_invalid(name, args, kwargs, function)) from error
+            raise
 
     def without_tensor_first(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         misplaced = args and isinstance(args[0], int | float) and not number_first
@@ -218,19 +186,30 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
                 f"{name}(): argument 'input' (position 1) must be Tensor, not {given}. Make one with "
                 "tinygrad_edu.tensor(…)."
             )
-        args, kwargs = _arranged(args, kwargs, rest)
+        args, kwargs = _arranged(function, args, kwargs)
         return function(*args, **kwargs)
 
     call.__name__ = call.__qualname__ = name
     return call
 
 
+def _invalid(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], function: Callable[..., Any]) -> str:
+    given = [type(x).__name__ for x in args] + [f"{key}={type(x).__name__}" for key, x in kwargs.items()]
+    return (
+        f"{name}() received an invalid combination of arguments - got ({', '.join(given)}), but expected "
+        f"{inspect.signature(function)}."
+    )
+
+
 def _arranged(
-    args: tuple[Any, ...], kwargs: dict[str, Any], rest: str | None
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Translate other argument names: NumPy's names for `dim` and `keepdim`, which PyTorch accepts too, and that of `*dims` or
-    `*size`, called `rest`."""
-    if rest is not None and rest in kwargs:
+    `*size`.
+    """
+    code = inspect.unwrap(function).__code__
+    rest = code.co_varnames[code.co_argcount + code.co_kwonlyargcount] if code.co_flags & inspect.CO_VARARGS else None
+    if rest in kwargs:
         first = (kwargs.pop("input"),) if "input" in kwargs else ()
         args = (*first, *args, kwargs.pop(rest))
     if "axis" in kwargs:
@@ -248,12 +227,9 @@ def _any_tensor(values: tuple[Any, ...]) -> bool:
 
 def _writer(function: Callable[..., Any], op: Any) -> Callable[..., Any]:
     """The in-place form: it sorts the arguments of `function` into the inputs and the settings of `op`."""
-    parameters = list(inspect.signature(function).parameters.values())[1:]
-    names = [p.name for p in parameters]
-    defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
-    inputs = [name for name in names if name in op._inputs]
 
     def write(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        names, defaults = _parameters_of(function)
         if len(args) > len(names):
             raise TypeError(f"{function.__name__}_() takes {len(names)} arguments, {len(args)} were given")
         given = {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
@@ -261,9 +237,16 @@ def _writer(function: Callable[..., Any], op: Any) -> Callable[..., Any]:
         if unknown:
             raise TypeError(f"{function.__name__}_() got an unexpected keyword argument '{unknown.pop()}'")
         try:
-            operands = [given.pop(name) for name in inputs]
+            operands = [given.pop(name) for name in names if name in op._inputs]
         except KeyError as missing:
             raise TypeError(f"{function.__name__}_() missing argument {missing}") from None
         return op.apply_(self, *operands, **given)
 
     return write
+
+
+@functools.cache
+def _parameters_of(function: Callable[..., Any]) -> tuple[list[str], dict[str, Any]]:
+    """The names of what follows the first argument, and the defaults."""
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    return [p.name for p in parameters], {p.name: p.default for p in parameters if p.default is not p.empty}

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..array.companions import companions
+from ..array.tensor import Tensor, wrap
 from ..autograd import forward_ad
 from ..autograd.anomaly_mode import remember_forward
 from ..autograd.inplace import check_inplace, rebase_history, refuse_shared_memory
 from ..autograd.saved_tensor import keep_outputs, pack_all
 from ..autograd.variable import volatile
-from ..core.tensor import Tensor, gradient_edge, wrap
+from ..core.tensor import gradient_edge
 from ..modes import bump_version, quiet, thread
 from .operands import check_fits, refuse_mismatch
 from .tangents import push_tangents
@@ -29,9 +29,7 @@ def write(op: Any, target: Tensor, others: tuple, settings: dict[str, Any]) -> T
         check_inplace(target, target.requires_grad)
         return volatile.write(lambda t, *rest, **given: write(op, t, rest, given), *inputs, **settings)
     state = thread.state
-    for companion in companions:
-        op = companion.rules_for(op, inputs, ())
-    differentiable = target._data.dtype.kind in "fcV" and op._differentiable
+    differentiable = target._data.dtype.kind == "f" and op._differentiable
     record = differentiable and state.recording and any(isinstance(x, Tensor) and x.requires_grad for x in inputs)
     check_inplace(target, record)
     if not op.idempotent:
@@ -42,17 +40,12 @@ def write(op: Any, target: Tensor, others: tuple, settings: dict[str, Any]) -> T
         before, edges = _before_write(op, inputs, settings, record)
     result = _computed(op, inputs, settings)
     check_fits(target, result)
-    if state.keep_versions is not None:
-        state.keep_versions.before_write(target)
     node = None
     if record:
         # Inputs are saved before the write, because a rule that uses `target` needs its old value.
         node = op._record((before, *others), settings, (target,))
         node._set_edges(edges)
-        for companion in companions:
-            companion.written(node, inputs)
-        packs = state.saved_hooks or state.keep_versions is not None
-        if packs:
+        if state.saved_hooks:
             pack_all(node, outputs=False)
         if state.anomaly:
             remember_forward(node)
@@ -64,7 +57,7 @@ def write(op: Any, target: Tensor, others: tuple, settings: dict[str, Any]) -> T
         forward_ad.write_tangent(target, moved)
     if node is not None:
         keep_outputs(node, target)
-        if packs:
+        if state.saved_hooks:
             pack_all(node)
         rebase_history(target, node)
         if pushes:
@@ -87,8 +80,6 @@ def _computed(op: Any, inputs: tuple, settings: dict[str, Any]) -> np.ndarray:
 def _pushed(op: Any, inputs: tuple, before: Tensor, settings: dict[str, Any], result: np.ndarray) -> Tensor | None:
     """The tangent of what is to be written; None if it has none."""
     target, *others = inputs
-    for companion in companions:
-        companion.pushed(op, inputs)
     shadow = wrap(result)
     old = before if before is not target else wrap(target._data.copy())
     tangent = forward_ad.tangent_of(target)

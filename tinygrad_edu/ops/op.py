@@ -33,31 +33,44 @@ from typing import Any
 import numpy as np
 
 from .. import core
-from ..array.companions import Companion, companions
-from ..array.refusals import BACKWARD_TWICE, modified, refuse_detached
+from ..array.tensor import Tensor, wrap
 from ..autograd import forward_ad
 from ..autograd.anomaly_mode import remember_forward
 from ..autograd.hooks import surround
 from ..autograd.inplace import make_view
 from ..autograd.saved_tensor import SavedTensor, pack, pack_all
 from ..autograd.variable import volatile
-from ..core.tensor import AccumulateGrad, Tensor, shadow, version_of, wrap
+from ..core.tensor import AccumulateGrad, shadow, version_of
 from ..modes import NOT_COUNTED, quiet, thread
+from ..refusals import BACKWARD_TWICE, modified, refuse_detached
 from .arrays import in_order
 from .inplace import write
-from .operands import as_arrays, promoted, refuse_kinds, refuse_mismatch, refuse_mixture
+from .operands import as_arrays, as_number, promoted, refuse_kinds, refuse_mismatch, refuse_mixture
 from .tangents import Elementwise, by_mask, elementwise, linear, push_tangents, row_by_row
 
-__all__ = ["Op", "by_mask", "elementwise", "linear", "row_by_row"]
+__all__ = ["LinearOp", "Op", "ViewOp", "by_mask", "elementwise", "linear", "row_by_row"]
 
 
 # Where what is kept comes from: an input, an output, an output without a gradient, a setting, an input's shape, elsewhere.
 INPUT, OUTPUT, ASIDE, SETTING, SIZES, NAMED = range(6)
 # The kinds that are tensors; and settings that are no tensors.
 _TENSORS = (INPUT, OUTPUT, ASIDE)
-_PLAIN = (int, float, complex, bool, str, type(None))
+_PLAIN = (int, float, bool, str, type(None))
 # Marks a kept value that was freed.
 FREED: Any = object()
+
+
+def cannot_compute(op: type[Op], arrays: Sequence[Any], error: Exception) -> Exception:
+    """What PyTorch raises where NumPy refuses to compute: the sizes that do not fit, the dimension that is not there."""
+    shapes = [np.shape(a) for a in arrays]
+    if op.promotes:
+        refuse_mismatch(shapes)
+    if isinstance(error, np.exceptions.AxisError):
+        n = max(error.ndim or 1, 1)
+        return IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {error.axis})")
+    if isinstance(error, TypeError):
+        return TypeError(f"{op._name}: received an invalid combination of arguments: {error}")
+    return RuntimeError(f"{op._name}: cannot compute with shapes {', '.join(str(list(s)) for s in shapes)}: {error}")
 
 
 def names_in(rule: Callable[..., Any]) -> tuple[str, ...]:
@@ -107,10 +120,9 @@ class _PlanOfNode:
 
 class Op(core.op.Op):
     """A built-in op; authors subclass it. To the core's `Op` it adds the in-place form, forward mode, the unusual modes, and
-    saved values under PyTorch's names. The module's docstring explains how to write one."""
+    saved values under PyTorch's names. The module's docstring explains how to write one.
+    """
 
-    # Declared by a companion: the op with its rules for complex numbers; how it computes with bfloat16. And, of a node, which
-    # companion runs its rules.
     promotes = False  # operands of different dtypes are brought to a common one first
     mixes = False  # takes operands of different dtypes as they are; else, without `promotes`, they are refused
     makes_float = False  # integers become the default float type first
@@ -128,18 +140,15 @@ class Op(core.op.Op):
     visible_outputs: int | None = None  # how many outputs a user sees; the others are kept for the rule alone
     _plans: dict[Any, Plan]
     _plan: Any = _PlanOfNode()
-    of_complex: Any = None
-    of_bfloat16: Any = None
-    _companion: Companion | None = None
     tangents_by: Any = None  # the op whose `jvp` is used in place of this one's
     jvp: Any = None  # elementwise, linear, or a function of the tangents, followed by what it needs, by name
 
     def __init_subclass__(cls, name: str | None = None, **settings: Any) -> None:
         super().__init_subclass__(name=name, **settings)
         if "forward" in cls.__dict__:
-            parameters = inspect.signature(cls.forward).parameters.values()
-            cls._settings = tuple([p.name for p in parameters if p.kind is p.KEYWORD_ONLY])
-            cls._variadic = any([p.kind is p.VAR_POSITIONAL for p in parameters])
+            code = inspect.unwrap(cls.forward).__code__
+            cls._settings = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
+            cls._variadic = bool(code.co_flags & inspect.CO_VARARGS)
             cls._joint = cls.gradients if hasattr(cls, "gradients") else None
             cls._rules = tuple([(rule, names_in(rule) if rule else ()) for rule, _ in cls._rules])
             cls._differentiable = cls._differentiable or cls._joint is not None
@@ -174,10 +183,8 @@ class Op(core.op.Op):
             return forward(*adapted, **given)
         try:
             result = forward(*adapted, **given) if now.is_quiet else now.running(forward, *adapted, **given)
-        except ValueError:
-            if cls.promotes:
-                refuse_mismatch([np.shape(a) for a in adapted])
-            raise
+        except (ValueError, TypeError) as error:
+            raise cannot_compute(cls, adapted, error) from error
         if type(result) is tuple:
             return cls._several(now, inputs, settings, result, wanted)
         out = wrap(in_order(result, arrays[:: how.forward] if how.forward else ()) if (how := cls._orders) else result)
@@ -246,6 +253,9 @@ class Op(core.op.Op):
         for array in arrays:
             if type(array) is not np.ndarray and hasattr(array, "refuse"):
                 array.refuse()  # it has no numbers
+        for name, value in settings.items():
+            if isinstance(value, Tensor) and name not in cls.without_gradient:
+                settings[name] = as_number(cls._name.partition("Backward")[0].lower(), name, value)
         if settings and cls.without_gradient:
             settings = as_arrays(cls, settings)
         if not are_alike:
@@ -254,8 +264,6 @@ class Op(core.op.Op):
             elif not cls.mixes and len(arrays) > 1:
                 refuse_mixture(arrays)
             refuse_kinds(arrays, *cls.refuses)
-        for companion in companions:
-            forward = companion.forward_of(cls, forward)
         return forward, arrays, settings
 
     @classmethod
@@ -304,11 +312,7 @@ class Op(core.op.Op):
     def _meet(
         cls, now: Any, inputs: Sequence[Any], settings: dict[str, Any], outs: Sequence[Tensor], node: Any
     ) -> None:
-        """What modes and companions do to a run of the op, which was computed, and recorded as `node`."""
-        op: Any = cls
-        for companion in companions:
-            op = companion.rules_for(op, inputs, outs)
-            node = companion.recorded(op, now, inputs, settings, outs, node)
+        """What modes do to a run of the op, which was computed, and recorded as `node`."""
         if not now.unusual:
             return
         if volatile.alive and volatile.reaches(inputs):
@@ -320,12 +324,12 @@ class Op(core.op.Op):
             for out in outs:
                 out._counter = NOT_COUNTED
         if node is not None:
-            if now.saved_hooks or now.keep_versions is not None:
+            if now.saved_hooks:
                 pack_all(node)
             if now.anomaly:
                 remember_forward(node)
         if forward_ad.any_tangent(inputs):
-            push_tangents(op.tangents_by or op, inputs, settings, tuple(outs))
+            push_tangents(cls.tangents_by or cls, inputs, settings, tuple(outs))
 
     @classmethod
     def _kept_as(cls, name: str, inputs: Any, settings: dict[str, Any], outs: Any, node: Any) -> Any:
@@ -387,22 +391,12 @@ class Op(core.op.Op):
         They are arrays, or Tensors under `create_graph`, where everything done to them is recorded anew. `wanted` says
         for each edge whether this pass needs its gradient (None: all).
         """
-        if self._companion is not None and not create_graph:
-            return self._companion.run(self, grads, wanted)
-        return self._run_rules(grads, create_graph, wanted)
-
-    def _run_rules(
-        self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None, prepared: Any = None
-    ) -> Sequence[Any]:
-        """Run the rules on what was saved, each value `prepared` by that function if one is given."""
         plan = self._plan
         values: Sequence[Any] = self._kept
         if plan.frees or self._around is not None:
             values = self._recorded()
             if not create_graph:
                 values = [plain(value) for value in values]
-        if prepared is not None:
-            values = [prepared(value) for value in values]
         grad: Any = grads[0]
         if len(grads) > 1:
             # A rule for several outputs gets arrays even for 0-d ones, because it may combine them.
@@ -524,7 +518,7 @@ class Op(core.op.Op):
             return saved.tensor()
         if _holds_saved(saved):
             return tuple(None if isinstance(s, slice) else unpacked(s) for s in saved)
-        if isinstance(saved, np.ndarray) or (name in self._inputs and isinstance(saved, int | float | complex)):
+        if isinstance(saved, np.ndarray) or (name in self._inputs and isinstance(saved, int | float)):
             return wrap(np.asarray(saved))
         return saved
 
@@ -549,7 +543,7 @@ class Op(core.op.Op):
             dtype = self._outputs[0][1]
             parts = [
                 SavedTensor(wrap(np.asarray(s, None if isinstance(s, np.ndarray) else dtype)))
-                if isinstance(s, np.ndarray | int | float | complex)
+                if isinstance(s, np.ndarray | int | float)
                 else s
                 for s in (saved if isinstance(saved, tuple) else (saved,))
             ]
@@ -581,6 +575,18 @@ class Op(core.op.Op):
         kept = dict(zip(self._plan.names, self._kept or (FREED,) * len(self._plan.names), strict=True))
         raw = [n for n in needs if n not in kept or self._shows_raw(n, kept[n])]
         return [*names, *(f"_saved_{n}" for n in needs), *(f"_raw_saved_{n}" for n in raw)]
+
+
+class LinearOp(Op):
+    """An op that is linear in all its inputs: forward mode maps tangents as the op maps values."""
+
+    jvp = linear
+
+
+class ViewOp(LinearOp):
+    """The same, with a result that shows the storage of the first input."""
+
+    view = True
 
 
 def _property(read: Callable[[Any, str], Any], name: str) -> property:

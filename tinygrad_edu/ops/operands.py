@@ -14,19 +14,7 @@ from ..array.tensor import Tensor
 from ..autograd.inplace import check_inplace
 from ..modes import thread
 
-__all__ = [
-    "as_arrays",
-    "check_expandable",
-    "check_fits",
-    "check_writable",
-    "need_float",
-    "need_tensor",
-    "promoted",
-    "refuse_kinds",
-    "refuse_mismatch",
-    "refuse_mixture",
-    "refuse_write",
-]
+__all__ = ["promoted", "refuse_mismatch"]  # from array.promotion, for those who ask for the rest here
 
 
 def as_arrays(op: Any, settings: dict[str, Any]) -> dict[str, Any]:
@@ -47,6 +35,13 @@ def as_arrays(op: Any, settings: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
+def as_number(function: str, argument: str, value: Tensor) -> Any:
+    """The number in a tensor that is given for a number: no gradient flows into it."""
+    if value.ndim or value.requires_grad:
+        raise TypeError(f"{function}(): argument '{argument}' must be Number, not Tensor. Use {argument}.item().")
+    return value.item()
+
+
 def need_tensor(name: str, value: Any, argument: str = "other", position: int = 2) -> Any:
     """`value`, an argument of a function that does not accept a number for it.
 
@@ -54,9 +49,8 @@ def need_tensor(name: str, value: Any, argument: str = "other", position: int = 
         TypeError: it is neither a tensor nor (inside a rule) an array.
     """
     if not isinstance(value, Tensor | np.ndarray | np.generic):
-        raise TypeError(
-            f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}. Make one with tensor(…)."
-        )
+        told = f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
+        raise TypeError(f"{told}. Make one with tensor(…).")
     return value
 
 
@@ -82,7 +76,7 @@ def refuse_mixture(arrays: Sequence[Any]) -> None:
     """Raise if the operands of an op that converts none of them have different dtypes."""
     kinds = [a.dtype for a in arrays if isinstance(a, np.ndarray)]
     for kind in kinds:
-        if kind != kinds[0] and "V" not in (kind.kind, kinds[0].kind):
+        if kind != kinds[0]:
             names = [dtypes.from_numpy_dtype(d).legacy_name for d in (kinds[0], kind)]
             raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}. Convert one: t.to(other.dtype).")
 
@@ -99,27 +93,25 @@ def check_writable(target: tuple[int, ...], shape: tuple[int, ...]) -> None:
         refuse_mismatch([target, shape])
         result = np.broadcast_shapes(target, shape)
         if result != target:
-            raise RuntimeError(
-                f"output with shape {list(target)} doesn't match the broadcast shape {list(result)}. An in-place op cannot "
-                "change the shape of its tensor; use the op without the underscore."
-            )
+            told = f"output with shape {list(target)} doesn't match the broadcast shape {list(result)}"
+            raise RuntimeError(f"{told}. In place, a tensor keeps its shape: use the op without the underscore.")
 
 
 def check_expandable(array: np.ndarray, size: tuple[int, ...]) -> None:
     """Raise if `array` cannot be expanded to the shape `size`."""
     shape = array.shape
     if len(size) < len(shape):
+        told = f"the number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions"
+        kind = dtypes.from_numpy_dtype(array.dtype).legacy_name
         raise RuntimeError(
-            f"expand(torch.{dtypes.from_numpy_dtype(array.dtype).legacy_name}Tensor{{{list(shape)}}}, size={list(size)}): the "
-            f"number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions in the tensor "
-            f"({len(shape)})"
+            f"expand(torch.{kind}Tensor{{{list(shape)}}}, size={list(size)}): {told} in the tensor ({len(shape)})"
         )
     for d, (n, own) in enumerate(zip(size[len(size) - len(shape) :], shape, strict=True), len(size) - len(shape)):
         if own not in (1, n):
-            raise RuntimeError(
-                f"The expanded size of the tensor ({n}) must match the existing size ({own}) at non-singleton dimension {d}. "
-                f"Target sizes: {list(size)}. Tensor sizes: {list(shape)}"
+            told = (
+                f"The expanded size of the tensor ({n}) must match the existing size ({own}) at non-singleton dimension"
             )
+            raise RuntimeError(f"{told} {d}. Target sizes: {list(size)}. Tensor sizes: {list(shape)}")
 
 
 def check_fits(target: Tensor, result: np.ndarray) -> None:
@@ -131,7 +123,6 @@ def refuse_cast(result: Any, dtype: dtypes.dtype) -> Any:
     """`result`, unless it is of a wider kind than `dtype`, the type of the tensor that it goes into."""
     kind = result.dtype if isinstance(result, Tensor) else dtypes.from_numpy_dtype(result.dtype)
     if dtypes.category(kind.numpy) > dtypes.category(dtype.numpy):
-        raise RuntimeError(
-            f"result type {kind.legacy_name} can't be cast to the desired output type {dtype.legacy_name}. Convert one: t.float()."
-        )
+        told = f"result type {kind.legacy_name} can't be cast to the desired output type {dtype.legacy_name}"
+        raise RuntimeError(f"{told}. Convert one: t.float().")
     return result

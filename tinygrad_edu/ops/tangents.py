@@ -28,13 +28,13 @@ linear = "linear"  # the op is linear in all its inputs: it maps tangents like v
 
 def push_tangents(op: Any, inputs: Sequence[Any], settings: dict[str, Any], outs: tuple[Tensor, ...]) -> None:
     """Compute the outputs' tangents with Tensors, so that reverse mode works on top of forward mode."""
-    if all(out._data.dtype.kind not in "fc" for out in outs):
+    if all(out._data.dtype.kind != "f" for out in outs):
         return
     tangents = [forward_ad.tangent_of(x) if isinstance(x, Tensor) else None for x in inputs]
     with forward_ad._set_fwd_grad_enabled(False):
         values = _tangents(op, inputs, tangents, settings, outs)
         for out, value in zip(outs, values, strict=False):
-            if value is None or out._data.dtype.kind not in "fc":
+            if value is None or out._data.dtype.kind != "f":
                 continue
             if value._data.dtype != out._data.dtype:
                 value = value._to_numpy_dtype(out._data.dtype)

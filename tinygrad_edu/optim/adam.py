@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..array.dtypes import wide
-from ..seam.later import later
 from .optimizer import Optimizer, averaged, checked, counted, no_steps, zeros_like
 
 __all__ = ["Adam"]
@@ -18,7 +16,6 @@ __all__ = ["Adam"]
 class Adam(Optimizer):
     """Divides a running mean of the gradients by the root of a running mean of their squares: steps have about the size of lr.
 
-    >>> import tinygrad_edu as T
     >>> w = T.tensor([1.0], requires_grad=True)
     >>> optimizer = T.optim.Adam([w], lr=0.1)
     >>> (w * w).sum().backward()
@@ -28,7 +25,6 @@ class Adam(Optimizer):
     """
 
     _elementwise = True
-    _rounded = ("eps",)
 
     def __init__(
         self,
@@ -46,11 +42,7 @@ class Adam(Optimizer):
         fused: Any = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        settings = checked(
-            lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, maximize=maximize, foreach=foreach,
-            capturable=capturable, differentiable=differentiable, fused=fused, decoupled_weight_decay=decoupled_weight_decay,
-        )  # fmt: skip
-        super().__init__(params, settings)
+        super().__init__(params, checked(locals()))
 
     # m ← β₁·m + (1 - β₁)·g;  v ← β₂·v + (1 - β₂)·g²;  p ← p - lr·m̂/(√v̂ + eps), m̂ and v̂ corrected for starting at 0
     def _update(self, p: np.ndarray, grad: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:
@@ -70,7 +62,4 @@ class Adam(Optimizer):
         root = np.sqrt(v)
         root /= math.sqrt(1 - beta2**step)
         root += group["eps"]
-        p -= (lr / (1 - beta1**step)) * (wide(m) / root)
-
-
-__getattr__ = later(__name__, "It has Adam.")
+        p -= (lr / (1 - beta1**step)) * (m / root)

@@ -13,7 +13,6 @@ __all__ = ["AdamW"]
 class AdamW(Adam):
     """Adam with decoupled weight decay: it shrinks the weights directly, not through the gradients.
 
-    >>> import tinygrad_edu as T
     >>> w = T.tensor([1.0], requires_grad=True)
     >>> optimizer = T.optim.AdamW([w], lr=0.1, weight_decay=0.5)
     >>> (w * w).sum().backward()
@@ -30,17 +29,9 @@ class AdamW(Adam):
         eps: float = 1e-8,
         weight_decay: float = 1e-2,
         amsgrad: bool = False,
-        *,
-        maximize: bool = False,
-        foreach: Any = None,
-        capturable: bool = False,
-        differentiable: bool = False,
-        fused: Any = None,
+        **settings: Any,
     ) -> None:
-        super().__init__(
-            params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, foreach=foreach, capturable=capturable,
-            differentiable=differentiable, fused=fused, decoupled_weight_decay=True,
-        )  # fmt: skip
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **settings, decoupled_weight_decay=True)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

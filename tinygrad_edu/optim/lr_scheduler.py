@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import math
 import warnings
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
-from ..seam.later import later, names_of
+from ..array.absent import answer
 from .optimizer import Optimizer
 
-__all__ = ["LRScheduler", "ReduceLROnPlateau", *names_of("optim.lr_scheduler")]
-
-_EPOCH_IS_COUNTED = (
-    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated. Call step() without it."
-)
+__all__ = [
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "ExponentialLR",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "MultiplicativeLR",
+    "OneCycleLR",
+    "ReduceLROnPlateau",
+    "SequentialLR",
+    "StepLR",
+]
 
 
 class LRScheduler:
@@ -21,14 +34,12 @@ class LRScheduler:
 
     `self.base_lrs` holds the initial rates of the groups.
 
-    Example:
-        >>> import tinygrad_edu as T
-        >>> class Warmup(T.optim.lr_scheduler.LRScheduler):
-        ...     def get_lr(self):
-        ...         return [base * min(1.0, (self.last_epoch + 1) / 4) for base in self.base_lrs]
-        >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
-        >>> Warmup(optimizer).get_last_lr()
-        [0.25]
+    >>> class Warmup(T.optim.lr_scheduler.LRScheduler):
+    ...     def get_lr(self):
+    ...         return [base * min(1.0, (self.last_epoch + 1) / 4) for base in self.base_lrs]
+    >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
+    >>> Warmup(optimizer).get_last_lr()
+    [0.25]
     """
 
     # True while the constructor sets the rates for the first time.
@@ -72,24 +83,14 @@ class LRScheduler:
                 stacklevel=2,
             )
         self._step_count += 1
-        if epoch is not None:
-            warnings.warn(_EPOCH_IS_COUNTED, stacklevel=2)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
-        self._get_lr_called_within_step = True
         rates = self.get_lr() if epoch is None else self._get_closed_form_lr()
-        self._get_lr_called_within_step = False
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             set_rate(group, rate)
         self._last_lr = self._rates()
-
-    def _warn_outside_step(self) -> None:
-        if not self.__dict__.get("_get_lr_called_within_step"):
-            warnings.warn(
-                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", stacklevel=3
-            )
 
     def _rates(self) -> list[Any]:
         return [_own(group["lr"]) for group in self.optimizer.param_groups]
@@ -100,7 +101,8 @@ class LRScheduler:
 
     def state_dict(self) -> dict[str, Any]:
         """The scheduler's attributes, without the optimizer and functions."""
-        return {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "lr_lambdas")}
+        saved = {k: v for k, v in self.__dict__.items() if k != "optimizer"}
+        return saved | ({"lr_lambdas": [None] * len(saved["lr_lambdas"])} if "lr_lambdas" in saved else {})
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore a saved state."""
@@ -140,14 +142,12 @@ def _for_each_group(name: str, given: Any, optimizer: Optimizer) -> list[Any]:
 class ReduceLROnPlateau(LRScheduler):
     """Multiplies the rates by `factor` when a metric has not improved for more than `patience` epochs.
 
-    Example:
-        >>> import tinygrad_edu as T
-        >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
-        >>> scheduler = T.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
-        >>> for loss in (3.0, 2.0, 2.0, 2.0):
-        ...     scheduler.step(loss)
-        >>> scheduler.get_last_lr()
-        [0.1]
+    >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = T.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
+    >>> for loss in (3.0, 2.0, 2.0, 2.0):
+    ...     scheduler.step(loss)
+    >>> scheduler.get_last_lr()
+    [0.1]
     """
 
     def __init__(
@@ -171,24 +171,10 @@ class ReduceLROnPlateau(LRScheduler):
         _check(optimizer)
         self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
         self.threshold, self.threshold_mode, self.cooldown, self.eps = threshold, threshold_mode, cooldown, eps
-        several = isinstance(min_lr, list | tuple)
-        if several and len(min_lr) != len(optimizer.param_groups):
-            raise ValueError(f"expected {len(optimizer.param_groups)} min_lrs, got {len(min_lr)}")
-        self.default_min_lr = None if several else min_lr
         self.min_lrs = _for_each_group("min_lrs", min_lr, optimizer)
-        self.mode_worse = math.inf if mode == "min" else -math.inf
-        self.last_epoch = 0
+        self.best = math.inf if mode == "min" else -math.inf
+        self.last_epoch = self.cooldown_counter = self.num_bad_epochs = 0
         self._last_lr = self._rates()
-        self._reset()
-
-    def _reset(self) -> None:
-        self.best = self.mode_worse
-        self.cooldown_counter = self.num_bad_epochs = 0
-
-    @property
-    def in_cooldown(self) -> bool:
-        """True in the epochs after a reduction in which bad epochs are not counted."""
-        return self.cooldown_counter > 0
 
     def _is_better(self, a: float, best: float) -> bool:
         sign = 1 if self.mode == "max" else -1
@@ -196,24 +182,14 @@ class ReduceLROnPlateau(LRScheduler):
         bound = best * (1 + margin) if self.threshold_mode == "rel" else best + margin
         return a > bound if self.mode == "max" else a < bound
 
-    def _reduce_lr(self, epoch: int) -> None:
-        groups = self.optimizer.param_groups
-        if len(groups) != len(self.min_lrs):
-            if self.default_min_lr is None:
-                raise RuntimeError(
-                    f"The number of param groups in the `optimizer` ({len(groups)}) differs from when `ReduceLROnPlateau` was "
-                    f"initialized ({len(self.min_lrs)}). Set `min_lrs` to one for each group."
-                )
-            self.min_lrs = [self.default_min_lr] * len(groups)
-        for group, least in zip(groups, self.min_lrs, strict=True):
+    def _reduce_lr(self) -> None:
+        for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
             rate = max(group["lr"] * self.factor, least)
             if group["lr"] - rate > self.eps:
                 set_rate(group, rate)
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
         """Advance by one epoch, with the `metrics` measured in it."""
-        if epoch is not None:
-            warnings.warn(_EPOCH_IS_COUNTED, stacklevel=2)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self._is_better(float(metrics), self.best):
             self.best, self.num_bad_epochs = float(metrics), 0
@@ -223,9 +199,321 @@ class ReduceLROnPlateau(LRScheduler):
             self.cooldown_counter -= 1
             self.num_bad_epochs = 0
         if self.num_bad_epochs > self.patience:
-            self._reduce_lr(self.last_epoch)
+            self._reduce_lr()
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
         self._last_lr = self._rates()
 
 
-__getattr__ = later(__name__, "Write it as a custom LRScheduler: its get_lr() returns the rate of each group.")
+class _ByFactors(LRScheduler):
+    """Multiplies the current rates by `_factor(epoch, …)` each epoch, so that several schedulers can be combined."""
+
+    def _factor(self, epoch: int, first: bool) -> float:
+        """`first` is True for the rates that are set as the scheduler is made."""
+        raise NotImplementedError
+
+    def get_lr(self) -> list[Any]:
+        factor = self._factor(self.last_epoch, self._is_initial)
+        return [rate * factor for rate in self._rates()]
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        factor = math.prod(self._factor(epoch, epoch == 0) for epoch in range(self.last_epoch + 1))
+        return [base * factor for base in self.base_lrs]
+
+
+class StepLR(_ByFactors):
+    """Multiplies the rates by `gamma` every `step_size` epochs.
+
+    >>> optimizer = T.optim.SGD([T.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = T.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.1)
+    >>> for _ in range(2):
+    ...     optimizer.step()
+    ...     schedule.step()
+    >>> schedule.get_last_lr()
+    [0.1]
+    """
+
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
+        self.step_size, self.gamma = step_size, gamma
+        super().__init__(optimizer, last_epoch)
+
+    def _factor(self, epoch: int, first: bool) -> float:
+        return self.gamma if epoch and epoch % self.step_size == 0 else 1.0
+
+
+class MultiStepLR(_ByFactors):
+    """Multiplies the rates by `gamma` at each of the given epochs."""
+
+    def __init__(self, optimizer: Optimizer, milestones: list[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
+        self.milestones, self.gamma = Counter(milestones), gamma
+        super().__init__(optimizer, last_epoch)
+
+    def _factor(self, epoch: int, first: bool) -> float:
+        return self.gamma ** self.milestones[epoch]
+
+
+class ConstantLR(_ByFactors):
+    """Multiplies the rates by `factor` during the first `total_iters` epochs."""
+
+    def __init__(self, optimizer: Optimizer, factor: float = 1 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
+        self.factor, self.total_iters = factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def _factor(self, epoch: int, first: bool) -> float:
+        if epoch == 0:
+            return self.factor
+        return 1 / self.factor if epoch == self.total_iters else 1.0
+
+
+class ExponentialLR(_ByFactors):
+    """Multiplies the rates by `gamma` every epoch."""
+
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def _factor(self, epoch: int, first: bool) -> float:
+        return 1.0 if first else self.gamma
+
+
+class LinearLR(_ByFactors):
+    """Multiplies the initial rates by a factor that changes linearly from `start_factor` to `end_factor` in `total_iters` epochs."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        start_factor: float = 1 / 3,
+        end_factor: float = 1.0,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
+        if not 0 < start_factor <= 1:
+            raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
+        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def _factor(self, epoch: int, first: bool) -> float:
+        if epoch == 0:
+            return self.start_factor
+        if first or epoch > self.total_iters:
+            return 1.0
+        rise = self.end_factor - self.start_factor
+        return 1 + rise / (self.total_iters * self.start_factor + (epoch - 1) * rise)
+
+
+class LambdaLR(LRScheduler):
+    """Multiplies the initial rates by a function of the epoch: one function for all groups, or one per group."""
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+        self.lr_lambdas: list[Callable[[int], float]] = _for_each_group("lr_lambdas", lr_lambda, optimizer)
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
+
+
+class MultiplicativeLR(LambdaLR):
+    """Multiplies the current rates by a function of the epoch."""
+
+    def get_lr(self) -> list[Any]:
+        if self._is_initial:
+            return self._rates()
+        return [rate * f(self.last_epoch) for f, rate in zip(self.lr_lambdas, self._rates(), strict=True)]
+
+
+class CosineAnnealingLR(LRScheduler):
+    """Follows half a cosine wave from the initial rates to `eta_min` in `T_max` epochs, and then back."""
+
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+        self.T_max, self.eta_min = T_max, eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def _height(self, epoch: int) -> float:
+        return (1 + math.cos(math.pi * epoch / self.T_max)) / 2
+
+    def get_lr(self) -> list[Any]:
+        if self._is_initial:
+            return self._rates()
+        epoch, low = self.last_epoch, self.eta_min
+        if self._step_count == 1 and epoch > 0:
+            return self._get_closed_form_lr()
+        if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
+            # At the lowest point the rate cannot be computed by multiplication.
+            rise = 1 - self._height(1)
+            return [rate + (base - low) * rise for rate, base in zip(self._rates(), self.base_lrs, strict=True)]
+        factor = self._height(epoch) / self._height(epoch - 1)
+        return [low + factor * (rate - low) for rate in self._rates()]
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        return [self.eta_min + (base - self.eta_min) * self._height(self.last_epoch) for base in self.base_lrs]
+
+
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """Half a cosine wave that restarts after `T_0` epochs; each wave is `T_mult` times as long as the previous one.
+
+    `step(epoch)` also accepts fractions of an epoch: `step(epoch + i / len(loader))`.
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
+    ) -> None:
+        if T_0 <= 0 or not isinstance(T_0, int):
+            raise ValueError(f"Expected positive integer T_0, but got {T_0}")
+        if T_mult < 1 or not isinstance(T_mult, int):
+            raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
+        self.T_0, self.T_i, self.T_mult, self.eta_min = T_0, T_0, T_mult, eta_min
+        self.T_cur: float = last_epoch
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        height = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
+        return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
+
+    def step(self, epoch: float | None = None) -> None:
+        """Go on by one epoch, or to the given one."""
+        if epoch is not None and epoch < 0:
+            raise ValueError(f"Expected non-negative epoch, but got {epoch}")
+        if epoch is None and self.last_epoch >= 0:
+            epoch = self.last_epoch + 1
+            self.T_cur += 1
+            if self.T_cur >= self.T_i:
+                self.T_cur, self.T_i = self.T_cur % self.T_i, self.T_i * self.T_mult
+        else:
+            # T_cur epochs into a wave of length T_i: subtract the earlier waves one by one.
+            epoch = 0 if epoch is None else epoch
+            self.T_cur, self.T_i = epoch, self.T_0
+            while self.T_cur >= self.T_i:
+                self.T_cur, self.T_i = self.T_cur - self.T_i, self.T_i * self.T_mult
+        self._update_lr(math.floor(epoch))
+
+
+class OneCycleLR(LRScheduler):
+    """One cycle in `total_steps` steps, or `epochs` of `steps_per_epoch`: up to `max_lr`, then far down; momentum the other way."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        max_lr: Any,
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: str = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: Any = 0.85,
+        max_momentum: Any = 0.95,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        three_phase: bool = False,
+        last_epoch: int = -1,
+    ) -> None:
+        _check(optimizer)
+        if total_steps is None:
+            if epochs is None or steps_per_epoch is None:
+                raise ValueError(
+                    "You must define either total_steps OR (epochs AND steps_per_epoch), so that the number of steps is known."
+                )
+            total_steps = epochs * steps_per_epoch
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
+        self.total_steps, self._anneal_func_type, self.cycle_momentum = total_steps, anneal_strategy, cycle_momentum
+        # For each phase: where it ends, and the rates and momenta of a group that it moves between.
+        rise, last = float(pct_start * total_steps), total_steps - 1
+        rows: list[tuple[float, str, str, str, str]] = [
+            (rise - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
+            (last, "max_lr", "min_lr", "base_momentum", "max_momentum"),
+        ]
+        if three_phase:
+            rows[1:] = [
+                (2 * rise - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
+                (last, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
+            ]
+        names = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
+        self._schedule_phases: list[dict[str, Any]] = [dict(zip(names, row, strict=True)) for row in rows]
+        if last_epoch == -1:
+            for group, peak in zip(optimizer.param_groups, _for_each_group("values", max_lr, optimizer), strict=True):
+                low = peak / div_factor
+                group.update(initial_lr=low, max_lr=peak, min_lr=low / final_div_factor)
+        if cycle_momentum:
+            self.use_beta1 = "betas" in optimizer.defaults
+            if not self.use_beta1 and "momentum" not in optimizer.defaults:
+                raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+            given = (_for_each_group("values", x, optimizer) for x in (base_momentum, max_momentum))
+            for group, least, most in zip(optimizer.param_groups, *given, strict=True):
+                if last_epoch == -1:
+                    group.update(max_momentum=most, base_momentum=least)
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        if self.last_epoch > self.total_steps:
+            raise ValueError(
+                f"Tried to step {self.last_epoch} times. The specified number of total steps is {self.total_steps}"
+            )
+        phases = self._schedule_phases
+        which = sum(self.last_epoch > phase["end_step"] for phase in phases[:-1])
+        begin, phase = (phases[which - 1]["end_step"] if which else 0.0), phases[which]
+        share = (self.last_epoch - begin) / (phase["end_step"] - begin)
+        if self.cycle_momentum:
+            for group in self.optimizer.param_groups:
+                momentum = self._between(group, phase, "momentum", share)
+                group.update({"betas": (momentum, *group["betas"][1:])} if self.use_beta1 else {"momentum": momentum})
+        return [self._between(group, phase, "lr", share) for group in self.optimizer.param_groups]
+
+    def _between(self, group: dict[str, Any], phase: dict[str, Any], what: str, share: float) -> float:
+        start, stop = group[phase[f"start_{what}"]], group[phase[f"end_{what}"]]
+        if self._anneal_func_type == "linear":
+            return start + (stop - start) * share
+        return stop + (start - stop) / 2 * (1 + math.cos(math.pi * share))
+
+
+class SequentialLR(LRScheduler):
+    """Runs schedulers one after the other. Each starts at its milestone.
+
+    >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
+    >>> S = T.optim.lr_scheduler
+    >>> parts = [S.ConstantLR(optimizer, 0.1, total_iters=2), S.ExponentialLR(optimizer, 0.5)]
+    >>> S.SequentialLR(optimizer, parts, milestones=[2]).get_last_lr()
+    [0.1]
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, schedulers: list[Any], milestones: list[int], last_epoch: int = -1
+    ) -> None:
+        if len(schedulers) < 1 or len(milestones) != len(schedulers) - 1:
+            raise ValueError(
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone "
+                f"points, but got number of schedulers {len(schedulers)} and the number of milestones to be equal to "
+                f"{len(milestones)}"
+            )
+        if any(scheduler.optimizer is not optimizer for scheduler in schedulers):
+            raise ValueError("SequentialLR expects all schedulers to belong to the same optimizer.")
+        self.optimizer, self._schedulers = optimizer, schedulers
+        self._milestones, self.last_epoch = milestones, last_epoch + 1
+        # Each scheduler set initial rates in its constructor. Undo that; the one that starts then sets its own.
+        for group in optimizer.param_groups:
+            set_rate(group, group["initial_lr"])
+        for scheduler in schedulers:
+            scheduler.last_epoch -= 1
+        first = schedulers[bisect_right(milestones, 0)]
+        first._initial_step()
+        self._last_lr = first.get_last_lr()
+
+    def step(self) -> None:  # type: ignore[override]
+        self.last_epoch += 1
+        which = bisect_right(self._milestones, self.last_epoch)
+        scheduler = self._schedulers[which]
+        if which and self._milestones[which - 1] == self.last_epoch:
+            scheduler._update_lr(0)
+        else:
+            scheduler.step()
+        self._last_lr = scheduler.get_last_lr()
+
+    def state_dict(self) -> dict[str, Any]:
+        return super().state_dict() | {"_schedulers": [s.state_dict() for s in self._schedulers]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        super().load_state_dict({k: v for k, v in state_dict.items() if k != "_schedulers"})
+        for scheduler, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):
+            scheduler.load_state_dict(state)
+
+
+__getattr__ = answer(__name__)

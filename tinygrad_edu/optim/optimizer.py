@@ -12,17 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from ..array import companions
-from ..array.dtypes import addend, float64, get_default_dtype, rounded, wide
+from ..array.absent import answer
+from ..array.dtypes import float64, get_default_dtype
 from ..array.tensor import Tensor, wrap
 from ..autograd import grad_mode
 from ..autograd.hooks import RemovableHandle, add_hook
 from ..modes import bump_version
 from ..nn.parameter import clear_gradient
-from ..seam.later import later
 from .together import Together
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
+
+__getattr__ = answer(__name__)
 
 Hook = Callable[..., Any]
 
@@ -47,11 +48,11 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def call(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         self._opt_called = True
-        if not (_before_each_step or _after_each_step or self._hooks):
+        if not (_before_each_step or _after_each_step):
             return step(self, *args, **kwargs)
         # As in PyTorch, the arguments that a hook sees start with the optimizer.
         whole: tuple[Any, ...] = (self, *args)
-        for hook in [*_before_each_step.values(), *self._hooks_at("step_pre").values()]:
+        for hook in list(_before_each_step.values()):
             changed = hook(self, whole, kwargs)
             if changed is not None:
                 if not (isinstance(changed, tuple) and len(changed) == 2):
@@ -60,56 +61,36 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
                     )
                 whole, kwargs = changed
         out = step(*whole, **kwargs)
-        for hook in [*self._hooks_at("step_post").values(), *_after_each_step.values()]:
+        for hook in list(_after_each_step.values()):
             hook(self, whole, kwargs)
         return out
 
     return call
 
 
-class _RequiredParameter:
-    """The placeholder of a setting that each group must give itself."""
-
-    def __repr__(self) -> str:
-        return "<required parameter>"
-
-
-required = _RequiredParameter()
-
-
 class Optimizer:
     """The base class. Subclasses define `_update(p, grad, state, group)`, which works on arrays, or their own `step`.
 
-    Example:
-        >>> import tinygrad_edu as T
-        >>> class SignDescent(T.optim.Optimizer):
-        ...     def __init__(self, params, lr):
-        ...         super().__init__(params, {"lr": lr})
-        ...     @T.no_grad()
-        ...     def step(self):
-        ...         for group in self.param_groups:
-        ...             for p in group["params"]:
-        ...                 p -= group["lr"] * p.grad.sign()
-        >>> w = T.tensor([3.0, -2.0], requires_grad=True)
-        >>> optimizer = SignDescent([w], lr=0.5)
-        >>> (w * w).sum().backward()
-        >>> optimizer.step()
-        >>> w
-        tensor([ 2.5000, -1.5000], requires_grad=True)
+    >>> class SignDescent(T.optim.Optimizer):
+    ...     def __init__(self, params, lr):
+    ...         super().__init__(params, {"lr": lr})
+    ...     @T.no_grad()
+    ...     def step(self):
+    ...         for group in self.param_groups:
+    ...             for p in group["params"]:
+    ...                 p -= group["lr"] * p.grad.sign()
+    >>> w = T.tensor([3.0, -2.0], requires_grad=True)
+    >>> optimizer = SignDescent([w], lr=0.5)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([ 2.5000, -1.5000], requires_grad=True)
     """
 
     # A scheduler reads this before its own first step.
     _opt_called = False
     # True if `_update` treats each element separately, and its state holds only the step count and arrays shaped like p.
     _elementwise = False
-    # True if `_update` applies the weight decay itself.
-    _own_decay = False
-    # True if a step of complex parameters is a step of their real and imaginary parts.
-    _accepts_complex = True
-    # For bfloat16 parameters: the settings that PyTorch rounds, because it adds them up; None if such a step is not built.
-    _rounded: tuple[str, ...] | None = None
-    # The registered hooks, by the time of the call: "step_pre", "load_state_dict_post", …
-    _hooks: dict[str, dict[int, Hook]] = {}  # noqa: RUF012 - replaced, never changed
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
@@ -133,11 +114,8 @@ class Optimizer:
         for group in groups:
             self.add_param_group(group)
 
-    def _patch_step_function(self) -> None:
-        """Nothing to do: the step of each subclass has its hooks already. Libraries call this after they skip `__init__`."""
-
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add parameters with their own settings: `{"params": …, "lr": …}`. A pair (name, parameter) gives a parameter a name."""
+        """Add parameters with their own settings: `{"params": …, "lr": …}`."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         given = param_group["params"]
@@ -147,25 +125,13 @@ class Optimizer:
                 "change between runs. Please use a list instead."
             )
         params = [given] if isinstance(given, Tensor) else list(given)
-        group = {**param_group, "params": [p[1] if isinstance(p, tuple) else p for p in params]}
-        names = [p[0] for p in params if isinstance(p, tuple)]
-        if names:
-            group["param_names"] = names
-        if names and len(names) < len(params):
-            raise ValueError("all optimizer params should be with/without names. Some param names are missing")
-        if self.param_groups and ("param_names" in group) != ("param_names" in self.param_groups[0]):
-            raise ValueError(
-                "all optimizer param groups should be with/without names. cannot add param group "
-                f"{'with' if names else 'without'} names to the optimizer"
-            )
+        group = {**param_group, "params": params}
         known = {id(p) for other in self.param_groups for p in other["params"]}
         for p in group["params"]:
             if not isinstance(p, Tensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
             if not (p.is_leaf or p.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor: it is computed from others. Pass those instead.")
-            if p.is_complex() and not self._accepts_complex:
-                companions.refuse(type(self).__name__, "c")
             if id(p) in known:
                 raise ValueError("some parameters appear in more than one parameter group")
         if len({id(p) for p in group["params"]}) < len(params):
@@ -174,8 +140,6 @@ class Optimizer:
                 stacklevel=3,
             )
         for name, default in self.defaults.items():
-            if default is required and name not in group:
-                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
             group.setdefault(name, default)
         self.param_groups.append(group)
 
@@ -183,46 +147,6 @@ class Optimizer:
         """Reset the gradients: to None, or to zeros."""
         for p in self._all():
             clear_gradient(p, set_to_none)
-
-    # --- hooks -------------------------------------------------------------------------------------------------------
-
-    def _hooks_at(self, when: str) -> dict[int, Hook]:
-        return self._hooks.get(when, {})
-
-    def _add_hook(self, when: str, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        if not self.__dict__.get("_hooks"):
-            self._hooks = defaultdict(OrderedDict)
-        hooks = self._hooks[when]
-        handle = add_hook(hooks, hook)
-        if prepend and isinstance(hooks, OrderedDict):
-            hooks.move_to_end(handle.id, last=False)
-        return handle
-
-    def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
-        """Call `hook(optimizer, args, kwargs)` before each step. It may return new `(args, kwargs)`."""
-        return self._add_hook("step_pre", hook)
-
-    def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
-        """Call `hook(optimizer, args, kwargs)` after each step."""
-        return self._add_hook("step_post", hook)
-
-    def register_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer)` before `state_dict` collects the state."""
-        return self._add_hook("state_dict_pre", hook, prepend)
-
-    def register_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer, state_dict)` with the result of `state_dict`. The hook may return a replacement."""
-        return self._add_hook("state_dict_post", hook, prepend)
-
-    def register_load_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer, state_dict)` before a state is loaded. The hook may return a replacement."""
-        return self._add_hook("load_state_dict_pre", hook, prepend)
-
-    def register_load_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer)` after a state has been loaded."""
-        return self._add_hook("load_state_dict_post", hook, prepend)
-
-    # --- steps -------------------------------------------------------------------------------------------------------
 
     @_hooked
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -261,35 +185,14 @@ class Optimizer:
         return known[number] if isinstance(known[number], Together) else None
 
     def _change(self, p: np.ndarray, grad: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:
-        kind = p.dtype.kind
-        if kind == "c":
-            self._change_parts(p, grad, state, group)
-            return
-        if kind == "V":
-            if self._rounded is None:
-                companions.refuse(f"{type(self).__name__}.step", "V")
-            # As in PyTorch it is computed in float32, and what is written in place is rounded.
-            grad = wide(grad)
-            group = {**group, **{name: addend(p, float(group[name])) for name in self._rounded}}
         if group.get("maximize"):
             grad = -grad
-        if group.get("weight_decay") and not self._own_decay:
+        if group.get("weight_decay"):
             if group.get("decoupled_weight_decay"):
                 p *= 1 - float(group["lr"]) * group["weight_decay"]
             else:
-                grad = grad + addend(p, group["weight_decay"]) * p
-                grad = rounded(grad) if p.dtype.kind == "V" else grad
+                grad = grad + group["weight_decay"] * p
         self._update(p, grad, state, group)
-
-    def _change_parts(self, p: np.ndarray, grad: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """A step of complex numbers: as in PyTorch the real and the imaginary part of each are numbers by themselves."""
-        parts = {k: wrap(_parts(v._data)) if isinstance(v, Tensor) and v.is_complex() else v for k, v in state.items()}
-        before = dict(parts)
-        self._change(_parts(p), _parts(np.ascontiguousarray(grad)), parts, group)
-        for k, v in parts.items():
-            if v is not before.get(k):
-                whole = isinstance(v, Tensor) and v._data.shape == (*p.shape, 2)
-                state[k] = wrap(v._data.view(p.dtype)[..., 0]) if whole else v
 
     def _update(self, p: np.ndarray, grad: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:
         raise NotImplementedError
@@ -299,12 +202,9 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.defaults.setdefault("differentiable", False)
 
     def state_dict(self) -> dict[str, Any]:
         """The state of each parameter, by its number, and the settings of the groups."""
-        for hook in list(self._hooks_at("state_dict_pre").values()):
-            hook(self)
         numbers: dict[int, int] = {}
         groups, start = [], 0
         for group in self.param_groups:
@@ -315,20 +215,10 @@ class Optimizer:
             groups.append(packed | {"params": [numbers[id(p)] for p in group["params"]]})
         # A program may store state under a key that is not a parameter; it keeps that key.
         state = {numbers[id(k)] if isinstance(k, Tensor) else k: v for k, v in self.state.items() if v != {}}
-        packed_state: dict[str, Any] = {"state": state, "param_groups": groups}
-        for hook in list(self._hooks_at("state_dict_post").values()):
-            packed_state = _or(hook(self, packed_state), packed_state)
-        return packed_state
+        return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore a saved state: Tensors, arrays, or another engine's tensors.
-
-        Raises:
-            ValueError: the groups do not match.
-        """
-        state_dict = dict(state_dict)
-        for hook in list(self._hooks_at("load_state_dict_pre").values()):
-            state_dict = _or(hook(self, state_dict), state_dict)
+        """Restore a saved state: Tensors, arrays, or another engine's tensors."""
         saved = copy.deepcopy(state_dict["param_groups"])
         if len(saved) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
@@ -345,23 +235,12 @@ class Optimizer:
                 state[index] = kept
                 continue
             p = named[index]
-            state[p] = own = _own(kept, None, p)
-            # Files of earlier versions store the step count as a number. A custom optimizer may do so on purpose.
-            if type(self)._update is not Optimizer._update and isinstance(own.get("step"), int | float):
-                own["step"] = number(own["step"])
-        groups = []
-        for group, kept in zip(self.param_groups, saved, strict=True):
-            names = {"param_names": group["param_names"]} if "param_names" in group else {}
-            groups.append({**names, **kept, "params": group["params"]})
+            state[p] = _own(kept, None, p)
+        groups = [{**kept, "params": group["params"]} for group, kept in zip(self.param_groups, saved, strict=True)]
         self.__setstate__({"state": state, "param_groups": groups})
-        for hook in list(self._hooks_at("load_state_dict_post").values()):
-            hook(self)
 
     def _all(self) -> list[Tensor]:
         return [p for group in self.param_groups for p in group["params"]]
-
-    # Names for type annotations.
-    OptimizerPreHook = OptimizerPostHook = Hook
 
     def __repr__(self) -> str:
         groups = []
@@ -369,15 +248,6 @@ class Optimizer:
             settings = [f"    {k}: {group[k]}" for k in sorted(group) if k != "params"]
             groups.append("\n".join([f"\nParameter Group {i}", *settings, ""]))
         return f"{type(self).__name__} (" + "".join(groups) + ")"
-
-
-def _parts(array: np.ndarray) -> np.ndarray:
-    """The same memory as real and imaginary parts along a new last dimension."""
-    return array[..., None].view(array.real.dtype)
-
-
-def _or(answer: Any, otherwise: Any) -> Any:
-    return otherwise if answer is None else answer
 
 
 def _own(value: Any, key: Any, p: Tensor) -> Any:
@@ -415,11 +285,7 @@ def counted(state: dict[str, Any]) -> float:
 
 
 def averaged(mean: np.ndarray, grad: np.ndarray, weight: float) -> None:
-    """Move a running mean towards a gradient, in place.
-
-    Raises:
-        RuntimeError: the two are of different precision: the parameters were converted after the first step.
-    """
+    """Move a running mean towards a gradient, in place; an error if the parameters changed their dtype since the first step."""
     if mean.dtype != grad.dtype and mean.dtype.kind == grad.dtype.kind == "f":
         raise RuntimeError(
             f"expected dtype {mean.dtype} for `end` but got dtype {grad.dtype}: the state is of the dtype that the parameters had. "
@@ -429,16 +295,12 @@ def averaged(mean: np.ndarray, grad: np.ndarray, weight: float) -> None:
 
 
 _NAMES = {"eps": "epsilon value", "weight_decay": "weight_decay value", "momentum": "momentum value"}
-_NEVER_NEGATIVE = {*_NAMES, "lr_decay", "initial_accumulator_value", "momentum_decay"}
+_NEVER_NEGATIVE = {*_NAMES, "lr_decay", "initial_accumulator_value"}
 
 
-def checked(**settings: Any) -> dict[str, Any]:
-    """Check the settings that optimizers share, and return all settings in the order in which they were given.
-
-    Raises:
-        ValueError: a rate, a momentum or another number has a value that makes no sense.
-        NotImplementedError: a setting concerns other devices, or is not built.
-    """
+def checked(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The settings among the `locals()` of an optimizer's `__init__`, with those that all optimizers share checked."""
+    settings = {name: value for name, value in arguments.items() if name not in ("self", "params", "__class__")}
     for name, value in settings.items():
         if name == "lr":
             _check_rate(value)
@@ -453,15 +315,10 @@ def checked(**settings: Any) -> dict[str, Any]:
     return settings
 
 
-def check_size(lr: Any) -> None:
-    """Raise for a rate that is a Tensor with several elements."""
-    if isinstance(lr, Tensor) and lr.numel() != 1:
-        raise ValueError("Tensor lr must be 1-element")
-
-
 def _check_rate(lr: Any) -> None:
     """Raise for a negative learning rate, or for a Tensor with several elements."""
-    check_size(lr)
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
     if not 0.0 <= lr:  # noqa: SIM300 - so Python names both types in the order of PyTorch
         raise ValueError(f"Invalid learning rate: {lr}")
 
@@ -473,6 +330,3 @@ def _check_betas(betas: tuple[Any, Any]) -> None:
     for i, beta in enumerate(betas):
         if not 0 <= beta < 1:
             raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
-
-
-__getattr__ = later(__name__, "It has Optimizer, and the hooks of all optimizers.")

@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array.dtypes import addend
 from ..array.tensor import wrap
-from ..seam.later import later
 from .optimizer import Optimizer, checked
 
 __all__ = ["SGD"]
@@ -18,17 +16,13 @@ __all__ = ["SGD"]
 class SGD(Optimizer):
     """Gradient descent, with optional momentum.
 
-    Example:
-        >>> import tinygrad_edu as T
-        >>> w = T.tensor([1.0], requires_grad=True)
-        >>> optimizer = T.optim.SGD([w], lr=0.1)
-        >>> (w * w).sum().backward()
-        >>> optimizer.step()
-        >>> w
-        tensor([0.8000], requires_grad=True)
+    >>> w = T.tensor([1.0], requires_grad=True)
+    >>> optimizer = T.optim.SGD([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.8000], requires_grad=True)
     """
-
-    _rounded = ("lr",)
 
     def __init__(
         self,
@@ -46,11 +40,7 @@ class SGD(Optimizer):
     ) -> None:
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        settings = checked(
-            lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov,
-            maximize=maximize, foreach=foreach, differentiable=differentiable, fused=fused,
-        )  # fmt: skip
-        super().__init__(params, settings)
+        super().__init__(params, checked(locals()))
 
     # b ← momentum·b + (1 - dampening)·g;  p ← p - lr·b
     def _update(self, p: np.ndarray, grad: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:
@@ -61,13 +51,6 @@ class SGD(Optimizer):
             else:
                 buffer = state["momentum_buffer"]._data
                 buffer *= group["momentum"]
-                buffer += addend(p, 1 - group["dampening"]) * grad
-            grad = (
-                (grad + addend(p, group["momentum"]) * buffer).astype(p.dtype, copy=False)
-                if group["nesterov"]
-                else buffer
-            )
+                buffer += (1 - group["dampening"]) * grad
+            grad = (grad + group["momentum"] * buffer).astype(p.dtype, copy=False) if group["nesterov"] else buffer
         p -= float(group["lr"]) * grad
-
-
-__getattr__ = later(__name__, "It has SGD.")

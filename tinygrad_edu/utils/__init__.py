@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..seam.later import later
+from ..array.absent import answer
 from . import checkpoint, data, hooks
 
 __all__ = ["checkpoint", "data", "hooks"]
 
-__getattr__ = later(__name__, "It has benchmark, checkpoint, data, hooks and tensorboard.")
+__getattr__ = answer(__name__)

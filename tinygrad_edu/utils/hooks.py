@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ..array.absent import answer
 from ..autograd.hooks import RemovableHandle
-from ..seam.later import later
 
 __all__ = ["RemovableHandle"]
 
 
-__getattr__ = later(__name__, "It has RemovableHandle.")
+__getattr__ = answer(__name__)

@@ -1,4 +1,4 @@
-"""The second run of a checkpointed function: the places it fills, the checks against the first run, and the debug log.
+"""The second run of a checkpointed function: the places it fills, and the checks against the first run.
 
 In the non-reentrant form an empty place replaces each tensor that a node would save. When the backward pass reaches the
 first one, the function runs again under hooks that catch its tensors in the same order, until all places are filled.
@@ -7,8 +7,6 @@ first one, the function runs again under hooks that catch its tensors in the sam
 from __future__ import annotations
 
 import itertools
-import os
-import sys
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -16,9 +14,8 @@ from typing import Any
 from ..array.tensor import Tensor
 from ..autograd import grad_mode, graph_task
 from ..autograd.saved_tensor import SavedTensor, saved_tensors_hooks
-from ..overrides import FunctionMode
 
-__all__ = ["DETERMINISM_CHECKS", "CheckpointError", "Frame", "Log"]
+__all__ = ["DETERMINISM_CHECKS", "CheckpointError", "Frame"]
 
 
 class CheckpointError(RuntimeError):
@@ -50,18 +47,9 @@ class Frame:
 
     _passes = itertools.count(-2, -1)  # ids for unpacking outside a backward pass
 
-    def __init__(
-        self,
-        run_again: Callable[..., None],
-        args: tuple[Any, ...],
-        early_stop: bool,
-        facts: Callable[[Tensor], Any],
-        logs: tuple[Log, Log] | None,
-    ) -> None:
+    def __init__(self, run_again: Callable[..., None], args: tuple[Any, ...], facts: Callable[[Tensor], Any]) -> None:
         self.run_again = run_again
-        self.early_stop = early_stop
         self.facts = facts
-        self.logs = logs
         # Saved like a node's inputs: with their version, and through the hooks in force.
         self.args = [SavedTensor(a) if isinstance(a, Tensor) else a for a in args]
         # Weak references: a place lives only as long as its node keeps it.
@@ -85,14 +73,6 @@ class Frame:
 
     def unpack(self, place: _Place) -> Tensor:
         """The tensor that a node gets back for its place."""
-        if self.logs is None:
-            return self.taken_from(place)
-        try:
-            return self.taken_from(place)
-        except CheckpointError as error:
-            raise CheckpointError(_told(*self.logs)) from error
-
-    def taken_from(self, place: _Place) -> Tensor:
         task = graph_task.current_graph_task_id()
         if task == -1:
             task = next(self._passes)
@@ -141,7 +121,7 @@ class Frame:
         place = self.places[position]()
         if place is not None:
             place.filled[task] = t
-        if self.early_stop and position + 1 == len(self.places):
+        if position + 1 == len(self.places):
             raise _StopRecomputation
         return t
 
@@ -172,45 +152,5 @@ class Frame:
 
 _WHY = (
     "The function did not do the same when it ran again. Does it read something that has changed in between: a flag, a "
-    "counter, a random number drawn elsewhere, the grad mode? With debug=True the error lists the calls of both runs."
+    "counter, a random number drawn elsewhere, the grad mode?"
 )
-
-
-# --- debug ---------------------------------------------------------------------------------------------------------------
-
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-
-
-class Log(FunctionMode):
-    """Records the calls of one run: the function, the shapes of its arguments, and the user's line."""
-
-    def __enter__(self) -> Any:
-        self.lines: list[str] = []
-        return super().__enter__()
-
-    def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        frame = sys._getframe()
-        while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-            frame = frame.f_back
-        given = ", ".join([_shown(a) for a in args] + [f"{k}={_shown(v)}" for k, v in (kwargs or {}).items()])
-        self.lines.append(f"{func.__name__}({given})   {frame.f_code.co_filename}:{frame.f_lineno}")
-        return func(*args, **(kwargs or {}))
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, Tensor):
-        return f"{str(value.dtype).rpartition('.')[2]}{list(value.shape)}"
-    text = repr(value)
-    return text if len(text) < 40 else f"{text[:40]}…"
-
-
-def _told(first: Log, second: Log) -> str:
-    return (
-        "An error happened while unpacking tensors; dumping logs of latest computation because you passed `debug=True` to "
-        "`torch.utils.checkpoint.checkpoint()`.\n\nOperations executed during the original forward:\n\n"
-        + "\n".join(first.lines)
-        + "\n\nOperations executed during recomputation:\n\n"
-        + "\n".join(second.lines)
-        + "\n\nERROR: Detected non-determinism while running activation checkpointing. Compare the two lists: where they part, "
-        "the function did something else. The second may end early, once all that is needed is there."
-    )

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tinygrad_edu.exercises.running.probe import Budget, TimeUp, time_limit
+from tinygrad_edu.sandbox.time_limit import Budget, TimeUp, time_limit
 from viz import engines
 from viz.diagnosis.change import applied
 from viz.diagnosis.finding import Finding, Trial, listed

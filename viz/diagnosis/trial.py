@@ -8,16 +8,14 @@ Linux the kernel refuses these as well (Landlock), for code that is not Python's
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
-import signal
 import sys
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from tinygrad_edu.sandbox.fork import Fork, Outside, shut_in
 from viz.diagnosis.change import Change
 from viz.diagnosis.finding import Finding, Trial, listed
 from viz.diagnosis.observation import Observation
@@ -25,16 +23,6 @@ from viz.diagnosis.watching.watch import Enough
 
 MOST_PASSES = 40
 GRACE = 0.5  # seconds beyond its time after which a trial is ended from outside
-WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-OUTSIDE = (
-    "subprocess.", "socket.connect", "socket.bind", "socket.send", "socket.getaddrinfo", "shutil.", "pty.", "webbrowser.", "sqlite3.",
-    "os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.chown", "os.system",
-    "os.fork", "os.exec", "os.posix_spawn", "os.spawn", "os.kill", "_posixsubprocess",
-)  # fmt: skip
-
-
-class Outside(BaseException):
-    """The program was about to touch something outside its own process."""
 
 
 @dataclass
@@ -72,7 +60,7 @@ class Place:
         self._engine = engine
         self._again = again
         self._refused = possible(engine)
-        self._waiting = _Fork(self._serve) if early and not self._refused else None
+        self._waiting = Fork(self._serve) if early and not self._refused else None
 
     def ask(self, question: Question, seconds: float) -> Trial:
         """What came of a change."""
@@ -82,7 +70,7 @@ class Place:
         if self._waiting is None:
             return self._forked(question)
         self._waiting.pipe.send(question)
-        return self._waiting.heard(seconds + 2 * GRACE)
+        return _received(self._waiting, seconds + 2 * GRACE)
 
     def __enter__(self) -> Place:
         return self
@@ -100,15 +88,16 @@ class Place:
             pipe.send(self._forked(pipe.recv()))
 
     def _forked(self, question: Question) -> Trial:
-        fork = _Fork(lambda pipe: self._answer(pipe, question))
+        fork = Fork(lambda pipe: self._answer(pipe, question))
         try:
-            return fork.heard(question.seconds + GRACE)
+            return _received(fork, question.seconds + GRACE)
         finally:
             fork.end()
 
     def _answer(self, pipe: Any, question: Question) -> None:
         try:
-            _shut_in(self._engine, pipe.fileno())
+            shut_in(pipe.fileno())
+            _refuse_to_save(self._engine)
             with self._engine.on_one_thread():  # the other threads of this process are not in its fork
                 trial = self._again(question)
         except BaseException as error:
@@ -116,63 +105,19 @@ class Place:
         pipe.send(trial)
 
 
-class _Fork:
-    """A fork of this process, and a pipe to it. It runs a function with the other end, and nothing else of this process."""
-
-    def __init__(self, run: Callable[[Any], None]) -> None:
-        from multiprocessing.connection import Pipe  # a page that runs Python has neither this nor forks
-
-        self.pipe, other = Pipe()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python warns of threads at a fork; ours uses none of their locks
-            self._child = os.fork()
-        if self._child:
-            other.close()
-            return
-        try:
-            self.pipe.close()
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-            run(other)
-        finally:
-            os._exit(0)
-
-    def heard(self, seconds: float) -> Trial:
-        """Its answer."""
-        try:
-            return self.pipe.recv() if self.pipe.poll(min(seconds, 3600.0)) else Trial(None, "it took too long")
-        except EOFError:
-            return Trial(None, "the process ended without an answer")
-
-    def end(self) -> None:
-        """Kill it."""
-        self.pipe.close()
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self._child, signal.SIGKILL)
-        os.waitpid(self._child, 0)
+def _received(fork: Fork, seconds: float) -> Trial:
+    try:
+        return fork.received(seconds)
+    except TimeoutError:
+        return Trial(None, "it took too long")
+    except EOFError:
+        return Trial(None, "the process ended without an answer")
 
 
-def _shut_in(engine: Any, keep: int) -> None:
-    """Take away what leads outside. It cannot be undone, so only a fork does this."""
-    from tinygrad_edu.exercises.isolation import landlock  # a page that runs Python does not bring this
+def _refuse_to_save(engine: Any) -> None:
+    """PyTorch's `save` writes its file without Python."""
 
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for number in range(3):
-        os.dup2(nothing, number)
-    os.closerange(3, keep)
-    os.closerange(keep + 1, os.sysconf("SC_OPEN_MAX"))
-    landlock.forbid_writes()
-    sys.dont_write_bytecode = True
-
-    def hook(event: str, arguments: tuple[Any, ...]) -> None:
-        if event.startswith(OUTSIDE):
-            raise Outside(event)
-        path, flags = (arguments[0], arguments[2]) if event == "open" else (None, None)
-        if isinstance(path, (str, bytes)) and path != os.devnull and isinstance(flags, int) and flags & WRITES:
-            raise Outside(f"it writes {os.fsdecode(path)}")
-
-    sys.addaudithook(hook)
-
-    def save(*args: Any, **kwargs: Any) -> None:  # PyTorch's writes its file without Python
+    def save(*args: Any, **kwargs: Any) -> None:
         raise Outside("save()")
 
     engine.module.save = save

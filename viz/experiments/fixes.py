@@ -87,8 +87,8 @@ def _line(rows: list[str], number: int, fixed: str, why: str) -> _Way:
 
 def _spelt(rows: list[str], at: int, message: str) -> Iterator[_Way]:
     """The line with a name that exists in place of one that does not."""
-    if found := re.search(r"has no '?(?:attribute )?'?(\w+)'.*Did you mean (\w+)\?", message):
-        yield _line(rows, at, re.sub(rf"\b{found[1]}\b", found[2], rows[at]), "the name is spelt otherwise")
+    if found := re.search(r"Did you mean (\w+)\?.* has no '(\w+)'", message):
+        yield _line(rows, at, re.sub(rf"\b{found[2]}\b", found[1], rows[at]), "the name is spelt otherwise")
     elif found := re.search(r"name '(\w+)' is not defined", message):
         known = {name for row in rows[:at] for name in re.findall(r"[A-Za-z_]\w*", row)} - {found[1]}
         for name in get_close_matches(found[1], sorted(known), 2, 0.6):

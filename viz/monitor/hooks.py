@@ -134,8 +134,3 @@ def listening(engine: Engine, listener: Listener) -> Iterator[None]:
 
 def _has_closure(args: Any, kwargs: dict[str, Any]) -> bool:
     return callable(args[1] if len(args) > 1 else kwargs.get("closure"))
-
-
-def on_each_call(engine: Engine, hook: Callable[[Any, Any, Any], None]) -> Any:
-    """Call `hook(module, inputs, output)` after each forward of every module; returns the handle that ends it."""
-    return engine.module.nn.modules.module.register_module_forward_hook(hook)

@@ -14,7 +14,7 @@ from viz import engines
 from viz.monitor.activations import Activations
 from viz.monitor.health import Health, health
 from viz.monitor.history import Column
-from viz.monitor.hooks import listening, on_each_call
+from viz.monitor.hooks import listening
 from viz.monitor.layers import Layer, Layers, unseen
 from viz.picture.axis import short
 
@@ -139,7 +139,7 @@ class Watch:
             self._disarm()
         elif self._calls is None and self.running:
             self._layers.learn()
-            self._calls = on_each_call(self.engine, self._called) if not unseen(self.models) else _Nothing()
+            self._calls = self.engine.on_each_call(self._called) if not unseen(self.models) else _Nothing()
 
     def _disarm(self) -> None:
         if self._calls is not None:

@@ -117,6 +117,25 @@ def said(recording: Recording) -> dict[str, Any]:
     return side
 
 
+def not_built(recording: Recording, theirs: Recording | None) -> str:
+    """Where and why a program runs on PyTorch alone; empty if tinygrad_edu has all that it asks for, or PyTorch has not either.
+
+    `theirs` is None where PyTorch cannot run: then a name that is almost one of ours counts as misspelt.
+    """
+    error = recording.error
+    if recording.engine != engines.CORE or error is None or not engines.not_built(error["message"]):
+        return ""
+    if theirs is None:
+        stops = error["message"].startswith("Did you mean")
+    else:
+        their = theirs.error or {}
+        stops = (their.get("type"), their.get("line")) == (error["type"], error["line"])
+    if stops:
+        return ""
+    where = "" if error["line"] is None else f"Line {error['line']}: "
+    return f"{where}{error['message']}"
+
+
 def missing(message: str) -> str:
     """The replacement for an engine that cannot run."""
     return f"{message} {explain('', message)}".strip()
@@ -203,8 +222,9 @@ def verdict(
     full = next((side["title"] for side in sides if side["engine"] == TORCH), "PyTorch").partition(",")[0]
     name = re.sub(r"(\d+\.\d+)\S*", r"\1", full)  # PyTorch 2.13
     if len(recordings) < 2:
-        away = next((side["missing"] for side in sides if side["engine"] == TORCH and "missing" in side), "")
-        return {"agree": None, "label": f"{name} has not run", "compared": away, "differs": [], "details": []}
+        away = next((side["missing"] for side in sides if "missing" in side), "")
+        label = f"{name} alone" if TORCH in recordings else f"{name} has not run"
+        return {"agree": None, "label": label, "compared": away, "differs": [], "details": []}
     ours, theirs = recordings[CORE], recordings[TORCH]
     differs = [f"{row['name']}: {row['differs']}" for row in rows if not row["agree"]]
     nodes = _recorded(ours), _recorded(theirs)

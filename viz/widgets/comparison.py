@@ -15,7 +15,7 @@ from viz.frames.director import VIEWS
 from viz.frames.scene import MODULES
 from viz.picture.fit import ROOMS
 from viz.picture.svg import escape
-from viz.telling.account import beside, missing, shown, table, title
+from viz.telling.account import beside, missing, not_built, shown, table, title
 from viz.widgets import fallback
 from viz.widgets.live import Live
 
@@ -51,6 +51,8 @@ def _badge(comparison: Comparison, name: str) -> dict[str, Any]:
             "differs": [],
             "details": [],
         }
+    if why := not_built(comparison.ours, comparison.theirs):
+        return {"agree": None, "label": f"{name} alone", "compared": why, "differs": [], "details": []}
     differs = [str(one) for one in comparison.differences]
     label = f"{name} {'agrees' if comparison.agree else 'differs'}"
     return {
@@ -80,6 +82,9 @@ def _result(comparison: Comparison) -> dict[str, Any]:
     if comparison.missing:
         del recordings[TORCH]
         sides[1] = {"engine": TORCH, "title": sides[1]["title"], "missing": missing(comparison.missing)}
+    if why := not_built(comparison.ours, None if comparison.missing else comparison.theirs):
+        del recordings[CORE]
+        sides = [{**sides[1], "alone": why}, {"engine": CORE, "title": sides[0]["title"], "missing": why}]
     return {
         "view": next(iter(sides[0].get("scene", {}).get("views", VIEWS))),
         "source": comparison.ours.source,
@@ -87,7 +92,7 @@ def _result(comparison: Comparison) -> dict[str, Any]:
         "table": table(recordings),
         "agree": comparison.agree,
         "verdict": comparison.verdict,
-        "badge": _badge(comparison, sides[1]["title"]),
+        "badge": _badge(comparison, next(side["title"] for side in sides if side["engine"] == TORCH)),
         "differences": [] if comparison.missing else [str(one) for one in comparison.differences],
         "details": {"counted": comparison.counted, "all": [str(one) for one in comparison.details[:LISTED]]},
         "compared": [_row(one) for one in _first(comparison.table)],

@@ -35,7 +35,19 @@ from viz.recording.recording import Recording
 from viz.recording.source import without_other_frames
 from viz.recording.summary import keeping
 from viz.recording.teaching import check, name_of
-from viz.telling.account import account, beside, errors_of, missing, pictured, rewritten, said, table, title, verdict
+from viz.telling.account import (
+    account,
+    beside,
+    errors_of,
+    missing,
+    not_built,
+    pictured,
+    rewritten,
+    said,
+    table,
+    title,
+    verdict,
+)
 from viz.telling.differing import lit
 from viz.telling.explain import explain
 from viz.telling.numbers import KEPT, all_sheets, asked_for, key_of, summarised
@@ -394,6 +406,12 @@ class Explorer(Live):
             sides.append(side)
             if recording is not None:
                 recordings[engine] = recording
+        if CORE in recordings and (why := not_built(recordings[CORE], recordings.get(TORCH))):
+            del recordings[CORE]
+            sides[0] = {"engine": CORE, "title": sides[0]["title"], "missing": why}
+        if CORE not in recordings and TORCH in recordings:
+            ours, theirs = sides
+            sides = [{**theirs, "alone": ours["missing"]}, ours]  # the stage shows the one that ran
         if not self.place and recordings:
             self._choose_place(recordings)
         rows = table(recordings)
@@ -403,7 +421,7 @@ class Explorer(Live):
             if (recording := recordings.get(side["engine"])) is not None:
                 side.update(said(recording))
                 # Where both agree, the answer does not wait for the picture that is behind the badge.
-                if recording.graph.values and (side["engine"] == CORE or self.split or not agree):
+                if recording.graph.values and (side is sides[0] or self.split or not agree):
                     side["scene"] = self._drawn(side["engine"], recordings, agree)
                     done.pictures[side["engine"]] = _taken_out(side["scene"])
         return done

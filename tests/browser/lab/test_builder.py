@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from support.harness import complaints, eventually
+from support.harness import eventually
 
 pytestmark = pytest.mark.outer(start=3)
 
@@ -81,10 +81,3 @@ def test_an_error_is_shown_and_the_next_click_takes_it_back(notebook: Any, card:
 def test_an_op_of_nothing_asks_for_a_value(card: Any) -> None:
     card.locator('[data-op="add"]').click()
     expect(card.locator(".tgv-built-said")).to_have_text("+ of what? Choose two values first.")
-
-
-def test_it_is_dark_in_the_dark_theme_and_passes_an_audit(notebook: Any, card: Any) -> None:
-    notebook.python('built.steps = [["mul", "w", "x"], ["square", "p"], ["backward"]]')
-    for theme in ("JupyterLab Dark", "JupyterLab Light"):
-        with notebook.themed(theme):
-            assert complaints(notebook.page, ".tgv-builder") == []

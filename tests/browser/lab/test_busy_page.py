@@ -25,8 +25,6 @@ viz.train(bowl, steps=3, progress=False)
 CELLS = [
     f"import viz\nviz.explore('{PROGRAM}')",
     f"player = viz.record('{PROGRAM}').play()\nplayer",
-    "from viz.widgets.builder import build\nbuild({'u': 3.0}, requires_grad=['u'])",
-    "viz.mistake('second backward')",
     TRAINED,
 ]
 # What happens on a page that is busy for two seconds: the time is up before the module is there.
@@ -70,23 +68,8 @@ def test_a_player_goes_where_python_says(notebook: Any) -> None:
     expect(counter).to_contain_text("3 / ")
 
 
-def test_a_builder_answers(notebook: Any) -> None:
-    notebook.cell(2)
-    card = notebook.page.locator(".tgv-builder")
-    card.locator('.tgv-built-value[data-name="u"]').click()
-    card.locator('[data-op="square"]').click()
-    expect(card.locator(".tgv-built-said")).to_contain_text("p = u ** 2 gives 9")
-
-
-def test_a_mistake_shows_another_fix(notebook: Any) -> None:
-    notebook.cell(3)
-    card = notebook.page.locator(".tgv-mistake")
-    card.get_by_role("button", name="one backward() of the sum").click()
-    expect(card.locator(".tgv-effect")).to_contain_text("One pass goes through the shared part once")
-
-
 def test_training_continues(notebook: Any) -> None:
-    notebook.cell(4)
+    notebook.cell(2)
     card = notebook.page.locator(".tgv-training")
     card.get_by_role("button", name="40 more steps").click()
     expect(card.get_by_label("step", exact=True)).to_have_attribute("max", "42")

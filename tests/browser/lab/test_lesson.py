@@ -1,4 +1,4 @@
-"""The first lesson as a student meets it: run all, click `no_grad`, step the gradient to its leaf."""
+"""The first lesson as a student meets it: run all, step the gradient to its leaf."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from support.hands import Hands
 from support.harness import eventually
 
 pytestmark = pytest.mark.outer(start=3)
@@ -37,12 +36,10 @@ def lesson(desk: Any) -> Any:
     return opened
 
 
-def show(lesson: Any, selector: str) -> Any:
-    """The first widget of a kind, scrolled to: JupyterLab draws a long notebook as it is looked at."""
+def test_the_gradient_is_stepped_to_its_leaf(lesson: Any) -> None:
     number = lesson.page.evaluate(
-        """source => [...window.jupyterapp.shell.currentWidget.content.model.cells]
-            .findIndex(cell => cell.type === "code" && cell.sharedModel.getSource().includes(source))""",
-        {".tgv-player": ".play()", ".tgv-explorer": "viz.explore("}[selector],
+        """() => [...window.jupyterapp.shell.currentWidget.content.model.cells]
+            .findIndex(cell => cell.type === "code" && cell.sharedModel.getSource().includes(".play()"))"""
     )
     lesson.page.evaluate(
         """async number => {
@@ -55,13 +52,8 @@ def show(lesson: Any, selector: str) -> Any:
     anyway = lesson.page.get_by_role("button", name="show me anyway")
     while anyway.count():  # what answers a question is covered until then
         anyway.first.click()
-    widget = lesson.page.locator(selector).first
-    widget.locator("svg .node").first.wait_for()
-    return widget
-
-
-def test_the_gradient_is_stepped_to_its_leaf(lesson: Any) -> None:
-    player = show(lesson, ".tgv-player")
+    player = lesson.page.locator(".tgv-player").first
+    player.locator("svg .node").first.wait_for()
     counter, sentence = player.locator(".tgv-counter"), player.locator(".tgv-sentence")
     w = player.locator('.tgv-node[aria-label^="name: w;"]')
     player.press("Home")
@@ -75,19 +67,6 @@ def test_the_gradient_is_stepped_to_its_leaf(lesson: Any) -> None:
         expect(counter).to_have_text(f"{step} / {steps}")
     expect(sentence).to_contain_text("w.grad")
     expect(w).to_contain_text("12")
-
-
-def test_no_grad_makes_the_graph_lose_its_nodes(lesson: Any) -> None:
-    show(lesson, ".tgv-explorer")
-    hands = Hands(lesson)
-    hands.start_over()
-    hands.counts(recorded=4)
-    hands.root.get_by_role("button", name="no_grad").first.click()
-    hands.raises("RuntimeError")
-    hands.counts(recorded=0, unrecorded=4)
-    hands.button("undo")
-    expect(hands.errors).to_have_count(0)
-    hands.counts(recorded=4)
 
 
 def test_no_text_is_wider_than_the_screen(lesson: Any) -> None:

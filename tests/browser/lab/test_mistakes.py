@@ -100,13 +100,6 @@ def test_what_is_tried_by_key_shows_what_it_changes_and_pytorch_stands_behind_th
     expect(row).to_contain_text("0.64")
 
 
-def test_both_pictures_step_by_key(root: Any) -> None:
-    root.press("Home")
-    expect(root.locator(".tgv-step-line")).to_contain_text("Before the first line")
-    root.press("End")
-    expect(root.locator(".tgv-step-line")).not_to_contain_text("Before the first line")
-
-
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
 def test_it_is_accessible_in_either_theme(notebook: Any, root: Any, theme: str) -> None:
     way(root, "compute it in each step").click()

@@ -11,17 +11,13 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from support.harness import complaints, eventually, rest
+from support.harness import eventually, rest
 from support.stage_programs import HELD_OUT, PROGRAMS
 
 pytestmark = pytest.mark.outer(start=3)
 
 SIZES = {"laptop": (1366, 768), "desktop": (1920, 1080)}
-WIDGETS = {
-    "player": "viz.record({!r}).play()",
-    "explorer": "viz.explore({!r})",
-    "comparison": "viz.compare({!r})",
-}
+WIDGETS = {"player": "viz.record({!r}).play()", "explorer": "viz.explore({!r})", "comparison": "viz.compare({!r})"}
 STAND_FOR_ALL = {"attention", "inplace error"}  # a network as wide as the stage, and a program that fails
 UNFOLDED = {"laptop": 18, "desktop": 19}  # of the twenty programs, in each view
 HIGHEST = 620  # pixels of a widget on a laptop's screen
@@ -92,7 +88,8 @@ laptop_and_long = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.parametrize("widget", WIDGETS)
+@laptop_and_long
+@pytest.mark.parametrize("widget", ["player", "comparison"])  # of the explorer, the next test
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name in STAND_FOR_ALL else pytest.mark.long) for name in PROGRAMS]
 )
@@ -151,16 +148,6 @@ def test_nothing_that_can_be_pressed_moves_in_thirty_presses(bench: Any, widget:
         assert moved == {}
         # The ways to fix an error go with it, and may come back with others.
         before = {**{name: place for name, place in before.items() if "Ways to fix" not in name}, **after}
-
-
-@pytest.mark.parametrize("bench", ["laptop"], indirect=True)  # what axe looks at does not hang on the size
-@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
-@pytest.mark.parametrize("widget", WIDGETS)
-def test_axe_finds_nothing_to_complain_of(bench: Any, widget: str, theme: str) -> None:
-    shown, _ = bench
-    shown.show(widget, PROGRAMS["attention"])
-    with shown.notebook.themed(theme):
-        assert complaints(shown.page, f".tgv-{widget}") == []
 
 
 @laptop_and_long

@@ -8,8 +8,10 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+from support import firefox
 
 Serve = Callable[[Path], str]
 SOME = ("01", "10")  # what the tests here ask for; the long ring builds all
@@ -56,3 +58,24 @@ def served() -> Iterator[Serve]:
     for server in running:
         server.shutdown()
         server.server_close()
+
+
+REFUSED = """for (const name of ["localStorage", "sessionStorage", "indexedDB", "caches"])
+    Object.defineProperty(window, name, { get() { throw new DOMException("refused", "SecurityError"); } });"""
+
+
+@pytest.fixture
+def storeless(fresh: Callable[..., Any]) -> Any:
+    """A page to which every kind of storage is refused."""
+    page = fresh(service_workers="block", viewport={"width": 900, "height": 700})
+    page.add_init_script(REFUSED)
+    return page
+
+
+@pytest.fixture
+def tab(tmp_path: Path) -> Iterator[Any]:
+    """A tab of Firefox."""
+    if firefox.path() is None:
+        pytest.skip("no Firefox was found: apt-get install firefox-esr, or https://www.mozilla.org/firefox")
+    with firefox.started(tmp_path) as opened:
+        yield opened

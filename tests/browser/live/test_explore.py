@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from support import firefox
 from support.harness import complaints, eventually, new_page
 
 import viz
@@ -100,8 +99,8 @@ def test_a_link_round_trips_to_the_identical_stage(opened: Any, address: str, qu
     assert len(link) - len(address) < 2000
 
 
-def test_the_first_example_lives_before_python_has_started(browser: Any, address: str) -> None:
-    page = new_page(browser, service_workers="block")
+def test_the_first_example_lives_before_python_has_started(fresh: Any, address: str) -> None:
+    page = fresh(service_workers="block")
     held: list[Any] = []
     page.route("**/numpy.pack", lambda route: held.append(route))  # Python cannot start without it
     page.goto(address)
@@ -116,7 +115,6 @@ def test_the_first_example_lives_before_python_has_started(browser: Any, address
     held[0].continue_()
     expect(account).to_contain_text("Line 4 now runs under no_grad")
     assert '"no_grad":[4]' in json.dumps(unpacked(kept(page)), separators=(",", ":"))
-    page.context.close()
 
 
 def test_a_link_of_python_shows_its_switches_its_view_and_its_step(opened: Any, address: str) -> None:
@@ -138,14 +136,13 @@ def test_thirty_lines_fit_into_two_kilobytes(address: str) -> None:
     assert len(viz.link("\n".join(lines), address)) < 2000
 
 
-def test_a_link_that_is_damaged_or_newer_says_so_and_an_example_is_shown(browser: Any, address: str) -> None:
-    page = new_page(browser)
+def test_a_link_that_is_damaged_or_newer_says_so_and_an_example_is_shown(fresh: Any, address: str) -> None:
+    page = fresh()
     page.route("**/pyodide*", lambda route: None)  # never answered: this is read before Python is there
     for fragment, says in (("1.AAAA", "damaged"), ("9.q1Y", "newer version"), ("hello", "carries no program")):
         page.goto("about:blank")
         page.goto(f"{address}#{fragment}")
         expect(page.locator(".said")).to_contain_text(says)
-    page.context.close()
 
 
 # What a link may try, through the JavaScript that Pyodide gives a program.
@@ -197,8 +194,8 @@ print(json.dumps(got))
 """
 
 
-def test_a_link_cannot_take_the_progress_of_the_course(browser: Any, address: str) -> None:
-    page = new_page(browser)
+def test_a_link_cannot_take_the_progress_of_the_course(fresh: Any, address: str) -> None:
+    page = fresh()
     home = address.removesuffix("explore.html")
     page.goto(home)
     page.evaluate(
@@ -228,12 +225,11 @@ def test_a_link_cannot_take_the_progress_of_the_course(browser: Any, address: st
         ) == ["undefined", 0]
     assert outside == []
     assert {why for url, why in refused if not url.startswith("blob:")} == {"csp"}
-    page.context.close()
 
 
-def test_a_program_that_is_opened_in_the_course_cannot_take_its_progress(browser: Any, address: str) -> None:
+def test_a_program_that_is_opened_in_the_course_cannot_take_its_progress(fresh: Any, address: str) -> None:
     home = address.removesuffix("explore.html")
-    page = new_page(browser, service_workers="block")
+    page = fresh(service_workers="block")
     page.goto(viz.link(THIEF.replace("ADDRESS", home), address))
     page.wait_for_selector(SHOWN, state="attached")
     kept(page)
@@ -247,7 +243,6 @@ def test_a_program_that_is_opened_in_the_course_cannot_take_its_progress(browser
     assert page.evaluate("localStorage.getItem('tinygrad-edu:progress')") == HIS_PROGRESS
     assert [one.evaluate("typeof stolen") for one in page.frames] == ["undefined"] * 3
     assert page.locator("html[data-python-ready]").count() == 0  # the page's own Python has not begun
-    page.context.close()
 
 
 # What would be tried by somebody who got out of the worker and into the frame.
@@ -286,12 +281,8 @@ def test_whoever_gets_into_the_frame_has_nothing_either(opened: Any, address: st
     assert opened.url.startswith(address)
 
 
-REFUSED = """for (const name of ["localStorage", "sessionStorage", "indexedDB", "caches"])
-    Object.defineProperty(window, name, { get() { throw new DOMException("refused", "SecurityError"); } });"""
-
-
 def test_an_embed_starts_when_it_comes_into_view_where_storage_is_refused(
-    browser: Any, opened: Any, address: str, served: Callable[[Path], str], tmp_path: Path
+    storeless: Any, opened: Any, address: str, served: Callable[[Path], str], tmp_path: Path
 ) -> None:
     show(opened, viz.link(PROGRAMS["Why is w.grad None?"], address))
     opened.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -300,8 +291,7 @@ def test_an_embed_starts_when_it_comes_into_view_where_storage_is_refused(
     markup = opened.evaluate("navigator.clipboard.readText()")
     assert markup.startswith("<iframe ")
     (tmp_path / "blog.html").write_text(f"<!doctype html><div style='height: 6000px'>Read on.</div>{markup}")
-    page = new_page(browser, viewport={"width": 900, "height": 700})
-    page.add_init_script(REFUSED)
+    page = storeless
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     asked: list[str] = []
@@ -314,11 +304,10 @@ def test_an_embed_starts_when_it_comes_into_view_where_storage_is_refused(
     expect(inside.locator(".tgv-frame svg")).to_be_visible()
     expect(inside.locator(".tgv-listing")).to_contain_text("scaled = w * 10")
     assert wrong == []
-    page.context.close()
 
 
-def test_a_loop_that_never_ends_is_stopped_and_its_text_stays(browser: Any, address: str) -> None:
-    page = new_page(browser)
+def test_a_loop_that_never_ends_is_stopped_and_its_text_stays(fresh: Any, address: str) -> None:
+    page = fresh()
     page.goto(viz.link("w = T.tensor(1.0)\nwhile True:\n    print(w)", address))
     page.wait_for_selector("html[data-python-ready]", state="attached")
     expect(stage(page).locator(".program")).to_have_value(re.compile("while True"))
@@ -328,7 +317,6 @@ def test_a_loop_that_never_ends_is_stopped_and_its_text_stays(browser: Any, addr
     stage(page).locator(".program").fill("w = T.tensor(2.0, requires_grad=True)\n(w * w).backward()")
     stage(page).get_by_role("button", name="Run").click()
     expect(stage(page).locator(".tgv-frame svg")).to_be_visible()
-    page.context.close()
 
 
 WHEN_READY = """new MutationObserver(() => {
@@ -338,24 +326,22 @@ OF_LATER = """() => performance.getEntriesByType("resource").filter(({ name }) =
     .map(({ name, startTime }) => ({ name: name.split("/").at(-1), startTime }))"""
 
 
-def test_what_no_first_picture_needs_is_fetched_after_it_or_when_the_program_asks(browser: Any, address: str) -> None:
-    page = new_page(browser, service_workers="block")
+def test_what_no_first_picture_needs_is_fetched_after_it_or_when_the_program_asks(fresh: Any, address: str) -> None:
+    page = fresh(service_workers="block")
     page.add_init_script(WHEN_READY)
     page.goto(viz.link("x = T.tensor(3.0, requires_grad=True)\n(x * x).backward()", address))
     page.wait_for_function(f"({OF_LATER})().length > 50")
     assert min(one["startTime"] for one in page.evaluate(OF_LATER)) > page.evaluate("ready")
-    page.context.close()
-    page = new_page(browser, service_workers="block")
+    page = fresh(service_workers="block")
     page.goto(viz.link("x = T.randn(3, requires_grad=True)\n(x * x).sum().backward()", address))
     page.wait_for_function(f"({OF_LATER})().length > 50")
     packs = [one["name"] for one in sorted(page.evaluate(OF_LATER), key=lambda one: one["startTime"])]
     assert packs[0] == "numpy.random.pack"
     assert len(packs) == len(set(packs))
-    page.context.close()
 
 
-def test_a_program_that_needs_what_is_still_on_its_way_waits_for_it(browser: Any, address: str) -> None:
-    page = new_page(browser, service_workers="block")
+def test_a_program_that_needs_what_is_still_on_its_way_waits_for_it(fresh: Any, address: str) -> None:
+    page = fresh(service_workers="block")
     held: list[Any] = []
     comes = False
     page.route("**/later/*", lambda route: route.continue_() if comes else held.append(route))
@@ -375,7 +361,6 @@ def test_a_program_that_needs_what_is_still_on_its_way_waits_for_it(browser: Any
     page.wait_for_selector(SHOWN, state="attached")
     expect(stage(page).locator(".tgv-network svg")).to_be_visible()
     expect(stage(page).locator(".tgv-error")).to_have_count(0)
-    page.context.close()
 
 
 def test_what_is_wrong_is_told_with_its_line(opened: Any, address: str) -> None:
@@ -434,15 +419,11 @@ def test_pictures_a_film_of_all_steps_and_a_notebook_that_runs_are_saved(
 
 
 @pytest.mark.long
-def test_in_firefox_a_link_is_shown_and_the_page_is_kept(address: str, tmp_path: Path) -> None:
-    if firefox.path() is None:
-        pytest.skip("no Firefox was found: apt-get install firefox-esr, or https://www.mozilla.org/firefox")
-    with firefox.started(tmp_path) as tab:
-        tab.open(viz.link("w = T.tensor(2.0, requires_grad=True)\ny = w * w\ny.backward()", address))
-        tab.wait("document.querySelector('html[data-shown]')")
-        tab.wait("document.documentElement.dataset.kept")
-        # One script of Pyodide's own is refused: it looks whether it may import from an address of data.
-        assert [one for one in tab.wrong if "data:text/javascript" not in one] == []
-        assert [
-            url for url in tab.requested if not url.startswith((address.removesuffix("explore.html"), "blob:", "data:"))
-        ] == []
+def test_in_firefox_a_link_is_shown_and_the_page_is_kept(address: str, tab: Any) -> None:
+    tab.open(viz.link("w = T.tensor(2.0, requires_grad=True)\ny = w * w\ny.backward()", address))
+    tab.wait("document.querySelector('html[data-shown]')")
+    tab.wait("document.documentElement.dataset.kept")
+    # One script of Pyodide's own is refused: it looks whether it may import from an address of data.
+    assert [one for one in tab.wrong if "data:text/javascript" not in one] == []
+    home = address.removesuffix("explore.html")
+    assert [url for url in tab.requested if not url.startswith((home, "blob:", "data:"))] == []

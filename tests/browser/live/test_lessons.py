@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from support import firefox
 from support.harness import complaints, eventually, new_page
 
 import tinygrad_edu
@@ -104,15 +103,6 @@ def run(page: Any, id: str) -> None:
     cell(page, id).get_by_role("button", name="Run").click()
 
 
-@without_python
-def test_the_page_is_read_before_python_is_there(page: Any, address: str) -> None:
-    page.goto(address + FIRST)
-    expect(page.locator("h1").first).to_contain_text("Slopes")
-    page.wait_for_selector("html[data-tgv-ready]", state="attached")
-    expect(page.locator(".tgv-live .tgv").first).to_be_visible()
-    expect(page.locator(".live-python")).to_contain_text("…")
-
-
 PRINTED = """() => [...document.querySelectorAll("[class*=tag_cell-]")].map((cell) => [
     [...cell.classList].find((name) => name.startsWith("tag_cell-")),
     [...cell.querySelectorAll(".cell_output .stream, .cell_output .output.text_plain")]
@@ -135,21 +125,26 @@ FILL = """([page, answers]) => {
 }"""
 
 
-def its_cells_run(page: Any, address: str) -> None:
-    page.goto(address)
-    page.wait_for_selector(READY, state="attached")
-    native = page.evaluate(PRINTED)
-    page.get_by_role("button", name="Run all").click()
-    page.wait_for_selector("html[data-all-ran]", state="attached")
-    assert page.locator(".output.traceback").all_inner_texts() == []
-    assert page.evaluate(PRINTED) == [[cell, in_our_words().get(cell, text)] for cell, text in native]
-
-
 def in_our_words() -> dict[str, str]:
     """What a cell prints of an error, where it ran on PyTorch for the page and runs on our engine in it: ours also says what to do."""
     with pytest.raises(RuntimeError) as error:
         tinygrad_edu.ones(1).sum().backward()
     return {"tag_cell-learn-05": str(error.value)}
+
+
+def run_all(page: Any) -> None:
+    page.wait_for_selector(READY, state="attached")
+    page.get_by_role("button", name="Run all").click()
+    page.wait_for_selector("html[data-all-ran]", state="attached")
+    assert page.locator(".output.traceback").all_inner_texts() == []
+
+
+def its_cells_run(page: Any, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector(READY, state="attached")
+    native = page.evaluate(PRINTED)
+    run_all(page)
+    assert page.evaluate(PRINTED) == [[cell, in_our_words().get(cell, text)] for cell, text in native]
 
 
 def test_every_cell_runs_in_order_with_the_numbers_of_the_native_run(page: Any, address: str) -> None:
@@ -158,29 +153,15 @@ def test_every_cell_runs_in_order_with_the_numbers_of_the_native_run(page: Any, 
 
 @pytest.mark.long
 @pytest.mark.parametrize("path", PAGES)
-def test_every_cell_of_every_page_runs(
-    browser: Any, whole_site: Path, served: Callable[[Path], str], path: str
-) -> None:
-    reader = Reader(browser, served(whole_site))
-    its_cells_run(reader.page, reader.address + path)
-    reader.page.context.close()
-    assert reader.wrong == []
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("path", PAGES)
-def test_every_page_runs_with_all_exercises_solved(
+def test_every_cell_of_every_page_runs_and_again_with_all_exercises_solved(
     browser: Any, whole_site: Path, served: Callable[[Path], str], path: str
 ) -> None:
     reader = Reader(browser, served(whole_site))
     page, name = reader.page, Path(path).stem
-    page.goto(reader.address + path)
+    its_cells_run(page, reader.address + path)
     page.evaluate(FILL, [name, ANSWERS[name]])
     page.reload()
-    page.wait_for_selector(READY, state="attached")
-    page.get_by_role("button", name="Run all").click()
-    page.wait_for_selector("html[data-all-ran]", state="attached")
-    assert page.locator(".output.traceback").all_inner_texts() == []
+    run_all(page)
     solved = page.locator("#live-progress").get_attribute("data-solved")
     if solved is not None:
         done, _, of = solved.split()[:3]
@@ -203,15 +184,6 @@ def test_the_front_page_plays_by_itself_until_it_is_touched(page: Any, address: 
     assert step.inner_text() == stopped
 
 
-@pytest.mark.long
-@without_python
-def test_the_front_page_stands_still_where_motion_is_unwanted(page: Any, address: str) -> None:
-    page.emulate_media(reduced_motion="reduce")
-    page.goto(address)
-    page.wait_for_selector("html[data-tgv-ready]", state="attached")
-    expect(page.locator("[data-plays]")).to_have_count(0)
-
-
 WATCH_FOR_EMPTY_FRAMES = """() => {
     window.emptyFrames = 0;
     const look = () => {
@@ -220,13 +192,6 @@ WATCH_FOR_EMPTY_FRAMES = """() => {
     };
     requestAnimationFrame(look);
 }"""
-
-
-def test_a_live_explorer_has_pytorchs_recording_before_anything_is_pressed_in_it(page: Any, address: str) -> None:
-    page.goto(address)
-    page.wait_for_selector(READY, state="attached")
-    page.locator(".tgv-explorer").get_by_role("button", name="copy link").click()
-    expect(page.locator(".output.widget .tgv-badge")).to_have_attribute("data-agree", "true")
 
 
 def test_the_first_press_of_a_switch_is_answered_and_nothing_moves_under_it(page: Any, address: str) -> None:
@@ -292,17 +257,6 @@ def test_every_switch_beside_a_line_is_answered_by_both_engines(page: Any, addre
     found = page.evaluate(EVERY_SWITCH)
     assert len(found) >= 9
     assert {switch: said for switch, said in found.items() if said != ["true", True]} == {}
-
-
-@pytest.mark.long
-def test_a_cell_below_a_magic_of_ours_is_played(page: Any, address: str) -> None:
-    page.goto(address + FIRST)
-    id = page.evaluate("JSON.parse(document.getElementById('tgv-live-page').textContent).cells[0].id")
-    write(page, id, "%%autograd\nw = T.tensor(2.0, requires_grad=True)\nL = w * w * 3\nL.backward()\nprint(w.grad)")
-    run(page, id)
-    shown = cell(page, id).locator(".cell_output")
-    expect(shown).to_contain_text("tensor(12.)")
-    expect(shown.locator(".tgv-player .tgv-frame svg")).to_be_visible()
 
 
 @pytest.mark.long
@@ -415,25 +369,13 @@ def test_a_second_tab_of_a_page_is_warned_of_until_it_closes(page: Any, address:
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
-REFUSED = """for (const name of ["localStorage", "sessionStorage", "indexedDB", "caches"])
-    Object.defineProperty(window, name, { get() { throw new DOMException("refused", "SecurityError"); } });"""
-
-
-@pytest.mark.long
-def test_where_storage_is_refused_a_lesson_works(browser: Any, address: str) -> None:
-    page = new_page(browser, service_workers="block")
-    page.add_init_script(REFUSED)
-    page.goto(address + FIRST)
-    id = page.evaluate(LAST)
-    write(page, id, "print(6 * 7)")
-    run(page, id)
-    expect(cell(page, id).locator(".cell_output")).to_contain_text("42")
-    page.context.close()
-
-
 @without_python
-def test_edited_code_beside_an_old_output_is_marked_also_after_a_reload(page: Any, address: str) -> None:
+def test_what_is_written_before_python_is_there_is_marked_kept_by_a_reload_and_reset(page: Any, address: str) -> None:
     page.goto(address + FIRST)
+    expect(page.locator("h1").first).to_contain_text("Slopes")
+    page.wait_for_selector("html[data-tgv-ready]", state="attached")
+    expect(page.locator(".tgv-live .tgv").first).to_be_visible()
+    expect(page.locator(".live-python")).to_contain_text("…")
     place = page.locator(".cell:has(.cm-content):has(.cell_output)").first
     written = place.locator(".cm-content").inner_text()
     place.locator(".cm-content").click()
@@ -441,23 +383,12 @@ def test_edited_code_beside_an_old_output_is_marked_also_after_a_reload(page: An
     page.keyboard.insert_text("  # mine")
     for _ in range(2):
         expect(place.locator(".live-state")).to_contain_text("what is shown below is from before")
+        expect(place.locator(".cm-content")).to_contain_text("# mine")
         page.reload()
     place.get_by_role("button", name="Reset").click()
     expect(place.locator(".live-state")).not_to_contain_text("from before")
+    page.reload()
     assert place.locator(".cm-content").inner_text() == written
-
-
-@without_python
-def test_a_reload_keeps_what_was_written_and_reset_brings_the_lesson_back(page: Any, address: str) -> None:
-    page.goto(address + FIRST)
-    written = cell(page, "mul-backward").locator(".cm-content").inner_text()
-    write(page, "mul-backward", "mine = 1")
-    page.reload()
-    expect(cell(page, "mul-backward").locator(".cm-content")).to_have_text("mine = 1")
-    cell(page, "mul-backward").get_by_role("button", name="Reset").click()
-    assert cell(page, "mul-backward").locator(".cm-content").inner_text() == written
-    page.reload()
-    assert cell(page, "mul-backward").locator(".cm-content").inner_text() == written
 
 
 def test_the_answers_are_saved_as_a_notebook_that_grade_takes(page: Any, address: str, tmp_path: Path) -> None:
@@ -510,6 +441,9 @@ OUTSIDE_THE_STAGE = """() => {
 @without_python
 def test_a_phone_shows_it_all_without_a_scrollbar_sideways(page: Any, address: str) -> None:
     page.emulate_media(reduced_motion="reduce")
+    page.goto(address)
+    page.wait_for_selector("html[data-tgv-ready]", state="attached")
+    expect(page.locator("[data-plays]")).to_have_count(0)  # it stands still where motion is unwanted
     for width, height in ((390, 844), (360, 740)):
         page.set_viewport_size({"width": width, "height": height})
         for path in (FIRST, ""):
@@ -553,58 +487,66 @@ def test_no_file_names_a_folder_of_the_machine_that_built_it(site: Path) -> None
     assert [path.name for path in files for text in texts(path) if any(name in text for name in names)] == []
 
 
-def test_from_a_disk_it_is_the_page_for_reading_and_says_so(browser: Any, site: Path) -> None:
-    page = new_page(browser, offline=True)
+@pytest.mark.long
+def test_in_firefox_input_asks_in_the_output_and_a_loop_ends_with_stop(address: str, tab: Any) -> None:
+    tab.open(address + FIRST)
+    id = tab.evaluate(
+        "JSON.parse(document.getElementById('tgv-live-page').textContent).cells.find(({ id }) => document.querySelector(`.tag_cell-${id} .cell_input`)).id"
+    )
+    code = json.dumps("print('Hello', input('Who? '))\nwhile True: pass")
+    tab.evaluate(f"localStorage.setItem('tinygrad-edu:{LESSON}/{id}', {code})")
+    tab.wait("document.querySelector('.cm-editor')")  # left while its modules load, a page reports that one did not
+    tab.open(address + FIRST)
+    tab.wait("document.querySelector('html[data-python-ready]')")
+    place = f"document.querySelector('.tag_cell-{id}')"
+    tab.evaluate(f"[...{place}.querySelectorAll('button')].find((one) => one.textContent.includes('Run')).click()")
+    tab.wait(f"{place}.querySelector('.live-asks input') || {place}.querySelector('.traceback')")
+    if tab.evaluate("'Suspending' in WebAssembly"):
+        tab.evaluate(f"{place}.querySelector('.live-asks input').value = 'Ada'")
+        tab.evaluate(f"{place}.querySelector('.live-asks').requestSubmit()")
+        tab.wait(f"{place}.querySelector('.cell_output').textContent.includes('Hello Ada')")
+        tab.evaluate("[...document.querySelectorAll('button')].find((one) => one.textContent.includes('Stop')).click()")
+        tab.wait(f"{place}.querySelector('.live-state').textContent.includes('Stopped')")
+    else:
+        assert "write the value into the program instead" in tab.evaluate(
+            f"{place}.querySelector('.traceback').textContent"
+        )
+    assert tab.wrong == []
+
+
+@pytest.mark.long
+def test_in_firefox_the_front_page_plays_and_answers(address: str, tab: Any) -> None:
+    tab.open(address)
+    tab.wait("document.querySelector('[data-plays] .tgv-controls [aria-label=Pause]')")
+    tab.wait("document.querySelector('html[data-python-ready]')")
+    tab.evaluate(
+        "[...document.querySelectorAll('.tgv-pill')].find((pill) => pill.textContent.includes('no_grad')).click()"
+    )
+    tab.wait("document.querySelector('.output.widget')?.textContent.includes('Line 4 now runs under no_grad')")
+    assert tab.evaluate("document.querySelector('.tgv-badge').dataset.agree") == "true"
+    assert tab.wrong == []
+    assert [url for url in tab.requested if not url.startswith((address, "blob:", "data:"))] == []
+
+
+def test_from_a_disk_it_is_the_page_for_reading_and_says_so(fresh: Any, site: Path) -> None:
+    page = fresh(offline=True)
     page.goto((site / FIRST).as_uri())
     page.wait_for_selector("html[data-tgv-ready]", state="attached")
     expect(page.locator(".live-page-bar")).to_contain_text("Opened from a disk")
-    page.context.close()
+
+
+def test_a_live_explorer_has_pytorchs_recording_before_anything_is_pressed_in_it(page: Any, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector(READY, state="attached")
+    page.locator(".tgv-explorer").get_by_role("button", name="copy link").click()
+    expect(page.locator(".output.widget .tgv-badge")).to_have_attribute("data-agree", "true")
 
 
 @pytest.mark.long
-def test_in_firefox_input_asks_in_the_output_and_a_loop_ends_with_stop(address: str, tmp_path: Path) -> None:
-    if firefox.path() is None:
-        pytest.skip("no Firefox was found: apt-get install firefox-esr, or https://www.mozilla.org/firefox")
-    with firefox.started(tmp_path) as tab:
-        tab.open(address + FIRST)
-        id = tab.evaluate(
-            "JSON.parse(document.getElementById('tgv-live-page').textContent).cells.find(({ id }) => document.querySelector(`.tag_cell-${id} .cell_input`)).id"
-        )
-        code = json.dumps("print('Hello', input('Who? '))\nwhile True: pass")
-        tab.evaluate(f"localStorage.setItem('tinygrad-edu:{LESSON}/{id}', {code})")
-        tab.wait("document.querySelector('.cm-editor')")  # left while its modules load, a page reports that one did not
-        tab.open(address + FIRST)
-        tab.wait("document.querySelector('html[data-python-ready]')")
-        place = f"document.querySelector('.tag_cell-{id}')"
-        tab.evaluate(f"[...{place}.querySelectorAll('button')].find((one) => one.textContent.includes('Run')).click()")
-        tab.wait(f"{place}.querySelector('.live-asks input') || {place}.querySelector('.traceback')")
-        if tab.evaluate("'Suspending' in WebAssembly"):
-            tab.evaluate(f"{place}.querySelector('.live-asks input').value = 'Ada'")
-            tab.evaluate(f"{place}.querySelector('.live-asks').requestSubmit()")
-            tab.wait(f"{place}.querySelector('.cell_output').textContent.includes('Hello Ada')")
-            tab.evaluate(
-                "[...document.querySelectorAll('button')].find((one) => one.textContent.includes('Stop')).click()"
-            )
-            tab.wait(f"{place}.querySelector('.live-state').textContent.includes('Stopped')")
-        else:
-            assert "write the value into the program instead" in tab.evaluate(
-                f"{place}.querySelector('.traceback').textContent"
-            )
-        assert tab.wrong == []
-
-
-@pytest.mark.long
-def test_in_firefox_the_front_page_plays_and_answers(address: str, tmp_path: Path) -> None:
-    if firefox.path() is None:
-        pytest.skip("no Firefox was found: apt-get install firefox-esr, or https://www.mozilla.org/firefox")
-    with firefox.started(tmp_path) as tab:
-        tab.open(address)
-        tab.wait("document.querySelector('[data-plays] .tgv-controls [aria-label=Pause]')")
-        tab.wait("document.querySelector('html[data-python-ready]')")
-        tab.evaluate(
-            "[...document.querySelectorAll('.tgv-pill')].find((pill) => pill.textContent.includes('no_grad')).click()"
-        )
-        tab.wait("document.querySelector('.output.widget')?.textContent.includes('Line 4 now runs under no_grad')")
-        assert tab.evaluate("document.querySelector('.tgv-badge').dataset.agree") == "true"
-        assert tab.wrong == []
-        assert [url for url in tab.requested if not url.startswith((address, "blob:", "data:"))] == []
+def test_where_storage_is_refused_a_lesson_works(storeless: Any, address: str) -> None:
+    page = storeless
+    page.goto(address + FIRST)
+    id = page.evaluate(LAST)
+    write(page, id, "print(6 * 7)")
+    run(page, id)
+    expect(cell(page, id).locator(".cell_output")).to_contain_text("42")

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from support.harness import new_page
 
 pytestmark = [pytest.mark.outer(start=3), pytest.mark.long]
 
@@ -22,11 +21,11 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         """Log nothing."""
 
 
-def test_after_one_visit_the_course_and_explore_work_without_a_server(browser: Any, site: Path) -> None:
+def test_after_one_visit_the_course_and_explore_work_without_a_server(fresh: Any, site: Path) -> None:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}/"
-    page = new_page(browser)
+    page = fresh()
     page.goto(address)
     page.wait_for_selector("html[data-kept]", state="attached")
     server.shutdown()
@@ -41,4 +40,3 @@ def test_after_one_visit_the_course_and_explore_work_without_a_server(browser: A
     page.goto(address + "explore.html")
     page.wait_for_selector("html[data-shown]", state="attached")
     expect(page.frame_locator("main > iframe").locator(".tgv-frame svg")).to_be_visible()
-    page.context.close()

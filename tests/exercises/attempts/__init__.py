@@ -12,7 +12,6 @@ class Attempt(NamedTuple):
     """A cell that somebody might hand in; `told` names the misconceptions whose hint it may be given."""
 
     id: str
-    number: int
     source: str
     told: tuple[str, ...] = ()
 
@@ -22,16 +21,11 @@ def read(name: str) -> list[Attempt]:
     found = []
     for section in re.split(r"(?m)^== ", (Path(__file__).parent / name).read_text())[1:]:
         title, _, text = section.partition("\n")
-        id, _, head = title.partition(":")
-        for number, body in enumerate(re.split(r"(?m)^--\n", text)):
-            first, _, rest = body.partition("\n")
-            told = (
-                tuple(word.strip() for word in first.removeprefix("# told:").split(",")) if "# told:" in first else ()
-            )
-            body = rest if told else body
-            head = head.strip()
-            name = re.sub(r"^def |\(.*", "", head)
-            whole = not head or re.search(rf"(?m)^(?:def|class) {name}\b|^{name} =", body)
+        id, head = (part.strip() for part in title.split(":", 1))
+        defined = re.sub(r"^def |\(.*", "", head)
+        for body in re.split(r"(?m)^--\n", text):
+            told, body = re.fullmatch(r"(?s)(?:# told: (.*?)\n)?(.*)", body).groups()
+            whole = not head or re.search(rf"(?m)^(?:def|class) {defined}\b|^{defined} =", body)
             source = body if whole else f"{head}\n{textwrap.indent(body, '    ')}"
-            found.append(Attempt(id, number, source, told))
+            found.append(Attempt(id, source, tuple(told.split(", ")) if told else ()))
     return found

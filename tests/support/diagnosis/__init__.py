@@ -3,6 +3,8 @@
 A program follows its head, `#### name | kinds`. A line that ends in `#!` is one where a person would put the fix; the mark is
 taken off before the program runs. `kinds` are the names of the cause that are right. A program in `healthy` is right, in a style
 that looks like a mistake: nothing certain may be said of it. Of one in `usual` nothing at all may be said.
+A `torch` among the kinds: only PyTorch has what the
+program calls.
 
 Of one in `given_up` no rule names the cause any more: each had a rule of its own, which nothing else needed. Nothing wrong may be called
 certain of it.
@@ -37,6 +39,7 @@ class Program:
     group: int
     kinds: tuple[str, ...]
     marked: str
+    engines: tuple[str, ...] = ("torch", "tinygrad_edu")
 
     @property
     def program(self) -> str:
@@ -60,7 +63,11 @@ def heads(subject: str) -> Iterator[tuple[str, str, str]]:
 def read(subject: str) -> list[Program]:
     """The programs of a subject."""
     group = SUBJECTS.index(subject) + 1 if subject in SUBJECTS else 0
-    return [Program(name, group, tuple(rest.split()), text) for name, rest, text in heads(subject)]
+    made = []
+    for name, rest, text in heads(subject):
+        kinds = tuple(kind for kind in rest.split() if kind != "torch")
+        made.append(Program(name, group, kinds, text, *([("torch",)] if "torch" in rest.split() else [])))
+    return made
 
 
 BROKEN = [program for subject in SUBJECTS for program in read(subject)]

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...exercises.running.probe import Budget, TimeUp, time_limit
+from ...sandbox.time_limit import Budget, TimeUp, time_limit
 from . import FRAME, PIECES, OwnEngine, borrowed
 from .rungs import MOON_STEPS, RUNGS, Rung, two_moons
 
@@ -228,11 +228,12 @@ def _hint(engine: OwnEngine, blame: tuple[str, ...]) -> str:
 def _of_exercise(engine: OwnEngine, name: str) -> str:
     """What the check of its exercise says of a piece."""
     from ...exercises import all_exercises
+    from ...exercises.exercise import PROGRAM, unit_of
     from ...exercises.judging.judge import judge
-    from ...exercises.running.sandbox import Sandbox, unit_of
+    from ...sandbox.outside import Sandbox
 
     exercise = all_exercises()[name]
-    with Sandbox(set(exercise.engines)) as sandbox:
+    with Sandbox(PROGRAM, set(exercise.engines)) as sandbox:
         verdict = judge(exercise, sandbox.run(unit_of(exercise, engine.pieces[name].source, ["import numpy as np"])))
     failures = [mark.failure for mark in verdict.marks if mark.failure is not None]
     said = next((one.hint for one in failures if one.hint), failures[0].message if failures else "")

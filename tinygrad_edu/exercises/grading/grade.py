@@ -21,11 +21,12 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+from ...sandbox.outside import PROTECTIONS, Sandbox
 from .. import all_exercises
+from ..exercise import PROGRAM, unit_of
 from ..judging.judge import Failure, Mark, Verdict, judge
 from ..judging.report import Report
 from ..plain import Data
-from ..running.sandbox import PROTECTIONS, Sandbox, unit_of
 from .gradebook import write_all
 from .hand_over import SYSTEMS, hand_over
 from .submissions import Submission, lesson_of, read_submissions
@@ -107,7 +108,9 @@ def grade(
     done = {result["key"]: result for result in _read(out / "results.jsonl")}
     todo = [work for work in works if work["key"] not in done]
     engines = _engines(ids)
-    finished = _on_dask(todo, engines, scheduler) if scheduler else _here(todo, jobs, sandbox or Sandbox(engines))
+    finished = (
+        _on_dask(todo, engines, scheduler) if scheduler else _here(todo, jobs, sandbox or Sandbox(PROGRAM, engines))
+    )
     with (out / "results.jsonl").open("a") as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # from the wrong answers that the judge also runs
         for n, result in enumerate(finished, start=len(works) - len(todo) + 1):
@@ -135,7 +138,7 @@ def _missing_on_workers(ids: list[str], scheduler: str) -> list[str]:
 
 
 def _missing_on_worker(engines: list[str]) -> list[str]:
-    with Sandbox(engines) as sandbox:
+    with Sandbox(PROGRAM, engines) as sandbox:
         return missing(sandbox)
 
 
@@ -189,7 +192,7 @@ _worker = threading.local()
 
 def _on_worker(work: Data, engines: list[str]) -> Result:
     if getattr(_worker, "engines", None) != engines:
-        _worker.sandbox, _worker.engines = Sandbox(engines), engines
+        _worker.sandbox, _worker.engines = Sandbox(PROGRAM, engines), engines
     return grade_one(work, _worker.sandbox)
 
 
@@ -273,7 +276,7 @@ def main(arguments: argparse.Namespace) -> int:
     if not ids:
         print(f"no exercise to grade in {arguments.submissions}: name the lesson with --lesson", file=sys.stderr)
         return 2
-    sandbox = None if arguments.scheduler else Sandbox(_engines(ids))
+    sandbox = None if arguments.scheduler else Sandbox(PROGRAM, _engines(ids))
     try:
         lacking = missing(sandbox) if sandbox else _missing_on_workers(ids, arguments.scheduler)
         for protection in lacking:
@@ -316,7 +319,7 @@ def check_main(arguments: argparse.Namespace) -> int:
         print(f"no notebook at {arguments.notebook}", file=sys.stderr)
         return 2
     work = work_of(submission, list(submission.answers), seed=0)
-    with Sandbox({engine for id in work["ids"] for engine in exercises[id].available}) as sandbox:
+    with Sandbox(PROGRAM, {engine for id in work["ids"] for engine in exercises[id].available}) as sandbox:
         verdicts = [verdict_of(verdict) for verdict in grade_one(work, sandbox)["verdicts"].values()]
     print(*submission.notes, *map(Report, verdicts), sep="\n")
     return 0 if verdicts and all(verdict.passed for verdict in verdicts) else 1

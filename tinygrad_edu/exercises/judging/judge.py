@@ -12,10 +12,11 @@ import re
 import warnings
 from dataclasses import dataclass, replace
 
+from ...sandbox.time_limit import Budget, TimeUp, time_limit
 from .. import plain
 from ..exercise import Criterion, Exercise, Misconception
 from ..plain import Data, decode
-from ..running.probe import Budget, TimeUp, kind_of_answer, probe, time_limit
+from ..running.probe import kind_of_answer, probe
 from . import schema
 from .relation import Row, measured_fault, relation
 from .schema import Observed, Trouble, Where

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ...sandbox.trouble import TOLD_INSIDE, TOLD_OUTSIDE
 from .. import plain
 from ..exercise import Exercise
 from ..plain import Data
 from ..running.state import is_name
-from ..running.trouble import TOLD_INSIDE, TOLD_OUTSIDE
 
 Where = tuple[str, int, int]  # engine, criterion, case
 Observed = dict[Where, Data]

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 
-from ...array import companions
-from ...array.dtypes import real_of, rounded
 from ...array.tensor import Tensor, wrap
 
-__all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 
 
 def _gradients(parameters: Any) -> list[Tensor]:
@@ -28,7 +25,6 @@ def clip_grad_norm_(
     Raises:
         RuntimeError: the norm is not finite, and `error_if_nonfinite` is True.
 
-    >>> import tinygrad_edu as T
     >>> w = T.tensor([3.0, 4.0], requires_grad=True)
     >>> (w * w / 2).sum().backward()
     >>> T.nn.utils.clip_grad_norm_([w], 1.0)
@@ -53,28 +49,24 @@ def get_total_norm(
 ) -> Tensor:
     """The total norm of all tensors, as if they were one vector.
 
-    >>> import tinygrad_edu as T
     >>> T.nn.utils.get_total_norm([T.tensor([3.0]), T.tensor([4.0])])
     tensor(5.)
     """
     every = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     norm_type = float(norm_type)  # it may be the string "inf"
     norms = np.array([_norm(t._data.reshape(-1), norm_type) for t in every] or [np.float64(0)])
-    if companions.holds("V", every):
-        norms = rounded(norms.astype(np.float32))
     total = norms.max() if norm_type == math.inf else np.linalg.norm(norms, norm_type)
     if error_if_nonfinite and not np.isfinite(total):
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. "
             "To disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
         )
-    return wrap(np.asarray(total, real_of(every[0]._data.dtype) if every else np.float32))
+    return wrap(np.asarray(total, every[0]._data.dtype if every else np.float32))
 
 
 def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, foreach: Any = None) -> None:
     """Scale all gradients by `max_norm` / `total_norm`, if that is less than 1.
 
-    >>> import tinygrad_edu as T
     >>> w = T.tensor([3.0, 4.0], requires_grad=True)
     >>> (w * w / 2).sum().backward()
     >>> T.nn.utils.clip_grads_with_norm_([w], 1.0, T.tensor(5.0))
@@ -82,46 +74,19 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, 
     tensor([0.6000, 0.8000])
     """
     factor = max_norm / (float(total_norm._data) + 1e-6)
-    if companions.holds("V", [total_norm]):
-        # PyTorch divides by multiplying with the reciprocal, which is rounded.
-        total = rounded(np.float32(float(total_norm._data)) + rounded(np.float32(1e-6)))
-        factor = float(rounded(rounded(1 / rounded(total)) * np.float32(max_norm)))
     for g in _gradients(parameters):
         if not factor >= 1:
             g._data *= g._data.dtype.type(factor)
 
 
-def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
-    """The older name of `clip_grad_norm_`.
-
-    >>> import tinygrad_edu as T
-    >>> w = T.tensor([3.0, 4.0], requires_grad=True)
-    >>> (w * w / 2).sum().backward()
-    >>> T.nn.utils.clip_grad_norm([w], 1.0)
-    tensor(5.)
-    """
-    warnings.warn(
-        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
-        FutureWarning,
-        stacklevel=2,
-    )
-    return clip_grad_norm_(*args, **kwargs)
-
-
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: Any = None) -> None:
     """Clamp each element of the gradients to ±`clip_value`.
 
-    >>> import tinygrad_edu as T
     >>> w = T.tensor([3.0, 0.2], requires_grad=True)
     >>> (w * w).sum().backward()
     >>> T.nn.utils.clip_grad_value_([w], 1.0)
     >>> w.grad
     tensor([1.0000, 0.4000])
     """
-    found = list(_gradients(parameters))  # `parameters` may be read only once
-    if companions.holds("c", found):
-        companions.refuse("clip_grad_value_", "c")
-    if companions.holds("V", found):
-        clip_value = float(rounded(np.float32(clip_value)))
-    for g in found:
+    for g in _gradients(parameters):
         np.clip(g._data, -clip_value, clip_value, out=g._data)

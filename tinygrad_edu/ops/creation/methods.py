@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import builtins
-import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from ...array import absent, dtypes
-from ...array.tensor import Tensor, bind, share_storage, wrap
+from ...array.tensor import Tensor, share_storage, wrap
 from ...overrides import overridable
 from ..binding import functions
 from ..indexing.index import select
@@ -21,7 +20,6 @@ from .copies import Clone, clone, to_copy
 def detach(self: Tensor) -> Tensor:
     """The same values and the same storage, outside the graph. A write to one changes both, and both version counters.
 
-    >>> import tinygrad_edu as T
     >>> w = T.tensor(2.0, requires_grad=True)
     >>> T.detach(w * 3)
     tensor(6.)
@@ -34,7 +32,6 @@ def detach(self: Tensor) -> Tensor:
 def detach_(self: Tensor) -> Tensor:
     """Detach this tensor from the graph, in place: it becomes a leaf and loses its tangent.
 
-    >>> import tinygrad_edu as T
     >>> y = T.tensor(2.0, requires_grad=True) * 3
     >>> y.detach_(), y.requires_grad
     (tensor(6.), False)
@@ -50,23 +47,12 @@ def _to_numpy_dtype(self: Tensor, d: np.dtype) -> Tensor:
     return self if self._data.dtype == d else to_copy(self, d)
 
 
-def to(
-    self: Tensor,
-    *args: Any,
-    dtype: Any = None,
-    device: Any = None,
-    copy: bool = False,
-    memory_format: Any = None,
-    **ignored: Any,
-) -> Tensor:
+def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False, **ignored: Any) -> Tensor:
     """This tensor in another dtype; the tensor itself if it already has that dtype. The only device is the CPU.
 
-    >>> import tinygrad_edu as T
     >>> T.tensor([1.5, 2.5]).to(T.int64)
     tensor([1, 2])
     """
-    if memory_format == "channels_last":
-        self = contiguous(self, memory_format)
     dtype, copy = target_of(args, dtype, device, copy)
     kind = self._data.dtype if dtype is None else dtypes.to_numpy_dtype(dtype)
     if self._data.dtype == kind:
@@ -75,11 +61,7 @@ def to(
 
 
 def target_of(args: tuple[Any, ...], dtype: Any, device: Any, copy: bool = False) -> tuple[Any, bool]:
-    """The dtype that the arguments of `to` ask for, and whether to copy, in all of PyTorch's forms: (other), (dtype), ….
-
-    Raises:
-        NotImplementedError: the call asks for a device that is not the CPU.
-    """
+    """The dtype that the arguments of `to` ask for, and whether to copy, in all of PyTorch's forms: (other), (dtype), …."""
     if args:
         first, *rest = args
         if isinstance(first, Tensor):
@@ -96,12 +78,7 @@ def target_of(args: tuple[Any, ...], dtype: Any, device: Any, copy: bool = False
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """This tensor in the dtype of `other`.
-
-    >>> import tinygrad_edu as T
-    >>> T.tensor([1, 2]).type_as(T.tensor([0.5]))
-    tensor([1., 2.])
-    """
+    """This tensor in the dtype of `other`."""
     return _to_numpy_dtype(self, other._data.dtype)
 
 
@@ -111,29 +88,19 @@ def type(self: Tensor, dtype: Any = None) -> Any:
         return f"torch.{self.dtype.legacy_name}Tensor"
     if dtype is Tensor:
         dtype = dtypes.get_default_dtype()
-    if (
-        dtypes.LEGACY.get(dtype) is None
-        and not isinstance(dtype, dtypes.dtype)
-        and dtype not in (float, int, bool, complex)
-    ):
+    if dtypes.LEGACY.get(dtype) is None and not isinstance(dtype, dtypes.dtype) and dtype not in (float, int, bool):
         name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", repr(dtype))
         if "cuda" in name:
             raise NotImplementedError(f"{name}: tinygrad_edu computes only on the CPU. Leave 'cuda' out.")
-        why = absent.sentence(name)
-        raise (TypeError if why else ValueError)(why or f"invalid type: {name!r}. Pass a dtype such as float32.")
+        if name.rpartition(".")[2] in absent.NAMES:
+            raise TypeError(absent.sentence(name))
+        raise ValueError(f"invalid type: {name!r}. Pass a dtype such as float32.")
     return _to_numpy_dtype(self, dtypes.to_numpy_dtype(dtypes.LEGACY.get(dtype, dtype)))
 
 
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor itself if its elements lie in memory in that order (row-major by default), else a copy in that order.
-
-    >>> import tinygrad_edu as T
-    >>> T.ones(2, 3).t().contiguous().is_contiguous()
-    True
-    """
-    if self.is_contiguous(memory_format):
-        return self
-    return Clone.apply(self, order="channels_last" if memory_format == "channels_last" and self.ndim == 4 else "C")
+    """The tensor itself if its elements lie in memory in row-major order, else a copy in that order."""
+    return self if self._data.flags.c_contiguous else Clone.apply(self, order="C")
 
 
 def __iter__(self: Tensor) -> Iterator[Tensor]:
@@ -142,46 +109,8 @@ def __iter__(self: Tensor) -> Iterator[Tensor]:
     return (select(self, 0, i) for i in range(self.shape[0]))
 
 
-def __contains__(self: Tensor, item: Any) -> bool:
-    if not isinstance(item, Tensor | int | float | complex):
-        raise RuntimeError(
-            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {builtins.type(item)}."
-        )
-    return bool(functions["eq"](self, item).any())
-
-
 def __reversed__(self: Tensor) -> Tensor:
-    return functions["flip"](self, (0,)) if self.ndim else self
-
-
-def is_same_size(self: Tensor, other: Tensor) -> bool:
-    """True if both tensors have the same shape.
-
-    >>> import tinygrad_edu as T
-    >>> T.is_same_size(T.zeros(2, 3), T.ones(2, 3))
-    True
-    """
-    return self._data.shape == other._data.shape
-
-
-def is_nonzero(self: Tensor) -> bool:
-    """True if the tensor's only element is not 0.
-
-    >>> import tinygrad_edu as T
-    >>> T.tensor([2]).is_nonzero()
-    True
-    """
-    return bool(self)
-
-
-def is_signed(self: Tensor) -> bool:
-    """True if the dtype can hold negative numbers.
-
-    >>> import tinygrad_edu as T
-    >>> T.is_signed(T.tensor([1])), T.is_signed(T.tensor([1], dtype=T.uint8))
-    (True, False)
-    """
-    return self._data.dtype.kind in "ficV"
+    return self.flip(0) if self.ndim else self
 
 
 def ndimension(self: Tensor) -> int:
@@ -189,12 +118,7 @@ def ndimension(self: Tensor) -> int:
     return self.ndim
 
 
-for _function in (
-    detach, detach_, to, type_as, type, contiguous, __iter__, __contains__, __reversed__, is_same_size, is_nonzero, is_signed,
-    ndimension,
-):  # fmt: skip
-    bind(_function.__name__, overridable(_function))
-for _function in (detach, detach_, is_same_size, is_nonzero, is_signed):
+for _function in (detach, detach_):
     functions[_function.__name__] = overridable(_function)
 
 
@@ -208,26 +132,24 @@ class _Absent:
         self.name = name
 
     def __get__(self, instance: Any, owner: Any) -> Any:
-        raise AttributeError(absent.sentence(self.name))
+        raise AttributeError(absent.sentence(self.name, "Tensor"))
+
+
+class AbsentMethods:
+    """Reading a name that only PyTorch has raises the sentence of `absent`. These stand behind all methods that are there."""
 
 
 for _name in absent.NAMES:
-    if not hasattr(Tensor, _name):
-        bind(_name, _Absent(_name))
-bind("_to_numpy_dtype", _to_numpy_dtype)
-bind("__pos__", lambda self: self)
+    setattr(AbsentMethods, _name, _Absent(_name))
 
 
-def _converted(dtype: Any, self: Tensor, memory_format: Any = None) -> Tensor:
-    return _to_numpy_dtype(self, dtypes.to_numpy_dtype(dtype))
+def _converted(dtype: dtypes.dtype, name: str) -> Callable[..., Tensor]:
+    """A method that gives the tensor in `dtype`."""
 
+    def method(self: Tensor, memory_format: Any = None) -> Tensor:
+        return _to_numpy_dtype(self, dtype.numpy)
 
-for _name, _dtype in {
-    "double": dtypes.float64, "float": dtypes.float32, "half": dtypes.float16, "long": dtypes.int64, "int": dtypes.int32,
-    "short": dtypes.int16, "char": dtypes.int8, "byte": dtypes.uint8, "bool": dtypes.bool_, "cfloat": dtypes.complex64,
-    "cdouble": dtypes.complex128, "bfloat16": dtypes.bfloat16,
-}.items():  # fmt: skip
-    bind(_name, overridable(functools.partial(_converted, _dtype), _name))
+    return overridable(method, name)
 
 
 def _new(name: str) -> Callable[..., Any]:
@@ -240,9 +162,35 @@ def _new(name: str) -> Callable[..., Any]:
     return method
 
 
-for _name in ("zeros", "ones", "full", "empty", "tensor"):
-    bind(f"new_{_name}", _new(_name))
 for _name in creation.__all__:
     functions[_name] = overridable(creation.plain(getattr(creation, _name)))
 functions["empty"] = overridable(creation.plain(creation.zeros), "empty")
 functions["empty_like"] = overridable(creation.plain(creation.zeros_like), "empty_like")
+
+
+_FLOATS = ((dtypes.float64, "double"), (dtypes.float32, "float"), (dtypes.float16, "half"))
+_WHOLE = ((dtypes.int64, "long"), (dtypes.int32, "int"), (dtypes.int16, "short"))
+_BYTES = ((dtypes.int8, "char"), (dtypes.uint8, "byte"), (dtypes.bool_, "bool"))
+
+
+class ConversionMethods:
+    """The methods of Tensor that are defined here."""
+
+    detach = overridable(detach)
+    detach_ = overridable(detach_)
+    to = overridable(to)
+    type_as = overridable(type_as)
+    type = overridable(type)
+    contiguous = overridable(contiguous)
+    __iter__ = overridable(__iter__)
+    __reversed__ = overridable(__reversed__)
+    ndimension = overridable(ndimension)
+    _to_numpy_dtype = _to_numpy_dtype
+    new_zeros, new_ones, new_full = _new("zeros"), _new("ones"), _new("full")
+    new_empty, new_tensor = _new("empty"), _new("tensor")
+    double, float, half = (_converted(*each) for each in _FLOATS)
+    long, int, short = (_converted(*each) for each in _WHOLE)
+    char, byte, bool = (_converted(*each) for each in _BYTES)
+
+    def __pos__(self) -> Any:
+        return self

@@ -8,25 +8,22 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
-from ...array import dtypes
-from ...array.tensor import Tensor, bind, tensor_method, wrap
+from ...array.tensor import Tensor, wrap
 from ...autograd.inplace import check_inplace, refuse_shared_memory
 from ...modes import quiet, thread
 from ...overrides import overridable
-from ..arrays import copied, in_order, sum_at
-from ..binding import public
+from ..arrays import copied, sum_at
+from ..binding import in_place, method, public
 from ..creation.copies import copy_, fill_, to_copy
 from ..creation.factories import fitted
-from ..op import Op, linear
+from ..op import LinearOp, ViewOp
+from ..operands import need_tensor
 from ..shapes.shape import axis_of, expand, unsqueeze, view
 
 
-class Alias(Op):
+class Alias(ViewOp):
     """A view of the whole tensor."""
-
-    view = True
 
     def forward(self):
         return self.view()
@@ -34,39 +31,29 @@ class Alias(Op):
     def grad_self(grad):
         return grad
 
-    jvp = linear
 
-
-class Select(Op):
+class Select(ViewOp):
     """One position along one dimension."""
-
-    view = True
 
     def forward(self, *, dim, index):
         # With an Ellipsis, NumPy returns a view even for a 0-d result.
         return self[(slice(None),) * dim + (index, ...)]
 
     def grad_self(grad, self_sym_sizes, dim, index):
-        return scatter_slice(grad, self_sym_sizes, (slice(None),) * dim + (index, ...))
-
-    jvp = linear
+        return ScatterSlice.apply(grad, size=self_sym_sizes, where=(slice(None),) * dim + (index, ...))
 
 
-class Slice(Op):
+class Slice(ViewOp):
     """start, start + step, … along one dimension."""
-
-    view = True
 
     def forward(self, *, dim, start, end, step):
         return self[(slice(None),) * dim + (slice(start, end, step),)]
 
     def grad_self(grad, self_sym_sizes, dim, start, end, step):
-        return scatter_slice(grad, self_sym_sizes, (slice(None),) * dim + (slice(start, end, step),))
-
-    jvp = linear
+        return ScatterSlice.apply(grad, size=self_sym_sizes, where=(slice(None),) * dim + (slice(start, end, step),))
 
 
-class ScatterSlice(Op, name="SliceScatterBackward0"):
+class ScatterSlice(LinearOp, name="SliceScatterBackward0"):
     """Zeros of shape `size` with `self` at `where`, a basic index: the transpose of reading it."""
 
     def forward(self, *, size, where):
@@ -75,61 +62,32 @@ class ScatterSlice(Op, name="SliceScatterBackward0"):
         return out
 
     def grad_self(grad, where):
-        return take(grad, where)
-
-    jvp = linear
+        return Take.apply(grad, where=where)
 
 
-class Take(Op, name="IndexBackward1"):
+class Take(LinearOp, name="IndexBackward1"):
     """Basic indexing that returns a copy instead of a view."""
 
     def forward(self, *, where):
         return self[where].copy() if isinstance(self[where], np.ndarray) else self[where]
 
     def grad_self(grad, self_sym_sizes, where):
-        return scatter_slice(grad, self_sym_sizes, where)
-
-    jvp = linear
+        return ScatterSlice.apply(grad, size=self_sym_sizes, where=where)
 
 
-class Index(Op):
+class Index(LinearOp):
     """Indexing by arrays: a copy, in which an element may occur several times."""
 
     without_gradient = ("indices",)
 
     def forward(self, *, indices):
-        # NumPy keeps the dimensions of the indices together in memory; PyTorch does not.
-        out = np.array(self[indices], order="C", copy=None)
-        return in_order(out, _walked(self, indices, out)) if out.size else out
+        return np.asarray(self[indices], order="C")
 
     def grad_self(grad, self_sym_sizes, indices):
         return accumulate_at(grad, self_sym_sizes, indices)
 
-    jvp = linear
 
-
-def _walked(array, indices, result):
-    """`array` and the indices in the shape of `result`, with the steps by which PyTorch's kernel walks them, if these decide its order."""
-    given = [i for i in indices if isinstance(i, np.ndarray)]
-    if array.flags.c_contiguous and all(i.ndim < 2 or i.flags.c_contiguous for i in given):
-        return []
-    # At the first element of each index only the other dimensions are left.
-    rest = array[(*itertools.chain.from_iterable([_first(i) for i in indices]), ...)]
-    at = [n for n, i in enumerate(indices) if isinstance(i, np.ndarray)]
-    place, new = at[0] if at[-1] - at[0] < len(at) else 0, result.ndim - rest.ndim
-    before, after = rest.strides[:place], rest.strides[place:]
-    walked = [as_strided(array, result.shape, (*before, *(0,) * new, *after))]
-    for i in given if new > 1 else ():
-        steps = np.broadcast_to(i, result.shape[place : place + new]).strides
-        walked.append(as_strided(i, result.shape, (*(0,) * len(before), *steps, *(0,) * len(after))))
-    return walked
-
-
-def _first(index):
-    return [index] if isinstance(index, slice) else [0] * (index.ndim if index.dtype == bool else 1)
-
-
-class AccumulateAt(Op, name="IndexPutBackward1"):
+class AccumulateAt(LinearOp, name="IndexPutBackward1"):
     """Zeros of shape `size` with `self` added at `indices`; values at repeated positions are summed."""
 
     without_gradient = ("indices",)
@@ -140,10 +98,8 @@ class AccumulateAt(Op, name="IndexPutBackward1"):
     def grad_self(grad, indices):
         return Index.apply(grad, indices=indices)
 
-    jvp = linear
 
-
-class IndexPut(Op):
+class IndexPut(LinearOp):
     """`self` with `values` written (or added) at `indices`."""
 
     apart = True
@@ -163,79 +119,51 @@ class IndexPut(Op):
     def grad_values(grad, indices):
         return Index.apply(grad, indices=indices)
 
-    def jvp(tangent, values_tangent, indices, accumulate):
-        return IndexPut.apply(tangent, values_tangent, indices=indices, accumulate=accumulate)
-
-
-# --- functions -------------------------------------------------------------------------------------------------------
-
-
-def scatter_slice(value, size, where):
-    """Zeros of shape `size` with `value` at the basic index `where`."""
-    return ScatterSlice.apply(value, size=tuple(size), where=where)
-
-
-def take(value, where):
-    """A copy of `value` at the basic index `where`."""
-    return Take.apply(value, where=where)
-
 
 def accumulate_at(value, size, indices):
     """Zeros of shape `size` with `value` added at `indices`."""
     return AccumulateAt.apply(value, size=tuple(size), indices=indices)
 
 
+def _put_settings(input, indices, values):
+    indices = _watched(tuple(_index_array(i) for i in indices), indices)
+    _check_put(input, indices, need_tensor("index_put", values, "values"))
+    return indices
+
+
 def _index_put_(self, indices, values, accumulate=False):
-    indices, values = _index_arrays(indices), _values(values, self)
-    _check_put(self, indices, values)
-    return IndexPut.apply_(self, values, indices=indices, accumulate=accumulate)
+    return IndexPut.apply_(self, values, indices=_put_settings(self, indices, values), accumulate=accumulate)
 
 
-@public(inplace=_index_put_)
+@public()
 def index_put(input, indices, values, accumulate: bool = False) -> Tensor:
-    """A copy of `input` with `values` written at `indices`, or added there with `accumulate`.
-
-    >>> import tinygrad_edu as T
-    >>> T.index_put(T.zeros(3), (T.tensor([0, 2]),), T.tensor([1.0, 2.0]))
-    tensor([1., 0., 2.])
-    """
-    indices, values = _index_arrays(indices), _values(values, input)
-    _check_put(input, indices, values)
-    return IndexPut.apply(input, values, indices=indices, accumulate=accumulate)
+    """A copy of `input` with `values` written at `indices`, or added there with `accumulate`."""
+    return IndexPut.apply(input, values, indices=_put_settings(input, indices, values), accumulate=accumulate)
 
 
 @public()
 def select(input, dim, index) -> Tensor:
     """The slice at `index` along `dim`, as a view without that dimension.
 
-    >>> import tinygrad_edu as T
     >>> T.select(T.tensor([[1, 2], [3, 4]]), 0, 1)
     tensor([3, 4])
     """
-    shape = input.shape
-    if not shape:
+    if not input.ndim:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    axis = axis_of(dim, len(shape))
-    n = shape[axis]
-    if not -n <= index < n:
-        raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
-    return Select.apply(input, dim=axis, index=index % n)
+    return _selected(input, axis_of(dim, input.ndim), index)
 
 
 @public()
 def narrow(input, dim, start, length) -> Tensor:
     """A view of `length` positions along `dim`, from `start` on.
 
-    >>> import tinygrad_edu as T
     >>> T.narrow(T.tensor([1, 2, 3, 4]), 0, 1, 2)
     tensor([2, 3])
     """
-    if not input.shape:
-        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
-    axis = axis_of(dim, len(input.shape))
+    if not input.ndim or length < 0:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor, and its length must be non-negative.")
+    axis = axis_of(dim, input.ndim)
     n = input.shape[axis]
-    if length < 0:
-        raise RuntimeError("narrow(): length must be non-negative.")
     if not -n <= start <= n:
         raise IndexError(f"start out of range (expected to be in range of [-{n}, {n}], but got {start})")
     start = start % n if start < 0 else start
@@ -245,18 +173,16 @@ def narrow(input, dim, start, length) -> Tensor:
 
 
 def _index_array(index):
-    """The array of an advanced index: integers, or booleans for a mask (uint8 is an older form of mask)."""
+    """The array of an advanced index: integers, or booleans for a mask."""
     array = index._data if isinstance(index, Tensor) else np.array(_numbers(index))
-    if array.dtype.kind not in "iub" and (array.size or isinstance(index, Tensor)):
-        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-    if array.dtype == np.uint8 and array.ndim:
-        warnings.warn(
-            "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
-            UserWarning,
-            stacklevel=6,
-        )
-    if array.dtype == np.uint8:
-        return array.astype(bool)
+    if array.dtype.kind not in "ib" and (array.size or isinstance(index, Tensor)):
+        if array.dtype != np.uint8:
+            raise IndexError(
+                "tensors used as indices must be long, int, byte or bool tensors: index.long(), mask.bool()"
+            )
+        told = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead: mask.bool()."
+        warnings.warn(told, UserWarning, stacklevel=2)
+        array = array.astype(bool)
     return array if array.size else array.astype(bool if array.dtype == bool else np.int64)
 
 
@@ -269,35 +195,18 @@ def _numbers(index):
 
 def _as_tuple(key):
     """PyTorch reads a list that contains lists, tensors, slices, None or Ellipsis as a tuple of indices."""
-    if not isinstance(key, list) or len(key) >= 32:
+    parts = list | tuple | range | slice | Tensor | np.ndarray | None
+    if not isinstance(key, list) or not any(isinstance(i, parts) or i is Ellipsis for i in key):
         return key
-    if not any(
-        isinstance(i, list | tuple | range | slice | Tensor | np.ndarray) or i is None or i is Ellipsis for i in key
-    ):
-        return key
-    warnings.warn(
-        "Using a non-tuple sequence for multidimensional indexing is deprecated: x[[a, b]] is read as x[a, b]. Write "
-        "x[tuple(seq)], or x[tensor(seq)] to index by an array.",
-        UserWarning,
-        stacklevel=4,
-    )
+    told = "Using a non-tuple sequence for multidimensional indexing is deprecated: x[[a, b]] is read as x[a, b]"
+    warnings.warn(f"{told}. Write x[tuple(seq)], or x[tensor(seq)].", UserWarning, stacklevel=4)
     return tuple(key)
-
-
-def _index_arrays(indices):
-    return _watched(tuple(_index_array(i) for i in indices), indices)
 
 
 def _watched(arrays, indices):
     """The arrays, or the tensors in `indices` that own them, so that a later write to these is detected."""
     tensors = {id(i._data): i for i in indices if isinstance(i, Tensor)}
     return tuple(tensors.get(id(a), a) for a in arrays)
-
-
-def _values(values, target):
-    if not isinstance(values, Tensor | np.ndarray):
-        raise TypeError(f"index_put(): argument 'values' (position 2) must be Tensor, not {type(values).__name__}")
-    return values if isinstance(values, Tensor) else wrap(np.asarray(values, target._data.dtype))
 
 
 def _is_advanced(item):
@@ -311,20 +220,15 @@ def _plan(t, key):
     """The index as a list without Ellipsis, with one entry per dimension (None, True and False add a dimension)."""
     items = [_index_array(i) if _is_advanced(i) else i for i in (key if isinstance(key, tuple) else (key,))]
     items = [bool(i) if isinstance(i, np.ndarray) and not i.ndim else i for i in items]
-    used = 0
-    for item in items:
-        if isinstance(item, np.ndarray) and item.dtype == bool:
-            used += item.ndim
-        elif item is not None and item is not Ellipsis and not isinstance(item, bool):
-            used += 1
+    reading = [i for i in items if not (i is None or i is Ellipsis or isinstance(i, bool))]
+    used = sum(i.ndim if isinstance(i, np.ndarray) and i.dtype == bool else 1 for i in reading)
     if used > t.ndim:
         raise IndexError(f"too many indices for tensor of dimension {t.ndim}")
     dots = [i for i, item in enumerate(items) if item is Ellipsis]
-    fill = [slice(None)] * (t.ndim - used)
     if len(dots) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
     where = dots[0] if dots else len(items)
-    items[where : where + 1] = fill
+    items[where : where + 1] = [slice(None)] * (t.ndim - used)
     return items
 
 
@@ -336,23 +240,16 @@ def _window(input, key):
     if not input.ndim and isinstance(key, slice):
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     if not input.ndim and type(key) is int:
-        if key == 0:
-            raise IndexError(
-                "invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim tensor to a number"
-            )
-        raise IndexError(f"index {key} is out of bounds for dimension 0 with size 0")
-    out, dim = input, 0
-    left = []
+        raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim tensor to a number")
+    out, dim, left = input, 0, []
     for item in _plan(input, key):
         if isinstance(item, str):
-            raise TypeError(
-                "new(): invalid data type 'str'. An index consists of integers, slices, None, … or booleans."
-            )
+            raise TypeError("new(): invalid data type 'str'. An index consists of integers, slices, None or booleans.")
         rest: Any = slice(None)
         if item is None:
             out = unsqueeze(out, dim)
         elif isinstance(item, slice):
-            if not _is_full(item, out.shape[dim]):
+            if item.indices(out.shape[dim]) != (0, out.shape[dim], 1):
                 out = _sliced(out, dim, item)
         elif isinstance(item, bool):
             # A single index into a new dimension of size 1, or no index.
@@ -370,10 +267,6 @@ def _window(input, key):
     return out, _watched(left, key if isinstance(key, tuple) else (key,))
 
 
-def _is_full(item, n):
-    return item.start in (None, 0) and (item.stop is None or item.stop >= n) and item.step in (None, 1)
-
-
 def _sliced(t, dim, item):
     if item.step is not None and item.step <= 0:
         raise ValueError("step must be greater than zero")
@@ -385,10 +278,8 @@ def _selected(t, dim, item):
     try:
         index = operator.index(item)
     except TypeError:
-        raise IndexError(
-            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
-            f"{type(item).__name__})"
-        ) from None
+        kinds = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices"
+        raise IndexError(f"{kinds} (got {type(item).__name__})") from None
     n = t.shape[dim]
     if not -n <= index < n:
         raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {n}")
@@ -399,14 +290,10 @@ def _check_bounds(indices, shape, dim):
     if indices.dtype == bool:
         if indices.shape != tuple(shape[dim : dim + indices.ndim]):
             at = next((i for i, n in enumerate(indices.shape) if n != shape[dim + i]), 0)
-            raise IndexError(
-                f"The shape of the mask {list(indices.shape)} at index {at} does not match the shape of the indexed tensor "
-                f"{list(shape)} at index {dim + at}"
-            )
+            told = f"The shape of the mask {list(indices.shape)} at index {at} does not match the shape of the indexed"
+            raise IndexError(f"{told} tensor {list(shape)} at index {dim + at}")
         return
     n = shape[dim]
-    if indices.size and not n:
-        raise IndexError("index is out of bounds for dimension with size 0")
     outside = indices[(indices < -n) | (indices >= n)]
     if outside.size:
         raise IndexError(f"index {outside.flat[0]} is out of bounds for dimension {dim} with size {n}")
@@ -432,30 +319,21 @@ def getitem(input, key):
     return Alias.apply(out) if out is input else out
 
 
-@tensor_method
 def __setitem__(self, key, value):
     if key is False:
         return
     key = None if key is True else _as_tuple(key)
-    if not isinstance(value, Tensor | np.ndarray | np.generic | int | float | complex):
+    if not isinstance(value, Tensor | np.ndarray | np.generic | int | float):
         raise TypeError(f"can't assign a {type(value).__name__} to a torch.{self.dtype.legacy_name}Tensor")
     window, indices = _window(self, key)
-    if (
-        indices is not None
-        and getattr(key, "dtype", None) is dtypes.uint8
-        and key.ndim
-        and not isinstance(value, Tensor)
-    ):
-        raise RuntimeError(
-            "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char. Convert it: mask.bool()."
-        )
     if not isinstance(value, Tensor):
-        whole = isinstance(value, complex) or (self._data.dtype.kind in "iu" and isinstance(value, int | float))
+        whole = self._data.dtype.kind in "iu" and isinstance(value, int | float)
         value = wrap(fitted(value, self._data.dtype) if whole else quiet(np.asarray, value, self._data.dtype))
     if indices is not None:
-        if value.numel() == 1 and value._data.dtype != window._data.dtype and _is_one_mask(key):
-            # Like masked_fill_, which takes a number of any dtype.
-            value = to_copy(value, window._data.dtype)
+        arrays = [getattr(i, "_data", i) for i in indices if not isinstance(i, slice)]
+        alike = value._data.dtype == window._data.dtype
+        if not alike and value.numel() == 1 and len(arrays) == 1 and arrays[0].dtype == bool:
+            value = to_copy(value, window._data.dtype)  # like masked_fill_, which takes a number of any dtype
         _write_at(window, indices, value)
     elif not value.ndim and window.ndim:
         fill_(window, value)
@@ -464,14 +342,6 @@ def __setitem__(self, key, value):
     else:
         value = view(value, _without_leading_ones(value.shape))
         copy_(window, value if value.shape == window.shape else expand(value, window.shape))
-
-
-def _is_one_mask(key):
-    """True for an index with one mask and no index arrays."""
-    arrays = [
-        k for k in (key if isinstance(key, tuple) else (key,)) if getattr(k, "ndim", 0) or isinstance(k, list | bool)
-    ]
-    return len(arrays) == 1 and getattr(arrays[0], "_data", np.asarray(arrays[0])).dtype.kind == "b"
 
 
 def _without_leading_ones(sizes):
@@ -491,8 +361,6 @@ def _write_at(window, indices, value):
 
 def _check_put(window, indices, value):
     """Raise unless `value` has the dtype of `window` and fits what the indices select."""
-    if not isinstance(value, Tensor):
-        return
     try:
         shape = window._data[tuple(getattr(i, "_data", i) for i in indices)].shape
     except IndexError:
@@ -501,17 +369,20 @@ def _check_put(window, indices, value):
         np.broadcast_to(value._data, shape)
     except ValueError:
         refuse_shared_memory(window, (value,), apart=True)
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape "
-            f"{list(shape)}"
-        ) from None
+        told = f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result"
+        raise RuntimeError(f"{told} of shape {list(shape)}") from None
     if value._data.dtype != window._data.dtype:
-        names = window.dtype.legacy_name, value.dtype.legacy_name
-        raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {names[0]} for the destination and {names[1]} "
-            "for the source. Convert the value first, with .to(…)."
-        )
+        kinds = f"{window.dtype.legacy_name} for the destination and {value.dtype.legacy_name} for the source"
+        raise RuntimeError(f"Index put requires the source and destination dtypes match, got {kinds}: use value.to(…).")
 
 
-bind("__setitem__", overridable(__setitem__))
-bind("__getitem__", overridable(getitem, "__getitem__"))
+class IndexMethods:
+    """The methods of Tensor that are defined here."""
+
+    index_put_ = in_place(index_put, _index_put_)
+    index_put = method(index_put)
+    select = method(select)
+    narrow = method(narrow)
+    __setitem__ = __setitem__
+    __setitem__ = overridable(__setitem__)
+    __getitem__ = overridable(getitem, "__getitem__")

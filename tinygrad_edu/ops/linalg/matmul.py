@@ -9,7 +9,7 @@ import numpy as np
 
 from ...array import dtypes
 from ...array.tensor import Tensor
-from ..binding import functions, linalg_functions, operator, public
+from ..binding import functions, in_place, linalg_functions, method, operator, public
 from ..creation.copies import contiguous_clone
 from ..op import Op
 from ..operands import check_expandable, refuse_mismatch
@@ -31,7 +31,7 @@ class Dot(Op):
         return grad * self
 
     def jvp(tangent, tensor_tangent, self, tensor):
-        return dot(tangent, tensor) + dot(self, tensor_tangent)
+        return tangent @ tensor + self @ tensor_tangent
 
 
 class Mv(Op):
@@ -58,22 +58,6 @@ class Mm(Op):
 
     # C = A·B:  dA = dC·Bᵀ,  dB = Aᵀ·dC
     def grad_self(grad, mat2):
-        return grad @ transpose(mat2, 0, 1)
-
-    def grad_mat2(grad, self):
-        return transpose(self, 0, 1) @ grad
-
-    def jvp(tangent, mat2_tangent, self, mat2):
-        return tangent @ mat2 + self @ mat2_tangent
-
-
-class Bmm(Op):
-    refuses = ("bmm", "b")
-
-    def forward(self, mat2):
-        return self @ mat2
-
-    def grad_self(grad, mat2):
         return grad @ transpose(mat2, -2, -1)
 
     def grad_mat2(grad, self):
@@ -83,8 +67,15 @@ class Bmm(Op):
         return tangent @ mat2 + self @ mat2_tangent
 
 
-class _AddProduct(Op):
-    """beta·self + alpha·(the product of the other two)"""
+class Bmm(Mm):
+    """The same of each pair in two batches."""
+
+    refuses = ("bmm", "b")
+    forward = Mm.forward
+
+
+class Addmm(Op):
+    """beta·self + alpha·mat1·mat2: the op of a linear layer."""
 
     def forward(self, mat1, mat2, *, beta=1, alpha=1):
         product = mat1 @ mat2
@@ -101,39 +92,41 @@ class _AddProduct(Op):
     def grad_self(grad, beta):
         return grad if beta == 1 else grad * beta
 
+    def grad_mat1(grad, mat2, alpha):
+        product = grad @ transpose(mat2, -2, -1)
+        return product if alpha == 1 else product * alpha
+
+    def grad_mat2(grad, mat1, alpha):
+        product = transpose(mat1, -2, -1) @ grad
+        return product if alpha == 1 else product * alpha
+
     def jvp(tangent, mat1_tangent, mat2_tangent, mat1, mat2, beta, alpha):
         return tangent * beta + (mat1_tangent @ mat2 + mat1 @ mat2_tangent) * alpha
 
 
-class Addmm(_AddProduct):
-    """The op of a linear layer."""
+class Baddbmm(Op):
+    """The same of batches."""
 
-    forward = _AddProduct.forward
+    def forward(self, batch1, batch2, *, beta=1, alpha=1):
+        return Addmm.forward(self, batch1, batch2, beta=beta, alpha=alpha)
 
-    def grad_mat1(grad, mat2, alpha):
-        g = grad @ transpose(mat2, 0, 1)
-        return g if alpha == 1 else g * alpha
+    grad_self = Addmm.grad_self
 
-    def grad_mat2(grad, mat1, alpha):
-        g = transpose(mat1, 0, 1) @ grad
-        return g if alpha == 1 else g * alpha
+    def grad_batch1(grad, batch2, alpha):
+        return Addmm.grad_mat1(grad, batch2, alpha)
 
+    def grad_batch2(grad, batch1, alpha):
+        return Addmm.grad_mat2(grad, batch1, alpha)
 
-# --- functions -------------------------------------------------------------------------------------------------------
+    def jvp(tangent, batch1_tangent, batch2_tangent, batch1, batch2, beta, alpha):
+        return Addmm.jvp(tangent, batch1_tangent, batch2_tangent, batch1, batch2, beta, alpha)
 
 
 def _array(x):
     return getattr(x, "_data", x)
 
 
-_OF_C = {
-    "Float": "float",
-    "Double": "double",
-    "Long": "long int",
-    "Int": "int",
-    "Half": "c10::Half",
-    "BFloat16": "c10::BFloat16",
-}
+_OF_C = {"Float": "float", "Double": "double", "Long": "long int", "Int": "int", "Half": "c10::Half"}
 
 
 def _same_dtype(a, b, opening="expected m1 and m2 to have the same dtype, but got: {0} != {1}"):
@@ -147,16 +140,14 @@ def _same_dtype(a, b, opening="expected m1 and m2 to have the same dtype, but go
 
 def _check_product(a, b):
     if a.shape[1] != b.shape[0]:
-        raise RuntimeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})"
-        )
+        sizes = f"({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})"
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied {sizes}")
 
 
 @public()
 def dot(input, tensor) -> Tensor:
     """The dot product of two vectors.
 
-    >>> import tinygrad_edu as T
     >>> T.dot(T.tensor([1.0, 2.0]), T.tensor([3.0, 4.0]))
     tensor(11.)
     """
@@ -165,53 +156,38 @@ def dot(input, tensor) -> Tensor:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
     _same_dtype(a, b, "dot : expected both vectors to have same dtype, but found {2} and {3}")
     if a.shape != b.shape:
-        raise RuntimeError(
-            f"inconsistent tensor size, expected tensor [{a.size}] and src [{b.size}] to have the same number of elements, "
-            f"but got {a.size} and {b.size} elements respectively"
-        )
+        told = f"inconsistent tensor size, expected tensor [{a.size}] and src [{b.size}]"
+        raise RuntimeError(f"{told} to have the same number of elements, but got {a.size} and {b.size} elements")
     return Dot.apply(input, tensor)
-
-
-def _is_sparse(value):
-    return getattr(value, "is_sparse", False)
 
 
 @public()
 def mv(input, vec) -> Tensor:
     """The product of a matrix and a vector.
 
-    >>> import tinygrad_edu as T
     >>> T.mv(T.tensor([[1.0, 2.0], [3.0, 4.0]]), T.tensor([1.0, 1.0]))
     tensor([3., 7.])
     """
-    if _is_sparse(input):
-        return input @ vec
     a, b = _array(input), _array(vec)
     if a.ndim != 2 or b.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {b.ndim}, {a.ndim}, {b.ndim}")
     if a.shape[1] != b.shape[0]:
-        raise RuntimeError(
-            f"size mismatch, got input ({a.shape[0]}), mat ({a.shape[0]}x{a.shape[1]}), vec ({b.shape[0]})"
-        )
+        n, m = a.shape
+        raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{m}), vec ({b.shape[0]})")
     _same_dtype(b, a, "addmv input tensors must have the same dtype, but got {2}, {3}, and {2}")
     return Mv.apply(input, vec)
 
 
-@public("spmm")
+@public()
 def mm(input, mat2) -> Tensor:
     """The product of two matrices.
 
-    >>> import tinygrad_edu as T
     >>> T.mm(T.tensor([[1.0, 2.0]]), T.tensor([[3.0], [4.0]]))
     tensor([[11.]])
     """
-    if _is_sparse(input) or _is_sparse(mat2):
-        return input @ mat2
     a, b = _array(input), _array(mat2)
-    if a.ndim != 2:
-        raise RuntimeError("self must be a matrix")
-    if b.ndim != 2:
-        raise RuntimeError("mat2 must be a matrix")
+    if a.ndim != 2 or b.ndim != 2:
+        raise RuntimeError(f"{'self' if a.ndim != 2 else 'mat2'} must be a matrix")
     _check_product(a, b)
     _same_dtype(a, b)
     return Mm.apply(input, mat2)
@@ -221,10 +197,8 @@ def _check_batches(a, b):
     if a.ndim != 3 or b.ndim != 3:
         raise RuntimeError("batch1 must be a 3D tensor" if a.ndim != 3 else "batch2 must be a 3D tensor")
     if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
-        raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: [{a.shape[0]}, {a.shape[2]}] but got: "
-            f"[{b.shape[0]}, {b.shape[1]}]."
-        )
+        sizes = f"[{a.shape[0]}, {a.shape[2]}] but got: [{b.shape[0]}, {b.shape[1]}]"
+        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: {sizes}.")
     _same_dtype(a, b, "expected scalar type {2} but found {3}")
 
 
@@ -232,7 +206,6 @@ def _check_batches(a, b):
 def bmm(input, mat2) -> Tensor:
     """The matrix products of two batches.
 
-    >>> import tinygrad_edu as T
     >>> T.bmm(T.ones(5, 2, 3), T.ones(5, 3, 4)).shape
     tinygrad_edu.Size([5, 2, 4])
     """
@@ -250,24 +223,10 @@ def _check_addmm(input, mat1, mat2):
     _check_product(_array(mat1), _array(mat2))
 
 
-def _check_in_place(self, size):
-    if tuple(self.shape) != size:
-        raise RuntimeError(
-            f"Bad in-place call: input tensor size {list(self.shape)} and output tensor size {list(size)} should match"
-        )
-
-
-def _addmm_(self, mat1, mat2, *, beta=1, alpha=1):
-    _check_addmm(self, mat1, mat2)
-    _check_in_place(self, (mat1.shape[0], mat2.shape[1]))
-    return Addmm.apply_(self, mat1, mat2, beta=beta, alpha=alpha)
-
-
-@public(inplace=_addmm_)
+@public()
 def addmm(input, mat1, mat2, *, beta=1, alpha=1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2).
 
-    >>> import tinygrad_edu as T
     >>> T.addmm(T.ones(2), T.eye(2), T.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[2., 3.],
             [4., 5.]])
@@ -276,12 +235,21 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1) -> Tensor:
     return Addmm.apply(input, mat1, mat2, beta=beta, alpha=alpha)
 
 
-@operator("__matmul__", "matmul")
+@public()
+def baddbmm(input, batch1, batch2, *, beta=1, alpha=1) -> Tensor:
+    """beta * input + alpha * (batch1 @ batch2).
+
+    >>> T.baddbmm(T.zeros(1), T.ones(2, 1, 3), T.ones(2, 3, 1)).shape
+    tinygrad_edu.Size([2, 1, 1])
+    """
+    _check_batches(_array(batch1), _array(batch2))
+    return Baddbmm.apply(input, batch1, batch2, beta=beta, alpha=alpha)
+
+
 @public(where=(functions, linalg_functions))
 def matmul(input, other) -> Tensor:
     """The product of vectors, matrices or batches of matrices. The dimensions decide which, as in PyTorch.
 
-    >>> import tinygrad_edu as T
     >>> T.matmul(T.ones(2, 3), T.ones(3, 4)).shape
     tinygrad_edu.Size([2, 4])
     """
@@ -309,15 +277,11 @@ def matmul(input, other) -> Tensor:
         batch = np.broadcast_shapes(tuple(left.shape[:-2]), tuple(right.shape[:-2]))
     except ValueError:
         refuse_mismatch([left.shape[:-2], right.shape[:-2]])
-    count = math.prod(batch)
-    left3 = reshape(broadcast_to(left, (*batch, *left.shape[-2:])), (count, *left.shape[-2:]))
-    right3 = reshape(broadcast_to(right, (*batch, *right.shape[-2:])), (count, *right.shape[-2:]))
-    size = [*batch]
-    if a != 1:
-        size.append(left.shape[-2])
-    if b != 1:
-        size.append(right.shape[-1])
-    return unsafe_view(bmm(left3, right3), tuple(size))
+    left3, right3 = (
+        reshape(broadcast_to(x, (*batch, *x.shape[-2:])), (math.prod(batch), *x.shape[-2:])) for x in (left, right)
+    )
+    size = (*batch, *((left.shape[-2],) if a != 1 else ()), *((right.shape[-1],) if b != 1 else ()))
+    return unsafe_view(bmm(left3, right3), size)
 
 
 def _folds(left, right):
@@ -347,16 +311,14 @@ def unsafe_view(value, size):
     return UnsafeView.apply(value, size=size)
 
 
-@operator("__rmatmul__")
 def __rmatmul__(self, other) -> Any:
     return matmul(other, self)
 
 
-@public("ger")
+@public()
 def outer(input, vec2) -> Tensor:
     """The outer product: each element of one vector times each element of the other.
 
-    >>> import tinygrad_edu as T
     >>> T.outer(T.tensor([1.0, 2.0]), T.tensor([3.0, 4.0]))
     tensor([[3., 4.],
             [6., 8.]])
@@ -364,3 +326,20 @@ def outer(input, vec2) -> Tensor:
     if input.ndim != 1 or vec2.ndim != 1:
         raise RuntimeError(f"outer: Expected 1-D argument self, but got {input.ndim}-D")
     return reshape(input, (input.numel(), 1)) * vec2
+
+
+class MatmulMethods:
+    """The methods of Tensor that are defined here."""
+
+    __matmul__ = operator(matmul, name="matmul")
+    __rmatmul__ = operator(__rmatmul__, name="__rmatmul__")
+    dot = method(dot)
+    mv = method(mv)
+    mm = method(mm)
+    bmm = method(bmm)
+    addmm_ = in_place(addmm, Addmm)
+    addmm = method(addmm)
+    baddbmm_ = in_place(baddbmm, Baddbmm)
+    baddbmm = method(baddbmm)
+    matmul = method(matmul)
+    outer = method(outer)

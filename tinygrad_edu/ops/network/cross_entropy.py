@@ -17,7 +17,7 @@ from ..pointwise.exponential import log, log1p, sigmoid
 from ..reductions.reduce import sum
 from ..shapes.shape import reshape, unsqueeze
 from .activation import LogSigmoid
-from .loss import checked_reduction, moved_by, reduced, spread
+from .loss import checked_reduction, reduced, spread
 from .softmax import log_softmax
 
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)
@@ -49,10 +49,6 @@ class BinaryCrossEntropy(Op):
         slope = log1p(-self) - log(self)
         return spread(grad, tuple(self.shape), reduction) * (slope if weight is None else slope * weight)
 
-    def jvp(tangent, target_tangent, self, target, weight, reduction):
-        moved = tangent * ((self - target) / ((1 - self) * self)) + target_tangent * (log1p(-self) - log(self))
-        return moved_by(moved if weight is None else moved * weight, reduction)
-
 
 class BinaryCrossEntropyWithLogits(Op):
     """-w·(p·t·ln σ(s) + (1 - t)·ln(1 - σ(s)))"""
@@ -78,13 +74,6 @@ class BinaryCrossEntropyWithLogits(Op):
     def grad_target(grad, self, target, weight, pos_weight, reduction):
         slope = -self if pos_weight is None else (pos_weight - 1) * -LogSigmoid.apply(self) - self
         return spread(grad, tuple(self.shape), reduction) * (slope if weight is None else slope * weight)
-
-    def jvp(tangent, target_tangent, self, target, weight, pos_weight, reduction):
-        s = sigmoid(self)
-        factor = 1 if pos_weight is None else 1 + (pos_weight - 1) * target
-        to_target = -self if pos_weight is None else (pos_weight - 1) * -LogSigmoid.apply(self) - self
-        moved = tangent * (factor * (s - 1) + 1 - target) + target_tangent * to_target
-        return moved_by(moved if weight is None else moved * weight, reduction)
 
 
 class NllLoss(Op):
@@ -121,13 +110,6 @@ class NllLoss(Op):
             grad = grad / total_weight
         moved = grad * slope
         return moved if np.isfinite(getattr(grad, "_data", grad)).all() else where(slope == 0, 0.0, moved)
-
-    def jvp(tangent, self, target, weight, reduction, ignore_index, total_weight):
-        sizes = tuple(self.shape)
-        moved = tangent * wrap(_slope(sizes, target, weight, ignore_index, self._data.dtype))
-        if reduction == "none":
-            return sum(moved, 1) if len(sizes) > 1 else sum(moved)
-        return sum(moved) / total_weight if reduction == "mean" else sum(moved)
 
 
 class NllLoss2D(NllLoss, name="NllLoss2DBackward0"):
@@ -174,13 +156,12 @@ def _slope(sizes, target, weight, ignore_index, dtype):
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
-@public(where=_BOTH, method=False)
+@public(where=_BOTH)
 def nll_loss(
     input: Tensor, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction: str = "mean"
 ) -> Tensor:
     """The negative log-likelihood: the mean of -input[i, target[i]] for log-probabilities (N, C, …) and class indices (N, …).
 
-    >>> import tinygrad_edu as T
     >>> logits = T.tensor([[2.0, 0.0, 0.0]])
     >>> T.nn.functional.nll_loss(T.nn.functional.log_softmax(logits, dim=1), T.tensor([0]))
     tensor(0.2395)
@@ -222,7 +203,7 @@ def nll_loss(
     return reshape(loss, expected) if reduction == "none" else loss
 
 
-@public(where=_NN, method=False)
+@public(where=_NN)
 def cross_entropy(
     input: Tensor,
     target,
@@ -235,7 +216,6 @@ def cross_entropy(
 ) -> Tensor:
     """The mean of -ln softmax(input) at the targets, for logits (N, C, …). Targets are class indices or probabilities.
 
-    >>> import tinygrad_edu as T
     >>> T.nn.functional.cross_entropy(T.zeros(1, 2), T.tensor([0]))
     tensor(0.6931)
     """
@@ -292,13 +272,12 @@ def _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoo
     return total if reduction == "sum" else DivNumber.apply(total, other=input.numel() // (classes or 1))
 
 
-@public(where=_NN, method=False)
+@public(where=_NN)
 def binary_cross_entropy(
     input: Tensor, target, weight=None, size_average=None, reduce=None, reduction: str = "mean"
 ) -> Tensor:
     """The mean of -(t·ln x + (1 - t)·ln(1 - x)), for probabilities x and targets t.
 
-    >>> import tinygrad_edu as T
     >>> T.nn.functional.binary_cross_entropy(T.tensor([0.5, 0.5]), T.tensor([1.0, 0.0]))
     tensor(0.6931)
     """
@@ -317,13 +296,12 @@ def binary_cross_entropy(
     return BinaryCrossEntropy.apply(input, target, weight=weight, reduction=reduction)
 
 
-@public(where=_BOTH, method=False)
+@public(where=_BOTH)
 def binary_cross_entropy_with_logits(
     input: Tensor, target, weight=None, size_average=None, reduce=None, reduction: str = "mean", pos_weight=None
 ) -> Tensor:
     """The binary cross entropy of sigmoid(input), accurate for large logits.
 
-    >>> import tinygrad_edu as T
     >>> T.nn.functional.binary_cross_entropy_with_logits(T.tensor([0.0, 2.0]), T.tensor([1.0, 1.0]))
     tensor(0.4100)
     """

@@ -16,11 +16,10 @@ _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
-@public(where=_NN, method=False)
+@public(where=_NN)
 def linear(input, weight, bias=None) -> Tensor:
     """input·weightᵀ + bias along the last dimension. `weight` has shape (out, in).
 
-    >>> import tinygrad_edu as T
     >>> T.nn.functional.linear(T.tensor([1.0, 2.0]), T.tensor([[3.0, 4.0]]), T.tensor([0.5]))
     tensor([11.5000])
     """

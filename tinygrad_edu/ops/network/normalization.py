@@ -1,4 +1,4 @@
-"""Normalization (batch, layer, instance, group, RMS), and dropout."""
+"""Normalization (batch, instance, group, layer, RMS, lengths), and dropout of elements or channels."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import math
 import numpy as np
 
 from ...array.promotion import ones, sum_over
-from ...array.tensor import Tensor, wrap
-from ...modes import thread
+from ...array.tensor import Tensor
 from ..arrays import row_major
 from ..binding import functions, nn_functions, public
 from ..op import Op
-from ..operands import need_float, refuse_cast
+from ..operands import need_float
+from ..pointwise.arithmetic import AddNumber
 from ..pointwise.powers import rsqrt, square
+from ..reductions.norms import vector_norm
 from ..reductions.reduce import mean, sum
-from ..shapes.shape import reshape
+from ..shapes.shape import expand_as, reshape
 
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
@@ -58,12 +59,8 @@ def _statistics(array, axes, eps):
         none = np.full(sizes, np.nan, array.dtype)
         return none, none, array.copy()
     n = array.size // math.prod(sizes)
-    if array.dtype == np.float16:
-        centre = array.mean(axis=axes, keepdims=True)
-        hat = array - centre
-        rstd = 1 / np.sqrt(np.square(hat).mean(axis=axes, keepdims=True) + array.dtype.type(eps))
-        hat *= rstd
-        return centre, rstd, hat
+    if array.dtype == np.float16:  # its squares overflow easily
+        return tuple(x.astype(np.float16) for x in _statistics(array.astype(np.float32), axes, eps))
     centre = sum_over(array, axes).reshape(sizes)
     centre /= n
     hat = array - centre
@@ -130,13 +127,9 @@ class NativeBatchNorm(Op):
             _update(running_mean, running_var, input, centre, rstd, momentum, eps, axes)
         else:
             centre = running_mean.reshape(per_channel)
-            rstd = 1 / np.sqrt(running_var.reshape(per_channel) + eps)
-            out = (input - centre) * rstd
-        if weight is not None:
-            out *= weight.reshape(per_channel)
-        if bias is not None:
-            out += bias.reshape(per_channel)
-        return row_major(out.astype(input.dtype, copy=False), input), centre.reshape(-1), rstd.reshape(-1)
+            out, rstd = _by_running(input, running_mean, running_var, per_channel, eps)
+        out = _scaled(out, weight, bias, per_channel)
+        return row_major(out.astype(input.dtype, copy=False)), centre.reshape(-1), rstd.reshape(-1)
 
     def gradients(grad, needs_input_grad, input, weight, running_mean, running_var, training, eps, result1, result2):
         grad = grad[0] if isinstance(grad, list) else grad
@@ -167,20 +160,14 @@ class NativeBatchNorm(Op):
                 to_input = grad * scale
         return [to_input, to_weight if needs_input_grad[1] else None, to_bias if needs_input_grad[2] else None]
 
-    def jvp(
-        tangent, weight_tangent, bias_tangent,
-        input, weight, running_mean, running_var, training, eps, result1, result2,
-    ):  # fmt: skip
-        axes, per_channel = _channels(input)
-        if training:
-            hat, rstd = _normalized(input, axes, eps, result1, result2)
-            moved = _normalized_grad(tangent, hat, rstd, axes)
-        else:
-            hat, rstd = _by_running(input, running_mean, running_var, per_channel, eps)
-            moved = tangent * rstd
-        if weight is not None:
-            moved = moved * reshape(weight, per_channel) + hat * reshape(weight_tangent, per_channel)
-        return moved if bias_tangent is None else moved + reshape(bias_tangent, per_channel)
+
+def _scaled(out, weight, bias, sizes):
+    """weight·out + bias, in place; one number per channel or feature."""
+    if weight is not None:
+        out *= weight.reshape(sizes)
+    if bias is not None:
+        out += bias.reshape(sizes)
+    return out
 
 
 def _channels(input):
@@ -220,11 +207,7 @@ class NativeLayerNorm(Op):
             centre, rstd, out = centre.reshape(sizes), rstd.reshape(sizes), out.reshape(input.shape)
         else:
             centre, rstd, out = _statistics(input, axes, eps)
-        if weight is not None:
-            out *= weight
-        if bias is not None:
-            out += bias
-        return np.ascontiguousarray(out), centre, rstd
+        return np.ascontiguousarray(_scaled(out, weight, bias, normalized_shape)), centre, rstd
 
     def gradients(grad, needs_input_grad, input, weight, normalized_shape, eps, result1, result2):
         grad = grad[0] if isinstance(grad, list) else grad
@@ -250,13 +233,37 @@ class NativeLayerNorm(Op):
             to_bias = sum(grad, leading) if leading else grad
         return [to_input, to_weight, to_bias]
 
-    def jvp(tangent, weight_tangent, bias_tangent, input, weight, normalized_shape, eps, result1, result2):
-        axes = tuple(range(-len(normalized_shape), 0))
-        hat, rstd = _normalized(input, axes, eps, result1, result2)
-        moved = _normalized_grad(tangent, hat, rstd, axes)
-        if weight is not None:
-            moved = moved * weight + hat * weight_tangent
-        return moved if bias_tangent is None else moved + bias_tangent
+
+class NativeGroupNorm(Op):
+    """Normalize by mean and variance over groups of channels."""
+
+    mixes = True  # float16 beside float32: see `_check_alike`
+    visible_outputs = 1
+
+    def forward(input, weight, bias, *, group, eps):
+        centre, rstd, hat = _statistics(input.reshape(_blocks(input, group)), (2,), eps)
+        return _scaled(hat.reshape(input.shape), weight, bias, _channels(input)[1]), centre, rstd
+
+    def gradients(grad, needs_input_grad, input, weight, group, eps, result1, result2):
+        grad = grad[0] if isinstance(grad, list) else grad
+        sizes, blocks = tuple(input.shape), _blocks(input, group)
+        axes, per_channel = _channels(input)
+        hat, rstd = _normalized(reshape(input, blocks), (2,), eps, result1, result2)
+        to_input = to_weight = to_bias = None
+        if needs_input_grad[0]:
+            scaled = grad if weight is None else grad * reshape(weight, per_channel)
+            to_input = reshape(_normalized_grad(reshape(scaled, blocks), hat, rstd, (2,)), sizes)
+        if needs_input_grad[1]:
+            to_weight = sum(grad * reshape(hat, sizes), axes)
+        if needs_input_grad[2]:
+            to_bias = sum(grad, axes)
+        return [to_input, to_weight, to_bias]
+
+
+def _blocks(input, group):
+    """The shape that brings the channels of a group together."""
+    n, *sizes = input.shape
+    return (n, group, math.prod(sizes) // group)
 
 
 # --- functions -------------------------------------------------------------------------------------------------------
@@ -268,31 +275,19 @@ def _check_alike(input, *parameters):
     kinds = [x._data.dtype for x in parameters if x is not None and x._data.dtype != kind]
     if not kinds or (kind.itemsize == 2 and {np.dtype(np.float32)} == set(kinds)):
         return
-    if any(k != np.float32 for k in kinds):
-        raise RuntimeError(
-            f"mixed dtype (CPU): expect parameter to have scalar type of Float, or that of the input, {input.dtype}. "
-            f"Convert the module: module.to({input.dtype})."
-        )
+    rule = "all inputs must share same" if kind == np.float64 else "expect parameter to have scalar type of Float, the"
     raise RuntimeError(
-        f"mixed dtype (CPU): all inputs must share same datatype. The input has {input.dtype}, the parameters have "
-        f"float32. Convert the input, x.float(), or the module: module.to({input.dtype})."
+        f"mixed dtype (CPU): {rule} datatype. The input has {input.dtype}, the parameters have "
+        f"{kinds[0]}. Convert the module: module.to({input.dtype})."
     )
 
 
-@public(where=_NN, method=False)
+@public(where=_NN)
 def batch_norm(
-    input: Tensor,
-    running_mean,
-    running_var,
-    weight=None,
-    bias=None,
-    training: bool = False,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
+    input: Tensor, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5
 ) -> Tensor:
     """Normalize each channel by its statistics over the batch (in training) or by the running ones, then scale and shift.
 
-    >>> import tinygrad_edu as T
     >>> x = T.tensor([[1.0], [3.0]])
     >>> T.nn.functional.batch_norm(x, None, None, training=True)
     tensor([[-1.0000],
@@ -315,30 +310,84 @@ def batch_norm(
             raise RuntimeError(f"TensorAccessor expected 1 dims but tensor has {t.ndim}: {name} is a vector")
     need_float(input._data, "batch_norm")
     _check_alike(input, running_mean, running_var, weight, bias)
-    for t in (running_mean, running_var) if training and thread.state.keep_versions is not None else ():
-        if t is not None:
-            thread.state.keep_versions.before_write(t)
-    return NativeBatchNorm.apply(
-        input, weight, bias, running_mean=running_mean, running_var=running_var, training=training,
-        momentum=momentum, eps=eps,
-    )[0]  # fmt: skip
+    settings = {"running_mean": running_mean, "running_var": running_var, "training": training}
+    return NativeBatchNorm.apply(input, weight, bias, momentum=momentum, eps=eps, **settings)[0]
 
 
-@public(where=_BOTH, method=False)
+@public(where=_NN)
+def instance_norm(
+    input: Tensor,
+    running_mean=None,
+    running_var=None,
+    weight=None,
+    bias=None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalize each channel of each sample by its own mean and variance, then scale and shift.
+
+    >>> T.nn.functional.instance_norm(T.tensor([[[1.0, 3.0]]]))
+    tensor([[[-1.0000,  1.0000]]])
+    """
+    if use_input_stats and math.prod(input.shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+    n, channels = input.shape[:2]
+    folded = reshape(input, (1, n * channels, *input.shape[2:]))
+    # Each sample has its own statistics; the running ones take their mean.
+    running = [None if x is None else x.repeat(n).to(input.dtype) for x in (running_mean, running_var)]
+    weight, bias = (None if x is None else x.repeat(n) for x in (weight, bias))
+    out = batch_norm(folded, *running, weight, bias, use_input_stats, momentum, eps)
+    for kept, each in zip((running_mean, running_var), running, strict=True):
+        if use_input_stats and kept is not None and each is not None:
+            kept._data[...] = each._data.reshape(n, channels).mean(axis=0)
+    return reshape(out, tuple(input.shape))
+
+
+@public(where=_NN)
+def group_norm(input: Tensor, num_groups, weight=None, bias=None, eps: float = 1e-5) -> Tensor:
+    """Normalize by mean and variance over groups of channels, then scale and shift each channel.
+
+    >>> T.nn.functional.group_norm(T.tensor([[1.0, 3.0, 2.0, 6.0]]), num_groups=2)
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    """
+    if input.ndim < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
+    batch, channels, *places = input.shape
+    if num_groups == 0:
+        raise ZeroDivisionError("integer division or modulo by zero: num_groups is 0")
+    if channels % num_groups:
+        raise RuntimeError(
+            f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(input.shape)} and num_groups={num_groups}"
+        )
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and tuple(t.shape) != (channels,):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
+                f"{list(t.shape)} and input of shape {list(input.shape)}"
+            )
+    _check_alike(input, weight, bias)
+    need_float(input._data, "GroupNormKernelImpl")
+    if batch * (channels // num_groups) * math.prod(places) == 1:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {list(input.shape)}. A group of one value "
+            "has no variance."
+        )
+    return NativeGroupNorm.apply(input, weight, bias, group=num_groups, eps=eps)[0]
+
+
+@public(where=_BOTH)
 def layer_norm(input: Tensor, normalized_shape, weight=None, bias=None, eps: float = 1e-5) -> Tensor:
     """Normalize by mean and variance over the last dimensions, of shape `normalized_shape`, then scale and shift.
 
-    >>> import tinygrad_edu as T
     >>> T.nn.functional.layer_norm(T.tensor([[1.0, 2.0, 3.0]]), (3,))
     tensor([[-1.2247,  0.0000,  1.2247]])
     """
-    sizes = tuple(normalized_shape)
-    shapes = [t._data.shape for t in (weight, bias) if t is not None]
-    if not sizes or input._data.shape[-len(sizes) :] != sizes or shapes.count(sizes) < len(shapes):
-        _last_axes(input, normalized_shape, weight, bias)
+    _last_axes(input, normalized_shape, weight, bias)
     _check_alike(input, weight, bias)
     need_float(input._data, "LayerNormKernelImpl")
-    return NativeLayerNorm.apply(input, weight, bias, normalized_shape=sizes, eps=eps)[0]
+    return NativeLayerNorm.apply(input, weight, bias, normalized_shape=tuple(normalized_shape), eps=eps)[0]
 
 
 def _last_axes(input, normalized_shape, weight=None, bias=None):
@@ -363,29 +412,23 @@ def _last_axes(input, normalized_shape, weight=None, bias=None):
     return tuple(range(-len(sizes), 0))
 
 
-def _dropped(input, like, p, inplace):
-    # The random numbers live in a module above the ops.
-    from ..creation.random import chance
+@public(where=_BOTH)
+def rms_norm(input: Tensor, normalized_shape, weight=None, eps=None) -> Tensor:
+    """Divide by the root of the mean square over the last dimensions, then scale.
 
-    refuse_cast(np.float32(p), input.dtype)
-    scale = wrap((chance(like, 1 - p) / (1 - p)).astype(like.dtype, copy=False) if p < 1 else np.zeros_like(like))
-    return input.mul_(scale) if inplace else input * scale
-
-
-@public(where=_BOTH, method=False)
-def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """In training, zero each element with probability `p` and divide the others by 1 - p.
-
-    >>> import tinygrad_edu as T
-    >>> T.nn.functional.dropout(T.ones(3), p=0.5, training=False)
-    tensor([1., 1., 1.])
+    >>> T.nn.functional.rms_norm(T.tensor([3.0, 4.0]), (2,))
+    tensor([0.8485, 1.1314])
     """
-    _check_probability(p)
-    if not training or p == 0 or not input.numel():
-        return input
-    return _dropped(input, input._data, p, inplace)
+    axes = _last_axes(input, normalized_shape, weight)
+    # Squares overflow float16 easily.
+    wide = input.float() if input._data.dtype.itemsize == 2 else input
+    if eps is None:
+        eps = float(np.finfo(wide._data.dtype).eps)
+    out = wide * rsqrt(AddNumber.apply(mean(wide**2, axes, True), other=eps))
+    return (out if weight is None else out * weight)._to_numpy_dtype(input._data.dtype)
 
 
-def _check_probability(p):
-    if not 0 <= p <= 1:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+@public(where=_NN)
+def normalize(input: Tensor, p: float = 2.0, dim=1, eps: float = 1e-12) -> Tensor:
+    """Divide by the norm along `dim`: input / max(‖input‖, eps)."""
+    return input / expand_as(vector_norm(input, p, dim, True).clamp_min(eps), input)

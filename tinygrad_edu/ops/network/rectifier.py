@@ -6,10 +6,12 @@ import numpy as np
 
 from ...array.tensor import Tensor
 from ..arrays import choose
-from ..binding import functions, nn_functions, public
+from ..binding import functions, in_place, method, nn_functions, public
 from ..creation.factories import zeros_like
+from ..indexing.masking import where
 from ..op import Op, by_mask, elementwise
 from ..operands import need_float
+from ..shapes.shape import reshape
 
 # Some are bound both in `tinygrad_edu` and in `nn.functional`, the others only in the second.
 _BOTH = (functions, nn_functions)
@@ -69,51 +71,146 @@ class LeakyReluBackward(_SlopeOfKink):
         return LeakyReluBackward.apply(grad, self, negative_slope=negative_slope)
 
 
-class Threshold(Op):
-    def forward(self, *, threshold, value):
-        return choose(self <= threshold, self.dtype.type(value), self)
+class Hardtanh(Op):
+    refuses = ("hardtanh", "b")
 
-    def grad_self(grad, self, threshold):
-        return ThresholdBackward.apply(grad, self, threshold=threshold)
+    def forward(self, *, min_val=-1.0, max_val=1.0):
+        return np.clip(self, self.dtype.type(min_val), self.dtype.type(max_val))
 
-    jvp = by_mask
+    # Unlike in clamp, no gradient passes at the bounds themselves.
+    def grad_self(grad, self, min_val, max_val):
+        return HardtanhBackward.apply(grad, self, min_val=min_val, max_val=max_val)
+
+    jvp = elementwise
 
 
-# --- functions -------------------------------------------------------------------------------------------------------
+class HardtanhBackward(_SlopeOfKink):
+    def forward(grad_output, self, *, min_val, max_val):
+        return choose((self <= min_val) | (self >= max_val), 0.0, grad_output)
+
+    def grad_grad_output(grad, self, min_val, max_val):
+        return HardtanhBackward.apply(grad, self, min_val=min_val, max_val=max_val)
+
+
+class Hardsigmoid(Op):
+    def forward(self):
+        need_float(self, "hardsigmoid_cpu")
+        return np.clip(self + 3, 0, 6) / 6
+
+    def grad_self(grad, self):
+        return where((self > -3) & (self < 3), grad / 6, 0.0)
+
+    jvp = elementwise
+
+
+class Hardswish(Op):
+    def forward(self):
+        need_float(self, "hardswish_cpu")
+        return self * np.clip(self + 3, 0, 6) / 6
+
+    def grad_self(grad, self):
+        return where(self <= -3, 0.0, where(self < 3, grad * (self / 3 + 0.5), grad))
+
+    jvp = elementwise
+
+
+class PreluKernel(Op):
+    def forward(self, weight):
+        need_float(self, "prelu_cpu")
+        return choose(self > 0, self, self * weight)
+
+    def gradients(grad, self, weight):
+        return PreluKernelBackward.apply(grad, self, weight)
+
+
+class PreluKernelBackward(Op):
+    """The gradients of both inputs at once."""
+
+    def forward(grad_output, self, weight):
+        positive = self > 0
+        return choose(positive, grad_output, grad_output * weight), choose(positive, 0.0, grad_output * self)
+
+    def gradients(grads, grad_output, self, weight):
+        to_self, to_weight = (zeros_like(grad_output) if g is None else g for g in grads)
+        positive = self > 0
+        return (
+            where(positive, to_self, to_self * weight + to_weight * self),
+            where(positive, 0.0, grad_output * to_weight),
+            where(positive, 0.0, grad_output * to_self),
+        )
 
 
 def in_place_or_not(op, input, inplace, **settings):
     return op.apply_(input, **settings) if inplace else op.apply(input, **settings)
 
 
-@public(where=_BOTH, inplace=lambda self: Relu.apply_(self))
+@public(where=_BOTH)
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(input, 0). Its gradient at 0 is 0.
-
-    >>> import tinygrad_edu as T
     >>> T.nn.functional.relu(T.tensor([-1.0, 2.0]))
-    tensor([0., 2.])
-    """
+    tensor([0., 2.])"""
     return in_place_or_not(Relu, input, inplace)
 
 
-@public(where=_NN, method=False)
+@public(where=_NN)
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """The input if positive, else negative_slope * input.
-
-    >>> import tinygrad_edu as T
-    >>> T.nn.functional.leaky_relu(T.tensor([-1.0, 2.0]), 0.1)
-    tensor([-0.1000,  2.0000])
-    """
+    """The input if positive, else negative_slope * input."""
     return in_place_or_not(LeakyRelu, input, inplace, negative_slope=negative_slope)
 
 
-@public(where=_BOTH, method=False)
-def threshold(input: Tensor, threshold, value, inplace: bool = False) -> Tensor:
-    """Keep x above `threshold`, and return `value` elsewhere.
+@public(where=_NN)
+def hardtanh(input: Tensor, min_val=-1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """Clamp to [min_val, max_val]. At the bounds the gradient is 0.
 
-    >>> import tinygrad_edu as T
-    >>> T.nn.functional.threshold(T.tensor([0.5, 2.0]), 1.0, 0.0)
-    tensor([0., 2.])
+    >>> T.nn.functional.hardtanh(T.tensor([-2.0, 0.5, 3.0]))
+    tensor([-1.0000,  0.5000,  1.0000])
     """
-    return in_place_or_not(Threshold, input, inplace, threshold=threshold, value=value)
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    return in_place_or_not(Hardtanh, input, inplace, min_val=min_val, max_val=max_val)
+
+
+@public(where=_NN)
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """min(max(x, 0), 6)."""
+    return in_place_or_not(Hardtanh, input, inplace, min_val=0.0, max_val=6.0)
+
+
+@public(where=_NN)
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """min(max(x + 3, 0), 6) / 6."""
+    return in_place_or_not(Hardsigmoid, input, inplace)
+
+
+@public(where=_NN)
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x·hardsigmoid(x)."""
+    return in_place_or_not(Hardswish, input, inplace)
+
+
+@public(where=_BOTH)
+def prelu(input: Tensor, weight) -> Tensor:
+    """The input if positive, else weight * input. `weight` is one number, or one per channel (dimension 1).
+
+    >>> T.nn.functional.prelu(T.tensor([-2.0, 3.0]), T.tensor([0.1]))
+    tensor([-0.2000,  3.0000])
+    """
+    channels, size = weight.numel(), input.shape[1] if input.ndim > 1 else 1
+    if channels not in (1, size):
+        found = f"Found parameter numbers = {channels} and channel size = {size}"
+        raise RuntimeError(f"Mismatch of parameter numbers and input channel size. {found}.")
+    if weight.dtype != input.dtype:
+        raise RuntimeError(f"prelu: Type promoting not supported. Convert one of them, as in input.to({weight.dtype}).")
+    if weight.ndim > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+    if weight.ndim != input.ndim:
+        weight = reshape(weight, tuple(channels if i == min(1, input.ndim - 1) else 1 for i in range(input.ndim)))
+    return PreluKernel.apply(input, weight)
+
+
+class RectifierMethods:
+    """The methods of Tensor that are defined here."""
+
+    relu_ = in_place(relu, lambda self: Relu.apply_(self))
+    relu = method(relu)
+    prelu = method(prelu)

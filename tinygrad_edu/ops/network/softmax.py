@@ -6,7 +6,7 @@ import numpy as np
 
 from ...array.tensor import Tensor
 from ..arrays import are_small, largest, row_major, sum_kept
-from ..binding import functions, nn_functions, public
+from ..binding import functions, method, nn_functions, public
 from ..op import Op, row_by_row
 from ..operands import need_float
 from ..pointwise.exponential import exp
@@ -115,7 +115,6 @@ def _implicit_dim(input, dim):
 def softmax(input: Tensor, dim=None, *, dtype=None, _stacklevel=3) -> Tensor:
     """e^x / Σ e^x along `dim`: positive numbers that sum to 1.
 
-    >>> import tinygrad_edu as T
     >>> T.nn.functional.softmax(T.tensor([[0.0, 0.0], [1.0, 3.0]]), dim=1)
     tensor([[0.5000, 0.5000],
             [0.1192, 0.8808]])
@@ -125,23 +124,13 @@ def softmax(input: Tensor, dim=None, *, dtype=None, _stacklevel=3) -> Tensor:
 
 @public(where=_BOTH)
 def log_softmax(input: Tensor, dim=None, *, dtype=None, _stacklevel=3) -> Tensor:
-    """The logarithm of the softmax along `dim`, accurate where the softmax is tiny.
-
-    >>> import tinygrad_edu as T
-    >>> T.nn.functional.log_softmax(T.tensor([0.0, 0.0]), dim=0)
-    tensor([-0.6931, -0.6931])
-    """
+    """The logarithm of the softmax along `dim`, accurate where the softmax is tiny."""
     return LogSoftmax.apply(_float(input, dtype, "log_softmax"), dim=axis_of(_implicit_dim(input, dim), input.ndim))
 
 
-@public(where=(nn_functions,), method=False)
+@public(where=(nn_functions,))
 def softmin(input: Tensor, dim=None, *, dtype=None) -> Tensor:
-    """The softmax of -x.
-
-    >>> import tinygrad_edu as T
-    >>> T.nn.functional.softmin(T.tensor([0.0, 1.0]), dim=0)
-    tensor([0.7311, 0.2689])
-    """
+    """The softmax of -x."""
     return softmax(-input, dim, dtype=dtype)
 
 
@@ -152,10 +141,13 @@ def safe_softmax(input, dim):
 
 @public()
 def logsumexp(input: Tensor, dim, keepdim: bool = False) -> Tensor:
-    """ln Σ e^x along `dim`, without overflow.
-
-    >>> import tinygrad_edu as T
-    >>> T.logsumexp(T.tensor([1000.0, 1000.0]), dim=0)
-    tensor(1000.6932)
-    """
+    """ln Σ e^x along `dim`, without overflow."""
     return Logsumexp.apply(input, dim=(dim,) if isinstance(dim, int | np.integer) else tuple(dim), keepdim=keepdim)
+
+
+class SoftmaxMethods:
+    """The methods of Tensor that are defined here."""
+
+    softmax = method(softmax)
+    log_softmax = method(log_softmax)
+    logsumexp = method(logsumexp)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import operator as operators
+
 import numpy as np
 
 from ...array.tensor import Tensor, wrap
-from ...modes import thread
-from ..binding import operator, public
+from ...modes import thread, warn_once
+from ..binding import in_place, method, operator, public
 from ..op import Op, elementwise, linear
 from ..operands import promoted
-from ..tangents import Elementwise
 from .rounding import sign
 
 
@@ -17,6 +18,7 @@ class Arithmetic(Op):
     """An op of two tensors that has an operator."""
 
     promotes = True
+    jvp = elementwise
 
     @classmethod
     def _between(cls, otherwise):
@@ -36,17 +38,13 @@ class Arithmetic(Op):
 
 class Add(Arithmetic):
     def forward(self, other, *, alpha=1):
-        if alpha == 1:
-            return self + other
-        return self + _scaled(alpha, other)
+        return self + (other if alpha == 1 else _scaled(alpha, other))
 
     def grad_self(grad):
         return grad
 
     def grad_other(grad, alpha):
         return grad if alpha == 1 else grad * alpha
-
-    jvp = elementwise
 
 
 class Sub(Arithmetic):
@@ -59,36 +57,17 @@ class Sub(Arithmetic):
     def grad_other(grad, alpha):
         return -grad if alpha == 1 else grad * -alpha
 
-    jvp = elementwise
-
 
 class Rsub(Op, name="RsubBackward1"):
     """other - self, for a number `other`."""
 
-    promotes = True
-
     def forward(self, *, other, alpha=1):
-        return other - (self if alpha == 1 else _scaled(alpha, self))
+        return other - self
 
-    def grad_self(grad, alpha):
-        return -grad if alpha == 1 else grad * -alpha
+    def grad_self(grad, alpha):  # which is 1: an operator has no other
+        return -grad
 
     jvp = elementwise
-
-
-class RsubTensor(Op, name="RsubBackward0"):
-    promotes = True
-
-    def forward(self, other, *, alpha=1):
-        return other - (self if alpha == 1 else _scaled(alpha, self))
-
-    def grad_self(grad, alpha):
-        return -grad if alpha == 1 else grad * -alpha
-
-    def grad_other(grad):
-        return grad
-
-    jvp = Elementwise(forward=-1)
 
 
 class Mul(Arithmetic):
@@ -101,48 +80,23 @@ class Mul(Arithmetic):
     def grad_other(grad, self):
         return grad * self
 
-    jvp = elementwise
-
 
 # What PyTorch's own code does with a number is a node of another name than what a program does with one.
+def _with_number(name, compute, rule):
+    forward = {"forward": lambda self, *, other: compute(self, other)}
+    return type(f"{name}Number", (Op,), {**forward, "grad_self": rule, "jvp": elementwise}, name=f"{name}Backward1")
 
 
-class AddNumber(Op, name="AddBackward1"):
-    def forward(self, *, other):
-        return self + other
-
-    def grad_self(grad):
-        return grad
-
-    jvp = elementwise
-
-
-class MulNumber(Op, name="MulBackward1"):
-    def forward(self, *, other):
-        return self * other
-
-    def grad_self(grad, other):
-        return MulNumber.apply(grad, other=other)
-
-    jvp = elementwise
-
-
-class DivNumber(Op, name="DivBackward1"):
-    def forward(self, *, other):
-        return self / other
-
-    def grad_self(grad, other):
-        return DivNumber.apply(grad, other=other)
-
-    jvp = elementwise
+AddNumber = _with_number("Add", operators.add, lambda grad: grad)
+MulNumber: type[Op] = _with_number("Mul", operators.mul, lambda grad, other: MulNumber.apply(grad, other=other))
+DivNumber: type[Op] = _with_number("Div", operators.truediv, lambda grad, other: DivNumber.apply(grad, other=other))
 
 
 class Neg(Op):
     def forward(self):
         if self.dtype.kind == "b":
             raise RuntimeError(
-                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
-                "the `~` or `logical_not()` operator instead."
+                "Negation, the `-` operator, on a bool tensor is not supported. To invert a mask, use `~`."
             )
         return -self
 
@@ -165,40 +119,34 @@ class Abs(Op):
     jvp = elementwise
 
 
-# --- functions -------------------------------------------------------------------------------------------------------
+def _today(name, other, rest, alpha):
+    """The operand and its factor, also from the form of years ago, `p.add_(-lr, grad)`, of which PyTorch warns as well."""
+    if not rest:
+        return other, alpha
+    if len(rest) > 1 or isinstance(other, Tensor):
+        raise TypeError(f"{name}() takes one tensor or number, and alpha=… by its name")
+    warn_once(f"This overload of {name} is deprecated. Write {name}(other, alpha=…).", stacklevel=5)
+    return rest[0], other
 
 
-def _number(name, alpha, *operands):
-    """`alpha` as a number; it may be a tensor with one element."""
-    if isinstance(alpha, bool) and any(x.dtype.name != "bool" for x in operands if isinstance(x, Tensor)):
-        raise RuntimeError("Boolean alpha only supported for Boolean results. Give a number: alpha=1.")
-    if isinstance(alpha, Tensor):
-        if alpha.ndim or alpha.requires_grad:
-            raise TypeError(f"{name}(): argument 'alpha' must be Number, not Tensor. Use alpha.item().")
-        return alpha.item()
-    return alpha
+def _add_(self, other, *rest, alpha=1):
+    other, alpha = _today("add_", other, rest, alpha)
+    return Add.apply_(self, other, alpha=alpha)
 
 
-def _add_(self, other, *, alpha=1):
-    return Add.apply_(self, other, alpha=_number("add", alpha, self, other))
-
-
-@public(inplace=_add_, operators=("__add__", "__radd__"), of_two=Add, number_first=True)
+@public(number_first=True)
 def add(input, other, *, alpha=1) -> Tensor:
     """input + alpha * other, with broadcasting.
 
-    >>> import tinygrad_edu as T
     >>> T.add(T.ones(2), T.ones(2), alpha=2)
     tensor([3., 3.])
     """
     if type(alpha) is int and alpha == 1:
         return Add.apply(input, other)
-    return Add.apply(input, other, alpha=_number("add", alpha, input, other))
+    return Add.apply(input, other, alpha=alpha)
 
 
 def _scaled(alpha, array):
-    if isinstance(alpha, complex) and getattr(array, "dtype", np.dtype(float)).kind != "c":
-        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
     if isinstance(alpha, float) and isinstance(array, np.ndarray) and array.dtype.kind in "iu":
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(array, np.ndarray):
@@ -212,76 +160,71 @@ def refuse_booleans(*operands):
     kinds = [x.dtype.name if isinstance(x, Tensor) else type(x).__name__ for x in operands]
     if "bool" in kinds:
         what = "two bool tensors" if kinds == ["bool", "bool"] else "a bool tensor"
-        raise RuntimeError(
-            f"Subtraction, the `-` operator, with {what} is not supported. Use the `^`, `~` or `logical_xor()` operator "
-            "instead."
-        )
+        raise RuntimeError(f"Subtraction, the `-` operator, with {what} is not supported. Use `^` or `~` instead.")
 
 
-def _sub_(self, other, *, alpha=1):
+def _sub_(self, other, *rest, alpha=1):
+    other, alpha = _today("sub_", other, rest, alpha)
     refuse_booleans(self, other)
-    return Sub.apply_(self, other, alpha=_number("sub", alpha, self))
+    return Sub.apply_(self, other, alpha=alpha)
 
 
-@public("subtract", inplace=_sub_, operators=("__sub__",), of_two=Sub, number_first=True)
+@public("subtract", number_first=True)
 def sub(input, other, *, alpha=1) -> Tensor:
     """input - alpha * other, with broadcasting.
 
-    >>> import tinygrad_edu as T
     >>> T.sub(T.tensor([5.0, 6.0]), T.tensor([1.0, 2.0]), alpha=2)
     tensor([3., 2.])
     """
     refuse_booleans(input, other)
-    return Sub.apply(input, other, alpha=_number("sub", alpha, input))
+    return Sub.apply(input, other, alpha=alpha)
 
 
-@operator("__rsub__")
-@public(method=False)
-def rsub(input, other, *, alpha=1) -> Tensor:
-    """other - alpha * input.
-
-    >>> import tinygrad_edu as T
-    >>> T.rsub(T.tensor([1.0, 2.0]), 10)
-    tensor([9., 8.])
-    """
-    refuse_booleans(input, other)
-    alpha = _number("rsub", alpha, input)
-    if isinstance(other, int | float | complex):
-        if input._data.dtype.kind in "fcV":
-            return Rsub.apply(input, other=other, alpha=alpha)
-        # An integer takes the tensor's type; a float makes an integer tensor's result the default float type.
-        other = wrap(promoted([input._data, other], False)[1])
-    return RsubTensor.apply(input, other, alpha=alpha)
+def __rsub__(self, other) -> Tensor:
+    """other - self, for a number `other`."""
+    refuse_booleans(self, other)
+    if self._data.dtype.kind == "f" and isinstance(other, int | float):
+        return Rsub.apply(self, other=other, alpha=1)
+    # An integer takes the tensor's type; a float makes an integer tensor's result the default float type.
+    return Sub.apply(wrap(promoted([self._data, other], False)[1]), self)
 
 
-@public("multiply", inplace=Mul, operators=("__mul__", "__rmul__"), of_two=Mul, number_first=True)
+@public("multiply", number_first=True)
 def mul(input, other) -> Tensor:
-    """input * other, with broadcasting.
-
-    >>> import tinygrad_edu as T
-    >>> T.mul(T.tensor([1.0, 2.0]), 3)
-    tensor([3., 6.])
-    """
+    """input * other, with broadcasting."""
     return Mul.apply(input, other)
 
 
-@public("negative", inplace=Neg, operators=("__neg__",))
+@public("negative")
 def neg(input) -> Tensor:
-    """-input.
-
-    >>> import tinygrad_edu as T
-    >>> T.neg(T.tensor([1.0, -2.0]))
-    tensor([-1.,  2.])
-    """
+    """-input."""
     return Neg.apply(input)
 
 
-@public("absolute", inplace=Abs, operators=("__abs__",))
+@public("absolute")
 def abs(input) -> Tensor:
-    """The absolute value. Its gradient at 0 is 0.
-
-    >>> import tinygrad_edu as T
-    >>> T.abs(T.tensor([-1.0, 2.0]))
-    tensor([1., 2.])
-    """
+    """The absolute value. Its gradient at 0 is 0."""
     return Abs.apply(input)
+
+
+class ArithmeticMethods:
+    """The methods of Tensor that are defined here."""
+
+    __add__ = operator(add, Add)
+    __radd__ = operator(add, Add)
+    __sub__ = operator(sub, Sub)
+    __rsub__ = operator(__rsub__, name="rsub")
+    __mul__ = operator(mul, Mul)
+    __rmul__ = operator(mul, Mul)
+    __neg__ = method(neg)
+    __abs__ = method(abs)
+    add_ = __iadd__ = in_place(add, _add_)
+    add = method(add)
+    sub_ = subtract_ = __isub__ = in_place(sub, _sub_)
+    sub = subtract = method(sub)
+    mul_ = multiply_ = __imul__ = in_place(mul, Mul)
+    mul = multiply = method(mul)
+    neg_ = negative_ = in_place(neg, Neg)
+    neg = negative = method(neg)
+    abs_ = absolute_ = in_place(abs, Abs)
+    abs = absolute = method(abs)

@@ -6,10 +6,10 @@ import numpy as np
 
 from ...array import dtypes
 from ...array.tensor import Tensor
-from ..binding import public
+from ..binding import in_place, method, public
 from ..creation.factories import as_number
 from ..indexing.masking import where
-from ..op import Op, by_mask
+from ..op import Op, by_mask, elementwise
 from ..operands import need_tensor
 
 
@@ -18,13 +18,11 @@ class Clamp(Op, name="ClampBackward1"):
         # If the bounds cross, the upper one wins; nan stays nan.
         self = _widened(self, min, max)
         out = self if min is None else np.maximum(as_number(min, self), self)
-        return (
-            out.copy() if max is None and min is None else out if max is None else np.minimum(as_number(max, self), out)
-        )
+        return out if max is None else np.minimum(as_number(max, self), out)
 
     # At a bound itself the gradient passes.
     def grad_self(grad, self, min, max):
-        return where(_between(self, min, max), grad, 0.0)
+        return where(_within(self, min, max), grad, 0.0)
 
     jvp = by_mask
 
@@ -40,7 +38,7 @@ class ClampTensor(Op, name="ClampBackward0"):
         return out if max is None else np.minimum(max, out)
 
     def grad_self(grad, self, min, max):
-        return where(_between(self, min, max), grad, 0.0)
+        return where(_within(self, min, max), grad, 0.0)
 
     def grad_min(grad, self, min, max):
         below = self < min
@@ -53,56 +51,20 @@ class ClampTensor(Op, name="ClampBackward0"):
     jvp = by_mask
 
 
-class ClampMin(Op):
+class ClampMin(Clamp, name="ClampMinBackward0"):
     def forward(self, *, min):
-        self = _widened(self, min)
-        return np.maximum(as_number(min, self), self)
+        return Clamp.forward(self, min=min)
 
     def grad_self(grad, self, min):
         return where(self >= min, grad, 0.0)
 
-    jvp = by_mask
 
-
-class ClampMax(Op):
+class ClampMax(Clamp, name="ClampMaxBackward0"):
     def forward(self, *, max):
-        self = _widened(self, max)
-        return np.minimum(as_number(max, self), self)
+        return Clamp.forward(self, max=max)
 
     def grad_self(grad, self, max):
         return where(self <= max, grad, 0.0)
-
-    jvp = by_mask
-
-
-class ClampMinTensor(Op, name="ClampMinBackward1"):
-    promotes = True
-
-    def forward(self, min):
-        return np.maximum(min, self)
-
-    def grad_self(grad, self, min):
-        return where(self >= min, grad, 0.0)
-
-    def grad_min(grad, self, min):
-        return where(self < min, grad, 0.0)
-
-    jvp = by_mask
-
-
-class ClampMaxTensor(Op, name="ClampMaxBackward1"):
-    promotes = True
-
-    def forward(self, max):
-        return np.minimum(max, self)
-
-    def grad_self(grad, self, max):
-        return where(self <= max, grad, 0.0)
-
-    def grad_max(grad, self, max):
-        return where(self > max, grad, 0.0)
-
-    jvp = by_mask
 
 
 class Maximum(Op):
@@ -136,10 +98,17 @@ class Minimum(Op):
     jvp = by_mask
 
 
-# --- functions -------------------------------------------------------------------------------------------------------
+class NanToNum(Op):
+    def forward(self, *, nan=None, posinf=None, neginf=None):
+        return np.nan_to_num(self, nan=nan or 0.0, posinf=posinf, neginf=neginf)
+
+    def grad_self(grad, self):
+        return where(np.isfinite(getattr(self, "_data", self)), grad, 0.0)
+
+    jvp = elementwise
 
 
-def _between(value, min, max):
+def _within(value, min, max):
     """Where `value` lies within the bounds (nan does)."""
     inside = value == value
     if min is not None:
@@ -150,92 +119,75 @@ def _between(value, min, max):
 
 
 def _widened(array, *bounds):
-    """Convert integers to the dtype of bounds of a higher category."""
-    if array.dtype.kind in "fV":
+    """A copy for an array of integers, in the dtype of bounds of a higher category."""
+    if array.dtype.kind == "f":
         return array
     kind = dtypes.promote([array, *map(dtypes.number, bounds)])
     return array.astype(dtypes.get_default_dtype().numpy if kind.kind == "f" else kind, copy=False)
 
 
 def _clamp(form, input, min, max):
-    given = [type(b) for b in (min, max) if b is not None]
-    if not given:
+    tensors = {isinstance(bound, Tensor) for bound in (min, max) if bound is not None}
+    if not tensors:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    tensors = [issubclass(kind, Tensor) for kind in given]
-    if len(set(tensors)) > 1:
-        raise TypeError(
-            "clamp() received an invalid combination of arguments: pass two numbers or two tensors as bounds."
-        )
-    if tensors[0]:
+    if len(tensors) > 1:
+        raise TypeError("clamp() received an invalid combination of arguments: pass two numbers or two tensors.")
+    if True in tensors:
         return getattr(ClampTensor, form)(input, min, max)
     return getattr(Clamp, form)(input, min=min, max=max)
 
 
-def _clamp_(self, min=None, max=None):
-    return _clamp("apply_", self, min, max)
-
-
-@public("clip", inplace=_clamp_)
+@public("clip")
 def clamp(input, min=None, max=None) -> Tensor:
     """Limit the elements to [min, max]; the bounds are two numbers or two tensors.
-
-    >>> import tinygrad_edu as T
     >>> x = T.tensor([-1.0, 0.5, 3.0], requires_grad=True)
     >>> y = T.clamp(x, 0, 1)
     >>> y.sum().backward()
     >>> y.detach(), x.grad  # no gradient where a bound applies
-    (tensor([0.0000, 0.5000, 1.0000]), tensor([0., 1., 0.]))
-    """
+    (tensor([0.0000, 0.5000, 1.0000]), tensor([0., 1., 0.]))"""
     return _clamp("apply", input, min, max)
 
 
-def _clamp_min_(self, min):
-    return ClampMinTensor.apply_(self, min) if isinstance(min, Tensor) else ClampMin.apply_(self, min=min)
-
-
-@public(inplace=_clamp_min_)
+@public()
 def clamp_min(input, min) -> Tensor:
-    """The elements, raised to at least `min`.
-
-    >>> import tinygrad_edu as T
-    >>> T.clamp_min(T.tensor([-1.0, 2.0]), 0.0)
-    tensor([0., 2.])
-    """
-    return ClampMinTensor.apply(input, min) if isinstance(min, Tensor) else ClampMin.apply(input, min=min)
+    """The elements, raised to at least the number `min`."""
+    return clamp(input, min) if isinstance(min, Tensor) else ClampMin.apply(input, min=min)
 
 
-def _clamp_max_(self, max):
-    return ClampMaxTensor.apply_(self, max) if isinstance(max, Tensor) else ClampMax.apply_(self, max=max)
-
-
-@public(inplace=_clamp_max_)
+@public()
 def clamp_max(input, max) -> Tensor:
-    """The elements, lowered to at most `max`.
-
-    >>> import tinygrad_edu as T
-    >>> T.clamp_max(T.tensor([-1.0, 2.0]), 0.0)
-    tensor([-1.,  0.])
-    """
-    return ClampMaxTensor.apply(input, max) if isinstance(max, Tensor) else ClampMax.apply(input, max=max)
+    """The elements, lowered to at most the number `max`."""
+    return clamp(input, None, max) if isinstance(max, Tensor) else ClampMax.apply(input, max=max)
 
 
 @public()
 def maximum(input, other) -> Tensor:
-    """The elementwise maximum. At a tie each tensor gets half of the gradient.
-
-    >>> import tinygrad_edu as T
-    >>> T.maximum(T.tensor([1.0, 5.0]), T.tensor([3.0, 2.0]))
-    tensor([3., 5.])
-    """
+    """The elementwise maximum. At a tie each tensor gets half of the gradient."""
     return Maximum.apply(input, need_tensor("maximum", other))
 
 
 @public()
 def minimum(input, other) -> Tensor:
-    """The elementwise minimum. At a tie each tensor gets half of the gradient.
-
-    >>> import tinygrad_edu as T
-    >>> T.minimum(T.tensor([1.0, 5.0]), T.tensor([2.0, 3.0]))
-    tensor([1., 3.])
-    """
+    """The elementwise minimum. At a tie each tensor gets half of the gradient."""
     return Minimum.apply(input, need_tensor("minimum", other))
+
+
+@public()
+def nan_to_num(input, nan=None, posinf=None, neginf=None) -> Tensor:
+    """Replace nan by `nan` (0), and the infinities by `posinf` and `neginf` (the finite extremes of the dtype)."""
+    return NanToNum.apply(input, nan=nan, posinf=posinf, neginf=neginf)
+
+
+class ClampMethods:
+    """The methods of Tensor that are defined here."""
+
+    clamp_ = clip_ = in_place(clamp, lambda self, min=None, max=None: _clamp("apply_", self, min, max))
+    clamp = clip = method(clamp)
+    clamp_min_ = in_place(clamp_min, ClampMin)
+    clamp_min = method(clamp_min)
+    clamp_max_ = in_place(clamp_max, ClampMax)
+    clamp_max = method(clamp_max)
+    maximum = method(maximum)
+    minimum = method(minimum)
+    nan_to_num_ = in_place(nan_to_num, NanToNum)
+    nan_to_num = method(nan_to_num)

@@ -1,14 +1,14 @@
-"""Comparisons and logic. Results are booleans and have no gradient."""
+"""Comparisons and tests, element by element. Results are booleans and have no gradient."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ...array.tensor import Tensor, bind
+from ...array.tensor import Tensor
 from ...overrides import overridable
-from ..binding import operator, public
-from ..creation.factories import zeros_like
-from ..op import Op, elementwise
+from ..binding import method, operator, public
+from ..op import Op
+from ..operands import need_tensor
 
 
 class _Compare(Op):
@@ -24,45 +24,6 @@ Lt, Le = _comparison("Lt", np.less), _comparison("Le", np.less_equal)
 Gt, Ge = _comparison("Gt", np.greater), _comparison("Ge", np.greater_equal)
 
 
-class _Written(Op):
-    """1 or 0 in place of the old values, as `lt_` writes them. No gradient flows back."""
-
-    mixes = True
-
-    def grad_self(grad):
-        return zeros_like(grad)
-
-    jvp = elementwise
-
-
-def _in_place(compare: type[Op], *names: str) -> None:
-    """Bind the in-place form of a comparison. PyTorch has one node for numbers and one for tensors."""
-    kind = names[0].title()
-
-    class WithNumber(_Written, name=f"{kind}Backward0"):
-        def forward(self, *, other):
-            return compare.forward(self, other).astype(self.dtype)
-
-    class WithTensor(_Written, name=f"{kind}Backward1"):
-        def forward(self, other):
-            return compare.forward(self, other).astype(self.dtype)
-
-        def grad_other(grad):
-            return zeros_like(grad)
-
-    def write(self, other):
-        return WithTensor.apply_(self, other) if isinstance(other, Tensor) else WithNumber.apply_(self, other=other)
-
-    write.__doc__ = f"In-place version of `{names[0]}`: writes 1 and 0."
-    for name in names:
-        bind(f"{name}_", overridable(write, f"{name}_"))
-
-
-class LogicalNot(Op):
-    def forward(self):
-        return np.logical_not(self)
-
-
 class _Test(Op):
     """A test of each element."""
 
@@ -70,150 +31,134 @@ class _Test(Op):
         return holds(self)
 
 
-@operator("__eq__")
+class Isclose(Op):
+    def forward(self, other, *, rtol, atol, equal_nan):
+        return np.isclose(self, other, rtol=rtol, atol=atol, equal_nan=equal_nan)
+
+
 @public()
 def eq(input, other) -> Tensor:
-    """True where input == other.
-
-    >>> import tinygrad_edu as T
-    >>> T.eq(T.tensor([1, 2]), T.tensor([1, 3]))
-    tensor([ True, False])
-    """
+    """True where input == other."""
     return Eq.apply(input, other)
 
 
-@public("not_equal", operators=("__ne__",))
+@public("not_equal")
 def ne(input, other) -> Tensor:
-    """True where input != other.
-
-    >>> import tinygrad_edu as T
-    >>> T.ne(T.tensor([1, 2, 3]), 2)
-    tensor([ True, False,  True])
-    """
+    """True where input != other."""
     return Ne.apply(input, other)
 
 
-@public("less", operators=("__lt__",))
+@public("less")
 def lt(input, other) -> Tensor:
-    """True where input < other.
-
-    >>> import tinygrad_edu as T
-    >>> T.lt(T.tensor([1, 2, 3]), 2)
-    tensor([ True, False, False])
-    """
+    """True where input < other."""
     return Lt.apply(input, other)
 
 
-@public("less_equal", operators=("__le__",))
+@public("less_equal")
 def le(input, other) -> Tensor:
-    """True where input <= other.
-
-    >>> import tinygrad_edu as T
-    >>> T.le(T.tensor([1, 2, 3]), 2)
-    tensor([ True,  True, False])
-    """
+    """True where input <= other."""
     return Le.apply(input, other)
 
 
-@public("greater", operators=("__gt__",))
+@public("greater")
 def gt(input, other) -> Tensor:
-    """True where input > other.
-
-    >>> import tinygrad_edu as T
-    >>> T.gt(T.tensor([1, 2, 3]), 2)
-    tensor([False, False,  True])
-    """
+    """True where input > other."""
     return Gt.apply(input, other)
 
 
-@public("greater_equal", operators=("__ge__",))
+@public("greater_equal")
 def ge(input, other) -> Tensor:
-    """True where input >= other.
-
-    >>> import tinygrad_edu as T
-    >>> T.ge(T.tensor([1, 2, 3]), 2)
-    tensor([False,  True,  True])
-    """
+    """True where input >= other."""
     return Ge.apply(input, other)
-
-
-@public(inplace=LogicalNot)
-def logical_not(input) -> Tensor:
-    """True where input is 0.
-
-    >>> import tinygrad_edu as T
-    >>> T.logical_not(T.tensor([True, False]))
-    tensor([False,  True])
-    """
-    return LogicalNot.apply(input)
-
-
-for _compare, *_names in (
-    (Eq, "eq"), (Ne, "ne", "not_equal"), (Lt, "lt", "less"), (Le, "le", "less_equal"), (Gt, "gt", "greater"),
-    (Ge, "ge", "greater_equal"),
-):  # fmt: skip
-    _in_place(_compare, *_names)
 
 
 @public()
 def isnan(input) -> Tensor:
-    """True where input is nan.
-
-    >>> import tinygrad_edu as T
-    >>> T.isnan(T.tensor([1.0, T.nan]))
-    tensor([False,  True])
-    """
+    """True where input is nan."""
     return _Test.apply(input, holds=np.isnan)
 
 
 @public()
 def isinf(input) -> Tensor:
-    """True where input is infinite.
-
-    >>> import tinygrad_edu as T
-    >>> T.isinf(T.tensor([1.0, T.inf]))
-    tensor([False,  True])
-    """
+    """True where input is infinite."""
     return _Test.apply(input, holds=np.isinf)
 
 
 @public()
 def isfinite(input) -> Tensor:
-    """True where input is neither infinite nor nan.
-
-    >>> import tinygrad_edu as T
-    >>> T.isfinite(T.tensor([1.0, T.inf]))
-    tensor([ True, False])
-    """
+    """True where input is neither infinite nor nan."""
     return _Test.apply(input, holds=np.isfinite)
 
 
 @public()
 def equal(input, other) -> bool:
-    """True if both tensors have the same shape and the same elements.
-
-    >>> import tinygrad_edu as T
-    >>> T.equal(T.tensor([1, 2]), T.tensor([1, 2]))
-    True
-    """
+    """True if both tensors have the same shape and the same elements."""
     return input._data.shape == other._data.shape and bool(np.array_equal(input._data, other._data))
 
 
-def check_same_dtype(input, other):
-    if isinstance(other, Tensor) and other._data.dtype != input._data.dtype:
-        raise RuntimeError(
-            f"{input.dtype.legacy_name} did not match {other.dtype.legacy_name}. Convert one of the two, as in "
-            f"other.to({input.dtype})."
-        )
+@public()
+def isclose(input, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    """True where |input - other| <= atol + rtol * |other|.
+
+    >>> T.isclose(T.tensor([1.0, 2.0]), T.tensor([1.0 + 1e-9, 2.1]))
+    tensor([ True, False])
+    """
+    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+        if tolerance < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
+    if need_tensor("isclose", other).dtype is not input.dtype:
+        names = f"{input.dtype.legacy_name} did not match {other.dtype.legacy_name}"
+        raise RuntimeError(f"{names}. Convert one of the two, as in other.to({input.dtype}).")
+    return Isclose.apply(input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
 @public()
 def allclose(input, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """True if |input - other| <= atol + rtol * |other| everywhere.
+    """True if |input - other| <= atol + rtol * |other| everywhere."""
+    return bool(isclose(input, other, rtol, atol, equal_nan)._data.all())
 
-    >>> import tinygrad_edu as T
-    >>> T.allclose(T.tensor([0.1 + 0.2]), T.tensor([0.3]))
-    True
-    """
-    check_same_dtype(input, other)
-    return bool(np.allclose(input._data, other._data, rtol=rtol, atol=atol, equal_nan=equal_nan))
+
+@public()
+def is_same_size(input, other) -> bool:
+    """True if both tensors have the same shape."""
+    return input.shape == other.shape
+
+
+@public()
+def is_nonzero(input) -> bool:
+    """True if the only element is not 0."""
+    return bool(input)
+
+
+def __contains__(self, element) -> bool:
+    """True if an element equals `element`, a number or a tensor."""
+    if not isinstance(element, Tensor | int | float | np.generic):
+        told = f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+        raise RuntimeError(told)
+    return bool((self == element)._data.any())
+
+
+class CompareMethods:
+    """The methods of Tensor that are defined here."""
+
+    __eq__ = operator(eq, name="__eq__")
+    __ne__ = operator(ne)
+    __lt__ = operator(lt)
+    __le__ = operator(le)
+    __gt__ = operator(gt)
+    __ge__ = operator(ge)
+    eq = method(eq)
+    ne = not_equal = method(ne)
+    lt = less = method(lt)
+    le = less_equal = method(le)
+    gt = greater = method(gt)
+    ge = greater_equal = method(ge)
+    isnan = method(isnan)
+    isinf = method(isinf)
+    isfinite = method(isfinite)
+    equal = method(equal)
+    isclose = method(isclose)
+    is_same_size = method(is_same_size)
+    is_nonzero = method(is_nonzero)
+    __contains__ = overridable(__contains__)
+    allclose = method(allclose)

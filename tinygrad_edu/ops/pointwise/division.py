@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from ...array import dtypes
 from ...array.tensor import Tensor
-from ..binding import operator, public
+from ..binding import in_place, method, operator, public
 from ..creation.factories import zeros_like
 from ..op import Op, elementwise
+from ..operands import refuse_kinds
 from .arithmetic import Arithmetic, mul
+from .exponential import unary
 
 
 def _refuse_zero(divisor, other):
@@ -61,71 +64,168 @@ class DivRounded(Op, name="DivBackward2"):
     jvp = elementwise
 
 
-class Reciprocal(Op):
-    makes_float = True
+class FloorDivide(Op, name="torch::autograd::NotImplemented"):
+    promotes = True
+    refuses = ("div_floor_cpu", "b")
 
-    def forward(self):
-        return 1 / self
+    def forward(self, other):
+        return DivRounded.forward(self, other, rounding_mode="floor")
 
-    # d(1/s) = -1/s²
-    def grad_self(grad, result):
-        return -grad * (result * result)
+    def gradients(grad, needs_input_grad):
+        raise RuntimeError(
+            "derivative for aten::floor_divide is not implemented. It is 0 wherever it exists: detach()."
+        )
+
+
+# d(1/s) = -1/s²
+Reciprocal = unary("Reciprocal", lambda s: 1 / s, lambda grad, result: -grad * (result * result))
+
+
+class RemainderTensor(Op, name="RemainderBackward1"):
+    """The remainder of floor division, with the sign of `other`."""
+
+    promotes = True
+    refuses = ("remainder_cpu", "b")
+
+    def forward(self, other):
+        _refuse_zero(other, self)
+        if np.result_type(self, other).kind != "f":
+            return np.remainder(self, other)
+        # Where nothing remains, a zero has the sign of `self`, as in PyTorch; NumPy's has that of `other`.
+        rest = np.fmod(self, other)
+        return np.where((rest != 0) & ((other < 0) != (rest < 0)), rest + other, rest)
+
+    def grad_self(grad):
+        return grad
+
+    # s - o·⌊s/o⌋
+    def grad_other(grad, self, other):
+        return -grad * div(self, other, rounding_mode="floor")
 
     jvp = elementwise
 
 
-# --- functions -------------------------------------------------------------------------------------------------------
+class FmodTensor(RemainderTensor, name="FmodBackward1"):
+    """The remainder of division rounded toward zero, with the sign of `self`."""
+
+    refuses = ("fmod_cpu", "b")
+
+    def forward(self, other):
+        _refuse_zero(other, self)
+        return np.fmod(self, other)
+
+    def grad_other(grad, self, other):
+        return -grad * div(self, other, rounding_mode="trunc")
+
+
+class Remainder(Op):
+    """The remainder of division by a number."""
+
+    def forward(self, *, other):
+        return RemainderTensor.forward(*_in_one_dtype(self, other, *RemainderTensor.refuses))
+
+    def grad_self(grad):
+        return grad
+
+    jvp = elementwise
+
+
+class Fmod(Remainder):
+    def forward(self, *, other):
+        return FmodTensor.forward(*_in_one_dtype(self, other, *FmodTensor.refuses))
+
+
+def _in_one_dtype(self, other, kernel, kinds):
+    kind = dtypes.promote([self, other])
+    refuse_kinds((np.empty(0, kind),), kernel, kinds)
+    return np.asarray(self, kind), np.asarray(other).astype(kind)
+
+
+def _div(form, input, other, mode):
+    if mode is None:
+        return getattr(Div, form)(input, other)
+    if mode not in ("floor", "trunc"):
+        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
+    return getattr(DivRounded, form)(input, other, rounding_mode=mode)
 
 
 def _div_(self, other, *, rounding_mode=None):
-    if rounding_mode is None:
-        return Div.apply_(self, other)
-    _check_rounding(rounding_mode)
-    return DivRounded.apply_(self, other, rounding_mode=rounding_mode)
+    return _div("apply_", self, other, rounding_mode)
 
 
-def _check_rounding(mode):
-    if mode not in ("floor", "trunc"):
-        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
-
-
-@public("divide", inplace=_div_, operators=("__truediv__",), of_two=Div, number_first=True)
+@public("divide", "true_divide", number_first=True)
 def div(input, other, *, rounding_mode=None) -> Tensor:
-    """input / other, with broadcasting; integers become floats. `rounding_mode` "floor" or "trunc" rounds the quotient.
-
-    >>> import tinygrad_edu as T
-    >>> T.div(T.tensor([7.0, -7.0]), 2, rounding_mode="floor")
-    tensor([ 3., -4.])
-    """
-    if rounding_mode is None:
-        return Div.apply(input, other)
-    _check_rounding(rounding_mode)
-    return DivRounded.apply(input, other, rounding_mode=rounding_mode)
+    """input / other, with broadcasting; integers become floats. `rounding_mode` "floor" or "trunc" rounds the quotient."""
+    return _div("apply", input, other, rounding_mode)
 
 
-@public(inplace=Div, number_first=True)
-def true_divide(input, other) -> Tensor:
-    """input / other, with broadcasting; integers become floats.
-
-    >>> import tinygrad_edu as T
-    >>> T.true_divide(T.tensor([1, 3]), 2)
-    tensor([0.5000, 1.5000])
-    """
-    return Div.apply(input, other)
-
-
-@operator("__rtruediv__", "__rdiv__")
 def __rdiv__(self, other) -> Any:
     """other / self, which PyTorch computes as a product with the reciprocal."""
     return mul(reciprocal(self), other)
 
 
-@public(inplace=Reciprocal)
+@public()
 def reciprocal(input) -> Tensor:
-    """1 / input.
-
-    >>> import tinygrad_edu as T
-    >>> T.reciprocal(T.tensor([2.0, 4.0]))
-    tensor([0.5000, 0.2500])
-    """
+    """1 / input."""
     return Reciprocal.apply(input)
+
+
+@public(number_first=True)
+def floor_divide(input, other) -> Tensor:
+    """⌊input / other⌋: division rounded down."""
+    return FloorDivide.apply(input, other)
+
+
+def __rfloordiv__(self, other) -> Any:
+    return FloorDivide.apply(other, self)
+
+
+def _remainder_(self, other):
+    return RemainderTensor.apply_(self, other) if isinstance(other, Tensor) else Remainder.apply_(self, other=other)
+
+
+@public(number_first=True)
+def remainder(input, other) -> Tensor:
+    """The remainder of `input` divided by `other`, with the sign of `other`, like Python's %.
+
+    >>> T.remainder(T.tensor([7.0, -7.0]), 3)
+    tensor([1., 2.])
+    """
+    if isinstance(other, int | float):
+        return Remainder.apply(input, other=other)
+    return RemainderTensor.apply(input, other)
+
+
+def __rmod__(self, other) -> Any:
+    return remainder(other, self)
+
+
+def _fmod_(self, other):
+    return FmodTensor.apply_(self, other) if isinstance(other, Tensor) else Fmod.apply_(self, other=other)
+
+
+@public()
+def fmod(input, other) -> Tensor:
+    """The remainder of `input` divided by `other`, with the sign of `input`, like C's fmod."""
+    return Fmod.apply(input, other=other) if isinstance(other, int | float) else FmodTensor.apply(input, other)
+
+
+class DivisionMethods:
+    """The methods of Tensor that are defined here."""
+
+    __truediv__ = operator(div, Div)
+    __rtruediv__ = operator(__rdiv__, name="__rdiv__")
+    __floordiv__ = operator(floor_divide, name="__floordiv__")
+    __rfloordiv__ = operator(__rfloordiv__, name="__rfloordiv__")
+    __mod__ = operator(remainder)
+    __rmod__ = operator(__rmod__, name="__rmod__")
+    div_ = divide_ = true_divide_ = __itruediv__ = in_place(div, _div_)
+    div = divide = true_divide = method(div)
+    reciprocal_ = in_place(reciprocal, Reciprocal)
+    reciprocal = method(reciprocal)
+    floor_divide_ = __ifloordiv__ = in_place(floor_divide, FloorDivide)
+    floor_divide = method(floor_divide)
+    remainder_ = __imod__ = in_place(remainder, _remainder_)
+    remainder = method(remainder)
+    fmod_ = in_place(fmod, _fmod_)
+    fmod = method(fmod)

@@ -1,105 +1,215 @@
-"""Exponentials and logarithms, element by element. Integers become floats first."""
+"""Exponentials, logarithms and the error function, element by element. Integers become floats first."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
 from ...array.tensor import Tensor
-from ..binding import public
-from ..op import Op, elementwise
+from ..arrays import in_blocks
+from ..binding import in_place, method, public
+from ..indexing.masking import where
+from ..op import Op, by_mask, elementwise
+from ..operands import need_float, need_tensor
 
 
 class FloatOp(Op):
-    """An op defined only for floats: integers are converted first."""
+    """An elementwise op defined only for floats: integers are converted first."""
 
     makes_float = True
-
-
-class Exp(FloatOp):
-    def forward(self):
-        return np.exp(self)
-
-    def grad_self(grad, result):
-        return grad * result
-
     jvp = elementwise
 
 
-class Log(FloatOp):
-    def forward(self):
-        return np.log(self)
-
-    def grad_self(grad, self):
-        return grad / self
-
-    jvp = elementwise
+def unary(name, formula, rule):
+    """The op of a function of one number: its formula on arrays, and the rule of its gradient."""
+    return type(name, (FloatOp,), {"forward": lambda self: formula(self), "grad_self": rule})
 
 
-class Log1p(FloatOp, name="Log1PBackward0"):
-    def forward(self):
-        return np.log1p(self)
-
-    def grad_self(grad, self):
-        return grad / (self + 1)
-
-    jvp = elementwise
-
-
-class Sigmoid(FloatOp):
-    def forward(self):
-        return 1 / (1 + np.exp(-self))
-
-    # dσ = σ·(1 - σ)
-    def grad_self(grad, result):
-        return grad * ((1 - result) * result)
-
-    jvp = elementwise
+Exp = unary("Exp", np.exp, lambda grad, result: grad * result)
+Expm1 = unary("Expm1", np.expm1, lambda grad, result: grad * (result + 1))
+Log = unary("Log", np.log, lambda grad, self: grad / self)
+Log1p = unary("Log1P", np.log1p, lambda grad, self: grad / (self + 1))
+Log2 = unary("Log2", np.log2, lambda grad, self: grad / (self * math.log(2)))
+Log10 = unary("Log10", np.log10, lambda grad, self: grad / (self * math.log(10)))
+Sigmoid = unary("Sigmoid", lambda s: 1 / (1 + np.exp(-s)), lambda grad, result: grad * ((1 - result) * result))
 
 
-# --- functions -------------------------------------------------------------------------------------------------------
+class Logit(FloatOp):
+    """The inverse of the sigmoid; `eps` keeps its argument away from 0 and 1."""
+
+    def forward(self, *, eps=None):
+        z = self if eps is None else np.clip(self, eps, 1 - eps)
+        return np.log(z / (1 - z))
+
+    def grad_self(grad, self, eps):
+        low, high, outside = (0.0, 1.0, math.nan) if eps is None else (eps, 1 - eps, 0.0)
+        return where((self < low) | (self > high), outside, grad / (self * (1 - self)))
 
 
-@public(inplace=Exp)
+class Logaddexp(FloatOp):
+    """ln(e^self + e^other)"""
+
+    promotes = True
+
+    def forward(self, other):
+        return np.logaddexp(self, other)
+
+    def grad_self(grad, self, other):
+        return grad * sigmoid(self - other)
+
+    def grad_other(grad, self, other):
+        return grad * sigmoid(other - self)
+
+
+class Xlogy(FloatOp):
+    """self·ln other, and 0 where self is 0."""
+
+    promotes = True
+
+    def forward(self, other):
+        product = np.multiply(self, np.log(other))
+        return np.where((self == 0) & ~np.isnan(other), 0, product).astype(product.dtype)
+
+    def grad_self(grad, self, other):
+        return where((self == 0) & (other <= 0), 0.0, xlogy(grad, other))
+
+    def grad_other(grad, self, other):
+        return grad * (self / other)
+
+
+@public()
 def exp(input: Tensor) -> Tensor:
     """e to the power of input.
-
-    >>> import tinygrad_edu as T
     >>> x = T.tensor([0.0, 1.0], requires_grad=True)
     >>> T.exp(x).sum().backward()
     >>> x.grad  # exp is its own derivative
-    tensor([1.0000, 2.7183])
-    """
+    tensor([1.0000, 2.7183])"""
     return Exp.apply(input)
 
 
-@public(inplace=Log)
+@public()
+def expm1(input: Tensor) -> Tensor:
+    """eˣ - 1, accurate near 0."""
+    return Expm1.apply(input)
+
+
+@public()
 def log(input: Tensor) -> Tensor:
     """The natural logarithm.
-
-    >>> import tinygrad_edu as T
     >>> T.log(T.tensor([1.0, 10.0]))
-    tensor([0.0000, 2.3026])
-    """
+    tensor([0.0000, 2.3026])"""
     return Log.apply(input)
 
 
-@public(inplace=Log1p)
+@public()
 def log1p(input: Tensor) -> Tensor:
-    """ln(1 + x), accurate near 0.
-
-    >>> import tinygrad_edu as T
-    >>> T.log1p(T.tensor([0.0, 1.0]))
-    tensor([0.0000, 0.6931])
-    """
+    """ln(1 + x), accurate near 0."""
     return Log1p.apply(input)
 
 
-@public(inplace=Sigmoid)
+@public()
+def log2(input: Tensor) -> Tensor:
+    """The logarithm to base 2."""
+    return Log2.apply(input)
+
+
+@public()
+def log10(input: Tensor) -> Tensor:
+    """The logarithm to base 10."""
+    return Log10.apply(input)
+
+
+@public()
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + e⁻ˣ).
-
-    >>> import tinygrad_edu as T
     >>> T.sigmoid(T.tensor([0.0, 2.0]))
-    tensor([0.5000, 0.8808])
-    """
+    tensor([0.5000, 0.8808])"""
     return Sigmoid.apply(input)
+
+
+@public()
+def logit(input: Tensor, eps=None) -> Tensor:
+    """ln(x / (1 - x)), the inverse of the sigmoid; `eps` keeps x within [eps, 1 - eps]."""
+    return Logit.apply(input, eps=eps)
+
+
+@public()
+def logaddexp(input: Tensor, other) -> Tensor:
+    """ln(e^input + e^other), without overflow.
+
+    >>> T.logaddexp(T.tensor([0.0]), T.tensor([0.0]))
+    tensor([0.6931])
+    """
+    if not (input.is_floating_point() or need_tensor("logaddexp", other).is_floating_point()):
+        need_float(input._data, "logaddexp_cpu")
+    return Logaddexp.apply(input, need_tensor("logaddexp", other))
+
+
+@public(number_first=True)
+def xlogy(input, other) -> Tensor:
+    """input * ln(other), and 0 where `input` is 0."""
+    return Xlogy.apply(input, other)
+
+
+# For float32, with |x| <= 4: erf x = tanh(x·p(x²)). p is a least-squares fit to artanh(erf x)/x, weighted so that erf has
+# an even relative error: below 1e-7, or 3e-7 with float32's rounding. Highest power first.
+_ERF = (1.41854251e-07, -5.66850781e-06, 8.76375010e-05, -6.19785048e-04, -1.91830438e-04, 1.02769056e-01, 1.12837927)
+
+
+@in_blocks
+def erf_of(x):
+    """The error function of an array."""
+    if x.dtype == np.float64:
+        return np.array([math.erf(value) for value in x.ravel().tolist()], np.float64).reshape(x.shape)
+    squared = np.asarray(np.minimum(np.square(x, dtype=np.float32), np.float32(16)))
+    out = squared * _ERF[0]
+    for c in _ERF[1:-1]:
+        out += c
+        out *= squared
+    out += _ERF[-1]
+    out *= x
+    return np.tanh(out).astype(x.dtype, copy=False)
+
+
+class Erf(FloatOp):
+    def forward(self):
+        return erf_of(self)
+
+    # d erf = 2/√π·e^(-s²)
+    def grad_self(grad, self):
+        return grad * (exp(-(self * self)) * (2 / math.sqrt(math.pi)))
+
+    jvp = by_mask
+
+
+@public()
+def erf(input: Tensor) -> Tensor:
+    """The error function 2/√π·∫₀ˣ e^(-t²) dt."""
+    return Erf.apply(input)
+
+
+class ExponentialMethods:
+    """The methods of Tensor that are defined here."""
+
+    erf_ = in_place(erf, Erf)
+    erf = method(erf)
+    exp_ = in_place(exp, Exp)
+    exp = method(exp)
+    expm1_ = in_place(expm1, Expm1)
+    expm1 = method(expm1)
+    log_ = in_place(log, Log)
+    log = method(log)
+    log1p_ = in_place(log1p, Log1p)
+    log1p = method(log1p)
+    log2_ = in_place(log2, Log2)
+    log2 = method(log2)
+    log10_ = in_place(log10, Log10)
+    log10 = method(log10)
+    sigmoid_ = in_place(sigmoid, Sigmoid)
+    sigmoid = method(sigmoid)
+    logit_ = in_place(logit, Logit)
+    logit = method(logit)
+    logaddexp = method(logaddexp)
+    xlogy_ = in_place(xlogy, Xlogy)
+    xlogy = method(xlogy)

@@ -10,12 +10,12 @@ import numpy as np
 
 from ...array import dtypes
 from ...array.tensor import Tensor
-from ..binding import operator, public
+from ..binding import in_place, method, operator, public
 from ..creation.factories import zeros_like
 from ..indexing.masking import where
 from ..op import Op, elementwise
 from ..tangents import Elementwise
-from .exponential import FloatOp, log
+from .exponential import log, unary
 
 # Powers that a few products and roots compute. NumPy has a shortcut only for the square.
 _SIMPLE: dict[float, Callable[[Any], Any]] = {
@@ -35,7 +35,7 @@ class Pow(Op, name="PowBackward0"):
             if isinstance(exponent, int) and exponent < 0:
                 raise RuntimeError("Integers to negative integer powers are not allowed.")
             self = self.astype(dtypes.promote([self, exponent]), copy=False)
-        if exponent in _SIMPLE and self.dtype.kind in "fc":
+        if exponent in _SIMPLE and self.dtype.kind == "f":
             return _SIMPLE[exponent](self)
         if exponent == 2:
             return self * self
@@ -79,7 +79,7 @@ class PowScalar(Op, name="PowBackward2"):
 
     def forward(exponent, *, self):
         common = dtypes.promote([self, exponent])
-        return np.power(np.asarray(self, common), exponent.astype(common, copy=False))
+        return PowTensor.forward(np.asarray(self, common), exponent.astype(common, copy=False))
 
     def grad_exponent(grad, self, exponent, result):
         if self == 0:
@@ -89,29 +89,9 @@ class PowScalar(Op, name="PowBackward2"):
     jvp = Elementwise(forward=0)
 
 
-class Sqrt(FloatOp):
-    def forward(self):
-        return np.sqrt(self)
-
-    # d√s = 1/(2√s)
-    def grad_self(grad, result):
-        return grad / (2 * result)
-
-    jvp = elementwise
-
-
-class Rsqrt(FloatOp):
-    def forward(self):
-        return 1 / np.sqrt(self)
-
-    # d s^-½ = -½·s^-³ᐟ²
-    def grad_self(grad, result):
-        return grad * (-0.5 * (result * result * result))
-
-    jvp = elementwise
-
-
-# --- functions -------------------------------------------------------------------------------------------------------
+# d√s = 1/(2√s), and d s^-½ = -½·s^-³ᐟ²
+Sqrt = unary("Sqrt", np.sqrt, lambda grad, result: grad / (2 * result))
+Rsqrt = unary("Rsqrt", lambda s: 1 / np.sqrt(s), lambda grad, result: grad * (-0.5 * (result * result * result)))
 
 
 def _pow_(self, exponent):
@@ -120,11 +100,10 @@ def _pow_(self, exponent):
     return Pow.apply_(self, exponent=exponent)
 
 
-@public(inplace=_pow_, operators=("__pow__",), number_first=True)
+@public(number_first=True)
 def pow(input, exponent) -> Tensor:
     """input ** exponent; either one may be a number.
 
-    >>> import tinygrad_edu as T
     >>> T.pow(T.tensor([2.0, 3.0]), 2)
     tensor([4., 9.])
     """
@@ -135,39 +114,38 @@ def pow(input, exponent) -> Tensor:
     return PowTensor.apply(input, exponent)
 
 
-@operator("__rpow__")
 def __rpow__(self, other) -> Any:
     return pow(other, self)
 
 
-@public(inplace=lambda self: Pow.apply_(self, exponent=2))
+@public()
 def square(input) -> Tensor:
-    """input².
-
-    >>> import tinygrad_edu as T
-    >>> T.square(T.tensor([2.0, -3.0]))
-    tensor([4., 9.])
-    """
+    """input²."""
     return Pow.apply(input, exponent=2)
 
 
-@public(inplace=Sqrt)
+@public()
 def sqrt(input) -> Tensor:
-    """The square root.
-
-    >>> import tinygrad_edu as T
-    >>> T.sqrt(T.tensor([4.0, 9.0]))
-    tensor([2., 3.])
-    """
+    """The square root."""
     return Sqrt.apply(input)
 
 
-@public(inplace=Rsqrt)
+@public()
 def rsqrt(input) -> Tensor:
-    """1 / √input.
-
-    >>> import tinygrad_edu as T
-    >>> T.rsqrt(T.tensor([1.0, 4.0]))
-    tensor([1.0000, 0.5000])
-    """
+    """1 / √input."""
     return Rsqrt.apply(input)
+
+
+class PowersMethods:
+    """The methods of Tensor that are defined here."""
+
+    __pow__ = operator(pow)
+    __rpow__ = operator(__rpow__, name="__rpow__")
+    pow_ = __ipow__ = in_place(pow, _pow_)
+    pow = method(pow)
+    square_ = in_place(square, lambda self: Pow.apply_(self, exponent=2))
+    square = method(square)
+    sqrt_ = in_place(sqrt, Sqrt)
+    sqrt = method(sqrt)
+    rsqrt_ = in_place(rsqrt, Rsqrt)
+    rsqrt = method(rsqrt)

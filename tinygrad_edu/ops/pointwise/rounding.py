@@ -1,11 +1,11 @@
-"""Rounding and signs, element by element. They are piecewise constant, so the gradient is 0."""
+"""Rounding and signs, element by element. They are piecewise constant, so the gradient is 0; that of `frac` is 1."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ...array.tensor import Tensor
-from ..binding import public
+from ..binding import in_place, method, public
 from ..creation.factories import zeros_like
 from ..op import Op, elementwise
 
@@ -26,43 +26,13 @@ class Sign(_Flat):
         return np.subtract(self > 0, self < 0, dtype=self.dtype) if self.dtype.kind != "b" else self.copy()
 
 
-class Sgn(Sign):
-    def forward(self):
-        return np.sign(self) if self.dtype.kind == "c" else Sign.forward(self)
-
-    # Neither is used. Both are still saved, and so version-checked, as in PyTorch.
-    def grad_self(grad, self, result):
-        return zeros_like(grad)
+def _rounded(name, compute):
+    forward = {"forward": lambda self: compute(self).astype(self.dtype, copy=False)}
+    return type(name, (_Flat,), {**forward, "refuses": (f"{name.lower()}_vml_cpu", "b")})
 
 
-class Floor(_Flat):
-    refuses = ("floor_vml_cpu", "b")
-
-    def forward(self):
-        return np.floor(self).astype(self.dtype, copy=False)
-
-
-class Ceil(_Flat):
-    refuses = ("ceil_vml_cpu", "b")
-
-    def forward(self):
-        return np.ceil(self).astype(self.dtype, copy=False)
-
-
-class Trunc(_Flat):
-    refuses = ("trunc_vml_cpu", "b")
-
-    def forward(self):
-        return np.trunc(self).astype(self.dtype, copy=False)
-
-
-class Round(_Flat):
-    """Halves round to the even neighbour."""
-
-    refuses = ("round_vml_cpu", "b")
-
-    def forward(self):
-        return np.round(self)
+Floor, Ceil, Trunc = _rounded("Floor", np.floor), _rounded("Ceil", np.ceil), _rounded("Trunc", np.trunc)
+Round = _rounded("Round", np.round)  # halves round to the even neighbour
 
 
 class RoundDecimals(_Flat, name="RoundBackward1"):
@@ -73,61 +43,39 @@ class RoundDecimals(_Flat, name="RoundBackward1"):
         return (np.round(self * scale) / scale if decimals > 0 else np.round(self / scale) * scale).astype(self.dtype)
 
 
-# --- functions -------------------------------------------------------------------------------------------------------
+class Frac(Op):
+    refuses = ("frac_cpu", "biu")
+
+    def forward(self):
+        return self - np.trunc(self)
+
+    def grad_self(grad):
+        return grad
+
+    jvp = elementwise
 
 
-@public(inplace=Sign)
+@public()
 def sign(input: Tensor) -> Tensor:
-    """The sign of each element: -1, 0 or 1.
-
-    >>> import tinygrad_edu as T
-    >>> T.sign(T.tensor([-3.0, 0.0, 2.0]))
-    tensor([-1.,  0.,  1.])
-    """
+    """The sign of each element: -1, 0 or 1."""
     return Sign.apply(input)
 
 
-@public(inplace=Sgn)
-def sgn(input: Tensor) -> Tensor:
-    """The same as `sign` for real numbers.
-
-    >>> import tinygrad_edu as T
-    >>> T.sgn(T.tensor([-3.0, 0.0, 2.0]))
-    tensor([-1.,  0.,  1.])
-    """
-    return Sgn.apply(input)
-
-
-@public(inplace=Floor)
+@public()
 def floor(input: Tensor) -> Tensor:
-    """Round down to an integer.
-
-    >>> import tinygrad_edu as T
-    >>> T.floor(T.tensor([0.2, -0.2]))
-    tensor([ 0., -1.])
-    """
+    """Round down to an integer."""
     return Floor.apply(input)
 
 
-@public(inplace=Ceil)
+@public()
 def ceil(input: Tensor) -> Tensor:
-    """Round up to an integer.
-
-    >>> import tinygrad_edu as T
-    >>> T.ceil(T.tensor([0.2, -0.2]))
-    tensor([1., -0.])
-    """
+    """Round up to an integer."""
     return Ceil.apply(input)
 
 
-@public("fix", inplace=Trunc)
+@public()
 def trunc(input: Tensor) -> Tensor:
-    """Round toward zero: drop the fraction.
-
-    >>> import tinygrad_edu as T
-    >>> T.trunc(T.tensor([1.7, -1.7]))
-    tensor([ 1., -1.])
-    """
+    """Round toward zero: drop the fraction."""
     return Trunc.apply(input)
 
 
@@ -135,12 +83,30 @@ def _round_(self, *, decimals=None):
     return Round.apply_(self) if decimals is None else RoundDecimals.apply_(self, decimals=decimals)
 
 
-@public(inplace=_round_)
+@public()
 def round(input: Tensor, *, decimals=None) -> Tensor:
-    """Round to the nearest integer, or to a multiple of 10**-decimals. Halves round to the even neighbour.
-
-    >>> import tinygrad_edu as T
-    >>> T.round(T.tensor([0.5, 1.5, 2.6]))
-    tensor([0., 2., 3.])
-    """
+    """Round to the nearest integer, or to a multiple of 10**-decimals. Halves round to the even neighbour."""
     return Round.apply(input) if decimals is None else RoundDecimals.apply(input, decimals=decimals)
+
+
+@public()
+def frac(input: Tensor) -> Tensor:
+    """The fractional part, with the sign of `input`."""
+    return Frac.apply(input)
+
+
+class RoundingMethods:
+    """The methods of Tensor that are defined here."""
+
+    sign_ = in_place(sign, Sign)
+    sign = method(sign)
+    floor_ = in_place(floor, Floor)
+    floor = method(floor)
+    ceil_ = in_place(ceil, Ceil)
+    ceil = method(ceil)
+    trunc_ = in_place(trunc, Trunc)
+    trunc = method(trunc)
+    round_ = in_place(round, _round_)
+    round = method(round)
+    frac_ = in_place(frac, Frac)
+    frac = method(frac)

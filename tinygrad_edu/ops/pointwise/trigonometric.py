@@ -5,73 +5,126 @@ from __future__ import annotations
 import numpy as np
 
 from ...array.tensor import Tensor
-from ..binding import public
-from ..op import elementwise
-from .exponential import FloatOp
+from ..binding import in_place, method, public
+from ..indexing.masking import where
+from ..operands import need_tensor
+from .exponential import FloatOp, unary
+from .powers import rsqrt
+
+Sin = unary("Sin", np.sin, lambda grad, self: grad * cos(self))
+Cos = unary("Cos", np.cos, lambda grad, self: grad * -sin(self))
+Tan = unary("Tan", np.tan, lambda grad, result: grad * (result * result + 1))
+Asin = unary("Asin", np.arcsin, lambda grad, self: grad * rsqrt(1 - self * self))
+Acos = unary("Acos", np.arccos, lambda grad, self: grad * -rsqrt(1 - self * self))
+Atan = unary("Atan", np.arctan, lambda grad, self: grad / (self * self + 1))
+Sinh = unary("Sinh", np.sinh, lambda grad, self: grad * cosh(self))
+Cosh = unary("Cosh", np.cosh, lambda grad, self: grad * sinh(self))
+Tanh = unary("Tanh", np.tanh, lambda grad, result: grad * (1 - result * result))
 
 
-class Sin(FloatOp):
-    def forward(self):
-        return np.sin(self)
+class Atan2(FloatOp):
+    """The angle of the point (other, self)."""
 
-    def grad_self(grad, self):
-        return grad * cos(self)
+    promotes = True
 
-    jvp = elementwise
+    def forward(self, other):
+        return np.arctan2(self, other)
 
+    # d atan2(s, o) = (o·ds - s·do)/(s² + o²), and 0 at the origin; the second derivative there is nan, as in PyTorch
+    def grad_self(grad, self, other):
+        return grad * _over_square(other, self, other)
 
-class Cos(FloatOp):
-    def forward(self):
-        return np.cos(self)
-
-    def grad_self(grad, self):
-        return grad * -sin(self)
-
-    jvp = elementwise
+    def grad_other(grad, self, other):
+        return grad * _over_square(-self, self, other)
 
 
-class Tanh(FloatOp):
-    def forward(self):
-        return np.tanh(self)
-
-    # d tanh = 1 - tanh²
-    def grad_self(grad, result):
-        return grad * (1 - result * result)
-
-    jvp = elementwise
+def _over_square(value, self, other):
+    square = self * self + other * other
+    return where(square == 0, 0.0, value / square)
 
 
-# --- functions -------------------------------------------------------------------------------------------------------
-
-
-@public(inplace=Sin)
+@public()
 def sin(input: Tensor) -> Tensor:
-    """The sine of an angle in radians.
-
-    >>> import tinygrad_edu as T
-    >>> T.sin(T.tensor([0.0, 1.0]))
-    tensor([0.0000, 0.8415])
-    """
+    """The sine of an angle in radians."""
     return Sin.apply(input)
 
 
-@public(inplace=Cos)
+@public()
 def cos(input: Tensor) -> Tensor:
-    """The cosine of an angle in radians.
-
-    >>> import tinygrad_edu as T
-    >>> T.cos(T.tensor([0.0, 3.141592653589793]))
-    tensor([ 1., -1.])
-    """
+    """The cosine of an angle in radians."""
     return Cos.apply(input)
 
 
-@public(inplace=Tanh)
+@public()
+def tan(input: Tensor) -> Tensor:
+    """The tangent of an angle in radians."""
+    return Tan.apply(input)
+
+
+@public("arcsin")
+def asin(input: Tensor) -> Tensor:
+    """The angle in radians whose sine is `input`."""
+    return Asin.apply(input)
+
+
+@public("arccos")
+def acos(input: Tensor) -> Tensor:
+    """The angle in radians whose cosine is `input`."""
+    return Acos.apply(input)
+
+
+@public("arctan")
+def atan(input: Tensor) -> Tensor:
+    """The angle in radians whose tangent is `input`."""
+    return Atan.apply(input)
+
+
+@public("arctan2")
+def atan2(input: Tensor, other) -> Tensor:
+    """The angle in radians of the point (other, input)."""
+    return Atan2.apply(input, need_tensor("atan2", other))
+
+
+@public()
+def sinh(input: Tensor) -> Tensor:
+    """The hyperbolic sine."""
+    return Sinh.apply(input)
+
+
+@public()
+def cosh(input: Tensor) -> Tensor:
+    """The hyperbolic cosine."""
+    return Cosh.apply(input)
+
+
+@public()
 def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent.
-
-    >>> import tinygrad_edu as T
     >>> T.tanh(T.tensor([0.0, 1.0]))
-    tensor([0.0000, 0.7616])
-    """
+    tensor([0.0000, 0.7616])"""
     return Tanh.apply(input)
+
+
+class TrigonometricMethods:
+    """The methods of Tensor that are defined here."""
+
+    sin_ = in_place(sin, Sin)
+    sin = method(sin)
+    cos_ = in_place(cos, Cos)
+    cos = method(cos)
+    tan_ = in_place(tan, Tan)
+    tan = method(tan)
+    asin_ = arcsin_ = in_place(asin, Asin)
+    asin = arcsin = method(asin)
+    acos_ = arccos_ = in_place(acos, Acos)
+    acos = arccos = method(acos)
+    atan_ = arctan_ = in_place(atan, Atan)
+    atan = arctan = method(atan)
+    atan2_ = arctan2_ = in_place(atan2, lambda self, other: Atan2.apply_(self, need_tensor("atan2_", other)))
+    atan2 = arctan2 = method(atan2)
+    sinh_ = in_place(sinh, Sinh)
+    sinh = method(sinh)
+    cosh_ = in_place(cosh, Cosh)
+    cosh = method(cosh)
+    tanh_ = in_place(tanh, Tanh)
+    tanh = method(tanh)

@@ -1,4 +1,4 @@
-"""The maximum, the minimum and the median, and their indices."""
+"""The maximum and the minimum, and their indices."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from ...array.return_types import named
 from ...array.tensor import Tensor
 from ..arrays import row_major
-from ..binding import public
+from ..binding import method, public
 from ..indexing.gather import put_along, take_along
 from ..op import Op
 from ..pointwise.clamp import maximum, minimum
@@ -17,7 +17,7 @@ from ..shapes.shape import axis_of, unsqueeze
 from .reduce import as_dims, normalized_dims, restore_dims, sum
 
 
-class _Extreme(Op):
+class ExtremeOfAll(Op):
     """The largest or smallest of all elements. Elements that tie share the gradient."""
 
     def grad_self(grad, self, result):
@@ -27,12 +27,12 @@ class _Extreme(Op):
         return sum(tangent * shares(self, result, ()))
 
 
-class Max(_Extreme, name="MaxBackward1"):
+class Max(ExtremeOfAll, name="MaxBackward1"):
     def forward(self):
         return self.max()
 
 
-class Min(_Extreme, name="MinBackward1"):
+class Min(ExtremeOfAll, name="MinBackward1"):
     def forward(self):
         return self.min()
 
@@ -49,7 +49,7 @@ def shares(value, extreme, dim, nan_ties=True):
     return mask.astype(value.dtype) / count.astype(value.dtype)
 
 
-class _SelectAlong(Op):
+class SelectAlong(Op):
     """An element chosen along one dimension, and its index. Only that element gets the gradient."""
 
     results = ("values", "indices")
@@ -64,29 +64,48 @@ class _SelectAlong(Op):
     def jvp(tangent, dim, keepdim, indices):
         if not tangent.ndim:
             return tangent, None
-        chosen = take_along(tangent, dim, indices if keepdim else unsqueeze(indices, dim))
-        return (chosen if keepdim else chosen.squeeze(dim)), None
+        moved = take_along(tangent, dim, indices if keepdim else unsqueeze(indices, dim))
+        return (moved if keepdim else moved.squeeze(dim)), None
 
 
-class MaxDim(_SelectAlong, name="MaxBackward0"):
+class MaxDim(SelectAlong, name="MaxBackward0"):
     def forward(self, *, dim, keepdim):
-        return _chosen(self, _first_nan_or(np.argmax, self, dim), dim, keepdim)
+        return chosen(self, _first_nan_or(np.argmax, self, dim), dim, keepdim)
 
 
-class MinDim(_SelectAlong, name="MinBackward0"):
+class MinDim(SelectAlong, name="MinBackward0"):
     def forward(self, *, dim, keepdim):
-        return _chosen(self, _first_nan_or(np.argmin, self, dim), dim, keepdim)
+        return chosen(self, _first_nan_or(np.argmin, self, dim), dim, keepdim)
 
 
 def _first_nan_or(find, array, dim):
     return find(array, axis=dim, keepdims=True) if array.ndim else np.int64(0)
 
 
-def _chosen(array, indices, dim, keepdim):
+def chosen(array, indices, dim, keepdim):
     if not array.ndim:
         return array.copy(), np.asarray(indices)
     values, indices = row_major(np.take_along_axis(array, indices, dim)), row_major(indices)
     return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
+
+
+class ExtremeAlong(Op):
+    """As ExtremeOfAll, along dimensions."""
+
+    def grad_self(grad, self, result, dim, keepdim):
+        sizes = tuple(self.shape)
+        share = shares(self, restore_dims(result, dim, keepdim, sizes), dim, nan_ties=False)
+        return restore_dims(grad, dim, keepdim, sizes) * share
+
+
+class Amax(ExtremeAlong):
+    def forward(self, *, dim, keepdim):
+        return row_major(self.max(axis=normalized_dims(dim, self.ndim), keepdims=keepdim))
+
+
+class Amin(ExtremeAlong):
+    def forward(self, *, dim, keepdim):
+        return row_major(self.min(axis=normalized_dims(dim, self.ndim), keepdims=keepdim))
 
 
 class _Position(Op):
@@ -94,15 +113,11 @@ class _Position(Op):
         return np.asarray(find(self, axis=dim if self.ndim else None, keepdims=keepdim))
 
 
-# --- functions -------------------------------------------------------------------------------------------------------
+_Max, _Min = (named(op, "values", "indices") for op in ("max", "min"))
+_Aminmax = named("aminmax", "min", "max")
 
 
-_Max, _Min, _Median, _Nanmedian, _Kthvalue = (
-    named(op, "values", "indices") for op in ("max", "min", "median", "nanmedian", "kthvalue")
-)
-
-
-def _need_elements(name, input, dim=None):
+def need_elements(name, input, dim=None):
     array = getattr(input, "_data", input)
     if array.size:
         return
@@ -119,7 +134,7 @@ def _need_elements(name, input, dim=None):
 def _extreme(name, of_all, along, of_two, kind, input, dim, keepdim):
     if isinstance(dim, Tensor):
         return of_two(input, dim)
-    _need_elements(name, input, dim)
+    need_elements(name, input, dim)
     if dim is None:
         return of_all.apply(input)
     return kind(along.apply(input, dim=axis_of(dim, input.ndim), keepdim=keepdim))
@@ -127,96 +142,43 @@ def _extreme(name, of_all, along, of_two, kind, input, dim, keepdim):
 
 @public()
 def max(input, dim=None, keepdim: bool = False, *, other=None) -> Any:
-    """The largest element. With `dim`: the largest along it, and their indices. With `other`: the elementwise maximum.
-
-    >>> import tinygrad_edu as T
-    >>> T.max(T.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1).values
-    tensor([5., 3.])
-    """
+    """The largest element. With `dim`: the largest along it, and their indices. With `other`: the elementwise maximum."""
     return _extreme("max", Max, MaxDim, maximum, _Max, input, dim if other is None else other, keepdim)
 
 
 @public()
 def min(input, dim=None, keepdim: bool = False, *, other=None) -> Any:
-    """The smallest element. With `dim`: the smallest along it, and their indices. With `other`: the elementwise minimum.
-
-    >>> import tinygrad_edu as T
-    >>> T.min(T.tensor([[3.0, 1.0], [2.0, 4.0]]), dim=1).indices
-    tensor([1, 0])
-    """
+    """The smallest element. With `dim`: the smallest along it, and their indices. With `other`: the elementwise minimum."""
     return _extreme("min", Min, MinDim, minimum, _Min, input, dim if other is None else other, keepdim)
-
-
-def _need_numbers(name, input):
-    if input._data.dtype.kind == "b":
-        raise RuntimeError(f"{name}(): does not support bool input. Convert first: t.long().")
 
 
 @public()
 def argmax(input, dim=None, keepdim: bool = False) -> Tensor:
-    """The index of the largest element, in the flattened tensor or along `dim`.
-
-    >>> import tinygrad_edu as T
-    >>> T.argmax(T.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1)
-    tensor([1, 0])
-    """
-    _need_elements("argmax", input, dim)
-    _need_numbers("argmax", input)
-    return _Position.apply(
-        input, find=np.argmax, dim=None if dim is None else axis_of(dim, input.ndim), keepdim=keepdim
-    )
+    """The index of the largest element, in the flattened tensor or along `dim`."""
+    return _position("argmax", np.argmax, input, dim, keepdim)
 
 
 @public()
 def argmin(input, dim=None, keepdim: bool = False) -> Tensor:
-    """The index of the smallest element, in the flattened tensor or along `dim`.
-
-    >>> import tinygrad_edu as T
-    >>> T.argmin(T.tensor([3.0, 1.0, 2.0]))
-    tensor(1)
-    """
-    _need_elements("argmin", input, dim)
-    _need_numbers("argmin", input)
-    return _Position.apply(
-        input, find=np.argmin, dim=None if dim is None else axis_of(dim, input.ndim), keepdim=keepdim
-    )
+    """The index of the smallest element, in the flattened tensor or along `dim`."""
+    return _position("argmin", np.argmin, input, dim, keepdim)
 
 
-class _ExtremeAlong(Op):
-    """As _Extreme, along dimensions."""
-
-    def grad_self(grad, self, result, dim, keepdim):
-        sizes = tuple(self.shape)
-        share = shares(self, restore_dims(result, dim, keepdim, sizes), dim, nan_ties=False)
-        return restore_dims(grad, dim, keepdim, sizes) * share
-
-    def jvp(tangent, self, result, dim, keepdim):
-        share = shares(self, restore_dims(result, dim, keepdim, tuple(self.shape)), dim, nan_ties=False)
-        return sum(tangent * share, dim, keepdim)
-
-
-class Amax(_ExtremeAlong):
-    def forward(self, *, dim, keepdim):
-        return row_major(self.max(axis=normalized_dims(dim, self.ndim), keepdims=keepdim))
-
-
-class Amin(_ExtremeAlong):
-    def forward(self, *, dim, keepdim):
-        return row_major(self.min(axis=normalized_dims(dim, self.ndim), keepdims=keepdim))
-
-
-_Aminmax = named("aminmax", "min", "max")
+def _position(name, find, input, dim, keepdim):
+    need_elements(name, input, dim)
+    if input._data.dtype.kind == "b":
+        raise RuntimeError(f"{name}(): does not support bool input. Convert first: t.long().")
+    return _Position.apply(input, find=find, dim=None if dim is None else axis_of(dim, input.ndim), keepdim=keepdim)
 
 
 @public()
 def amax(input, dim=(), keepdim: bool = False) -> Tensor:
     """The largest element along `dim`. Elements that tie share the gradient.
 
-    >>> import tinygrad_edu as T
     >>> T.amax(T.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1)
     tensor([5., 3.])
     """
-    _need_elements("amax", input, dim)
+    need_elements("amax", input, dim)
     return Amax.apply(input, dim=as_dims(dim), keepdim=keepdim)
 
 
@@ -224,11 +186,10 @@ def amax(input, dim=(), keepdim: bool = False) -> Tensor:
 def amin(input, dim=(), keepdim: bool = False) -> Tensor:
     """The smallest element along `dim`. Elements that tie share the gradient.
 
-    >>> import tinygrad_edu as T
     >>> T.amin(T.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1)
     tensor([1., 2.])
     """
-    _need_elements("amin", input, dim)
+    need_elements("amin", input, dim)
     return Amin.apply(input, dim=as_dims(dim), keepdim=keepdim)
 
 
@@ -236,7 +197,6 @@ def amin(input, dim=(), keepdim: bool = False) -> Tensor:
 def aminmax(input, *, dim=None, keepdim: bool = False) -> Any:
     """The smallest and the largest element, as a named tuple.
 
-    >>> import tinygrad_edu as T
     >>> T.aminmax(T.tensor([3.0, 1.0, 2.0]))
     tinygrad_edu.return_types.aminmax(
     min=tensor(1.),
@@ -244,3 +204,15 @@ def aminmax(input, *, dim=None, keepdim: bool = False) -> Any:
     """
     dims = () if dim is None else (dim,)
     return _Aminmax((amin(input, dims, keepdim), amax(input, dims, keepdim)))
+
+
+class ExtremesMethods:
+    """The methods of Tensor that are defined here."""
+
+    max = method(max)
+    min = method(min)
+    argmax = method(argmax)
+    argmin = method(argmin)
+    amax = method(amax)
+    amin = method(amin)
+    aminmax = method(aminmax)

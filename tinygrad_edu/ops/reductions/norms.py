@@ -10,7 +10,7 @@ import numpy as np
 from ...array import dtypes
 from ...array.tensor import Tensor
 from ..arrays import row_major
-from ..binding import linalg_functions, public
+from ..binding import method, public
 from ..indexing.masking import where
 from ..op import Op
 from ..pointwise.arithmetic import abs
@@ -26,20 +26,14 @@ class VectorNorm(Op, name="LinalgVectorNormBackward0"):
     def forward(self, *, ord=2, dim=None, keepdim=False):
         axes = normalized_dims(dim, self.ndim)
         size = np.abs(self)
-        if self.dtype.kind == "c":
-            self = size
-        if ord == math.inf:
-            return row_major(size.max(axis=axes, keepdims=keepdim))
-        if ord == -math.inf:
-            return row_major(size.min(axis=axes, keepdims=keepdim))
+        if math.isinf(ord):
+            return row_major((size.max if ord > 0 else size.min)(axis=axes, keepdims=keepdim))
         if ord == 0:
             return row_major((self != 0).sum(axis=axes, keepdims=keepdim).astype(self.dtype))
-        if ord == 1:
-            return row_major(size.sum(axis=axes, keepdims=keepdim))
         if ord == 2:
             return row_major(np.sqrt((self * self).sum(axis=axes, keepdims=keepdim)))
-        total = row_major(np.power(size, ord).sum(axis=axes, keepdims=keepdim))
-        return np.power(total, 1 / ord).astype(self.dtype)
+        total = row_major((size if ord == 1 else np.power(size, ord)).sum(axis=axes, keepdims=keepdim))
+        return total if ord == 1 else np.power(total, 1 / ord).astype(self.dtype)
 
     # d‖s‖ = sign(s)·(|s|/‖s‖)^(ord-1); at 0 the subgradient is 0; as in PyTorch, the second derivative of order 2 is nan there
     def grad_self(grad, self, result, ord, dim, keepdim):
@@ -49,9 +43,8 @@ class VectorNorm(Op, name="LinalgVectorNormBackward0"):
         )
 
     def jvp(tangent, self, result, ord, dim, keepdim):
-        return sum(
-            tangent * norm_slope(self, restore_dims(result, dim, keepdim, tuple(self.shape)), ord, dim), dim, keepdim
-        )
+        norm = restore_dims(result, dim, keepdim, tuple(self.shape))
+        return sum(tangent * norm_slope(self, norm, ord, dim), dim, keepdim)
 
 
 def norm_slope(self, norm, ord, dim):
@@ -71,31 +64,30 @@ def norm_slope(self, norm, ord, dim):
     return where(zero, 0.0, slope / where(zero, 1.0, pow(norm, ord - 1)))
 
 
-# --- functions -------------------------------------------------------------------------------------------------------
-
-
 @public()
 def norm(input: Tensor, p: str = "fro", dim=None, keepdim: bool = False, dtype=None) -> Any:
     """(Σ|x|^p)^(1/p), over all elements or along `dim`.
 
-    >>> import tinygrad_edu as T
     >>> T.norm(T.tensor([3.0, 4.0]))
     tensor(5.)
     """
     if dtype is not None:
         input = input.to(dtype)
     if p == "nuc":
-        return linalg_functions["matrix_norm"](input, "nuc", (-2, -1) if dim is None else dim, keepdim)
+        raise NotImplementedError("the nuclear norm is not here: tinygrad_edu has no svd. This line runs on PyTorch.")
     return vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim)
 
 
 def vector_norm(input, ord=2, dim=None, keepdim=False):
     """(Σ|x|^ord)^(1/ord), with the limits for ord = 0 and ±inf."""
     array = getattr(input, "_data", input)
-    if array.dtype.kind not in "fcV":
+    if array.dtype.kind != "f":
         kind = dtypes.from_numpy_dtype(array.dtype).legacy_name
-        raise RuntimeError(
-            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {kind}. Convert first: "
-            "t.float()."
-        )
+        raise RuntimeError(f"linalg.vector_norm: Expected a floating point tensor as input. Got {kind}. Use t.float().")
     return VectorNorm.apply(input, ord=ord, dim=None if dim is None else as_dims(dim), keepdim=keepdim)
+
+
+class NormsMethods:
+    """The methods of Tensor that are defined here."""
+
+    norm = method(norm)

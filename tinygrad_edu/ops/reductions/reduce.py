@@ -11,8 +11,7 @@ from ...array import dtypes
 from ...array.tensor import Tensor
 from ...modes import thread
 from ..arrays import row_major
-from ..binding import public
-from ..creation.factories import zeros_like
+from ..binding import method, public
 from ..indexing.masking import where
 from ..op import Op, linear
 from ..shapes.permute import transpose
@@ -59,11 +58,11 @@ def summed(array, dtype):
     """A sum. Booleans and integers are summed as int64, unless another dtype is given."""
     if dtype is not None:
         return array.astype(dtype, copy=False)
-    return array if array.dtype.kind in "fcV" else array.astype(np.int64, copy=False)
+    return array if array.dtype.kind == "f" else array.astype(np.int64, copy=False)
 
 
 def dtype_setting(dtype, input=None):
-    is_whole = dtype is not None and not (dtype.is_floating_point or dtype.is_complex)
+    is_whole = dtype is not None and not dtype.is_floating_point
     if is_whole and getattr(input, "requires_grad", False) and thread.state.recording:
         raise RuntimeError(f"Autograd not support dtype: {dtype.legacy_name}. Use detach(): integers have no gradient.")
     return {} if dtype is None else {"dtype": dtypes.to_numpy_dtype(dtype)}
@@ -71,11 +70,10 @@ def dtype_setting(dtype, input=None):
 
 def need_float(name, input, dtype=None):
     array = getattr(input, "_data", input)
-    if dtype is None and array.dtype.kind not in "fcV":
+    if dtype is None and array.dtype.kind != "f":
         kind = dtypes.from_numpy_dtype(array.dtype).legacy_name
         raise RuntimeError(
-            f"{name}(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
-            f"{kind}. Convert first: t.float()."
+            f"{name}(): could not infer output dtype. Input dtype must be floating. Got: {kind}. Use t.float()."
         )
 
 
@@ -109,7 +107,7 @@ class Mean(Op):
         return averaged(summed(self, dtype))
 
     def grad_self(grad, self_sym_numel, self_sym_sizes):
-        return broadcast_to(grad / self_sym_numel, self_sym_sizes) if self_sym_numel else zeros_of(grad, self_sym_sizes)
+        return broadcast_to(grad / builtins.max(self_sym_numel, 1), self_sym_sizes)
 
     jvp = linear
 
@@ -132,11 +130,6 @@ def averaged(array, axes=None, keepdim=False):
     return (total / total.dtype.type(size)).astype(array.dtype, copy=False)
 
 
-def zeros_of(grad, sizes):
-    """Zeros of shape `sizes` in the dtype of `grad`."""
-    return zeros_like(broadcast_to(reshape(grad, (1,) * len(sizes)), sizes))
-
-
 class Prod(Op):
     def forward(self, *, dtype=None):
         x = summed(self, dtype)
@@ -146,11 +139,7 @@ class Prod(Op):
     def grad_self(grad, self, result):
         if not any_zero(self):
             return grad * (result / self) if np.ndim(getattr(self, "_data", self)) else grad
-        flat = reshape(self, (-1,))
-        return reshape(grad * _products_of_others(flat), tuple(self.shape))
-
-    def jvp(tangent, self):
-        return sum(tangent * reshape(_products_of_others(reshape(self, (-1,))), tuple(self.shape)))
+        return reshape(grad * _products_of_others(reshape(self, (-1,))), tuple(self.shape))
 
 
 class ProdDim(Op, name="ProdBackward1"):
@@ -165,10 +154,7 @@ class ProdDim(Op, name="ProdBackward1"):
         grad = restore_dims(grad, dim, keepdim, sizes)
         if not any_zero(self):
             return grad * (restore_dims(result, dim, keepdim, sizes) / self)
-        return grad * _moved_products_of_others(self, dim)
-
-    def jvp(tangent, self, dim, keepdim):
-        return sum(tangent * _moved_products_of_others(self, dim), dim, keepdim)
+        return grad * transpose(_products_of_others(transpose(self, dim, -1)), dim, -1)
 
 
 def any_zero(value):
@@ -182,16 +168,10 @@ def _products_of_others(value):
     return prod(copies, -1)
 
 
-def _moved_products_of_others(value, dim):
-    if not value.ndim:
-        return where(np.True_, 1.0, value)
-    return transpose(_products_of_others(transpose(value, dim, -1)), dim, -1)
-
-
 # --- without gradient ------------------------------------------------------------------------------------------------
 
 
-class _Counted(Op):
+class Counted(Op):
     """A truth value, a count or a position: a result without a gradient."""
 
     def forward(self, *, count, dim, keepdim):
@@ -201,14 +181,10 @@ class _Counted(Op):
         return found.astype(np.uint8) if self.dtype == np.uint8 and found.dtype == np.bool_ else found
 
 
-# --- functions -------------------------------------------------------------------------------------------------------
-
-
 @public()
 def sum(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor:
     """The sum of all elements, or along `dim`. Integers and booleans are summed as int64.
 
-    >>> import tinygrad_edu as T
     >>> T.sum(T.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
     tensor([4., 6.])
     """
@@ -221,18 +197,14 @@ def sum(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor
 def mean(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor:
     """The mean of all elements, or along `dim`.
 
-    >>> import tinygrad_edu as T
     >>> x = T.tensor([1.0, 3.0], requires_grad=True)
     >>> T.mean(x).backward()
     >>> x.grad  # one over the number of elements
     tensor([0.5000, 0.5000])
     """
     need_float("mean", input, dtype)
-    if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-        raise RuntimeError(
-            "mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: "
-            f"{dtype.legacy_name}"
-        )
+    if dtype is not None and not dtype.is_floating_point:
+        raise RuntimeError(f"mean(): could not infer output dtype. A mean is floating, not {dtype.legacy_name}.")
     if dim is None and not keepdim:
         return Mean.apply(input, **dtype_setting(dtype, input))
     return MeanDim.apply(input, dim=as_dims(dim), keepdim=keepdim, **dtype_setting(dtype, input))
@@ -242,7 +214,6 @@ def mean(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tenso
 def prod(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor:
     """The product of all elements, or along one dimension.
 
-    >>> import tinygrad_edu as T
     >>> T.prod(T.tensor([2.0, 3.0, 4.0]))
     tensor(24.)
     """
@@ -254,21 +225,21 @@ def prod(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tenso
 
 @public()
 def all(input: Tensor, dim=None, keepdim: bool = False) -> Tensor:
-    """True if all elements are true.
-
-    >>> import tinygrad_edu as T
-    >>> T.all(T.tensor([[True, False], [True, True]]), dim=1)
-    tensor([False,  True])
-    """
-    return _Counted.apply(input, count=np.all, dim=dim, keepdim=keepdim)
+    """True if all elements are true."""
+    return Counted.apply(input, count=np.all, dim=dim, keepdim=keepdim)
 
 
 @public()
 def any(input: Tensor, dim=None, keepdim: bool = False) -> Tensor:
-    """True if at least one element is true.
+    """True if at least one element is true."""
+    return Counted.apply(input, count=np.any, dim=dim, keepdim=keepdim)
 
-    >>> import tinygrad_edu as T
-    >>> T.any(T.tensor([[True, False], [False, False]]), dim=1)
-    tensor([ True, False])
-    """
-    return _Counted.apply(input, count=np.any, dim=dim, keepdim=keepdim)
+
+class ReduceMethods:
+    """The methods of Tensor that are defined here."""
+
+    sum = method(sum)
+    mean = method(mean)
+    prod = method(prod)
+    all = method(all)
+    any = method(any)

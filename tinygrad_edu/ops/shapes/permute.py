@@ -4,68 +4,58 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...array.tensor import Tensor, bind
+from ...array.tensor import Tensor
 from ...modes import warn_once
-from ..arrays import copied
-from ..binding import public
-from ..op import Op, linear
+from ..arrays import copied, row_major
+from ..binding import method, public
+from ..op import LinearOp, ViewOp
 from .shape import as_sizes, axis_of
 
 
-class Permute(Op):
-    view = True
-
+class Permute(ViewOp):
     def forward(self, *, dims):
         return self.transpose(dims)
 
     def grad_self(grad, dims):
         return permute(grad, tuple(int(i) for i in np.argsort([d % len(dims) for d in dims])))
 
-    jvp = linear
 
-
-class Transpose(Op):
-    view = True
-
+class Transpose(ViewOp):
     def forward(self, *, dim0, dim1):
         return self.swapaxes(dim0, dim1) if self.ndim else self.view()
 
     def grad_self(grad, dim0, dim1):
         return transpose(grad, dim0, dim1)
 
-    jvp = linear
 
-
-class T(Op):
-    view = True
-
+class T(ViewOp):
     def forward(self):
         return self.T
 
     def grad_self(grad):
         return t(grad)
 
-    jvp = linear
 
-
-class Flip(Op):
+class Flip(LinearOp):
     def forward(self, *, dims):
         return copied(np.flip(self, dims) if self.ndim else self, "K")
 
     def grad_self(grad, dims):
         return flip(grad, dims)
 
-    jvp = linear
 
+class Roll(LinearOp):
+    def forward(self, *, shifts, dims):
+        return row_major(np.roll(self, shifts, dims or None))
 
-# --- functions -------------------------------------------------------------------------------------------------------
+    def grad_self(grad, shifts, dims):
+        return Roll.apply(grad, shifts=tuple(-s for s in shifts), dims=dims)
 
 
 @public()
 def permute(input: Tensor, *dims) -> Tensor:
     """A view with the dimensions in another order.
 
-    >>> import tinygrad_edu as T
     >>> T.permute(T.ones(2, 3, 4), (2, 0, 1)).shape
     tinygrad_edu.Size([4, 2, 3])
     """
@@ -73,20 +63,17 @@ def permute(input: Tensor, *dims) -> Tensor:
         raise TypeError('permute() missing 1 required positional arguments: "dims"')
     order = as_sizes(dims)
     if sorted(d % len(order) for d in order) != list(range(len(input.shape))):
-        raise RuntimeError(
-            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
-            f"ordering of dimensions i.e. input.dim() = {len(input.shape)} is not equal to len(dims) = {len(order)}"
-            if len(order) != len(input.shape)
-            else "permute(): duplicate dims are not allowed."
-        )
+        if len(order) == len(input.shape):
+            raise RuntimeError("permute(): duplicate dims are not allowed.")
+        told = "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired"
+        raise RuntimeError(f"{told} ordering i.e. input.dim() = {len(input.shape)}, len(dims) = {len(order)}")
     return Permute.apply(input, dims=order)
 
 
-@public("swapdims")
+@public("swapaxes", "swapdims")
 def transpose(input: Tensor, dim0, dim1) -> Tensor:
     """A view with two dimensions exchanged.
 
-    >>> import tinygrad_edu as T
     >>> T.transpose(T.ones(2, 3), 0, 1).shape
     tinygrad_edu.Size([3, 2])
     """
@@ -101,30 +88,21 @@ def transpose(input: Tensor, dim0, dim1) -> Tensor:
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix. Vectors and 0-d tensors are returned as they are.
 
-    >>> import tinygrad_edu as T
     >>> T.t(T.tensor([[1, 2], [3, 4]]))
     tensor([[1, 3],
             [2, 4]])
     """
     if type(input) is np.ndarray:
         return input.T
-    check_transposable("t", input)
+    if input.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D. Use .mT.")
     return T.apply(input)
-
-
-def check_transposable(name, input):
-    """Raise if a tensor has more than two dimensions."""
-    if len(input.shape) > 2:
-        raise RuntimeError(
-            f"{name}() expects a tensor with <= 2 dimensions, but self is {len(input.shape)}D. Use .mT or .permute()."
-        )
 
 
 @public()
 def flip(input: Tensor, *dims) -> Tensor:
     """Reverse the order of the elements along `dims`.
 
-    >>> import tinygrad_edu as T
     >>> T.flip(T.tensor([[1, 2], [3, 4]]), dims=(1,))
     tensor([[2, 1],
             [4, 3]])
@@ -135,32 +113,66 @@ def flip(input: Tensor, *dims) -> Tensor:
     return Flip.apply(input, dims=axes)
 
 
+@public()
+def roll(input: Tensor, shifts, dims=()) -> Tensor:
+    """Shift the elements along `dims`. Those that leave at one end reenter at the other.
+
+    >>> T.roll(T.tensor([1, 2, 3]), 1)
+    tensor([3, 1, 2])
+    """
+    shifts, dims = ((x,) if isinstance(x, int | np.integer) else tuple(x or ()) for x in (shifts, dims))
+    if len(shifts) != (len(dims) or 1):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    return Roll.apply(input, shifts=shifts, dims=tuple(axis_of(d, input.ndim) for d in dims))
+
+
+@public("moveaxis")
+def movedim(input: Tensor, source, destination) -> Tensor:
+    """A view with the dimensions `source` moved to the positions `destination`; the others keep their order.
+
+    >>> T.movedim(T.zeros(2, 3, 4), 0, 2).shape
+    tinygrad_edu.Size([3, 4, 2])
+    """
+    source, destination = (
+        tuple(axis_of(d, input.ndim) for d in ((x,) if isinstance(x, int | np.integer) else x))
+        for x in (source, destination)
+    )
+    if len(source) != len(destination):
+        raise RuntimeError(f"movedim: Invalid source or destination dims: {len(source)} and {len(destination)} of them")
+    for what, axes in (("source", source), ("destination", destination)):
+        if len(set(axes)) != len(axes):
+            raise RuntimeError(f"movedim: repeated dim in `{what}` ({list(axes)})")
+    order = [d for d in range(input.ndim) if d not in source]
+    for place, d in sorted(zip(destination, source, strict=True)):
+        order.insert(place, d)
+    return Permute.apply(input, dims=tuple(order[: input.ndim]))
+
+
 def _reverse(self):
     """A view with the dimensions in reverse order."""
-    if self.ndim == 0:
-        warn_once(_OF_NO_DIMENSION.format("Tensor.T"))
-    elif self.ndim != 2:
+    if self.ndim != 2:
         warn_once(
-            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
-            "error in a future release. Consider `x.mT` to transpose batches of matrices or "
-            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated. Use `x.mT` to "
+            "transpose batches of matrices, or `x.permute(*torch.arange(x.ndim - 1, -1, -1))`."
         )
     return Permute.apply(self, dims=tuple(reversed(range(self.ndim))))
 
 
-_OF_NO_DIMENSION = "{} is deprecated on 0-D tensors. It gives the same number: leave it out."
-
-
-def transposed(self, name, most=None):
-    """A view with the last two dimensions exchanged. Error messages call the tensor's attribute `name`."""
-    if self.ndim == 1 or (most is not None and self.ndim > most):
-        what = "matrices (2-D tensors)" if most else "matrices or batches of matrices"
-        raise RuntimeError(f"tensor.{name} is only supported on {what}. Got {self.ndim}-D tensor.")
-    if self.ndim == 0:
-        warn_once(_OF_NO_DIMENSION.format(name if name == "adjoint()" else f"Tensor.{name}"))
-        return self
+def _transposed(self):
+    """A view with the last two dimensions exchanged."""
+    if self.ndim < 2:
+        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
     return transpose(self, -2, -1)
 
 
-bind("T", property(_reverse))
-bind("mT", property(lambda self: transposed(self, "mT")))
+class PermuteMethods:
+    """The methods of Tensor that are defined here."""
+
+    permute = method(permute)
+    transpose = swapaxes = swapdims = method(transpose)
+    t = method(t)
+    flip = method(flip)
+    roll = method(roll)
+    movedim = moveaxis = method(movedim)
+    T = property(_reverse)
+    mT = property(_transposed)

@@ -9,9 +9,9 @@ import numpy as np
 
 from ...array import dtypes
 from ...array.tensor import Tensor
-from ..binding import public
+from ..binding import method, public
 from ..creation.copies import contiguous_clone
-from ..op import Op, linear
+from ..op import LinearOp, ViewOp
 from ..operands import check_expandable
 
 
@@ -23,63 +23,42 @@ def axis_of(dim, ndim):
     return dim % n
 
 
+class _NeedsCopy(Exception):
+    """No view has the shape that is asked for: the elements would have to move."""
+
+
 def same_memory(array, size):
-    """`array` in another shape. Raises `ValueError` if the elements would have to move."""
-    return array.reshape(size, copy=False)
+    """`array` in another shape, on the same memory."""
+    shown = array.reshape(size)
+    if array.size and not np.may_share_memory(shown, array):
+        raise _NeedsCopy
+    return shown
 
 
-if np.lib.NumpyVersion(np.__version__) < "2.1.0":  # Colab's
-
-    def same_memory(array, size):
-        made = array.view()
-        try:
-            made.shape = size
-        except AttributeError as error:
-            raise ValueError(str(error)) from None
-        return made
-
-
-class View(Op):
-    view = True
-
+class View(ViewOp):
     def forward(self, *, size):
         return same_memory(self, size) if self.shape != size else self.view()
 
     def grad_self(grad, self_sym_sizes):
         return grad.reshape(self_sym_sizes)
 
-    jvp = linear
 
-
-class ReshapeAlias(Op):
+class ReshapeAlias(View):
     """A view in another shape, for elements that are not in row-major order."""
 
-    view = True
-
-    def forward(self, *, size):
-        return same_memory(self, size)
-
-    def grad_self(grad, self_sym_sizes):
-        return grad.reshape(self_sym_sizes)
-
-    jvp = linear
+    forward = View.forward
 
 
-class UnsafeView(Op):
+class UnsafeView(View):
     """Another shape for elements that had to be copied."""
+
+    view = False
 
     def forward(self, *, size):
         return self.reshape(size)
 
-    def grad_self(grad, self_sym_sizes):
-        return grad.reshape(self_sym_sizes)
 
-    jvp = linear
-
-
-class Expand(Op):
-    view = True
-
+class Expand(ViewOp):
     def forward(self, *, size):
         if self.shape == size:
             return self.view()
@@ -95,10 +74,8 @@ class Expand(Op):
     def grad_self(grad, self_sym_sizes):
         return sum_to_size(grad, self_sym_sizes)
 
-    jvp = linear
 
-
-class SumToSize(Op, name="SumBackward1"):
+class SumToSize(LinearOp, name="SumBackward1"):
     """The transpose of broadcasting: sum what it repeated."""
 
     def forward(self, *, size):
@@ -106,63 +83,36 @@ class SumToSize(Op, name="SumBackward1"):
         axes = tuple(range(leading)) + tuple(
             leading + i for i, n in enumerate(size) if n == 1 and self.shape[leading + i] != 1
         )
-        return self.sum(axis=axes, keepdims=True, dtype=None if self.dtype.kind in "fc" else np.int64).reshape(size)
+        return self.sum(axis=axes, keepdims=True, dtype=None if self.dtype.kind == "f" else np.int64).reshape(size)
 
     def grad_self(grad, self_sym_sizes):
         return broadcast_to(grad, self_sym_sizes)
 
-    jvp = linear
 
-
-class Unsqueeze(Op):
-    view = True
-
+class Unsqueeze(ViewOp):
     def forward(self, *, dim):
         return np.expand_dims(self, dim)
 
     def grad_self(grad, dim):
         return squeeze(grad, dim)
 
-    jvp = linear
 
-
-class Squeeze(Op):
-    view = True
-
+class Squeeze(ViewOp):
     def forward(self):
         return self.reshape([n for n in self.shape if n != 1])
 
     def grad_self(grad, self_sym_sizes):
         return reshape(grad, self_sym_sizes)
 
-    jvp = linear
 
-
-class SqueezeDim(Op, name="SqueezeBackward1"):
-    view = True
-
+class SqueezeDim(Squeeze, name="SqueezeBackward1"):
     def forward(self, *, dim):
         return np.squeeze(self, dim) if self.ndim and self.shape[dim] == 1 else self.view()
 
-    def grad_self(grad, self_sym_sizes):
-        return reshape(grad, self_sym_sizes)
 
-    jvp = linear
-
-
-class SqueezeDims(Op, name="SqueezeBackward2"):
-    view = True
-
+class SqueezeDims(Squeeze, name="SqueezeBackward2"):
     def forward(self, *, dim):
         return np.squeeze(self, tuple(d for d in dim if self.shape[d] == 1))
-
-    def grad_self(grad, self_sym_sizes):
-        return reshape(grad, self_sym_sizes)
-
-    jvp = linear
-
-
-# --- functions -------------------------------------------------------------------------------------------------------
 
 
 def as_sizes(size):
@@ -174,68 +124,38 @@ def as_sizes(size):
 
 def _resolve(size, numel):
     """Replace the one -1 in `size`. Raises if the sizes do not match the number of elements."""
-    if -1 in size:
-        known = math.prod([n for n in size if n != -1])
-        if size.count(-1) > 1:
-            raise RuntimeError("only one dimension can be inferred")
-        if known == 0 or numel % known:
-            raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {numel}")
-        return tuple(numel // known if n == -1 else n for n in size)
-    if math.prod(size) != numel:
+    known = math.prod([n for n in size if n != -1])
+    if size.count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    if (not known or numel % known) if -1 in size else known != numel:
         raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {numel}")
-    return size
-
-
-def _as_dtype(input, kind) -> Tensor:
-    """The same bytes read as another dtype: they share memory, and autograd does not follow, as in PyTorch."""
-    array, wanted = input._data, dtypes.to_numpy_dtype(kind)
-    old, new = array.itemsize, wanted.itemsize
-    if old != new:
-        how = f"to view {input.dtype.legacy_name} as {kind.legacy_name} (different element sizes)"
-        if not array.ndim:
-            raise RuntimeError(f"self.dim() cannot be 0 {how}: reshape it to one element first")
-        if array.shape[-1] > 1 and array.strides[-1] != old:
-            raise RuntimeError(f"self.stride(-1) must be 1 {how}, but got {array.strides[-1] // old}")
-        if new > old and array.shape[-1] % (new // old):
-            raise RuntimeError(f"self.size(-1) must be divisible by {new // old} {how}, but got {array.shape[-1]}")
-    seen = input.detach()  # shares the storage, and the counter of its versions
-    seen._data = array.view(wanted)
-    return seen
+    return tuple(numel // known if n == -1 else n for n in size) if -1 in size else size
 
 
 @public(where=())
-def view(input, *size, dtype=None) -> Tensor:
-    """A view of `input` in another shape, on the same storage. Given a dtype, its bytes are read as numbers of that dtype.
+def view(input, *size) -> Tensor:
+    """A view of `input` in another shape, on the same storage.
 
-    >>> import tinygrad_edu as T
     >>> x = T.arange(6)
     >>> x.view(2, 3)[0] = 0  # a view shares memory
     >>> x
     tensor([0, 0, 0, 3, 4, 5])
     """
-    if dtype is not None or (len(size) == 1 and isinstance(size[0], dtypes.dtype)):
-        return _as_dtype(input, dtype if dtype is not None else size[0])
+    if len(size) == 1 and isinstance(size[0], dtypes.dtype):
+        raise NotImplementedError("view(dtype), which reads bytes as another type, is not built: t.to(dtype) converts.")
     if len(size) == 1 and not hasattr(size[0], "__index__") and not isinstance(size[0], tuple | list):
-        raise TypeError(f"view(): expected a shape or a dtype, got {type(size[0]).__name__}.")
+        raise TypeError(f"view(): expected a shape, got {type(size[0]).__name__}.")
     resolved = _resolve(as_sizes(size), input._data.size)
     try:
         return View.apply(input, size=resolved)
-    except ValueError:
-        raise RuntimeError(
-            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-            "contiguous subspaces). Use .reshape(...) instead."
-        ) from None
+    except _NeedsCopy:
+        told = "view size is not compatible with input tensor's size and stride (at least one dimension spans across"
+        raise RuntimeError(f"{told} two contiguous subspaces). Use .reshape(...) instead.") from None
 
 
 @public(where=())
 def view_as(input, other) -> Tensor:
-    """A view of `input` in the shape of `other`.
-
-    >>> import tinygrad_edu as T
-    >>> T.arange(4).view_as(T.zeros(2, 2))
-    tensor([[0, 1],
-            [2, 3]])
-    """
+    """A view of `input` in the shape of `other`."""
     return view(input, tuple(other.shape))
 
 
@@ -243,7 +163,6 @@ def view_as(input, other) -> Tensor:
 def reshape(input, *shape) -> Any:
     """`input` in another shape: a view if possible, else a copy.
 
-    >>> import tinygrad_edu as T
     >>> T.reshape(T.arange(6), (2, 3))
     tensor([[0, 1, 2],
             [3, 4, 5]])
@@ -256,7 +175,7 @@ def reshape(input, *shape) -> Any:
     resolved = _resolve(size, input._data.size)
     try:
         return (View if input.is_contiguous() else ReshapeAlias).apply(input, size=resolved)
-    except ValueError:
+    except _NeedsCopy:
         return UnsafeView.apply(contiguous_clone(input), size=resolved)
 
 
@@ -264,7 +183,6 @@ def reshape(input, *shape) -> Any:
 def flatten(input, start_dim=0, end_dim=-1) -> Tensor:
     """Merge the dimensions from `start_dim` to `end_dim` into one.
 
-    >>> import tinygrad_edu as T
     >>> T.flatten(T.ones(2, 3, 4), start_dim=1).shape
     tinygrad_edu.Size([2, 12])
     """
@@ -281,13 +199,7 @@ def flatten(input, start_dim=0, end_dim=-1) -> Tensor:
 
 @public()
 def broadcast_to(input, *size) -> Tensor:
-    """A view of `input`, broadcast to a larger shape.
-
-    >>> import tinygrad_edu as T
-    >>> T.broadcast_to(T.tensor([1, 2]), (2, 2))
-    tensor([[1, 2],
-            [1, 2]])
-    """
+    """A view of `input`, broadcast to a larger shape."""
     return expand(input, *size)
 
 
@@ -295,7 +207,6 @@ def broadcast_to(input, *size) -> Tensor:
 def expand(input, *size) -> Tensor:
     """A view with dimensions of size 1 repeated to the given sizes. -1 keeps a size; extra sizes add dimensions in front.
 
-    >>> import tinygrad_edu as T
     >>> T.ones(2, 1).expand(2, 3).shape
     tinygrad_edu.Size([2, 3])
     """
@@ -303,10 +214,8 @@ def expand(input, *size) -> Tensor:
     shape = input.shape
     leading = len(target) - len(shape)
     if -1 in target[: max(leading, 0)]:
-        raise RuntimeError(
-            "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension "
-            f"{target.index(-1)}"
-        )
+        told = "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension"
+        raise RuntimeError(f"{told} {target.index(-1)}")
     resolved = tuple(shape[d - leading] if n == -1 else n for d, n in enumerate(target)) if leading >= 0 else target
     check_expandable(getattr(input, "_data", input), resolved)
     return Expand.apply(input, size=resolved)
@@ -314,13 +223,7 @@ def expand(input, *size) -> Tensor:
 
 @public(where=())
 def expand_as(input, other) -> Tensor:
-    """A view of `input`, expanded to the shape of `other`.
-
-    >>> import tinygrad_edu as T
-    >>> T.tensor([[1], [2]]).expand_as(T.zeros(2, 3))
-    tensor([[1, 1, 1],
-            [2, 2, 2]])
-    """
+    """A view of `input`, expanded to the shape of `other`."""
     return expand(input, tuple(other.shape))
 
 
@@ -328,7 +231,6 @@ def expand_as(input, other) -> Tensor:
 def sum_to_size(input, *size) -> Tensor:
     """Sum `input` down to a smaller shape, one that broadcasts to the shape of `input`.
 
-    >>> import tinygrad_edu as T
     >>> T.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])
     """
@@ -341,14 +243,39 @@ def sum_to_size(input, *size) -> Tensor:
     return input if tuple(input.shape) == target else SumToSize.apply(input, size=target)
 
 
+@public(where=())
+def reshape_as(input, other) -> Tensor:
+    """`input` in the shape of `other`: a view if possible, else a copy."""
+    return reshape(input, tuple(other.shape))
+
+
+@public()
+def ravel(input) -> Tensor:
+    """All elements in one dimension: a view if possible, else a copy."""
+    return reshape(input if input.is_contiguous() else contiguous_clone(input), (-1,))
+
+
+@public()
+def unflatten(input, dim, sizes) -> Tensor:
+    """Split one dimension into several of the given sizes (one may be -1).
+
+    >>> T.unflatten(T.arange(6), 0, (2, 3))
+    tensor([[0, 1, 2],
+            [3, 4, 5]])
+    """
+    axis = axis_of(dim, input.ndim)
+    n, sizes = input.shape[axis], tuple(sizes)
+    try:
+        sizes = _resolve(sizes, n)
+    except RuntimeError:
+        told = f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n})"
+        raise RuntimeError(f"{told} in the input tensor") from None
+    return view(input, (*input.shape[:axis], *sizes, *input.shape[axis + 1 :]))
+
+
 @public()
 def unsqueeze(input, dim) -> Tensor:
-    """A view with a new dimension of size 1 at position `dim`.
-
-    >>> import tinygrad_edu as T
-    >>> T.unsqueeze(T.ones(2, 3), 0).shape
-    tinygrad_edu.Size([1, 2, 3])
-    """
+    """A view with a new dimension of size 1 at position `dim`."""
     return Unsqueeze.apply(input, dim=axis_of(dim, len(input.shape) + 1))
 
 
@@ -356,7 +283,6 @@ def unsqueeze(input, dim) -> Tensor:
 def squeeze(input, dim=None) -> Tensor:
     """A view without the dimensions of size 1, or without those in `dim` that have size 1.
 
-    >>> import tinygrad_edu as T
     >>> T.squeeze(T.ones(2, 1, 3), 1).shape
     tinygrad_edu.Size([2, 3])
     """
@@ -366,3 +292,21 @@ def squeeze(input, dim=None) -> Tensor:
     if isinstance(dim, tuple | list):
         return SqueezeDims.apply(input, dim=tuple(axis_of(d, n) for d in dim) if n else ())
     return SqueezeDim.apply(input, dim=axis_of(dim, n))
+
+
+class ShapeMethods:
+    """The methods of Tensor that are defined here."""
+
+    view = method(view)
+    view_as = method(view_as)
+    reshape = method(reshape)
+    flatten = method(flatten)
+    broadcast_to = method(broadcast_to)
+    expand = method(expand)
+    expand_as = method(expand_as)
+    sum_to_size = method(sum_to_size)
+    reshape_as = method(reshape_as)
+    ravel = method(ravel)
+    unflatten = method(unflatten)
+    unsqueeze = method(unsqueeze)
+    squeeze = method(squeeze)

@@ -1,4 +1,4 @@
-"""Windows into a tensor's storage: `unfold`, `as_strided`."""
+"""Windows that slide over a tensor (`unfold`), and the node of a view whose storage was written to."""
 
 from __future__ import annotations
 
@@ -6,95 +6,72 @@ import math
 
 import numpy as np
 
-from ...array.tensor import Tensor, tensor_method
+from ...array.tensor import Tensor
 from ...autograd.inplace import view_index
 from ...core.tensor import Node
-from ..binding import public
+from ..binding import method, public
 from ..indexing.index import accumulate_at
-from ..op import Op, linear
-from .shape import reshape
+from ..op import LinearOp, Op, ViewOp
+from .shape import axis_of, reshape
+
+
+class Unfold(ViewOp):
+    """Windows of `size` elements along a dimension, `step` apart, as a new last dimension."""
+
+    def forward(self, *, dimension, size, step):
+        if not self.ndim:
+            return self.reshape(1)[:size]  # the single window of its only element
+        windows = np.lib.stride_tricks.sliding_window_view(self, size, dimension, writeable=self.flags.writeable)
+        return windows[(slice(None),) * dimension + (slice(None, None, step),)]
+
+    def grad_self(grad, self_sym_sizes, dimension, size, step):
+        return Fold.apply(grad, size=self_sym_sizes, dimension=dimension, window=size, step=step)
+
+
+class Fold(LinearOp, name="UnfoldBackwardBackward0"):
+    """Sum windows back to where they came from: the transpose of Unfold."""
+
+    def forward(self, *, size, dimension, window, step):
+        out = np.zeros(size or (1,), self.dtype)
+        count = self.shape[dimension]
+        for k in range(window):
+            part = (slice(None),) * dimension + (slice(k, k + (count - 1) * step + 1, step),)
+            out[part] += self[..., k]
+        return out.reshape(size)
+
+    def grad_self(grad, dimension, window, step):
+        return Unfold.apply(grad, dimension=dimension, size=window, step=step)
+
+
+@public(where=())
+def unfold(input, dimension, size, step) -> Tensor:
+    """A view of the windows of `size` elements along a dimension, `step` apart, as a new last dimension.
+
+    >>> T.arange(5).unfold(0, size=3, step=1)
+    tensor([[0, 1, 2],
+            [1, 2, 3],
+            [2, 3, 4]])
+    """
+    axis = axis_of(dimension, input.ndim)
+    n = input.shape[axis] if input.ndim else 1
+    if size > n:
+        raise RuntimeError(f"maximum size for tensor at dimension {axis} is {n} but size is {size}")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    return Unfold.apply(input, dimension=axis, size=size, step=step)
 
 
 class AsStrided(Op):
-    """A view of the storage with the given size, stride and offset, in elements."""
-
-    view = True
+    """The elements `_index` of a tensor. Size, stride and offset are those of the view that shows them."""
 
     def forward(self, *, size, stride, storage_offset, _index):
-        room = 1 + sum((n - 1) * step for n, step in zip(self.shape, self.strides, strict=True)) // self.itemsize
-        memory = np.lib.stride_tricks.as_strided(self, (room if self.size else 0,), (self.itemsize,))
-        return np.lib.stride_tricks.as_strided(memory[storage_offset:], size, [s * self.itemsize for s in stride])
+        return self.reshape(-1)[_index]
 
     def grad_self(grad, self_sym_sizes, size, stride, storage_offset, _index):
-        return reshape(
-            accumulate_at(reshape(grad, (-1,)), (math.prod(self_sym_sizes),), (_index.reshape(-1),)), self_sym_sizes
-        )
-
-    jvp = linear
+        whole = accumulate_at(reshape(grad, (-1,)), (math.prod(self_sym_sizes),), (_index.reshape(-1),))
+        return reshape(whole, self_sym_sizes)
 
 
-# --- functions -------------------------------------------------------------------------------------------------------
-
-
-@public()
-def as_strided(input, size, stride, storage_offset=None) -> Tensor:
-    """A view of the storage of `input` with the given size, stride and offset, in elements.
-
-    >>> import tinygrad_edu as T
-    >>> T.as_strided(T.arange(6), (2, 2), (3, 1))
-    tensor([[0, 1],
-            [3, 4]])
-    """
-    if input._view is not None:
-        input, storage_offset = _source_of_window(input, tuple(size), tuple(stride), storage_offset)
-    if input._data.size and any(n > 1 and step == 0 for n, step in zip(input.shape, input.stride(), strict=True)):
-        raise NotImplementedError(
-            "as_strided of a tensor whose elements share memory, as after expand(), is not built: clone() it first."
-        )
-    return AsStrided.apply(input, **window_settings(input, size, stride, storage_offset))
-
-
-def _source_of_window(view, size, stride, storage_offset):
-    """The tensor to take the window from, and the window's offset there: the view itself if the window lies within it, else
-    its base, which owns the storage."""
-    base, start = view._view.base, view.storage_offset()
-    offset = start if storage_offset is None else storage_offset
-    needed = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=False))
-    if view._data.flags.c_contiguous and offset >= start and offset - start + needed <= view._data.size:
-        return view, offset - start
-    if view.requires_grad or not base._data.flags.c_contiguous:
-        raise NotImplementedError(
-            "as_strided of a view, beyond the elements that it shows, is not built where gradients flow: call it on the base "
-            "tensor."
-        )
-    return base, offset
-
-
-def window_settings(input, size, stride, storage_offset):
-    """The settings of AsStrided, after checking that the window lies within the storage."""
-    array = input._data
-    size, stride = tuple(size), tuple(stride)
-    offset = input.storage_offset() if storage_offset is None else storage_offset
-    if len(size) != len(stride):
-        raise RuntimeError(f"mismatch in length of strides and shape: {len(stride)} and {len(size)}")
-    if any(s < 0 for s in stride):
-        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
-    room, needed = (
-        0 if 0 in sizes else 1 + sum((n - 1) * s for n, s in zip(sizes, steps, strict=True))
-        for sizes, steps in ((array.shape, input.stride()), (size, stride))
-    )
-    if needed and offset + needed > room:
-        raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
-            f"{array.itemsize} requiring a storage size of {(offset + needed) * array.itemsize} are out of bounds for "
-            f"storage of size {room * array.itemsize}"
-        )
-    settings = {"size": size, "stride": stride, "storage_offset": offset, "_index": None}
-    settings["_index"] = view_index(array, AsStrided.forward(array, **settings))
-    return settings
-
-
-@tensor_method
 def _as_strided_node(base: Tensor, view: Tensor) -> Node:
     """The history of a view whose storage was written to: the current base, seen through the view's window."""
     settings = {
@@ -104,3 +81,10 @@ def _as_strided_node(base: Tensor, view: Tensor) -> Node:
         "_index": view_index(base._data, view._data),
     }
     return AsStrided._record((base,), settings, (view,))
+
+
+class WindowsMethods:
+    """The methods of Tensor that are defined here."""
+
+    unfold = method(unfold)
+    _as_strided_node = _as_strided_node

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import itertools
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from ...array.generator import Generator
-from ...ops.creation import random
+import numpy as np
 
-__all__ = [
-    "BatchSampler", "RandomSampler", "Sampler", "SequentialSampler",
-]  # fmt: skip
+from ...array.generator import Generator
+from ...array.tensor import wrap
+from ...ops.creation import random
 
 
 class Sampler:
     """The base class. Subclasses define `__iter__`, which yields the indices of samples, and `__len__`.
 
-    >>> import tinygrad_edu as T
     >>> class Backwards(T.utils.data.Sampler):
-    ...     def __init__(self, data):
-    ...         self.data = data
     ...     def __iter__(self):
-    ...         return reversed(range(len(self.data)))
-    >>> list(T.utils.data.DataLoader([10, 20, 30], sampler=Backwards([10, 20, 30]), batch_size=None))
+    ...         return reversed(range(3))
+    >>> list(T.utils.data.DataLoader([10, 20, 30], sampler=Backwards(), batch_size=None))
     [30, 20, 10]
     """
 
@@ -40,15 +35,9 @@ def drawn_seed(generator: Generator | None = None) -> int:
     return int(random.source(generator).words(1, 64)[0]) % 2**63
 
 
-def _check_flag(name: str, value: Any, error: type[Exception] = ValueError) -> None:
-    if not isinstance(value, bool):
-        raise error(f"{name} should be a boolean value, but got {name}={value}")
-
-
 class SequentialSampler(Sampler):
     """0, 1, 2, …
 
-    >>> import tinygrad_edu as T
     >>> list(T.utils.data.SequentialSampler("abc"))
     [0, 1, 2]
     """
@@ -66,7 +55,6 @@ class SequentialSampler(Sampler):
 class RandomSampler(Sampler):
     """All indices in random order; with `replacement`, `num_samples` independent draws.
 
-    >>> import tinygrad_edu as T
     >>> sorted(T.utils.data.RandomSampler("abcd"))
     [0, 1, 2, 3]
     """
@@ -76,7 +64,6 @@ class RandomSampler(Sampler):
     ) -> None:
         self.data_source, self.replacement, self.generator = data_source, replacement, generator
         self._num_samples = num_samples
-        _check_flag("replacement", replacement, TypeError)
         if not isinstance(self.num_samples, int) or self.num_samples <= 0:
             raise ValueError(f"num_samples should be a positive integer value, but got num_samples={self.num_samples}")
 
@@ -113,7 +100,6 @@ class BatchSampler(Sampler):
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
             raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
-        _check_flag("drop_last", drop_last)
         self.sampler: Any = sampler
         self.batch_size, self.drop_last = batch_size, drop_last
 
@@ -128,6 +114,45 @@ class BatchSampler(Sampler):
         return whole + (rest > 0 and not self.drop_last)
 
 
-def __getattr__(name: str) -> Any:
-    """What PyTorch's module of this name has as well."""
-    return getattr(sys.modules[__package__], name)
+class SubsetRandomSampler(Sampler):
+    """The given indices in random order.
+
+    >>> sorted(T.utils.data.SubsetRandomSampler([7, 2, 5]))
+    [2, 5, 7]
+    """
+
+    def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
+        self.indices, self.generator = indices, generator
+
+    def __iter__(self) -> Iterator[int]:
+        for i in random.randperm(len(self.indices), generator=self.generator).tolist():
+            yield self.indices[i]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler):
+    """Indices drawn with probabilities proportional to their weights.
+
+    >>> list(T.utils.data.WeightedRandomSampler([0.0, 1.0, 0.0], num_samples=3))
+    [1, 1, 1]
+    """
+
+    def __init__(
+        self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Any = None
+    ) -> None:
+        self.weights = wrap(np.asarray(weights, np.float64))
+        if self.weights.ndim != 1:
+            raise ValueError(
+                f"weights should be a 1d sequence but given weights have shape {tuple(self.weights.shape)}"
+            )
+        self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
+
+    def __iter__(self) -> Iterator[int]:
+        yield from random.multinomial(
+            self.weights, self.num_samples, self.replacement, generator=self.generator
+        ).tolist()
+
+    def __len__(self) -> int:
+        return self.num_samples

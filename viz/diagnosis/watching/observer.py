@@ -103,7 +103,7 @@ class Observer:
         applied = inspect.getattr_static(engine.function_type, "apply")  # a classmethod, in Python or in C
         apply = self._heard(ops.applied, lambda kind, *args, **kwargs: applied.__get__(None, kind)(*args, **kwargs))
         self._replaced.put(engine.function_type, "apply", lambda shown: classmethod(functools.wraps(shown)(apply)))
-        data, grad = vars(engine.tensor_type).get("data"), vars(engine.tensor_type).get("grad")
+        data, grad = (inspect.getattr_static(engine.tensor_type, name) for name in ("data", "grad"))
         if isinstance(data, property) and isinstance(grad, property):  # which the engine's mode does not show
             read = self._heard(functools.partial(ops.runs, "data"), data.fget, own=True)
             write, asked = self._heard(self._writes.set_data, data.fset), self._heard(ops.asks, grad.fget, own=True)

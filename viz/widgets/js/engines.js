@@ -104,6 +104,7 @@ export class Engines {
     side.host.hidden = !data.scene;
     const notes = [
       data.missing ? h("p", { class: "tgv-missing" }, data.missing) : null,
+      data.alone ? h("p", { class: "tgv-missing" }, data.alone) : null,
       data.cut ? h("p", { class: "tgv-missing" }, data.cut) : null,
       ...(data.warnings ?? []).map((text) => h("p", { class: "tgv-missing tgv-warning" }, text)),
       data.stdout ? h("pre", { class: "tgv-stdout", tabindex: "0", "aria-label": "Printed" }, data.stdout) : null,

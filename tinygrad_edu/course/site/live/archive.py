@@ -65,9 +65,13 @@ _LEFT_OUT_OF_OURS = (
     "/tinygrad_edu/notebooks/",
     "/tinygrad_edu/course/",
     "/tinygrad_edu/exercises/grading/",
-    "/tinygrad_edu/exercises/isolation/",
+    "/tinygrad_edu/exercises/running/cells.py",
     "/viz/export/fonts/",
     "__pycache__",
+    *(
+        f"/tinygrad_edu/sandbox/{name}.py"
+        for name in ("inside", "instruments", "landlock", "limits", "outside", "python_only")
+    ),
 )
 # A probe is sent as its source text; lesson 8 copies the heart of the engine, to run it alone.
 _WITH_SOURCE = ("tinygrad_edu/exercises/answers/", "tinygrad_edu/core/")

@@ -21,7 +21,7 @@ _TOOL = 4  # a tool number of `sys.monitoring` that is not reserved for a kind o
 def put_in_place() -> None:
     """Make the packages of this project work here."""
     _graphviz()
-    later.when_imported["tinygrad_edu.exercises.running.probe"] = _clock
+    later.when_imported["tinygrad_edu.sandbox.time_limit"] = _clock
     later.when_imported["viz.diagnosis.trial"] = _trials
     _random_numbers()
     _engines()
@@ -34,12 +34,12 @@ def _graphviz() -> None:
     layout.IN_PROCESS = sys.maxsize
 
 
-def _clock(probe: Any) -> None:
+def _clock(limits: Any) -> None:
     """Let a check end an endless loop at its next jump: a page has neither signals nor threads."""
     used = Used()
-    probe._clock_of_this_thread = lambda: used.seconds
-    probe.time_limit = _time_limit(probe.TimeUp, used)
-    probe.backstop = contextlib.nullcontext  # no signal ends an answer here, so none can be blocked
+    limits._clock_of_this_thread = lambda: used.seconds
+    limits.time_limit = _time_limit(limits.TimeUp, used)
+    limits.backstop = contextlib.nullcontext  # no signal ends an answer here, so none can be blocked
 
 
 class Used:
@@ -80,7 +80,7 @@ def _time_limit(time_up: type[BaseException], used: Used) -> Callable[[Any], con
         def look(code: Any, *where: int) -> None:
             # The way out of the check must not be interrupted: this file, and the context managers that lead to it.
             used.tick()
-            own = code.co_filename.endswith(("differences.py", "probe.py", "contextlib.py"))
+            own = code.co_filename.endswith(("differences.py", "probe.py", "time_limit.py", "contextlib.py"))
             if not own and budget.left <= 0:
                 raise time_up
 

@@ -76,7 +76,9 @@ def _linked() -> Any:
 
         def _fit(self) -> None:
             for recording in (self._bare or {}).values():
-                views = tuple(next(iter(self.result["sides"]))["scene"]["offers"]) if self.result.get("sides") else ()
+                views = next(
+                    (tuple(side["scene"]["offers"]) for side in self.result.get("sides", ()) if "scene" in side), ()
+                )
                 scene(recording, views=views, kept=self._kept, rooms=(Room(*self.room),))
             super()._fit()
 

@@ -1,0 +1,44 @@
+"""Lazy layers: sizes inferred by the first input, PyTorch's weights, states and refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import tinygrad_edu
+
+ENGINES = (tinygrad_edu, torch)
+LAYERS = """LazyLinear(4): 5, 3; LazyLinear(4, bias=False): 2, 5, 3; LazyConv1d(4, 2): 2, 3, 5; LazyConv3d(4, 2): 3, 4, 4, 4;
+LazyConv2d(4, 2, stride=2): 2, 3, 5, 5; LazyBatchNorm1d(): 5, 3; LazyBatchNorm2d(affine=False): 2, 3, 4, 4"""
+
+
+@pytest.mark.parametrize("row", LAYERS.replace("\n", " ").split("; "))
+def test_the_first_input_makes_pytorchs_layer_with_its_weights(row: str) -> None:
+    code, shape = row.split(": ")[0], eval(row.split(": ")[1])
+    seen = []
+    for T in ENGINES:
+        T.manual_seed(0)
+        layer, fresh = (eval(f"T.nn.{code}", {"T": T}) for _ in range(2))
+        before = repr(layer), list(layer.state_dict())
+        out = layer(T.ones(shape))
+        fresh.load_state_dict(layer.state_dict())
+        state = np.concatenate([t.numpy().ravel() for t in fresh.state_dict().values()])
+        seen.append(
+            (*before, type(layer).__name__, repr(layer), tuple(out.shape), len(list(layer.parameters())), state)
+        )
+    assert seen[0][:-1] == seen[1][:-1]
+    np.testing.assert_allclose(seen[0][-1], seen[1][-1], rtol=1e-5)
+
+
+def test_what_has_no_numbers_yet_is_not_read_and_trains_after_the_first_call() -> None:
+    for T in ENGINES:
+        layer = T.nn.LazyLinear(2)
+        for read in (lambda w: w.shape, lambda w: w.sum(), lambda w: w.normal_()):
+            with pytest.raises((ValueError, RuntimeError), match="uninitialized parameter"):
+                read(layer.weight)
+        optimizer = T.optim.SGD(layer.parameters(), lr=0.1)
+        layer(T.ones(4, 3)).sum().backward()
+        before = layer.weight.detach().clone()
+        optimizer.step()
+        assert (before - layer.weight).detach().numpy() == pytest.approx(0.4, abs=1e-6)

@@ -1,1 +1,0 @@
-"""Protection from untrusted code."""

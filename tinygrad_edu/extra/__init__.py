@@ -1,1 +1,0 @@
-"""Everything else that programs need, by subject. `seam/` has the table of its names; nothing outside imports it."""

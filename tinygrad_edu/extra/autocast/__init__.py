@@ -1,1 +1,0 @@
-"""`autocast` and `GradScaler` (PyTorch: `torch.amp`)."""

@@ -1,1 +1,0 @@
-"""What few programs ask of autograd."""

@@ -1,1 +1,0 @@
-"""bfloat16: what accepts it, and how ops compute with it."""

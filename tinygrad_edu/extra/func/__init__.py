@@ -1,1 +1,0 @@
-"""Function transforms that few programs use."""

@@ -1,1 +1,0 @@
-"""Layers and helpers of `nn` that few programs use."""

@@ -1,1 +1,0 @@
-"""Ops that few programs use, by subject."""

@@ -1,1 +1,0 @@
-"""Decompositions of matrices, and what is solved with them."""

@@ -1,1 +1,0 @@
-"""Optimizers and averages that few programs use."""

@@ -1,1 +1,0 @@
-"""Helpers that few programs use."""

@@ -1,0 +1,120 @@
+"""Distinct numbers and how often each occurs; places in a sorted row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...array.tensor import Tensor
+from ..binding import method, public
+from ..creation.factories import finish
+from ..op import Op
+
+
+class Unique2(Op):
+    """The distinct elements, the position of each element among them, and how often each occurs."""
+
+    non_differentiable = (1, 2)
+
+    def forward(self, *, dim=None):
+        return np.unique(self, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
+
+    def grad_self(grad):
+        raise NotImplementedError(
+            "the derivative for '_unique2' is not implemented. Equality has no gradient; select by an index instead."
+        )
+
+
+class UniqueDim(Unique2):
+    forward = Unique2.forward
+
+
+class Bincount(Op, name="torch::autograd::NotImplemented"):
+    without_gradient = ("index",)
+
+    def forward(self, *, index, minlength):
+        sums = np.bincount(index, self, minlength)
+        return sums.astype(self.dtype) if self.dtype == np.float32 else sums
+
+    def grad_self(grad):
+        raise RuntimeError(
+            "derivative for aten::bincount is not implemented. zeros(n).index_add(0, input, weights) has one."
+        )
+
+
+@public()
+def unique(
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim=None
+) -> Any:
+    """The distinct elements, sorted. Optionally also the position of each element among them, and how often each occurs.
+
+    >>> T.unique(T.tensor([3, 1, 3]))
+    tensor([1, 3])
+    """
+    found = Unique2.apply(input) if dim is None else UniqueDim.apply(input, dim=dim)
+    wanted = tuple(x for x, asked in zip(found, (True, return_inverse, return_counts), strict=True) if asked)
+    return wanted[0] if len(wanted) == 1 else wanted
+
+
+@public()
+def bincount(input: Tensor, weights=None, minlength=0) -> Tensor:
+    """Count how often each of 0, 1, 2, … occurs in a vector of integers, or sum the `weights` there.
+
+    >>> T.bincount(T.tensor([0, 1, 1, 3]))
+    tensor([1, 2, 0, 1])
+    """
+    array = input._data
+    if array.dtype.kind not in "iu":
+        kind = input.dtype.legacy_name
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{kind}'. Convert first: t.long().")
+    if array.ndim != 1 or (array < 0).any():
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if weights is None:
+        return finish(np.bincount(array, None, minlength))
+    if weights.shape != input.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    return Bincount.apply(weights, index=input, minlength=minlength)
+
+
+@public()
+def searchsorted(sorted_sequence, values, *, out_int32: bool = False, right: bool = False, side=None) -> Tensor:
+    """The indices at which to insert `values` so that the sequence, or each row of it, stays sorted.
+
+    >>> T.searchsorted(T.tensor([1.0, 2.0, 3.0]), T.tensor([0.5, 2.5]))
+    tensor([0, 2])
+    """
+    rows, wanted = sorted_sequence._data, np.asarray(getattr(values, "_data", values))
+    where: Any = "right" if right or side == "right" else "left"
+    if rows.ndim == 1:
+        found = np.searchsorted(rows, wanted, where)
+    elif rows.shape[:-1] != wanted.shape[:-1]:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor "
+            f"and input value tensor must match, but we got {list(rows.shape)} and {list(wanted.shape)}"
+        )
+    else:
+        pairs = zip(rows.reshape(-1, rows.shape[-1]), wanted.reshape(-1, wanted.shape[-1]), strict=True)
+        found = np.array([np.searchsorted(*pair, where) for pair in pairs]).reshape(wanted.shape)
+    return finish(np.asarray(found, np.int32 if out_int32 else np.int64))
+
+
+@public(number_first=True)
+def bucketize(input, boundaries, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """The index of the interval between `boundaries` that each element falls into.
+
+    >>> T.bucketize(T.tensor([0.5, 2.5]), T.tensor([1.0, 2.0, 3.0]))
+    tensor([0, 2])
+    """
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+class DistinctMethods:
+    """The methods of Tensor that are defined here."""
+
+    unique = method(unique)
+    bincount = method(bincount)
