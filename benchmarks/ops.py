@@ -13,19 +13,15 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
 import statistics
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+import training_programs
 
 import tinygrad_edu
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from support import teaching
 
 ENGINES = (tinygrad_edu, torch)
 
@@ -97,13 +93,13 @@ def ops(budget: float) -> None:
 
 def training(repetitions: int) -> None:
     print(f"\n{'program, one training step':32}{'':>10}{'ours us':>12}{'torch us':>12}{'ratio':>8}")
-    for train in teaching.PROGRAMS:
+    for train in training_programs.PROGRAMS:
         times: dict[Any, list[float]] = {T: [] for T in ENGINES}
         for T in ENGINES:
             train(T)
         for _ in range(repetitions):
             for T in ENGINES:
-                times[T].append(_loop_seconds(T, train) / teaching.STEPS)
+                times[T].append(_loop_seconds(T, train) / training_programs.STEPS)
         ours, theirs = (statistics.median(times[T]) for T in ENGINES)
         print(f"{train.__name__:42}{ours * 1e6:>12.1f}{theirs * 1e6:>12.1f}{ours / theirs:>8.2f}")
 
