@@ -78,6 +78,14 @@ def switches_of(function: Callable[..., Any]) -> tuple[dict[str, int], int]:
     return places, min(places.values(), default=99)
 
 
+@functools.cache
+def _takes_none(function: Callable[..., Any], switch: str) -> bool:
+    """True if None stands for the switch's default."""
+    parameter = inspect.signature(function).parameters[switch]
+    of_factory = switch == "requires_grad" and parameter.kind is parameter.KEYWORD_ONLY
+    return parameter.default is None or of_factory
+
+
 def refuse_switches(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Raise TypeError if a switch is given anything but True or False."""
     switches, first = switches_of(function)
@@ -86,9 +94,7 @@ def refuse_switches(name: str, function: Callable[..., Any], args: tuple[Any, ..
     for switch, place in switches.items():
         given = kwargs.get(switch, args[place] if place < len(args) else True)
         if type(given) is not bool:
-            parameter = inspect.signature(function).parameters[switch]
-            of_factory = switch == "requires_grad" and parameter.kind is parameter.KEYWORD_ONLY
-            if given is None and (parameter.default is None or of_factory):
+            if given is None and _takes_none(function, switch):
                 continue
             position = "" if switch in kwargs else f" (position {place + 1})"
             raise TypeError(f"{name}(): argument '{switch}'{position} must be bool, not {type(given).__name__}")
