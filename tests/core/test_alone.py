@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tinygrad_edu
+
 CORE = Path(__file__).resolve().parents[2] / "tinygrad_edu" / "core"
 FILES = sorted(CORE.glob("*.py"))
 
@@ -225,3 +227,7 @@ def test_a_result_that_is_no_scalar_wants_a_gradient_to_start_with(heart: Any, o
         y.backward()
     y.backward(heart.Tensor(np.array([1.0, 10.0])))
     assert w.grad._data.tolist() == [2.0, 40.0]
+
+
+def test_the_package_runs_the_backward_that_one_reads() -> None:
+    assert tinygrad_edu.Tensor.backward.__code__.co_filename.endswith("core/engine.py")

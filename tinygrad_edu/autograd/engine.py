@@ -19,6 +19,7 @@ from ..array.absent import SMALL
 from ..array.dtypes import from_numpy_dtype
 from ..array.promotion import sum_to_shape
 from ..array.tensor import Size, Tensor, wrap
+from ..core import engine as core_engine
 from ..core.engine import Pass
 from ..core.tensor import AccumulateGrad, Node, gradient_edge
 from ..modes import NOT_COUNTED, quiet, thread, warn_once
@@ -484,9 +485,9 @@ def _backward_method(
 
 
 class BackwardMethod:
-    """`backward`, as a method of a tensor."""
+    """The method `backward` is the core's, which leaves all but the plain pass of a scalar to `GraphPass.begin`."""
 
-    backward = _backward_method
+    backward = core_engine.backward
 
 
 Pass.kind = GraphPass

@@ -4,8 +4,7 @@
 2. `plans.py`: what a node keeps, and how it is made and run, worked out once for each op and pattern of inputs.
 3. `road.py`: an operator between two tensors, and a stretch of a backward pass, without a detour.
 
-Names of nodes, values and errors are those of the plain core: whatever is unusual is left to it. `TINYGRAD_EDU_PLAIN=1` leaves
-this folder out.
+Names of nodes, values and errors are those of the plain core: whatever is unusual is left to it.
 """
 
 from __future__ import annotations
