@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
-
-
-class Open:
-    if TYPE_CHECKING:  # layers give it more attributes
-
-        def __getattr__(self, name: str) -> Any: ...
+from typing import Any
 
 
 class State:
@@ -29,6 +23,7 @@ class Thread(threading.local):
 
 
 thread = Thread()
+Open: Any = object  # the type checker lets layers give more attributes to what extends it
 
 
 class no_grad:

@@ -6,8 +6,7 @@
         def grad_other(grad, self): return grad * self
 
 The functions are static. `forward` computes on arrays; its keyword arguments are settings. `grad_<input>` is the rule of one input.
-The names of its arguments say what the node keeps for it: an input, a setting, or `result`. Rules ignore broadcasting.
-"""
+The names of its arguments say what the node keeps for it: an input, a setting, or `result`. Rules ignore broadcasting."""
 
 from __future__ import annotations
 

@@ -250,9 +250,6 @@ class Op(core.op.Op):
         cls, arrays: list[Any], settings: dict[str, Any], are_alike: bool
     ) -> tuple[Any, list[Any], dict[str, Any]]:
         forward = cls.forward
-        for array in arrays:
-            if type(array) is not np.ndarray and hasattr(array, "refuse"):
-                array.refuse()  # it has no numbers
         for name, value in settings.items():
             if isinstance(value, Tensor) and name not in cls.without_gradient:
                 settings[name] = as_number(cls._name.partition("Backward")[0].lower(), name, value)
