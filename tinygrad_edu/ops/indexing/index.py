@@ -240,7 +240,8 @@ def _window(input, key):
     if not input.ndim and isinstance(key, slice):
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     if not input.ndim and type(key) is int:
-        raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim tensor to a number")
+        item = "invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim tensor to a number"
+        raise IndexError(f"index {key} is out of bounds for dimension 0 with size 0" if key else item)
     out, dim, left = input, 0, []
     for item in _plan(input, key):
         if isinstance(item, str):

@@ -131,19 +131,45 @@ def _settings(name, input, dim, index, source=None):
 
 
 def _check_source(name, input, axis, count, source):
-    if source._data.dtype != input._data.dtype:
-        kinds = f"(self) {input.dtype.legacy_name} and (source) {source.dtype.legacy_name}"
-        raise RuntimeError(
-            f"{name}(): self and source expected to have the same dtype, but got {kinds}. Convert the source, with .to(…)."
+    """Raise, in PyTorch's words, unless `source` has the type of `input` and a slice for each of `count` indices."""
+    shape, given = tuple(input.shape), tuple(source.shape)
+    kind, other = input.dtype.legacy_name, source.dtype.legacy_name
+    size = given[axis] if axis < len(given) else 1
+    if name == "index_add":
+        if kind != other:
+            raise RuntimeError(f"index_add_(): self ({kind}) and source ({other}) must have the same scalar type")
+        if axis >= max(len(given), 1):
+            raise RuntimeError(
+                f"index_add_(): Indexing dim {axis} is out of bounds of the source tensor with dim {len(given)}"
+            )
+        if count != size:
+            text = f"index_add_(): Number of indices ({count}) should be equal to source.size(dim): ({size}), for dim: {axis}"
+            raise RuntimeError(text)
+        if given != (*shape[:axis], count, *shape[axis + 1 :])[: len(shape)] and (given or shape):
+            text = (
+                "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            )
+            raise RuntimeError(f"{text}{list(shape)} source.shape = {list(given)}")
+        return
+    if not given and count != 1:
+        raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {count})")
+    if given and shape and len(given) != len(shape):
+        raise IndexError(
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality "
+            f"({len(given)}), destination dimensionality ({len(shape)})"
         )
-    shape = (*input.shape[:axis], count, *input.shape[axis + 1 :])
-    is_one_number = source.numel() == count == 1 and input.ndim <= (
-        1 if name == "index_copy" and not source.ndim else 0
-    )
-    if tuple(source.shape) != shape and not is_one_number:
-        said = f"{name}(): source has shape {list(source.shape)}, but {count} indices along dimension {axis} need {list(shape)}"
-        other = source.ndim != input.ndim or source.shape[axis] != count
-        raise IndexError(said) if name == "index_copy" and other else RuntimeError(said)
+    if kind != other:
+        raise RuntimeError(
+            f"index_copy_(): self and source expected to have the same dtype, but got (self) {kind} and (source) {other}"
+        )
+    mine, theirs = ([n for d, n in enumerate(sizes) if d != axis] for sizes in (shape, given))
+    if mine != theirs:
+        raise RuntimeError(
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+            f"{' '.join(map(str, mine))} at dimension {axis} and source slice shape: {' '.join(map(str, theirs))}."
+        )
+    if count != size:
+        raise IndexError(f"index_copy_(): Number of indices ({count}) should be equal to source.size(dim) ({size})")
 
 
 @public()
