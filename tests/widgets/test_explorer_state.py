@@ -280,6 +280,8 @@ def test_pytorch_alone_is_shown_where_a_name_is_absent_with_the_line_and_why(sho
         assert "Fourier transforms are not built" in comparison.verdict and not comparison.agree
         result = ComparisonView(comparison).result
         badge = result["badge"]
+        assert result["verdict"].startswith(f"PyTorch alone runs this program. {WHY}")
+        assert result["agree"] is None and result["differences"] == []
     else:
         explorer = viz.explore(NOT_BUILT) if shown == "explorer" else explored(text=NOT_BUILT, seq=1)
         result, badge = explorer.result, explorer.result["verdict"]

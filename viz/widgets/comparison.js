@@ -28,7 +28,7 @@ function verdictOf(result) {
   const { agree, differences, details, timing, sides } = result;
   const list = (texts) => h("ul", {}, ...texts.map((text) => h("li", {}, text)));
   return h("div", { class: "tgv-verdict", "data-agree": String(agree), role: "status", tabindex: "0", "aria-label": "Verdict" },
-    h("p", {}, `${agree ? "✓" : "≠"} ${result.verdict}`),
+    h("p", {}, agree === null ? result.verdict : `${agree ? "✓" : "≠"} ${result.verdict}`),
     differences.length ? list(differences) : null,
     details.counted ? h("details", {}, h("summary", {}, "Details of the graph, which change no number"), list(details.all)) : null,
     timing ? h("p", { class: "tgv-timing" }, timing) : null,
