@@ -159,11 +159,6 @@ def __getattr__(name: str) -> Any:
 
 absent.explain_imports()
 
-from .fast import install  # noqa: E402
-
-install()
-del install
-
 # As in PyTorch, `print(type(x))` says where users find the class, and not the file that defines it.
 for _kind in (Tensor, Size, device, dtype, finfo, iinfo, Generator):
     _kind.__module__ = __name__

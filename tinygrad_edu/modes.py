@@ -5,16 +5,12 @@ An op, a public call and a backward pass look at `unusual`, and at the details o
 
 from __future__ import annotations
 
-import contextvars
 import warnings
 import weakref
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from .core import layers
-from .core import tensor as core
+from .core import graph, layers
 
 __all__ = ["NOT_COUNTED", "State", "bump_version", "everywhere", "quiet", "thread", "warn_once"]
 
@@ -35,17 +31,13 @@ def _mode(name: str) -> Any:
 class State(layers.State):
     """What one thread has switched on. Every thread starts with recording on, and nothing else."""
 
-    grad_enabled = _mode("_grad_enabled")
     inference = _mode("_inference")
     anomaly = _mode("_anomaly")
     saved_hooks = _mode("_saved_hooks")  # pairs of pack and unpack, the innermost last
 
     def __init__(self) -> None:
-        # A context in which NumPy's warnings are off; to enter it is much quicker than `np.errstate`. And whether it is entered.
-        context = contextvars.Context()
-        context.run(np.seterr, all="ignore")
-        self.running, self.is_quiet = context.run, False
-        self._grad_enabled = self.check_nan = True
+        super().__init__()
+        self.check_nan = True
         self._inference = self._anomaly = False
         self._saved_hooks: tuple[Any, ...] = ()
         self.modes = ()
@@ -61,19 +53,9 @@ class State(layers.State):
         self._modes = tuple(modes)
         self.follow()
 
-    def quietly(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """The result of `function`, without NumPy's warnings: NaN and infinity flow silently, as in PyTorch."""
-        if self.is_quiet:
-            return function(*args, **kwargs)
-        self.is_quiet = True
-        try:
-            return self.running(function, *args, **kwargs)
-        finally:
-            self.is_quiet = False
-
     def follow(self) -> None:
         """Set what follows from the modes."""
-        self.recording = self._grad_enabled and not self._inference
+        self.recording = self.grad_enabled and not self._inference
         records = self._inference or self._anomaly or self._saved_hooks
         self.unusual = bool(self._modes or records or everywhere.in_force)
 
@@ -116,20 +98,14 @@ REFUSED_IN_GRAPH = (
 )
 
 
-class _NotCounted(list):
-    """The counter of an inference tensor, which counts nothing: a node that wants to keep such a tensor is refused here."""
-
-    def __getitem__(self, index: Any) -> Any:
-        raise RuntimeError(REFUSED_IN_GRAPH)
+# The counter of all inference tensors, which counts nothing. A node that wants to keep one is refused: see `Around.version`.
+NOT_COUNTED = [-1]
 
 
-NOT_COUNTED = _NotCounted()
-
-
-def bump_version(t: core.Tensor) -> None:
+def bump_version(t: graph.TensorBase) -> None:
     """Count one in-place write to the storage of `t`, if it counts them."""
     if t._counter is not NOT_COUNTED:
-        core.bump_version(t)
+        graph.bump_version(t)
 
 
 def quiet(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .array.absent import answer, refuse_tensors_of_pytorch
-from .array.tensor import ArrayMethods, Tensor
+from .array.tensor import ArrayMethods, Tensor, item
 from .modes import thread
 
-__all__ = ["FunctionMode", "OverridableMethods", "TorchFunctionMode", "overridable"]
+__all__ = ["FunctionMode", "OverridableMethods", "TorchFunctionMode", "behind_core", "overridable"]
 
 
 class FunctionMode:
@@ -58,6 +58,10 @@ def dispatch(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
         return mode.__torch_function__(function, types, args, kwargs)
     finally:
         state.modes = (*state.modes, mode)
+
+
+# Methods of Tensor that the core has in a form for what is usual. This is what they are for all else: see `Around.method`.
+behind_core: dict[str, Callable[..., Any]] = {}
 
 
 # Switches that PyTorch reads in Python, where everything is true or false.
@@ -130,10 +134,11 @@ class OverridableMethods(ArrayMethods):
     __index__ = overridable(ArrayMethods.__index__)
     __int__ = overridable(ArrayMethods.__int__)
     __len__ = overridable(ArrayMethods.__len__)
-    item = overridable(ArrayMethods.item)
     numpy = overridable(ArrayMethods.numpy)
     requires_grad_ = overridable(ArrayMethods.requires_grad_)
     tolist = overridable(ArrayMethods.tolist)
 
+
+behind_core["item"] = overridable(item)
 
 __getattr__ = answer(__name__)

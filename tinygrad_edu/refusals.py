@@ -6,15 +6,7 @@ from typing import Any
 
 from .array import dtypes
 
-__all__ = ["BACKWARD_TWICE", "REFUSED_UPDATE", "modified", "refuse_detached", "refuse_misfit"]
-
-BACKWARD_TWICE = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
-    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
-    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
-    "after calling backward."
-)
-
+__all__ = ["REFUSED_UPDATE", "modified", "refuse_misfit"]
 
 REFUSED_UPDATE = (
     "Inplace update to inference tensor outside InferenceMode is not allowed. The .grad of this leaf was made "
@@ -22,22 +14,14 @@ REFUSED_UPDATE = (
 )
 
 
-def refuse_detached() -> None:
-    """Raise: a saved tensor was detached in place after it was saved."""
-    raise RuntimeError(
-        "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not supported, "
-        "please use out-of-place `.detach()` instead"
-    )
-
-
 def modified(t: Any, node: Any, expected: int) -> str:
     """The error text for a saved tensor that was changed in place; `node` made it, if any did."""
     now = 0 if t._counter is None else t._counter[0]
     from_what = f", which is output {t.output_nr} of {node.name()}," if node is not None else ""
-    kind = dtypes.from_numpy_dtype(t._data.dtype).legacy_name
+    kind = dtypes.from_numpy_dtype(t.value.dtype).legacy_name
     return (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{kind}Tensor {list(t._data.shape)}]{from_what} is at version {now}; expected version {expected} "
+        f"[{kind}Tensor {list(t.value.shape)}]{from_what} is at version {now}; expected version {expected} "
         "instead. The backward rule needs the value as it was in the forward pass. Hint: replace the in-place "
         "operation (a name that ends in _, +=, or an assignment to a slice) by one that makes a new tensor, or "
         "change a clone(); detect_anomaly() shows the forward line whose gradient failed."

@@ -6,10 +6,9 @@ Each base has the methods of one module, where they are written. The class has n
 from __future__ import annotations
 
 from .array.tensor import ArrayMethods
-from .autograd.engine import BackwardMethod
 from .autograd.hooks import HookMethods
 from .autograd.variable import VolatileMethods
-from .core.tensor import results_are
+from .core.graph import results_are
 from .ops.creation.copies import CopiesMethods
 from .ops.creation.factories import FactoriesMethods
 from .ops.creation.legacy import LegacyMethods
@@ -56,7 +55,6 @@ __all__ = ["Tensor"]
 
 class Tensor(
     PrintingMethods,
-    BackwardMethod,
     HookMethods,
     VolatileMethods,
     OverridableMethods,
@@ -113,3 +111,4 @@ class Tensor(
 
 
 results_are(Tensor)
+from . import layers  # noqa: E402, F401 - from here on the core asks it

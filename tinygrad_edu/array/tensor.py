@@ -1,6 +1,6 @@
 """A Tensor as an array and as a leaf: its shape and elements, `data`, `grad`, `requires_grad_`, and copies.
 
-The class itself, and what autograd keeps in it, is in `core/tensor.py`.
+The class itself is in `core/tensor.py`; what autograd keeps in it, in `core/graph.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from ..core import tensor as core
-from ..core.tensor import AccumulateGrad, Node
+from ..core.graph import Node, TensorBase
 from ..modes import NOT_COUNTED, quiet, thread, warn_once
 from . import dtypes
 from .absent import met, refuse_tensors_of_pytorch
@@ -26,29 +26,20 @@ if TYPE_CHECKING:
     def wrap(array: Any, node: Node | None = None, counter: list[int] | None = None, output_nr: int = 0) -> Tensor: ...
 
 else:
-    from ..core.tensor import Tensor, wrap
+    from ..core.graph import wrap
+    from ..core.tensor import Tensor
 
 __all__ = [
-    "Size", "Tensor", "as_array", "check_device", "device", "leave_the_road", "own_attributes", "wrap",
+    "Size", "Tensor", "as_array", "check_device", "device", "own_attributes", "visit_end", "wrap",
 ]  # fmt: skip
 
 
-class _Ending(AccumulateGrad):
-    """The end of a path at a leaf which has hooks: the engine visits it."""
-
-    _around = ()
-
-
-# As in PyTorch, the class of every end has one name.
-_Ending.__name__ = _Ending.__qualname__ = "AccumulateGrad"
-
-
-def leave_the_road(leaf: core.Tensor) -> None:
+def visit_end(leaf: TensorBase) -> None:
     """Tell the engine to visit the end of each path to `leaf`, also one that exists already."""
-    leaf._ends_in = _Ending
+    leaf._is_visited = True
     node = leaf._accumulator() if leaf._accumulator is not None else None
-    if node is not None and node._around is None:
-        node._around = ()
+    if node is not None:
+        node._visited = True
 
 
 class Size(tuple):
@@ -173,12 +164,12 @@ class ArrayMethods(core.Tensor):
     @property
     def shape(self) -> Size:
         """The size of each dimension."""
-        return Size(self._data.shape)
+        return Size(self.value.shape)
 
     @property
     def dtype(self) -> dtype:
         """The type of the elements."""
-        return dtypes.from_numpy_dtype(self._data.dtype)
+        return dtypes.from_numpy_dtype(self.value.dtype)
 
     @property
     def device(self) -> device:
@@ -188,12 +179,11 @@ class ArrayMethods(core.Tensor):
     @property
     def ndim(self) -> int:
         """The number of dimensions."""
-        return self._data.ndim
+        return self.value.ndim
 
     # What differs from these defaults is set when somebody asks for it. Hooks of a leaf; those of a result live on its node.
     _hooks: Any = None
     _post_accumulate_hooks: Any = None
-    _retains_grad = False
     # The tangent of forward-mode differentiation, and the level it belongs to.
     _tangent: Any = None
     # The historical flag, see autograd/variable.py.
@@ -208,7 +198,7 @@ class ArrayMethods(core.Tensor):
 
     def dim(self) -> int:
         """The number of dimensions."""
-        return self._data.ndim
+        return self.value.ndim
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the size of one dimension.
@@ -219,25 +209,25 @@ class ArrayMethods(core.Tensor):
         if dim is None:
             return self.shape
         try:
-            return self._data.shape[dim]
+            return self.value.shape[dim]
         except IndexError:
-            n = max(self._data.ndim, 1)
+            n = max(self.value.ndim, 1)
             raise IndexError(
                 f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})"
             ) from None
 
     def numel(self) -> int:
         """The number of elements."""
-        return self._data.size
+        return self.value.size
 
     nelement = numel
 
     def element_size(self) -> int:
         """Bytes per element."""
-        return self._data.itemsize
+        return self.value.itemsize
 
     itemsize = property(element_size)
-    nbytes = property(lambda self: self._data.nbytes, doc="Bytes of all elements.")
+    nbytes = property(lambda self: self.value.nbytes, doc="Bytes of all elements.")
 
     def stride(self, dim: int | None = None) -> Any:
         """How many elements to move in memory to reach the next one along each dimension (or along `dim`).
@@ -245,13 +235,13 @@ class ArrayMethods(core.Tensor):
         >>> T.zeros(2, 3).stride(), T.zeros(2, 3).t().stride()
         ((3, 1), (1, 3))
         """
-        strides = tuple(s // self._data.itemsize for s in self._data.strides)
+        strides = tuple(s // self.value.itemsize for s in self._data.strides)
         return strides if dim is None else strides[dim]
 
     def storage_offset(self) -> int:
         """The position in the storage, in elements, where this tensor begins."""
         owner = self._view.base._data if self._view is not None else self._data
-        return (self._data.ctypes.data - owner.ctypes.data) // self._data.itemsize
+        return (self._data.ctypes.data - owner.ctypes.data) // self.value.itemsize
 
     def data_ptr(self) -> int:
         """The address of the first element."""
@@ -270,24 +260,11 @@ class ArrayMethods(core.Tensor):
 
     def is_floating_point(self) -> bool:
         """True for float64, float32 and float16."""
-        return self._data.dtype.kind == "f"
+        return self.value.dtype.kind == "f"
 
     def is_complex(self) -> bool:
         """False: no tensor here holds complex numbers."""
         return False
-
-    def item(self) -> Any:
-        """The tensor's only element, as a Python number.
-
-        >>> T.tensor([2.0, 3.0]).sum().item()
-        5.0
-        """
-        if self._data.size != 1:
-            raise RuntimeError(
-                f"a Tensor with {self._data.size} elements cannot be converted to Scalar. Reduce it first, for instance "
-                "with .sum() or .mean(), or use .tolist()."
-            )
-        return self._data.item()
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers (a number for a 0-d tensor).
@@ -327,17 +304,17 @@ class ArrayMethods(core.Tensor):
     __array_priority__ = 1000
 
     def __len__(self) -> int:
-        if self._data.ndim == 0:
+        if self.value.ndim == 0:
             raise TypeError("len() of a 0-d tensor")
-        return self._data.shape[0]
+        return self.value.shape[0]
 
     def __bool__(self) -> bool:
-        if self._data.size != 1:
-            what = "no values" if self._data.size == 0 else "more than one value"
+        if self.value.size != 1:
+            what = "no values" if self.value.size == 0 else "more than one value"
             raise RuntimeError(
                 f"Boolean value of Tensor with {what} is ambiguous. Use .any() or .all(), or compare a single element."
             )
-        return bool(self._data.item())
+        return bool(self.value.item())
 
     def __float__(self) -> float:
         if self.requires_grad:
@@ -348,19 +325,19 @@ class ArrayMethods(core.Tensor):
         return int(self._only_item())
 
     def _only_item(self) -> Any:
-        if self._data.size != 1:
+        if self.value.size != 1:
             raise ValueError(
                 "only one element tensors can be converted to Python scalars. Reduce it first, as in t.sum()."
             )
         return self.item()
 
     def __index__(self) -> int:
-        if self._data.dtype.kind not in "iub" or self._data.size != 1:
+        if self.value.dtype.kind not in "iub" or self.value.size != 1:
             raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(self._data.item())
+        return int(self.value.item())
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if self._data.ndim == 0 else object.__format__(self, spec)
+        return format(self.item(), spec) if self.value.ndim == 0 else object.__format__(self, spec)
 
     def __hash__(self) -> int:
         return id(self)
@@ -383,8 +360,8 @@ class ArrayMethods(core.Tensor):
         refuse_tensors_of_pytorch((value,))
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-        if value._data.dtype != self._data.dtype:
-            if self._requires_grad and value._data.dtype.kind != "f":
+        if value.value.dtype != self.value.dtype:
+            if self._requires_grad and value.value.dtype.kind != "f":
                 raise RuntimeError(
                     f"data set to a tensor that requires gradients must be floating point or complex dtype, not {value.dtype}"
                 )
@@ -427,7 +404,7 @@ class ArrayMethods(core.Tensor):
         if not isinstance(requires_grad, bool):
             kind = type(requires_grad).__name__
             raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}")
-        if requires_grad and self._data.dtype.kind != "f":
+        if requires_grad and self.value.dtype.kind != "f":
             raise RuntimeError(
                 f"only Tensors of floating point dtype can require gradients, and this one holds {self.dtype}. Gradients "
                 "need real numbers: make it float, as in tensor([1., 2.]) or t.float()."
@@ -471,18 +448,18 @@ class ArrayMethods(core.Tensor):
                 raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value)}")
             if value is self:
                 raise RuntimeError("can't assign Variable as its own grad")
-            if value._data.shape != self._data.shape:
+            if value.value.shape != self.value.shape:
                 raise RuntimeError(
-                    f"attempting to assign a gradient of size '{list(value._data.shape)}' to a tensor of size "
-                    f"'{list(self._data.shape)}'. A gradient has the shape of its tensor."
+                    f"attempting to assign a gradient of size '{list(value.value.shape)}' to a tensor of size "
+                    f"'{list(self.value.shape)}'. A gradient has the shape of its tensor."
                 )
-            if value._data.dtype != self._data.dtype:
+            if value.value.dtype != self.value.dtype:
                 raise RuntimeError(
                     f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with grad_dtype '{self.dtype}'. The "
                     "gradient must match the tensor's dtype."
                 )
             if value._counter is NOT_COUNTED:
-                leave_the_road(self)  # no gradient can be added to it outside inference mode
+                visit_end(self)  # no gradient can be added to it outside inference mode
         self._grad = value
 
     @grad.deleter
@@ -547,6 +524,20 @@ class ArrayMethods(core.Tensor):
         return _rebuild, (type(self), self._data, self.requires_grad, _user_attributes(self))
 
 
+def item(self: Tensor) -> Any:
+    """The tensor's only element, as a Python number.
+
+    >>> T.tensor([2.0, 3.0]).sum().item()
+    5.0
+    """
+    if self.value.size != 1:
+        raise RuntimeError(
+            f"a Tensor with {self.value.size} elements cannot be converted to Scalar. Reduce it first, for instance "
+            "with .sum() or .mean(), or use .tolist()."
+        )
+    return self.value.item()
+
+
 def share_storage(out: Tensor, source: Tensor) -> None:
     """Let `out` show the storage of `source`, outside its graph. A write to one is counted by both, so that backward notices."""
     out._data = source._data
@@ -569,7 +560,7 @@ def _rebuild(cls: type, data: np.ndarray, requires_grad: bool, attributes: dict[
 
 # What is no attribute of the user's.
 own_attributes = {
-    *Tensor.__annotations__, "_hooks", "_post_accumulate_hooks", "_retains_grad", "_tangent", "name",
+    *TensorBase.__annotations__, "_is_visited", "_hooks", "_post_accumulate_hooks", "_retains_grad", "_tangent", "name",
 }  # fmt: skip
 
 
@@ -625,15 +616,15 @@ def _unwrapped(data: Any, kinds: set[Any]) -> Any:
             )
         return [_unwrapped(item, kinds) for item in data]
     if isinstance(data, Tensor):
-        if data._data.size != 1:
+        if data.value.size != 1:
             hint = "a list of longer tensors is made a tensor by stack(…)."
-            if data._data.dtype.kind == "f":
+            if data.value.dtype.kind == "f":
                 raise ValueError(f"only one element tensors can be converted to Python scalars: {hint}")
             raise TypeError(f"only integer tensors of a single element can be converted to an index: {hint}")
         if data.requires_grad:
             warn_of_number()
-        kinds.add(data._data.dtype)
-        return data._data.item()
+        kinds.add(data.value.dtype)
+        return data.value.item()
     if isinstance(data, np.ndarray | np.generic):
         kinds.add(data.dtype)
     elif isinstance(data, Sequence) and not isinstance(data, str | bytes):

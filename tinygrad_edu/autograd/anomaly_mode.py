@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..array.tensor import Tensor
-from ..core.tensor import Node
+from ..core.graph import Node
 from ..modes import thread
 from .graph_task import current_node
 

@@ -1,4 +1,4 @@
-"""What `Function.apply` does: run `forward`, and give its outputs a history, and in forward mode tangents."""
+"""What `Function.apply` makes of the outputs of `forward`: it gives them a history, and in forward mode tangents."""
 
 from __future__ import annotations
 
@@ -10,18 +10,16 @@ import numpy as np
 
 from ..array.absent import refuse_tensors_of_pytorch
 from ..array.tensor import Tensor, wrap
-from ..core.tensor import gradient_edge, sequence
 from ..modes import bump_version, thread
 from . import forward_ad, inplace
 from .anomaly_mode import remember_forward
 from .inplace import make_view
 from .saved_tensor import SavedTensor
-from .variable import volatile
 
 # Marks the form of an output that is not a tensor.
 _NO_TENSOR: tuple[tuple[int, ...], np.dtype] = ((), np.dtype(object))
 
-__all__ = ["apply"]
+__all__ = ["outputs_of"]
 
 
 _NO_INPUT = (
@@ -30,53 +28,25 @@ _NO_INPUT = (
 )
 
 
-def apply(cls: Any, split: bool, args: tuple[Any, ...]) -> Any:
-    """Run `forward` of `cls` on `args`, and `setup_context` where it is `split` off; record it where that is asked for."""
-    if volatile.alive and volatile.reaches(args):
-        return volatile.compute(apply, cls, split, args)
-    node = cls._backward_cls()
+def outputs_of(node: Any, raw: Sequence[Any], args: Sequence[Any], record: bool) -> Sequence[Any]:
+    """What `forward` returned, with `node` as its history where it is recorded."""
     tensors = [a for a in args if isinstance(a, Tensor)]
-    if len(tensors) < len(args):
-        refuse_tensors_of_pytorch(args)
-    node.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
-    state = thread.state
-    record = state.recording and any(node.needs_input_grad)
-    count = iter(range(len(tensors)))
-    node._edge_of_argument = tuple(next(count) if isinstance(a, Tensor) else None for a in args)
-    # The edges are read before forward runs: an input that forward changes keeps its place in the old graph.
-    if record:
-        node._set_edges([gradient_edge(t) for t in tensors])
-    node._seq = next(sequence)
-
-    previous = state.grad_enabled
-    state.grad_enabled = False
-    try:
-        with forward_ad._set_fwd_grad_enabled(False):
-            results = cls.forward(*args) if split else cls.forward(node, *args)
-            if split:
-                cls.setup_context(node, args, results)
-    finally:
-        state.grad_enabled = previous
-
-    single = not isinstance(results, tuple)
-    raw = (results,) if single else results
     try:
         outputs = _with_history(node, raw, tensors, record)
         if record:
             node._outputs = tuple(
-                (o._data.shape, o._data.dtype) if isinstance(o, Tensor) else _NO_TENSOR for o in outputs
+                (o.value.shape, o.value.dtype) if isinstance(o, Tensor) else _NO_TENSOR for o in outputs
             )
-            node._kept = tuple(
+            node._saved = tuple(
                 None if t is None else SavedTensor(t, node if _is_output(t, node) else None) for t in node.to_save or ()
             )
-            if state.anomaly:
+            if thread.state.anomaly:
                 remember_forward(node)
         if forward_ad.any_tangent(tensors):
-            _apply_jvp(cls, node, args, outputs)
+            _apply_jvp(node._forward_cls, node, tuple(args), outputs)
     finally:
-        # Also if a hook on a saved tensor raises: otherwise a saved output and its node would keep each other alive.
-        node.to_save = node.dirty_tensors = node.non_differentiable = None
-    return outputs[0] if single else tuple(outputs)
+        node.dirty_tensors = node.non_differentiable = None
+    return outputs
 
 
 def _is_output(t: Tensor, node: Any) -> bool:
@@ -103,7 +73,7 @@ def _with_history(node: Any, raw: Sequence[Any], inputs: Sequence[Tensor], recor
     for number, out in enumerate(raw):
         if isinstance(out, Tensor):
             is_input, is_dirty = id(out) in input_ids, id(out) in dirty_ids
-            if record and id(out) not in non_differentiable_ids and out._data.dtype.kind == "f":
+            if record and id(out) not in non_differentiable_ids and out.value.dtype.kind == "f":
                 with_gradient += 1
                 if is_dirty and not is_input:
                     if out._view is not None:
@@ -160,7 +130,7 @@ def _rebase_dirty(t: Tensor, node: Any, number: int, n_outputs: int) -> None:
     # A kept gradient belongs to the old value.
     t._grad = None
     # The shape of the output is now known, and the history of a base needs it.
-    node._outputs = ((t._data.shape, t._data.dtype),) * n_outputs
+    node._outputs = ((t.value.shape, t.value.dtype),) * n_outputs
     inplace.rebase_history(t, node, number)
 
 

@@ -17,13 +17,11 @@ import numpy as np
 
 from ..array.absent import SMALL
 from ..array.dtypes import from_numpy_dtype
-from ..array.promotion import sum_to_shape
 from ..array.tensor import Size, Tensor, wrap
-from ..core import engine as core_engine
 from ..core.engine import Pass
-from ..core.tensor import AccumulateGrad, Node, gradient_edge
+from ..core.graph import AccumulateGrad, Node, gradient_edge
 from ..modes import NOT_COUNTED, quiet, thread, warn_once
-from ..overrides import overridable
+from ..overrides import behind_core, overridable
 from ..refusals import REFUSED_UPDATE, refuse_misfit
 from . import forward_ad
 from .anomaly_mode import refuse_nan, tell_forward_line
@@ -43,11 +41,8 @@ class GraphPass(Pass):
         and gradients that reach a leaf are added to its `.grad`.
     """
 
-    # Gradients are Tensors, and what is done to them is recorded.
-    create_graph = is_partial = False
+    is_partial = False
     captured: list[Any]
-    # The leaves that may keep the array they are sent.
-    unshared: Any = ()
     # The node that `visit` runs now.
     node: Node | None = None
     # Grad mode inside: on if the pass itself is recorded.
@@ -71,79 +66,46 @@ class GraphPass(Pass):
             needed.add(roots[0])
         self.waiting = {node: self.waiting[node] for node in needed}
 
-    @staticmethod
-    def begin(root: Tensor, gradient: Any, retain_graph: Any, create_graph: bool, inputs: Any) -> None:  # type: ignore[override]
-        _backward_method(root, gradient=gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs)
-
-    # --- differences from the plain pass -----------------------------------------------------------------------------------
-
-    def fitted(self, node: Node, grad: Any, shape: tuple[int, ...], dtype: np.dtype | None) -> Any:
-        if not self.create_graph:
-            if grad.shape != shape:
-                refuse_misfit(node, grad.shape, shape)
-                grad = sum_to_shape(grad, shape)
-            return grad if dtype is None or grad.dtype == dtype else grad.astype(dtype)
-        if grad._data.shape != shape:
-            refuse_misfit(node, grad._data.shape, shape)
-            grad = grad.sum_to_size(shape)
-        return grad if dtype is None else grad._to_numpy_dtype(dtype)
-
-    def visit(self, node: Node, box: list[Any]) -> None:
+    def visit(self, node: Node, grads: list[Any]) -> None:
         """Run one node and the hooks around it, in the engine's grad mode. What a hook switches ends with it."""
         state = thread.state
-        mode, hooks = state.grad_enabled, state.saved_hooks
+        mode, hooks, self.node = state.grad_enabled, state.saved_hooks, node
         if mode is not self.grad_enabled:
             state.grad_enabled = self.grad_enabled
         try:
-            self._serve(node, box)
+            if isinstance(node, AccumulateGrad):
+                self._visit_leaf(node, grads)
+            elif not self.is_partial or node in self.executed:
+                # If the node runs, the captured gradient is the one before the hooks, as in PyTorch.
+                self._capture(node, grads)
+                super().visit(node, grads)
+            else:
+                super().before(node, call_tensor_hooks(node, grads, self.create_graph))
+                self._capture(node, grads)
         finally:
             if state.grad_enabled is not mode:
                 state.grad_enabled = mode
             if state.saved_hooks is not hooks:
                 state.saved_hooks = hooks
 
-    def send(self, node: Node, grads: Sequence[Any], results: Sequence[Any]) -> None:
-        """`deliver`, outside a stretch. Tensors add and fit themselves, quietly, and may be seen doing so."""
-        if self.create_graph:
-            self.deliver(node, grads, results)
-        else:
-            quiet(self.deliver, node, grads, results)
+    def before(self, node: Node, grads: list[Any]) -> list[Any]:
+        grads = super().before(node, call_tensor_hooks(node, grads, self.create_graph))
+        return call_pre_hooks(node, grads, self.create_graph) if around(node).pre else grads
 
-    def _serve(self, node: Node, box: list[Any]) -> None:
-        self.node = node
-        if isinstance(node, AccumulateGrad):
-            self._serve_leaf(node, box)
-            return
-        wanted = None
-        stops = False
-        if self.is_partial:
-            stops = node not in self.executed
-            if not stops:
-                # If the node runs as well, the captured gradient is the one before the hooks, as in PyTorch.
-                self._capture(node, box)
-            wanted = [edge in self.waiting for edge in node._next]
-        if node._around:
-            call_tensor_hooks(node, box, self.create_graph)
-        if stops:
-            self._capture(node, box)
-            return
-        if around(node).pre:
-            box = call_pre_hooks(node, box, self.create_graph)
-        anomaly = thread.state.anomaly
+    def compute(self, node: Node, grads: list[Any]) -> Sequence[Any]:
+        self.wanted = [edge in self.waiting for edge in node._next] if self.is_partial else None
         try:
-            results = node._run(box, self.create_graph, wanted)
+            results = super().compute(node, grads)
         except Exception:
-            if anomaly:
+            if thread.state.anomaly:
                 tell_forward_line(node)
             raise
         results = self._validated(node, results)
         if around(node).post:
-            results = call_post_hooks(node, results, box, self.create_graph)
-        if anomaly and thread.state.check_nan:
+            results = call_post_hooks(node, results, grads, self.create_graph)
+        if thread.state.anomaly and thread.state.check_nan:
             refuse_nan(node, results)
-        if not self.retain_graph:
-            node._release()
-        self.send(node, box, results)
+        return results
 
     def _validated(self, node: Node, results: Sequence[Any]) -> Sequence[Any]:
         """Each gradient in the shape and dtype of its tensor, as hooks must see it."""
@@ -157,7 +119,7 @@ class GraphPass(Pass):
             grad = results[i]
             if grad is not None and receiver is not None:
                 shape, dtype = receiver._outputs[output_nr]
-                array = grad._data if self.create_graph else grad
+                array = grad.value if self.create_graph else grad
                 if array.shape != shape:
                     refuse_misfit(node, array.shape, shape, i)
                 if array.shape != shape or array.dtype != dtype:
@@ -170,11 +132,11 @@ class GraphPass(Pass):
             for position, output_nr in self.capture_at.get(node, ()):
                 self.captured[position] = box[output_nr]
 
-    def _serve_leaf(self, node: AccumulateGrad, box: list[Any]) -> None:
+    def _visit_leaf(self, node: AccumulateGrad, box: list[Any]) -> None:
         """An AccumulateGrad with hooks around it, or one whose gradient is captured instead of accumulated."""
         leaf: Any = node.variable
         hooked = leaf._hooks or leaf._post_accumulate_hooks
-        owned = node in self.unshared and not (hooked or node._around or self.is_partial)
+        owned = node in self.unshared and not (hooked or node._hooks or self.is_partial)
         if leaf._hooks:
             box[0] = call_hooks(leaf._hooks, box[0], self.create_graph)
         self._capture(node, box)
@@ -186,7 +148,7 @@ class GraphPass(Pass):
         self._accumulate(node, box[0], owned)
         if was_first and leaf._grad is not None:
             # As in PyTorch: if there was none before, the gradient that arrived is now the leaf's `.grad`.
-            box = [leaf._grad if self.create_graph else leaf._grad._data]
+            box = [leaf._grad if self.create_graph else leaf._grad.value]
         for hook in list((leaf._post_accumulate_hooks or {}).values()):
             result = hook(leaf)
             if result is not None and not isinstance(result, Tensor):
@@ -201,15 +163,15 @@ class GraphPass(Pass):
         if self.create_graph and grad is not None:
             if thread.state.grad_enabled and leaf._requires_grad and leaf._grad_fn is None:
                 # Recorded like any op: the gradient itself is part of a graph.
-                like = np.empty_like(leaf._data, dtype=grad._data.dtype)
+                like = np.empty_like(leaf._data, dtype=grad.value.dtype)
                 leaf._grad = wrap(like).copy_(grad) if leaf._grad is None else leaf._grad + grad
                 return
             # The pass computed with Tensors for the sake of their tangents alone; these end here.
-            grad = grad._data
+            grad = grad.value
         total = leaf._grad
         if grad is not None and total is not None and total._counter is NOT_COUNTED and not thread.state.inference:
             raise RuntimeError(REFUSED_UPDATE)
-        quiet(node._step, [grad], False, owned)
+        quiet(node._step, [grad], owned)
 
 
 def run(
@@ -278,7 +240,7 @@ def _roots(tensors: tuple[Any, ...], grads: tuple[Any, ...], create_graph: bool)
                 "tensor made from numbers."
             )
         edges.append((node, output_nr))
-    return edges, [grad if create_graph or grad is None else grad._data for grad in entering]
+    return edges, [grad if create_graph or grad is None else grad.value for grad in entering]
 
 
 def _ends(inputs: tuple[Any, ...]) -> list[Edge]:
@@ -307,7 +269,7 @@ def _root_gradient(i: int, t: Any, grad: Any) -> Tensor | None:
     if isinstance(t, GradientEdge):
         shape, dtype = t.node._outputs[t.output_nr]
     elif isinstance(t, Tensor):
-        shape, dtype = t._data.shape, t._data.dtype
+        shape, dtype = t.value.shape, t.value.dtype
     else:
         raise TypeError(f"backward starts at a Tensor or a GradientEdge, got {type(t).__name__}")
     if grad is None:
@@ -325,7 +287,7 @@ def _root_gradient(i: int, t: Any, grad: Any) -> Tensor | None:
         return wrap(np.ones(shape, dtype))
     if not isinstance(grad, Tensor):
         raise TypeError("gradients can be either Tensors or None, but got " + type(grad).__name__)
-    if grad._data.shape != shape:
+    if grad.value.shape != shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{i}] has a shape of {grad.shape} and output[{i}] has a shape of {Size(shape)}."
         )
@@ -432,7 +394,7 @@ def _given(
 ) -> tuple[Tensor | None, ...]:
     """What `grad` returns, from what its pass found at each of the ends."""
     entered = {
-        id(g._data): g for g in grads if isinstance(g, Tensor)
+        id(g.value): g for g in grads if isinstance(g, Tensor)
     }  # one that was passed on unchanged is returned itself
     by_end: dict[int, Tensor | None] = {}  # an input that is given twice has one gradient
     for i, (end, value) in enumerate(zip(ends, found, strict=True)):
@@ -470,24 +432,16 @@ def _recording(create_graph: bool) -> Iterator[None]:
 
 
 @functools.partial(overridable, name="backward")
-def _backward_method(
+def backward_method(
     self: Tensor,
     gradient: Tensor | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     inputs: Any = None,
 ) -> None:
-    """Compute the gradient of this tensor with respect to the leaves of its graph, and add it to their `.grad`.
-
-    See `autograd.backward` for the arguments. A scalar starts with gradient 1; any other shape needs `gradient`.
-    """
+    """The method `backward`, where it is more than the plain pass of a scalar."""
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
-class BackwardMethod:
-    """The method `backward` is the core's, which leaves all but the plain pass of a scalar to `GraphPass.begin`."""
-
-    backward = core_engine.backward
-
-
+behind_core["retain_grad"] = overridable(Tensor._retain_grad, "retain_grad")
 Pass.kind = GraphPass

@@ -97,7 +97,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
     for name, t in (("primal", tensor), ("tangent", tangent)):
-        if t._data.dtype.kind != "f":
+        if t.value.dtype.kind != "f":
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
     if tangent_of(tensor) is not None:
         raise RuntimeError(
@@ -110,7 +110,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "unpack_dual(tangent).primal first."
         )
     strides = _strides(tensor._data)
-    if tensor._data.size and 0 in strides and _strides(tangent._data) != strides:
+    if tensor.value.size and 0 in strides and _strides(tangent._data) != strides:
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "A tangent has the memory layout of its tensor, and this tensor is expanded: make a clone() dual."
@@ -173,7 +173,7 @@ def tangent_of(t: Tensor) -> Tensor | None:
 
 def set_tangent(t: Tensor, tangent: Tensor) -> None:
     """Let `t` carry `tangent`, of its shape, until the level closes."""
-    if t._data.shape != tangent._data.shape:
+    if t.value.shape != tangent.value.shape:
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
             f"supported. Tensor is of size {list(t.shape)} while the given forward gradient is of size "
@@ -233,16 +233,16 @@ def _laid_out_as(t: Tensor, tangent: Tensor) -> Tensor:
     if _strides(tangent._data) == wanted or 0 in wanted:
         return tangent
     with _set_fwd_grad_enabled(False):
-        return wrap(np.empty_like(t._data, dtype=tangent._data.dtype)).copy_(tangent)
+        return wrap(np.empty_like(t._data, dtype=tangent.value.dtype)).copy_(tangent)
 
 
 def _part(tangent: Tensor, base: Tensor, view: Tensor) -> Tensor:
     """The same view of `tangent` as `view` is of `base`, so that gradients and writes go through it."""
-    offset = (view._data.ctypes.data - base._data.ctypes.data) // base._data.itemsize
-    itemsize = tangent._data.itemsize
-    start = np.lib.stride_tricks.as_strided(tangent._data, (tangent._data.size and offset + 1,), (itemsize,))[offset:]
-    strides = [s // view._data.itemsize * itemsize for s in view._data.strides]
-    part = wrap(np.lib.stride_tricks.as_strided(start, view._data.shape, strides))
+    offset = (view._data.ctypes.data - base._data.ctypes.data) // base.value.itemsize
+    itemsize = tangent.value.itemsize
+    start = np.lib.stride_tricks.as_strided(tangent._data, (tangent.value.size and offset + 1,), (itemsize,))[offset:]
+    strides = [s // view.value.itemsize * itemsize for s in view._data.strides]
+    part = wrap(np.lib.stride_tricks.as_strided(start, view.value.shape, strides))
     make_view(part, tangent)
     assert part._view is not None
     # Its own grad_fn is made from the base's when it is asked for, as after a write.

@@ -13,25 +13,19 @@ import numpy as np
 from ..array.absent import answer, refuse_tensors_of_pytorch
 from ..array.tensor import Tensor, wrap
 from ..core import op as core
-from ..core.tensor import Node, gradient_edge, sequence
-from ..modes import thread
-from ..refusals import BACKWARD_TWICE
-from . import grad_mode
-from .applying import apply
-from .saved_tensor import SavedTensor
+from ..core.graph import Node, gradient_edge, sequence
+from . import forward_ad, grad_mode
+from .variable import volatile
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "once_differentiable"]
 
 __getattr__ = answer(__name__)
 
 
-class FunctionCtx:
+class FunctionCtx(core.FunctionCtx):
     """What `forward` leaves for `backward`. It is the node itself: `output.grad_fn` and `ctx` are one object."""
 
-    needs_input_grad: tuple[bool, ...] = ()
-    materialize_grads = True
     # What forward, or setup_context, requested; None again once that is done.
-    to_save: tuple[Tensor | None, ...] | None = None
     saved_for_forward: tuple[Tensor | None, ...] | None = None
     dirty_tensors: tuple[Tensor, ...] | None = None
     non_differentiable: tuple[Tensor, ...] | None = None
@@ -48,7 +42,7 @@ class FunctionCtx:
                     f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}. Keep "
                     "anything that is not a tensor as an attribute: ctx.k = k."
                 )
-        self.to_save = tensors
+        super().save_for_backward(*tensors)
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
         """Save tensors for `jvp`, the rule of forward-mode differentiation."""
@@ -67,16 +61,11 @@ class FunctionCtx:
         self.materialize_grads = bool(value)
 
 
-class BackwardCFunction(FunctionCtx, core.FunctionCtx):  # type: ignore[misc]
+class BackwardCFunction(FunctionCtx):
     """The node of a custom Function. Every Function class has its own subclass, `<its name>Backward`."""
 
     _forward_cls: type[Function]
-    _around: object = ()
-    _kept: tuple[SavedTensor | None, ...] = ()
-    _was_freed = False
     _in_jvp = False
-    # For each argument of forward, the number of its edge; None for anything that is not a tensor.
-    _edge_of_argument: tuple[int | None, ...] = ()
 
     def name(self) -> str:
         return type(self).__name__
@@ -87,11 +76,7 @@ class BackwardCFunction(FunctionCtx, core.FunctionCtx):  # type: ignore[misc]
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """The tensors given to `save_for_backward`; an error if they were freed, or one was changed in place since."""
-        if self._was_freed:
-            raise RuntimeError(BACKWARD_TWICE)
-        if self._in_jvp:
-            return self.saved_for_forward or ()
-        return tuple(None if s is None else s.tensor() for s in self._kept)
+        return self.saved_for_forward or () if self._in_jvp else super().saved_tensors
 
     def apply(self, *args: Any) -> Any:
         """Run the user's rule on gradients of the outputs, as the engine does."""
@@ -102,33 +87,10 @@ class BackwardCFunction(FunctionCtx, core.FunctionCtx):  # type: ignore[misc]
                 f"Implementing both 'backward' and 'vjp' for a custom Function is not allowed. {cls.__name__} should have only "
                 "one of them: they are two names for the same rule."
             )
-        return (cls.vjp if has_vjp else cls.backward)(self, *args)
+        return cls.vjp(self, *args) if has_vjp else super().apply(*args)
 
-    def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
-        tensors = [self._grad_as_tensor(i, g) for i, g in enumerate(grads)]
-        state = thread.state
-        previous = state.grad_enabled
-        # In a pass that is not recorded it still computes with Tensors if tangents must flow.
-        state.grad_enabled = create_graph and previous
-        try:
-            results = self.apply(*tensors)
-        finally:
-            state.grad_enabled = previous
-        checked = self._checked(results)
-        return checked if create_graph else [None if r is None else r._data for r in checked]
-
-    def _grad_as_tensor(self, i: int, grad: Any) -> Tensor | None:
-        if grad is not None:
-            return grad if isinstance(grad, Tensor) else wrap(np.asarray(grad))
-        shape, dtype = self._outputs[i]
-        if not self.materialize_grads or dtype is None or dtype.kind == "O":
-            return None
-        return wrap(np.zeros(shape, dtype))
-
-    def _checked(self, results: Any) -> list[Tensor | None]:
+    def _checked(self, results: Sequence[Any]) -> list[Tensor | None]:
         """One gradient per edge, or an error that names this Function and the argument."""
-        if not isinstance(results, tuple):
-            results = (results,)
         expected = len(self._edge_of_argument)
         # PyTorch accepts extra Nones at the end.
         while len(results) > expected and results[-1] is None:
@@ -156,12 +118,6 @@ class BackwardCFunction(FunctionCtx, core.FunctionCtx):  # type: ignore[misc]
             by_edge.append(grad)
         return by_edge
 
-    def _release(self) -> None:
-        # A node that saved nothing may run again; one that saved something has lost it.
-        if self._kept:
-            self._was_freed = True
-            self._kept = ()
-
 
 _LEGACY = (
     "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static "
@@ -171,12 +127,10 @@ _NO_RULE = "You must implement either the backward or vjp method for your custom
 
 
 class FunctionMeta(type):
-    """Gives each Function class its node class, `_backward_cls`: `Exp` gets `ExpBackward`."""
+    """The type of each Function class."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> None:
         super().__init__(name, bases, attrs)
-        node = {"_forward_cls": cls, "__module__": cls.__module__}
-        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), node)
 
 
 class Function(core.Function, metaclass=FunctionMeta):
@@ -202,6 +156,7 @@ class Function(core.Function, metaclass=FunctionMeta):
     tensor(1., grad_fn=<ExpBackward>)
     """
 
+    _ctx_class = BackwardCFunction
     _backward_cls: type[BackwardCFunction]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -256,7 +211,20 @@ class Function(core.Function, metaclass=FunctionMeta):
             bound = inspect.signature(cls.forward).bind(*ctx, *args, **kwargs)
             bound.apply_defaults()
             args = bound.args[len(ctx) :]
-        return apply(cls, split, args)
+        if volatile.alive and volatile.reaches(args):
+            return volatile.compute(super().apply, *args)
+        if not all([isinstance(a, Tensor) for a in args]):
+            refuse_tensors_of_pytorch(args)
+        return super().apply(*args)
+
+    @classmethod
+    def _run_forward(cls, ctx: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        with forward_ad._set_fwd_grad_enabled(False):
+            if cls.setup_context is Function.setup_context:
+                return super()._run_forward(ctx, args, kwargs)
+            results = cls.forward(*args)
+            cls.setup_context(ctx, args, results)
+            return results
 
 
 def _refuse_legacy(cls: type[Function]) -> None:
@@ -285,7 +253,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 class Error(Node):
     """Replaces a graph that does not exist: it raises when a backward pass reaches it."""
 
-    _around = ()
+    _visited = True
 
     @classmethod
     def behind(cls, tensors: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
@@ -293,9 +261,9 @@ class Error(Node):
         ends = [None if t is None else t.detach().requires_grad_() for t in tensors]
         node = cls()
         node._seq = next(sequence)
-        node._set_edges([(None, 0) if t is None else gradient_edge(t) for t in ends])
-        node._outputs = tuple(((), np.dtype(object)) if t is None else (t._data.shape, t._data.dtype) for t in ends)
-        shown = tuple(None if t is None else wrap(t._data) for t in ends)
+        node._next, node._next_output = zip(*[(None, 0) if t is None else gradient_edge(t) for t in ends], strict=True)
+        node._outputs = tuple(((), np.dtype(object)) if t is None else (t.value.shape, t.value.dtype) for t in ends)
+        shown = tuple(None if t is None else wrap(t.value) for t in ends)
         for number, t in enumerate(shown):
             if t is not None:
                 t._grad_fn, t.output_nr, t._requires_grad = node, number, True
@@ -304,5 +272,5 @@ class Error(Node):
     def name(self) -> str:
         return "torch::autograd::Error"
 
-    def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
+    def _step(self, *args: Any, **settings: Any) -> Sequence[Any]:
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")

@@ -183,14 +183,14 @@ class _Check:
             if not isinstance(x, Tensor) or not x.requires_grad:
                 continue
             moving = True
-            if x._data.dtype != np.float64:
+            if x.value.dtype != np.float64:
                 warnings.warn(
                     f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will likely "
                     f"fail: steps of eps are lost in the rounding of {x.dtype}. Make it float64, as in t.double().requires_grad_().",
                     UserWarning,
                     stacklevel=4,
                 )
-            if any(stride == 0 and n > 1 for stride, n in zip(x._data.strides, x._data.shape, strict=True)):
+            if any(stride == 0 and n > 1 for stride, n in zip(x._data.strides, x.value.shape, strict=True)):
                 raise RuntimeError(
                     f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be "
                     "able to compute the numerical gradients correctly. You should call .contiguous on the input before."
@@ -240,14 +240,14 @@ class _Check:
         array = self.inputs[i]._data
         rows = [self.slope(array, self.eps, at) for at in np.ndindex(array.shape)]
         outputs = enumerate(self.results)
-        return [np.array([row[j] for row in rows]).reshape(array.size, o._data.size) for j, o in outputs]
+        return [np.array([row[j] for row in rows]).reshape(array.size, o.value.size) for j, o in outputs]
 
     # --- the analytical side ------------------------------------------------------------------------------------------
 
     def vjp(self, output: Tensor, v: np.ndarray) -> list[np.ndarray]:
         """vᵀ·J of one output with respect to each input, flattened."""
         grads = engine.grad(
-            output, self.xs, wrap(v.reshape(output._data.shape)), retain_graph=True, materialize_grads=True
+            output, self.xs, wrap(v.reshape(output.value.shape)), retain_graph=True, materialize_grads=True
         )
         return [g._data.reshape(-1).copy() for g in grads]
 
@@ -258,7 +258,7 @@ class _Check:
             # A separate node above the output, so that a pass starts at a tensor that nobody else knows.
             copy = output.clone()
             rows = [self.vjp(copy, v) for v in directions]
-            sizes = [x._data.size for x in self.xs]
+            sizes = [x.value.size for x in self.xs]
             passes.append([np.array([row[k] for row in rows]).reshape(len(rows), n).T for k, n in enumerate(sizes)])
         for a, b in zip(*passes, strict=True):
             if a.size and _largest_difference(a, b) > self.nondet_tol:
@@ -282,7 +282,7 @@ class _Check:
                 assert live is not None
                 columns = []
                 for u in directions(self.inputs[i]):
-                    live._data[...] = u.reshape(live._data.shape)
+                    live._data[...] = u.reshape(live.value.shape)
                     columns.append([_tangent(o) for o in _as_tuple(self.func(*duals))])
                 live._data[...] = 0
                 found.append(columns)
@@ -307,9 +307,9 @@ class _Check:
     def analytical(self, forward_mode: bool) -> list[list[np.ndarray]]:
         """The Jacobian of each differentiable output with respect to each input."""
         if not forward_mode:
-            return [self.backward_twice(o, np.eye(o._data.size, dtype=o._data.dtype)) for o in self.outputs]
-        columns = self.jvps(lambda x: iter(np.eye(x._data.size)))
-        sizes = [x._data.size for x in self.xs]
+            return [self.backward_twice(o, np.eye(o.value.size, dtype=o.value.dtype)) for o in self.outputs]
+        columns = self.jvps(lambda x: iter(np.eye(x.value.size)))
+        sizes = [x.value.size for x in self.xs]
         return [
             [np.array([row[place] for row in columns[k]]).reshape(n, -1) for k, n in enumerate(sizes)]
             for place in self.places
@@ -319,7 +319,7 @@ class _Check:
         random = np.random.default_rng(0)
         us = [_unit(x, random) for x in self.xs]
         vs = [_unit(o, random) for o in self.outputs]
-        slopes = [self.slope(x._data, self.eps * u.reshape(x._data.shape)) for x, u in zip(self.xs, us, strict=True)]
+        slopes = [self.slope(x._data, self.eps * u.reshape(x.value.shape)) for x, u in zip(self.xs, us, strict=True)]
         if not self.outputs:
             if any((np.abs(s) > self.nondet_tol).any() for row in slopes for s in row):
                 raise GradcheckError("Numerical gradient for function expected to be zero")
@@ -392,13 +392,13 @@ class _Check:
 
 def _tangent(output: Tensor) -> np.ndarray:
     tangent = forward_ad.tangent_of(output)
-    return np.zeros(output._data.size) if tangent is None else tangent._data.reshape(-1).copy()
+    return np.zeros(output.value.size) if tangent is None else tangent._data.reshape(-1).copy()
 
 
 def _unit(t: Tensor, random: np.random.Generator) -> np.ndarray:
     """A random direction of length 1, flat, no element negative: so that nothing cancels in a projection."""
-    u = random.random(t._data.size)
-    return (u / (np.linalg.norm(u) or 1.0)).astype(t._data.dtype, copy=False)
+    u = random.random(t.value.size)
+    return (u / (np.linalg.norm(u) or 1.0)).astype(t.value.dtype, copy=False)
 
 
 def _largest_difference(a: np.ndarray, b: np.ndarray) -> float:

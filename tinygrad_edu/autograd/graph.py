@@ -10,8 +10,8 @@ import numpy as np
 from ..array import dtypes
 from ..array.absent import answer
 from ..array.tensor import Tensor, wrap
-from ..core.tensor import AccumulateGrad, Node, gradient_edge
-from ..modes import thread
+from ..core.graph import AccumulateGrad, Node, gradient_edge
+from ..modes import quiet, thread
 from .graph_task import current_graph_task_id, will_execute
 from .hooks import RemovableHandle
 from .saved_tensor import SavedTensor as SavedTensor
@@ -67,10 +67,11 @@ def _call(self: Node, *grads: Tensor) -> Any:
             f"expected {len(self._outputs)} arguments, got {len(grads)} instead: {self.name()} takes one gradient for "
             "each output."
         )
-    if thread.state.grad_enabled:
-        tensors = tuple(self._run(list(grads), True))
+    if thread.state.grad_enabled and not isinstance(self, AccumulateGrad):
+        tensors = tuple(self._step(list(grads), False, True))
     else:
-        results = self._run([g._data if isinstance(g, Tensor) else g for g in grads], False)
+        values = [g.value if isinstance(g, Tensor) else g for g in grads]
+        results = quiet(self._step, values) if self._is_quiet else self._step(values)
         tensors = tuple(None if g is None else wrap(np.asarray(g)) for g in results)
     return tensors[0] if len(tensors) == 1 else tensors
 
@@ -106,11 +107,6 @@ class _Face(Node):
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
 
-def _run_leaf(self: AccumulateGrad, grads: list[Any], create_graph: bool, wanted: Any = None) -> Sequence[Any]:
-    return self._step([grads[0]._data if create_graph and grads[0] is not None else grads[0]], False)
-
-
-setattr(AccumulateGrad, "_run", _run_leaf)  # noqa: B010 - it is a layer's
 for _name in ("metadata", "requires_grad", "_input_metadata", "_sequence_nr", "__repr__"):
     setattr(Node, _name, vars(_Face)[_name])
 Node.__call__ = _call  # type: ignore[method-assign]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..core.tensor import Node
+from ..core.graph import Node
 from ..modes import thread
 
 __all__ = ["current_graph_task_id", "current_node", "runs_for_some_inputs", "will_execute"]

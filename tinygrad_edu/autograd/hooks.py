@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from ..array.tensor import Tensor, leave_the_road, wrap
-from ..core.tensor import Node
+from ..array.tensor import Tensor, visit_end, wrap
+from ..core.graph import Hooks, Node
 from ..overrides import overridable
 
-__all__ = ["Around", "RemovableHandle", "add_hook", "around", "surround"]
+__all__ = ["RemovableHandle", "add_hook", "around"]
 
 
 class RemovableHandle:
@@ -45,56 +42,26 @@ def add_hook(hooks: dict[int, Any], hook: Any) -> RemovableHandle:
     return handle
 
 
-class Around:
-    """The hooks that users have put on a node. Such a node leaves the plain pass of the engine: see `Pass.visit`."""
-
-    __slots__ = ("post", "pre", "retaining", "tensors")
-
-    def __init__(self) -> None:
-        self.pre: dict[int, Any] = {}
-        self.post: dict[int, Any] = {}
-        # Hooks of the tensors that the node computed, by output; and those tensors, where they retain their gradient.
-        self.tensors: dict[int, dict[int, Any]] = {}
-        self.retaining: dict[int, weakref.ref[Tensor]] = {}
+_NOTHING = Hooks()
 
 
-_NOTHING = Around()
-
-
-def around(node: Node) -> Around:
+def around(node: Node) -> Hooks:
     """The hooks around `node`, to read."""
-    return node._around if isinstance(node._around, Around) else _NOTHING
-
-
-def surround(node: Node) -> Around:
-    """The hooks around `node`, to add to."""
-    if not isinstance(node._around, Around):
-        node._around = Around()
-    return node._around
+    return node._hooks or _NOTHING
 
 
 def _register_node_hook(self: Node, fn: Callable[[tuple, tuple], Any]) -> RemovableHandle:
     """Call `fn(grad_inputs, grad_outputs)` after this node ran; a tuple it returns replaces the grad_inputs."""
-    return add_hook(surround(self).post, fn)
+    return add_hook(self._surround().post, fn)
 
 
 def _register_node_prehook(self: Node, fn: Callable[[tuple], Any]) -> RemovableHandle:
     """Call `fn(grad_outputs)` before this node runs; a tuple it returns replaces the grad_outputs."""
-    return add_hook(surround(self).pre, fn)
-
-
-def _set_edges(self: Node, edges: Sequence[tuple[Node | None, int]]) -> None:
-    self._next, self._next_output = tuple([node for node, _ in edges]), tuple([number for _, number in edges])
-
-
-def _release(self: Node) -> None:
-    """Free what was saved: this node has run and will not run again."""
+    return add_hook(self._surround().pre, fn)
 
 
 # Each node has these: hooks, and what a user keeps with it; and, in forward mode, the tangents of the outputs that it saves.
 for _name, _attribute in {
-    "_set_edges": _set_edges,
-    "_release": _release,
     "_metadata": None,
     "_tangents_of_outputs": None,
     "register_hook": _register_node_hook,
@@ -122,9 +89,9 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     if node is None:
         if self._hooks is None:
             self._hooks = {}
-        leave_the_road(self)
+        visit_end(self)
         return add_hook(self._hooks, hook)
-    return add_hook(surround(node).tensors.setdefault(self.output_nr, {}), hook)
+    return add_hook(node._surround().tensors.setdefault(self.output_nr, {}), hook)
 
 
 @overridable
@@ -142,33 +109,8 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
     if self._post_accumulate_hooks is None:
         self._post_accumulate_hooks = {}
-    leave_the_road(self)
+    visit_end(self)
     return add_hook(self._post_accumulate_hooks, hook)
-
-
-@overridable
-def retain_grad(self: Tensor) -> None:
-    """Keep the gradient of this intermediate result in its `.grad` after backward. Leaves keep theirs anyway.
-
-    >>> x = T.tensor(3.0, requires_grad=True)
-    >>> y = x * x
-    >>> y.retain_grad()
-    >>> (y * 2).backward()
-    >>> x.grad, y.grad
-    (tensor(12.), tensor(2.))
-    """
-    if not self.requires_grad:
-        raise RuntimeError(
-            "can't retain_grad on Tensor that has requires_grad=False: no gradient will ever arrive here. Set "
-            "requires_grad=True on it, or on what it is computed from."
-        )
-    # As in PyTorch, a view whose base was written to since does not get its new history here.
-    if self._grad_fn is None or self._retains_grad:
-        return
-    node = self.grad_fn
-    assert node is not None
-    surround(node).retaining[self.output_nr] = weakref.ref(self)
-    self._retains_grad = True
 
 
 # --- calling them ------------------------------------------------------------------------------------------------
@@ -176,11 +118,11 @@ def retain_grad(self: Tensor) -> None:
 
 
 def as_tensor(grad: Any) -> Tensor | None:
-    return grad if grad is None or isinstance(grad, Tensor) else wrap(np.asarray(grad))
+    return grad if grad is None or isinstance(grad, Tensor) else wrap(grad)
 
 
 def as_plain(grad: Tensor | None, create_graph: bool) -> Any:
-    return grad if grad is None or create_graph else grad._data
+    return grad if grad is None or create_graph else grad.value
 
 
 def _hook_name(hook: Any) -> str:
@@ -199,12 +141,12 @@ def _check_hook_result(hook: Any, before: Tensor | None, after: Any) -> None:
             "one."
         )
     name = _hook_name(hook)
-    if after._data.dtype != before._data.dtype:
+    if after.value.dtype != before.value.dtype:
         raise RuntimeError(
             f"hook '{name}' has changed the type of value (was {before.dtype.legacy_name}Tensor got "
             f"{after.dtype.legacy_name}Tensor)"
         )
-    if after._data.shape != before._data.shape:
+    if after.value.shape != before.value.shape:
         raise RuntimeError(
             f"hook '{name}' has changed the size of value: it had shape {list(before.shape)}, now {list(after.shape)}"
         )
@@ -220,19 +162,11 @@ def call_hooks(hooks: dict[int, Any], grad: Any, create_graph: bool) -> Any:
     return as_plain(value, create_graph)
 
 
-def call_tensor_hooks(node: Node, box: list[Any], create_graph: bool) -> None:
-    """Run the hooks of the tensors this node computed, then `retain_grad`, which keeps what the hooks returned."""
+def call_tensor_hooks(node: Node, box: list[Any], create_graph: bool) -> list[Any]:
+    """Run the hooks of the tensors this node computed."""
     for output_nr, hooks in around(node).tensors.items():
         box[output_nr] = call_hooks(hooks, box[output_nr], create_graph)
-    for output_nr, reference in around(node).retaining.items():
-        tensor = reference()
-        grad = box[output_nr]
-        if tensor is None or grad is None:
-            continue
-        # A copy, or a sum: nothing else shares the retained gradient.
-        value = grad if isinstance(grad, Tensor) else wrap(np.asarray(grad))
-        kept: Any = tensor._grad
-        tensor._grad = value.clone() if kept is None else kept + value
+    return box
 
 
 def call_pre_hooks(node: Node, box: list[Any], create_graph: bool) -> list[Any]:
@@ -276,4 +210,3 @@ class HookMethods:
 
     register_hook = register_hook
     register_post_accumulate_grad_hook = register_post_accumulate_grad_hook
-    retain_grad = retain_grad

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..array.tensor import Tensor
-from ..core.tensor import Node, gradient_edge, sequence
+from ..core.graph import Node, gradient_edge, sequence
+from ..core.op import BACKWARD_TWICE
 from ..modes import NOT_COUNTED, thread
-from ..refusals import BACKWARD_TWICE
-from .hooks import around, surround
+from .hooks import around
 
 __all__ = ["CopySlices", "ViewInfo", "check_inplace", "is_dense", "make_view", "owner", "rebase_history", "view_index"]
 
@@ -231,7 +231,7 @@ def _move_retained(t: Tensor, node: Node | None, output_nr: int) -> None:
     """`retain_grad` now asks for the gradient of `t` after the write, not at its old place in the graph."""
     if t._retains_grad and node is not None and t._grad_fn is not None:
         around(node).retaining.pop(output_nr, None)
-        surround(t._grad_fn).retaining[t.output_nr] = weakref.ref(t)
+        t._grad_fn._surround().retaining[t.output_nr] = weakref.ref(t)
 
 
 class CopySlices(Node):
@@ -241,27 +241,34 @@ class CopySlices(Node):
     gradient of the base as it was.
     """
 
-    _around = ()  # it runs another node, which may be a user's
+    _visited = True
 
     def __init__(self, base: Tensor, view: Tensor, node: Node) -> None:
         self._node: Node | None = node
         self._index: np.ndarray | None = view_index(base._data, view._data)
-        self._outputs = ((base._data.shape, base._data.dtype),)
+        self._outputs = ((base.value.shape, base.value.dtype),)
         # The first edge of the node belongs to the part that was written to; replace it by the base.
-        self._set_edges((gradient_edge(base), *node.next_functions[1:]))
+        self._next, self._next_output = zip(gradient_edge(base), *node.next_functions[1:], strict=True)
         self._seq = next(sequence)
 
     def name(self) -> str:
         return "torch::autograd::CopySlices"
 
-    def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
+    @property
+    def _is_quiet(self) -> bool:  # type: ignore[override]
+        """Whether the node that it runs is a user's."""
+        return self._node is None or self._node._is_quiet
+
+    def _step(
+        self, grads: list[Any], frees: bool = False, create_graph: bool = False, wanted: Sequence[bool] | None = None
+    ) -> Sequence[Any]:
         grad = grads[0]
         if grad is None:
             return [None] * len(self._next)
         if self._node is None or self._index is None:
             raise RuntimeError(BACKWARD_TWICE)
         flat = grad.reshape(-1)
-        first, *others = self._node._run([flat[self._index]], create_graph, wanted)
+        first, *others = self._node._step([flat[self._index]], False, create_graph, wanted)
         piece = first if first is not None else flat[self._index] * 0
         shape, _ = self._outputs[0]
         if create_graph:
@@ -269,6 +276,8 @@ class CopySlices(Node):
         else:
             before = flat.copy()
             before[self._index] = piece
+        if frees:
+            self._release()
         return [before.reshape(shape) if wanted is None or wanted[0] else None, *others]
 
     def _release(self) -> None:

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from ..array.tensor import Tensor, wrap
-from ..core.tensor import AccumulateGrad, Node, gradient_edge, shadow, version_of
-from ..modes import NOT_COUNTED, thread
-from ..refusals import BACKWARD_TWICE, modified, refuse_detached
+from ..core.graph import AccumulateGrad, Node, gradient_edge, shadow, version_of
+from ..core.op import BACKWARD_TWICE, DETACHED
+from ..modes import NOT_COUNTED, REFUSED_IN_GRAPH, thread
+from ..refusals import modified
 from . import grad_mode
-from .hooks import surround
 
 __all__ = ["SavedTensor", "keep_outputs", "pack", "pack_all", "saved_tensors_hooks"]
 
@@ -42,7 +42,7 @@ class SavedTensor:
                 "save_for_backward."
             )
         if tensor._counter is NOT_COUNTED and thread.state.grad_enabled:
-            NOT_COUNTED[0]
+            raise RuntimeError(REFUSED_IN_GRAPH)
         self._unpack: Callable | None = None
         self._node = None
         self._leaf = tensor._grad_fn is None
@@ -62,10 +62,9 @@ class SavedTensor:
         self.pack_by_hooks_in_force()
 
     @classmethod
-    def of(cls, node: Any, slot: int, output_nr: int | None) -> SavedTensor:
+    def of(cls, node: Any, slot: int, position: int | None, output_nr: int | None) -> SavedTensor:
         """The tensor that `node` keeps at `slot`, with the version it was kept at: an output of it if that has a number."""
-        assert node._versions is not None
-        t, version, position = node._kept[slot], node._versions[slot], node._plan.inputs[slot]
+        t, version = node._saved[slot], node._versions[slot]
         self = cls.__new__(cls)
         self._unpack = None
         self._version = version if version is not None else 0
@@ -103,7 +102,7 @@ class SavedTensor:
 
     def _detached(self) -> Tensor:
         if self._node is None:
-            return wrap(self._tensor._data, None, self._tensor._counter)
+            return wrap(self._tensor.value, None, self._tensor._counter)
         return wrap(self._array, None, self._counter, self._output_nr)
 
     def _pack(self, pack_hook: Callable, unpack_hook: Callable, shown: Tensor) -> None:
@@ -138,7 +137,7 @@ class SavedTensor:
         """The tensor as it was saved, for a rule that will record what it does with it."""
         is_original = self._tensor is not _FREED and self._unpack is None and self._node is None
         if is_original and not self._leaf and self._tensor._grad_fn is None:
-            refuse_detached()
+            raise RuntimeError(DETACHED)
         return self.tensor()
 
     def tensor(self) -> Tensor:
@@ -167,7 +166,7 @@ class SavedTensor:
             )
         if not requires_grad and not value.requires_grad:
             return value
-        out = wrap(value._data)
+        out = wrap(value.value)
         if self._node is not None:
             node, output_nr = self._node(), self._output_nr
         else:
@@ -218,32 +217,33 @@ SavedTensor.freed.free()
 
 def pack(node: Any, slot: int, by_hooks: bool = False) -> None:
     """Turn the tensor that `node` saved at `slot` into a SavedTensor; with `by_hooks`, pack it by the hooks in force."""
-    assert node._versions is not None
-    for place, output_nr in node._plan.tensors:
+    for place, position, output_nr in node._plan.tensors:
         if place == slot and node._versions[slot] is not None:
-            saved = SavedTensor.of(node, slot, output_nr)
+            saved = SavedTensor.of(node, slot, position, output_nr)
             if by_hooks:
                 saved.pack_by_hooks_in_force()
-            node._kept = (*node._kept[:slot], saved, *node._kept[slot + 1 :])
-            node._versions = (*node._versions[:slot], None, *node._versions[slot + 1 :])
+            _put(node, slot, saved, None)
+
+
+def _put(node: Any, slot: int, saved: Any, version: int | None) -> None:
+    node._saved = (*node._saved[:slot], saved, *node._saved[slot + 1 :])
+    node._versions = (*node._versions[:slot], version, *node._versions[slot + 1 :])
 
 
 def pack_all(node: Any, outputs: bool = True) -> None:
     """Pack every tensor that `node` saved by the hooks in force; those of its outputs only with `outputs`."""
-    surround(node)
-    for slot, output_nr in node._plan.tensors:
+    node._surround()
+    for slot, _, output_nr in node._plan.tensors:
         if outputs or output_nr is None:
             pack(node, slot, by_hooks=True)
 
 
 def keep_outputs(node: Any, target: Tensor) -> None:
     """Save `target`, which the output of `node` was written to, instead of that output."""
-    assert node._versions is not None
-    for slot, output_nr in node._plan.tensors:
+    for slot, _, output_nr in node._plan.tensors:
         if output_nr is not None:
             kept = shadow(target, output_nr)
-            node._kept = (*node._kept[:slot], kept, *node._kept[slot + 1 :])
-            node._versions = (*node._versions[:slot], version_of(kept), *node._versions[slot + 1 :])
+            _put(node, slot, kept, version_of(kept))
 
 
 class saved_tensors_hooks:

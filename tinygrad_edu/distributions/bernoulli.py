@@ -20,7 +20,7 @@ __all__ = ["Bernoulli", "ByChance", "clamp_probs"]
 
 def clamp_probs(probs: Tensor) -> Tensor:
     """Probabilities away from 0 and 1, so that their logarithms are finite."""
-    eps = float(np.finfo(probs._data.dtype).eps)
+    eps = float(np.finfo(probs.value.dtype).eps)
     return probs.clamp(min=eps, max=1 - eps)
 
 

@@ -60,7 +60,7 @@ class Categorical(ByChance):
 
     def entropy(self) -> Tensor:
         """-Σ p·ln p"""
-        least = float(np.finfo(self.logits._data.dtype).min)
+        least = float(np.finfo(self.logits.value.dtype).min)
         return -(self.logits.clamp(min=least) * self.probs).sum(-1)
 
     @property

@@ -40,7 +40,7 @@ class Laplace(Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """loc - scale·sign(u)·ln(1 - |u|), where u is drawn evenly from (-1, 1)."""
-        kind = self.loc._data.dtype
+        kind = self.loc.value.dtype
         shape = self._extended_shape(sample_shape)
         u = wrap(random.source(None).uniform(shape, kind, float(np.finfo(kind).eps) - 1, 1))
         return self.loc - self.scale * u.sign() * (-u.abs()).log1p()

@@ -40,7 +40,7 @@ class Normal(Distribution):
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """loc + ε·scale, where ε is drawn from the standard normal distribution."""
         shape = self._extended_shape(sample_shape)
-        return self.loc + wrap(random.source(None).normal(shape, self.loc._data.dtype)) * self.scale
+        return self.loc + wrap(random.source(None).normal(shape, self.loc.value.dtype)) * self.scale
 
     def log_prob(self, value: Any) -> Tensor:
         """-(value - loc)²/(2·scale²) - ln scale - ½·ln 2π"""

@@ -34,11 +34,11 @@ class OneHotCategorical(Categorical):
     @property
     def mode(self) -> Tensor:
         """The most likely vector."""
-        return wrap(np.eye(self.event_shape[0], dtype=self.probs._data.dtype)[super().mode._data])
+        return wrap(np.eye(self.event_shape[0], dtype=self.probs.value.dtype)[super().mode._data])
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         """One-hot vectors, drawn without a gradient."""
-        rows = np.eye(self.event_shape[0], dtype=self.probs._data.dtype)
+        rows = np.eye(self.event_shape[0], dtype=self.probs.value.dtype)
         return wrap(rows[self._classes(tuple(sample_shape))._data])
 
     def log_prob(self, value: Any) -> Tensor:

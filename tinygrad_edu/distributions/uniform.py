@@ -37,7 +37,7 @@ class Uniform(Distribution):
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """low + u·(high - low), where u is drawn evenly from [0, 1)."""
         shape = self._extended_shape(sample_shape)
-        return self.low + wrap(random.source(None).uniform(shape, self.low._data.dtype)) * (self.high - self.low)
+        return self.low + wrap(random.source(None).uniform(shape, self.low.value.dtype)) * (self.high - self.low)
 
     def log_prob(self, value: Any) -> Tensor:
         """-ln(high - low) inside the interval, -inf outside."""

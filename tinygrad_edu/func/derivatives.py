@@ -10,7 +10,7 @@ from typing import Any
 from ..array.tensor import Tensor
 from ..autograd.engine import grad as gradients
 from ..autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, set_grad_enabled
-from ..core.tensor import gradient_edge
+from ..core.graph import gradient_edge
 from ..ops import functions as F
 from .trees import Function, filled, mapped
 from .trees import leaves as leaves_of

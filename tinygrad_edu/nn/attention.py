@@ -101,7 +101,7 @@ class MultiheadAttention(Module):
         if query.shape[-1] != self.embed_dim:
             raise AssertionError(f"was expecting embedding dimension of {self.embed_dim}, but got {query.shape[-1]}")
         for name, mask in (("key_padding_mask", key_padding_mask), ("attn_mask", attn_mask)):
-            if mask is not None and mask._data.dtype != bool and not mask.is_floating_point():
+            if mask is not None and mask.value.dtype != bool and not mask.is_floating_point():
                 raise AssertionError(f"only bool and floating types of {name} are supported")
         if is_causal and attn_mask is None:
             raise RuntimeError(
@@ -128,7 +128,7 @@ class MultiheadAttention(Module):
         folded = batch * self.num_heads
         q, k, v = (x.view(x.shape[0], folded, self.head_dim).transpose(0, 1) for x in (q, k, v))
         if self.add_zero_attn:
-            zero = wrap(np.zeros((folded, 1, self.head_dim), k._data.dtype))
+            zero = wrap(np.zeros((folded, 1, self.head_dim), k.value.dtype))
             k, v = (_cat([x, zero], 1) for x in (k, v))
         # Every query sees the keys that were added.
         if extra := k.shape[1] - key.shape[0]:
@@ -209,6 +209,6 @@ class MultiheadAttention(Module):
 
 def additive(mask: Tensor | None, like: Tensor) -> Tensor | None:
     """A boolean mask as one that is added to scores: -inf where it is True. Another mask as it is."""
-    if mask is None or mask._data.dtype != bool:
+    if mask is None or mask.value.dtype != bool:
         return mask
-    return wrap(np.where(mask._data, -np.inf, 0.0).astype(like._data.dtype))
+    return wrap(np.where(mask._data, -np.inf, 0.0).astype(like.value.dtype))

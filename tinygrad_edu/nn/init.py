@@ -66,7 +66,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
     >>> T.nn.init.uniform_(T.zeros(2), -1.0, 1.0)
     tensor([-0.0075,  0.5364])
     """
-    return _fill(tensor, even_like(tensor._data, tensor._data.dtype, a, b, generator))
+    return _fill(tensor, even_like(tensor._data, tensor.value.dtype, a, b, generator))
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
@@ -76,7 +76,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
     >>> T.nn.init.normal_(T.zeros(2), std=0.1)
     tensor([ 0.1541, -0.0293])
     """
-    return _fill(tensor, normal_like(tensor._data, tensor._data.dtype, mean, std, generator))
+    return _fill(tensor, normal_like(tensor._data, tensor.value.dtype, mean, std, generator))
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
@@ -190,7 +190,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])
-    flat = normal_like(np.empty((rows, columns), tensor._data.dtype), tensor._data.dtype, 0.0, 1.0, generator)
+    flat = normal_like(np.empty((rows, columns), tensor.value.dtype), tensor.value.dtype, 0.0, 1.0, generator)
     q, r = np.linalg.qr(flat if rows >= columns else flat.T)
     q *= np.sign(np.diag(r))
     return _fill(tensor, (gain * (q if rows >= columns else q.T)).reshape(tensor.shape))

@@ -54,7 +54,7 @@ class UninitializedParameter(Parameter):
 
     def materialize(self, shape: Any) -> None:
         """Become an ordinary parameter of this shape, filled with zeros."""
-        self._data = np.zeros(tuple(shape), self._data.dtype)
+        self._data = np.zeros(tuple(shape), self.value.dtype)
         self.__class__ = Parameter  # type: ignore[assignment]
 
     def __repr__(self) -> str:
@@ -106,7 +106,7 @@ class _Lazy(Module):
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any) -> None:
         for name, buffer in self._buffers.items():
             if buffer is not None and not buffer.numel() and prefix + name in state_dict:
-                self._buffers[name] = wrap(np.zeros(state_dict[prefix + name].shape, buffer._data.dtype))
+                self._buffers[name] = wrap(np.zeros(state_dict[prefix + name].shape, buffer.value.dtype))
         super()._load_from_state_dict(state_dict, prefix, *args)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

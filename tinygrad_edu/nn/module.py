@@ -391,7 +391,7 @@ class Module:
 
     def _convert(self, kind: np.dtype, of: str = "fV") -> Module:
         def converted(t: Tensor) -> Tensor:
-            return wrap(cast(t._data, kind)) if t._data.dtype.kind in of and t._data.dtype != kind else t
+            return wrap(cast(t._data, kind)) if t.value.dtype.kind in of and t.value.dtype != kind else t
 
         return self._apply(converted)
 

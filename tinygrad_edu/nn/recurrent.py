@@ -220,7 +220,7 @@ class RNNBase(Module):
         # The output of an LSTM with a projection is narrower than its cell state.
         sizes = [(*size, self.proj_size or self.hidden_size), (*size, self.hidden_size)][: 1 + (self.mode == "LSTM")]
         if hx is None:
-            zeros = [wrap(np.zeros(s[1:], sequence._data.dtype)) for s in sizes]
+            zeros = [wrap(np.zeros(s[1:], sequence.value.dtype)) for s in sizes]
             return [(zero,) * size[0] for zero in zeros]
         states = list(hx) if self.mode == "LSTM" else [hx]
         states = states if batched else [s.unsqueeze(1) for s in states]
@@ -356,7 +356,7 @@ class RNNCellBase(Module):
         batched = input.ndim == 2
         x = input if batched else input.unsqueeze(0)
         if hx is None:
-            states = tuple(wrap(np.zeros((x.shape[0], self.hidden_size), x._data.dtype)) for _ in range(1 + pair))
+            states = tuple(wrap(np.zeros((x.shape[0], self.hidden_size), x.value.dtype)) for _ in range(1 + pair))
         else:
             states = tuple(s if batched else s.unsqueeze(0) for s in (hx if pair else (hx,)))
         self._check_sizes(x, states)

@@ -89,7 +89,7 @@ def _take(part: Any, name: str, key: str, target: Tensor, value: Any, assign: bo
     array = value._data if isinstance(value, Tensor) else np.asarray(value)
     if hasattr(target, "materialize"):
         target.materialize(array.shape)
-    if array.shape != target._data.shape:
+    if array.shape != target.value.shape:
         errors.append(
             f"size mismatch for {key}: copying a param with shape {Size(array.shape)} from checkpoint, the shape "
             f"in current model is {target.shape}."

@@ -203,7 +203,7 @@ def _why_not_nested(layer: Any) -> str:
 
 def _is_causal(mask: Any, hint: bool | None) -> bool:
     """The hint, or whether the mask to add is the one that hides later positions."""
-    if hint is not None or mask is None or mask._data.dtype == bool or mask.ndim != 2:
+    if hint is not None or mask is None or mask.value.dtype == bool or mask.ndim != 2:
         return hint is True
     return np.array_equal(mask._data, np.triu(np.full(mask.shape, -np.inf), 1)) and mask.shape[0] == mask.shape[1]
 

@@ -26,9 +26,6 @@ functions: dict[str, Callable[..., Any]] = {}
 linalg_functions: dict[str, Callable[..., Any]] = {}
 nn_functions: dict[str, Callable[..., Any]] = {}
 
-# The operators that are an op of two tensors: the op, its function, and what answers to anything but two tensors.
-between_two: dict[Any, tuple[Any, Callable[..., Any], Callable[..., Any]]] = {}
-
 # The module in which pickle finds the functions of each table: it stores a function by its name.
 _HOMES = {
     id(functions): "tinygrad_edu",
@@ -54,7 +51,6 @@ def public(
         def mul(input, other): ...
 
         class ArithmeticMethods:
-            __mul__ = operator(mul, Mul)
             mul_ = multiply_ = __imul__ = in_place(mul, Mul)
             mul = multiply = method(mul)
     """
@@ -84,20 +80,14 @@ def in_place(function: Callable[..., Any], op: Any) -> Callable[..., Any]:
     return call
 
 
-def operator(function: Callable[..., Any], op: Any = None, *, name: str | None = None) -> Callable[..., Any]:
-    """The function as an operator of Tensor; `op` is the Op of two tensors. Function modes see it as `name`."""
-    otherwise = functools.partial(_unusual_operands, function)
-    if op is not None:
-        bound = op._between(otherwise)
-    else:
+def operator(function: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
+    """The function as an operator of Tensor. Function modes see it as `name`."""
 
-        def bound(self: Tensor, other: Any) -> Any:
-            return otherwise(call, self, other)
+    @functools.wraps(function)
+    def call(self: Tensor, other: Any) -> Any:
+        return _unusual_operands(function, call, self, other)
 
-    call = functools.wraps(function)(bound)
     call.__name__ = call.__qualname__ = name or function.__name__.lstrip("_")
-    if op is not None:
-        between_two[call] = op, function, otherwise
     return call
 
 
@@ -138,11 +128,11 @@ def _unusual_operands(function: Callable[..., Any], call: Callable[..., Any], se
 
 def _as_numpy_has_them(self: Tensor, other: np.ndarray) -> tuple[Tensor, Tensor]:
     """A tensor and an array in NumPy's common dtype, as in PyTorch, where NumPy computes them: float64 for float32 and a 0-d float64."""
-    kind = np.result_type(self._data.dtype, other.dtype)
-    if kind == self._data.dtype == other.dtype:
+    kind = np.result_type(self.value.dtype, other.dtype)
+    if kind == self.value.dtype == other.dtype:
         return self, wrap(other)
     dtype = dtypes.from_numpy_dtype(kind)
-    return self if kind == self._data.dtype else self.to(dtype), wrap(other.astype(kind))
+    return self if kind == self.value.dtype else self.to(dtype), wrap(other.astype(kind))
 
 
 def _checked(function: Callable[..., Any], name: str, number_first: bool = False) -> Callable[..., Any]:

@@ -12,16 +12,16 @@ from ..autograd.anomaly_mode import remember_forward
 from ..autograd.inplace import check_inplace, rebase_history, refuse_shared_memory
 from ..autograd.saved_tensor import keep_outputs, pack_all
 from ..autograd.variable import volatile
-from ..core.tensor import gradient_edge
+from ..core.graph import gradient_edge
 from ..modes import bump_version, quiet, thread
-from .operands import check_fits, refuse_mismatch
+from .operands import adapted, check_fits, refuse_mismatch
 from .tangents import push_tangents
 
 __all__ = ["write"]
 
 
 def write(op: Any, target: Tensor, others: tuple, settings: dict[str, Any]) -> Tensor:
-    """Compute `op` on `target` and `others`, and write the result into `target`. This is what `Op.apply_` does."""
+    """Compute `op` on `target` and `others`, and write the result into `target`. This is what `Op.apply_` asks for."""
     if not isinstance(target, Tensor):
         raise TypeError(f"an in-place op changes a Tensor, got {type(target).__name__}")
     inputs = (target, *others)
@@ -29,7 +29,7 @@ def write(op: Any, target: Tensor, others: tuple, settings: dict[str, Any]) -> T
         check_inplace(target, target.requires_grad)
         return volatile.write(lambda t, *rest, **given: write(op, t, rest, given), *inputs, **settings)
     state = thread.state
-    differentiable = target._data.dtype.kind == "f" and op._differentiable
+    differentiable = target.value.dtype.kind == "f" and op._differentiable
     record = differentiable and state.recording and any(isinstance(x, Tensor) and x.requires_grad for x in inputs)
     check_inplace(target, record)
     if not op.idempotent:
@@ -43,8 +43,8 @@ def write(op: Any, target: Tensor, others: tuple, settings: dict[str, Any]) -> T
     node = None
     if record:
         # Inputs are saved before the write, because a rule that uses `target` needs its old value.
-        node = op._record((before, *others), settings, (target,))
-        node._set_edges(edges)
+        node = op.record((before, *others), settings, (target,))
+        node._next, node._next_output = zip(*edges, strict=True)
         if state.saved_hooks:
             pack_all(node, outputs=False)
         if state.anomaly:
@@ -68,9 +68,9 @@ def write(op: Any, target: Tensor, others: tuple, settings: dict[str, Any]) -> T
 def _computed(op: Any, inputs: tuple, settings: dict[str, Any]) -> np.ndarray:
     """The array that is to be written."""
     arrays: list[Any] = [x._data if isinstance(x, Tensor) else x for x in inputs]
-    forward, arrays, given = op._adapted(arrays, settings, False)
+    arrays, given = adapted(op, arrays, settings, False)
     try:
-        return np.asarray(quiet(forward, *arrays, **given))
+        return np.asarray(quiet(op.forward, *arrays, **given))
     except ValueError:
         if op.promotes:
             refuse_mismatch([np.shape(a) for a in arrays])

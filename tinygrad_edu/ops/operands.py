@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,47 @@ from ..array.tensor import Tensor
 from ..autograd.inplace import check_inplace
 from ..modes import thread
 
-__all__ = ["promoted", "refuse_mismatch"]  # from array.promotion, for those who ask for the rest here
+__all__ = ["adapted", "promoted", "refuse_mismatch"]  # from array.promotion, for those who ask for the rest here
+
+
+# By op: what is to be said of operands that are not all floats of one type; and the settings to compute with.
+checks: dict[Any, Callable[[list[Any], dict[str, Any]], dict[str, Any]]] = {}
+
+
+def adapted(op: Any, values: list[Any], settings: dict[str, Any], are_alike: bool) -> tuple[list[Any], dict[str, Any]]:
+    """What `forward` of `op` computes on: operands in one dtype, and settings that are numbers and arrays."""
+    settings = dict(settings)
+    for name, value in settings.items():
+        if isinstance(value, Tensor) and name not in op.without_gradient:
+            settings[name] = as_number(op._name.partition("Backward")[0].lower(), name, value)
+    if settings and op.without_gradient:
+        settings = as_arrays(op, settings)
+    if are_alike:
+        return values, settings
+    if op in checks:
+        settings = checks[op](values, settings)
+    values = [np.asarray(v) if isinstance(v, np.generic) else v for v in values]
+    if op.counts is not None:
+        values = [v.astype(dtypes.promote([v, settings[op.counts]]), copy=False) for v in values]
+    elif op.promotes or op.makes_float:
+        values = promoted(values, op.makes_float)
+    elif not op.mixes and len(values) > 1:
+        refuse_mixture(values)
+    refuse_kinds(values, *op.refuses)
+    return values, settings
+
+
+def cannot_compute(op: Any, arrays: Sequence[Any], error: Exception) -> Exception:
+    """What PyTorch raises where NumPy refuses to compute: the sizes that do not fit, the dimension that is not there."""
+    shapes = [np.shape(a) for a in arrays]
+    if op.promotes:
+        refuse_mismatch(shapes)
+    if isinstance(error, np.exceptions.AxisError):
+        n = max(error.ndim or 1, 1)
+        return IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {error.axis})")
+    if isinstance(error, TypeError):
+        return TypeError(f"{op._name}: received an invalid combination of arguments: {error}")
+    return RuntimeError(f"{op._name}: cannot compute with shapes {', '.join(str(list(s)) for s in shapes)}: {error}")
 
 
 def as_arrays(op: Any, settings: dict[str, Any]) -> dict[str, Any]:
@@ -115,8 +155,8 @@ def check_expandable(array: np.ndarray, size: tuple[int, ...]) -> None:
 
 
 def check_fits(target: Tensor, result: np.ndarray) -> None:
-    check_writable(target._data.shape, result.shape)
-    refuse_cast(result, dtypes.from_numpy_dtype(target._data.dtype))
+    check_writable(target.value.shape, result.shape)
+    refuse_cast(result, dtypes.from_numpy_dtype(target.value.dtype))
 
 
 def refuse_cast(result: Any, dtype: dtypes.dtype) -> Any:

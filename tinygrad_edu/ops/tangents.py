@@ -4,42 +4,30 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..array.tensor import Tensor
 from ..autograd import forward_ad
+from ..core.layers import Elementwise, linear
+from ..core.op import ELSEWHERE, INPUT, SETTING
 
-__all__ = ["Elementwise", "by_mask", "elementwise", "linear", "push_tangents", "row_by_row"]
-
-
-class Elementwise(NamedTuple):
-    """Each output element depends on its own input elements: the gradient rule also maps tangents."""
-
-    # How the result lies in memory: as the operands do, the first of them first (1) or the last (-1), or row by row (0).
-    forward: int = 1
-    # How a gradient does: as what came in and then the other values of its rule, the other way round ("grad last"), or row by row ("").
-    backward: str = "grad first"
-
-
-# The values of an op's `jvp` for ops whose tangents follow from what is already written.
-elementwise, by_mask, row_by_row = Elementwise(), Elementwise(backward="grad last"), Elementwise(0, "")
-linear = "linear"  # the op is linear in all its inputs: it maps tangents like values
+__all__ = ["push_tangents"]
 
 
 def push_tangents(op: Any, inputs: Sequence[Any], settings: dict[str, Any], outs: tuple[Tensor, ...]) -> None:
     """Compute the outputs' tangents with Tensors, so that reverse mode works on top of forward mode."""
-    if all(out._data.dtype.kind != "f" for out in outs):
+    if all(out.value.dtype.kind != "f" for out in outs):
         return
     tangents = [forward_ad.tangent_of(x) if isinstance(x, Tensor) else None for x in inputs]
     with forward_ad._set_fwd_grad_enabled(False):
         values = _tangents(op, inputs, tangents, settings, outs)
         for out, value in zip(outs, values, strict=False):
-            if value is None or out._data.dtype.kind != "f":
+            if value is None or out.value.dtype.kind != "f":
                 continue
-            if value._data.dtype != out._data.dtype:
-                value = value._to_numpy_dtype(out._data.dtype)
-            if value._data.shape != out._data.shape:
-                value = value.expand(out._data.shape)
+            if value.value.dtype != out.value.dtype:
+                value = value._to_numpy_dtype(out.value.dtype)
+            if value.value.shape != out.value.shape:
+                value = value.expand(out.value.shape)
             if not op.view and (value._view is not None or any(value is t for t in tangents)):
                 # A new tensor gets its own tangent: writing to it must not change an input's tangent.
                 value = value.clone()
@@ -67,7 +55,10 @@ def _tangents(
         return result if isinstance(result, tuple) else (result,)
 
     def value_of(name: str) -> Any:
-        return op._named(name, inputs, settings, outs)
+        kind, where = op._source(name)
+        if kind == ELSEWHERE:
+            return where(inputs, settings)
+        return inputs[where] if kind == INPUT else settings.get(name, where) if kind == SETTING else outs[where]
 
     if isinstance(op.jvp, Elementwise):
         total = None
@@ -82,7 +73,7 @@ def _tangents(
         for x, t in zip(inputs, tangents, strict=True)
     ]
     names = tuple(inspect.signature(op.jvp).parameters)
-    if op._variadic:
+    if getattr(op, "_variadic", False):
         result = op.jvp(tuple(given), *[value_of(n) for n in names[1:]])
     else:
         result = op.jvp(*given, *[value_of(n) for n in names[len(given) :]])

@@ -261,7 +261,7 @@ def _own(value: Any, key: Any, p: Tensor) -> Any:
     elif not hasattr(value, "__array__"):
         return value
     array = np.asarray(value)
-    return wrap(array.astype(array.dtype if key == "step" else p._data.dtype))
+    return wrap(array.astype(array.dtype if key == "step" else p.value.dtype))
 
 
 def zeros_like(p: np.ndarray) -> Tensor:

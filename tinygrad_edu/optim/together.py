@@ -63,7 +63,7 @@ class Together:
         if "step" in names and len({float(state["step"]._data) for state in states}) > 1:
             return False
         return all(
-            isinstance(t, Tensor) and (name == "step" or (t._data.shape == a.shape and t._data.dtype == a.dtype))
+            isinstance(t, Tensor) and (name == "step" or (t.value.shape == a.shape and t.value.dtype == a.dtype))
             for a, state in zip(arrays, states, strict=True)
             for name, t in state.items()
         )

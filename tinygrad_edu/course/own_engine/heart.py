@@ -11,19 +11,18 @@ from pathlib import Path
 
 from . import OwnEngine
 
-# What a section is about, the student's pieces, and the functions of `core/`, as `file: class.method`. The source is read from the
-# files: what runs is what `fast/` has put in their place.
+# What a section is about, the student's pieces, and the functions of `core/`, as `file: class.method`.
 _SAME = (
-    ("What an op remembers", ("record_parents",), ("op: Op._record",)),
+    ("What an op remembers", ("record_parents",), ("op: Op.record",)),
     (
         "Who runs next, and where gradients meet",
         ("topological_order", "backward_pass"),
-        ("engine: Pass.run", "engine: Pass.deliver"),
+        ("engine: Pass.stretch", "engine: Pass.deliver"),
     ),
-    ("Back to the shape of the operand", ("unbroadcast",), ("engine: Pass.fitted",)),
-    ("A saved value that was written to", ("version_check",), ("tensor: version_of", "op: FunctionCtx.saved_tensors")),
-    ("One pass, and then it is freed", ("freeing",), ("op: Op._step",)),
-    ("What a leaf keeps", (), ("tensor: AccumulateGrad._step",)),
+    ("Back to the shape of the operand", ("unbroadcast",), ("engine: Pass.fitted", "layers: Layers.summed")),
+    ("A saved value that was written to", ("version_check",), ("graph: bump_version", "op: Op._step")),
+    ("One pass, and then it is freed", ("freeing",), ("op: Op._release", "op: FunctionCtx.saved_tensors")),
+    ("What a leaf keeps", (), ("graph: AccumulateGrad._step",)),
 )
 
 

@@ -61,7 +61,7 @@ def get_total_norm(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. "
             "To disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
         )
-    return wrap(np.asarray(total, every[0]._data.dtype if every else np.float32))
+    return wrap(np.asarray(total, every[0].value.dtype if every else np.float32))
 
 
 def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, foreach: Any = None) -> None:
@@ -76,7 +76,7 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, 
     factor = max_norm / (float(total_norm._data) + 1e-6)
     for g in _gradients(parameters):
         if not factor >= 1:
-            g._data *= g._data.dtype.type(factor)
+            g._data *= g.value.dtype.type(factor)
 
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: Any = None) -> None:

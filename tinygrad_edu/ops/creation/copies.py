@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...array.tensor import Tensor, wrap
-from ...overrides import overridable
+from ...core.tensor import Zero
+from ...overrides import behind_core, overridable
 from ..binding import method, public
 from ..op import Op, elementwise, linear
 from ..operands import check_fits, check_writable
@@ -61,25 +62,16 @@ class Copy(Op, name="torch::autograd::CopyBackwards"):
         return src_tangent
 
 
-class Zero(Op):
-    """The node of `zero_`."""
-
-    idempotent = True
-
-    def forward(self):
-        return np.zeros_like(self)
-
-    def grad_self(grad):
-        return zeros_like(grad)
-
-    jvp = elementwise
-
-
-class Fill(Zero, name="FillBackward2"):
+class Fill(Op, name="FillBackward2"):
     """The node of `fill_` with a number."""
+
+    idempotent, jvp = True, elementwise
 
     def forward(self, *, value):
         return np.full_like(self, value)
+
+    def grad_self(grad):
+        return zeros_like(grad)
 
 
 class FillTensor(Fill, name="FillBackward3"):
@@ -144,7 +136,7 @@ def fill_(self, value):
     tensor([3., 3.])
     """
     if not isinstance(value, Tensor):
-        return Fill.apply_(self, value=fitted(as_number(value, self._data), self._data.dtype))
+        return Fill.apply_(self, value=fitted(as_number(value, self._data), self.value.dtype))
     if value.ndim:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     return FillTensor.apply_(self, value)
@@ -163,6 +155,8 @@ class CopiesMethods:
 
     clone = method(clone)
     copy_ = overridable(copy_)
-    zero_ = overridable(zero_)
     fill_ = overridable(fill_)
     fill_diagonal_ = overridable(fill_diagonal_)
+
+
+behind_core["zero_"] = overridable(zero_)

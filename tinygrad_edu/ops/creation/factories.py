@@ -76,7 +76,7 @@ def write_out(result: Any, out: Any, name: str, operands: Sequence[Any] = ()) ->
         if out.numel():
             shapes = f"output with shape {list(out.shape)} doesn't match the broadcast shape {list(result.shape)}"
             raise RuntimeError(f"{shapes}. Pass an empty tensor as out, or one of the right shape.")
-        out._data = np.empty(result.shape, out._data.dtype)
+        out._data = np.empty(result.shape, out.value.dtype)
     with no_grad():
         return out.copy_(result)
 
@@ -127,7 +127,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
         wide = as_array(data, np.dtype(np.float64))
         if not np.all((wide >= low) & (wide <= high)):
             raise _overflow(kind.name, kind)
-    return finish(as_array(data, kind).copy(), requires_grad, device)
+    return finish(as_array(data, kind).copy()[()], requires_grad, device)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...array import absent, dtypes
 from ...array.tensor import Tensor, share_storage, wrap
-from ...overrides import overridable
+from ...overrides import behind_core, overridable
 from ..binding import functions
 from ..indexing.index import select
 from . import factories as creation
@@ -44,7 +44,7 @@ def detach_(self: Tensor) -> Tensor:
 
 
 def _to_numpy_dtype(self: Tensor, d: np.dtype) -> Tensor:
-    return self if self._data.dtype == d else to_copy(self, d)
+    return self if self.value.dtype == d else to_copy(self, d)
 
 
 def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False, **ignored: Any) -> Tensor:
@@ -54,8 +54,8 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bo
     tensor([1, 2])
     """
     dtype, copy = target_of(args, dtype, device, copy)
-    kind = self._data.dtype if dtype is None else dtypes.to_numpy_dtype(dtype)
-    if self._data.dtype == kind:
+    kind = self.value.dtype if dtype is None else dtypes.to_numpy_dtype(dtype)
+    if self.value.dtype == kind:
         return clone(self) if copy else self
     return to_copy(self, kind)
 
@@ -79,7 +79,7 @@ def target_of(args: tuple[Any, ...], dtype: Any, device: Any, copy: bool = False
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """This tensor in the dtype of `other`."""
-    return _to_numpy_dtype(self, other._data.dtype)
+    return _to_numpy_dtype(self, other.value.dtype)
 
 
 def type(self: Tensor, dtype: Any = None) -> Any:
@@ -176,7 +176,6 @@ _BYTES = ((dtypes.int8, "char"), (dtypes.uint8, "byte"), (dtypes.bool_, "bool"))
 class ConversionMethods:
     """The methods of Tensor that are defined here."""
 
-    detach = overridable(detach)
     detach_ = overridable(detach_)
     to = overridable(to)
     type_as = overridable(type_as)
@@ -194,3 +193,6 @@ class ConversionMethods:
 
     def __pos__(self) -> Any:
         return self
+
+
+behind_core["detach"] = overridable(detach)

@@ -108,7 +108,7 @@ def put_along(value, size, dim, index):
 
 def checked_index(name, index, ndim=None, size=None, dim=None):
     """The array of an index tensor, after checking that each index is within `size` and not negative."""
-    if not isinstance(index, Tensor) or (index._data.dtype not in (np.int64, np.int32) and index._data.size):
+    if not isinstance(index, Tensor) or (index.value.dtype not in (np.int64, np.int32) and index.value.size):
         raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index. Convert first: index.long().")
     array = index._data
     if ndim is not None and max(array.ndim, 1) != max(ndim, 1):
@@ -128,7 +128,7 @@ def _axis(name, input, dim, index, src=None):
     array = checked_index(name, index, input.ndim, input.shape[axis] if input.ndim else 1, axis)
     fits, also = all(d == axis or n <= m for d, (n, m) in enumerate(zip(array.shape, input.shape, strict=False))), ""
     if src is not None:
-        if src._data.dtype != input._data.dtype:
+        if src.value.dtype != input.value.dtype:
             raise RuntimeError(
                 f"{name}(): Expected self.dtype to be equal to src.dtype. Convert src first, with .to(…)."
             )
@@ -168,7 +168,7 @@ def take_along_dim(input, indices, dim=None) -> Tensor:
     if input.ndim != indices.ndim:
         told = "torch.take_along_dim(): input and indices should have the same number of dimensions"
         raise RuntimeError(f"{told}, but got {input.ndim} dimensions for input, and {indices.ndim} for indices")
-    if indices._data.dtype.kind != "i":
+    if indices.value.dtype.kind != "i":
         raise RuntimeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.legacy_name}"
         )

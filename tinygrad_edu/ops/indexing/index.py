@@ -11,68 +11,16 @@ import numpy as np
 
 from ...array.tensor import Tensor, wrap
 from ...autograd.inplace import check_inplace, refuse_shared_memory
+from ...core.tensor import Alias, Select, Slice
 from ...modes import quiet, thread
-from ...overrides import overridable
+from ...overrides import behind_core, overridable
 from ..arrays import copied, sum_at
 from ..binding import in_place, method, public
 from ..creation.copies import copy_, fill_, to_copy
 from ..creation.factories import fitted
-from ..op import LinearOp, ViewOp
+from ..op import LinearOp
 from ..operands import need_tensor
 from ..shapes.shape import axis_of, expand, unsqueeze, view
-
-
-class Alias(ViewOp):
-    """A view of the whole tensor."""
-
-    def forward(self):
-        return self.view()
-
-    def grad_self(grad):
-        return grad
-
-
-class Select(ViewOp):
-    """One position along one dimension."""
-
-    def forward(self, *, dim, index):
-        # With an Ellipsis, NumPy returns a view even for a 0-d result.
-        return self[(slice(None),) * dim + (index, ...)]
-
-    def grad_self(grad, self_sym_sizes, dim, index):
-        return ScatterSlice.apply(grad, size=self_sym_sizes, where=(slice(None),) * dim + (index, ...))
-
-
-class Slice(ViewOp):
-    """start, start + step, … along one dimension."""
-
-    def forward(self, *, dim, start, end, step):
-        return self[(slice(None),) * dim + (slice(start, end, step),)]
-
-    def grad_self(grad, self_sym_sizes, dim, start, end, step):
-        return ScatterSlice.apply(grad, size=self_sym_sizes, where=(slice(None),) * dim + (slice(start, end, step),))
-
-
-class ScatterSlice(LinearOp, name="SliceScatterBackward0"):
-    """Zeros of shape `size` with `self` at `where`, a basic index: the transpose of reading it."""
-
-    def forward(self, *, size, where):
-        out = np.zeros(size, self.dtype)
-        out[where] = self
-        return out
-
-    def grad_self(grad, where):
-        return Take.apply(grad, where=where)
-
-
-class Take(LinearOp, name="IndexBackward1"):
-    """Basic indexing that returns a copy instead of a view."""
-
-    def forward(self, *, where):
-        return self[where].copy() if isinstance(self[where], np.ndarray) else self[where]
-
-    def grad_self(grad, self_sym_sizes, where):
-        return ScatterSlice.apply(grad, size=self_sym_sizes, where=where)
 
 
 class Index(LinearOp):
@@ -328,13 +276,13 @@ def __setitem__(self, key, value):
         raise TypeError(f"can't assign a {type(value).__name__} to a torch.{self.dtype.legacy_name}Tensor")
     window, indices = _window(self, key)
     if not isinstance(value, Tensor):
-        whole = self._data.dtype.kind in "iu" and isinstance(value, int | float)
-        value = wrap(fitted(value, self._data.dtype) if whole else quiet(np.asarray, value, self._data.dtype))
+        whole = self.value.dtype.kind in "iu" and isinstance(value, int | float)
+        value = wrap(fitted(value, self.value.dtype) if whole else quiet(np.asarray, value, self.value.dtype))
     if indices is not None:
         arrays = [getattr(i, "_data", i) for i in indices if not isinstance(i, slice)]
-        alike = value._data.dtype == window._data.dtype
+        alike = value.value.dtype == window.value.dtype
         if not alike and value.numel() == 1 and len(arrays) == 1 and arrays[0].dtype == bool:
-            value = to_copy(value, window._data.dtype)  # like masked_fill_, which takes a number of any dtype
+            value = to_copy(value, window.value.dtype)  # like masked_fill_, which takes a number of any dtype
         _write_at(window, indices, value)
     elif not value.ndim and window.ndim:
         fill_(window, value)
@@ -372,7 +320,7 @@ def _check_put(window, indices, value):
         refuse_shared_memory(window, (value,), apart=True)
         told = f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result"
         raise RuntimeError(f"{told} of shape {list(shape)}") from None
-    if value._data.dtype != window._data.dtype:
+    if value.value.dtype != window.value.dtype:
         kinds = f"{window.dtype.legacy_name} for the destination and {value.dtype.legacy_name} for the source"
         raise RuntimeError(f"Index put requires the source and destination dtypes match, got {kinds}: use value.to(…).")
 
@@ -384,6 +332,7 @@ class IndexMethods:
     index_put = method(index_put)
     select = method(select)
     narrow = method(narrow)
-    __setitem__ = __setitem__
     __setitem__ = overridable(__setitem__)
-    __getitem__ = overridable(getitem, "__getitem__")
+
+
+behind_core["__getitem__"] = overridable(getitem, "__getitem__")

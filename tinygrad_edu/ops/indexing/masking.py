@@ -111,7 +111,7 @@ def _where(condition, input=None, other=None) -> Any:
     need_tensor("where", condition, "condition", 1)
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
-    if condition._data.dtype != np.bool_:
+    if condition.value.dtype != np.bool_:
         kind = condition.dtype.name
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind}")
     input, other = dtypes.number(input), dtypes.number(other)
@@ -122,14 +122,14 @@ def _where(condition, input=None, other=None) -> Any:
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
         input = as_operand(input)
     for x, tensor in ((input, other), (other, input)):
-        if isinstance(x, int) and tensor._data.dtype.kind in "iu":
+        if isinstance(x, int) and tensor.value.dtype.kind in "iu":
             as_number(x, tensor._data)  # raises for a number that would wrap around
-    refuse_mismatch([x._data.shape for x in (condition, input, other) if isinstance(x, Tensor)])
+    refuse_mismatch([x.value.shape for x in (condition, input, other) if isinstance(x, Tensor)])
     return where(condition, input, other)
 
 
 def _masked_fill(form, input, mask, value):
-    if mask._data.dtype != np.bool_:
+    if mask.value.dtype != np.bool_:
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.name}")
     refuse_mismatch([mask.shape, input.shape])
     if isinstance(value, Tensor) and value.ndim:
@@ -157,7 +157,7 @@ def masked_select(input, mask) -> Tensor:
     >>> T.masked_select(T.tensor([1, 2, 3]), T.tensor([True, False, True]))
     tensor([1, 3])
     """
-    if mask._data.dtype != np.bool_:
+    if mask.value.dtype != np.bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     refuse_mismatch([mask.shape, input.shape])
     return MaskedSelect.apply(input, mask=mask)

@@ -182,7 +182,7 @@ def _square(name, A):
 
 
 def _need_float(name, A):
-    if A._data.dtype.kind != "f":
+    if A.value.dtype.kind != "f":
         kind = A.dtype.legacy_name
         raise RuntimeError(
             f"linalg.{name}: Expected a floating point or complex tensor as input. Got {kind}: use t.float()."
@@ -328,7 +328,7 @@ def matrix_power(A, n) -> Any:
     if n < 0:
         return matrix_power(inv(A), -n)
     if n < 2:
-        return A.clone() if n else finish(np.broadcast_to(np.eye(A.shape[-1], dtype=A._data.dtype), A.shape).copy())
+        return A.clone() if n else finish(np.broadcast_to(np.eye(A.shape[-1], dtype=A.value.dtype), A.shape).copy())
     half = A if n < 4 else matrix_power(A, n // 2)
     out = matmul(half, half)
     return matmul(out, A) if n % 2 else out

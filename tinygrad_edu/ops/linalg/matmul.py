@@ -9,6 +9,8 @@ import numpy as np
 
 from ...array import dtypes
 from ...array.tensor import Tensor
+from ...core.tensor import Mm
+from ...overrides import behind_core
 from ..binding import functions, in_place, linalg_functions, method, operator, public
 from ..creation.copies import contiguous_clone
 from ..op import Op
@@ -50,25 +52,8 @@ class Mv(Op):
         return tangent @ vec + self @ vec_tangent
 
 
-class Mm(Op):
-    refuses = ("addmm_impl_cpu_", "b")
-
-    def forward(self, mat2):
-        return self @ mat2
-
-    # C = A·B:  dA = dC·Bᵀ,  dB = Aᵀ·dC
-    def grad_self(grad, mat2):
-        return grad @ transpose(mat2, -2, -1)
-
-    def grad_mat2(grad, self):
-        return transpose(self, -2, -1) @ grad
-
-    def jvp(tangent, mat2_tangent, self, mat2):
-        return tangent @ mat2 + self @ mat2_tangent
-
-
 class Bmm(Mm):
-    """The same of each pair in two batches."""
+    """The products of each pair in two batches."""
 
     refuses = ("bmm", "b")
     forward = Mm.forward
@@ -331,7 +316,6 @@ def outer(input, vec2) -> Tensor:
 class MatmulMethods:
     """The methods of Tensor that are defined here."""
 
-    __matmul__ = operator(matmul, name="matmul")
     __rmatmul__ = operator(__rmatmul__, name="__rmatmul__")
     dot = method(dot)
     mv = method(mv)
@@ -343,3 +327,6 @@ class MatmulMethods:
     baddbmm = method(baddbmm)
     matmul = method(matmul)
     outer = method(outer)
+
+
+behind_core["__matmul__"] = operator(matmul, name="matmul")

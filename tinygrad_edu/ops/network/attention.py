@@ -75,7 +75,7 @@ def _recorded_weights(query, key, is_causal, scale, kept):
         return kept if kept.size else _weights(query, key, is_causal, scale)
     scores = matmul(query, transpose(key, -2, -1)) * scale
     if is_causal:
-        scores = scores + wrap(np.where(_causal(*scores.shape[-2:]), 0.0, -np.inf).astype(scores._data.dtype))
+        scores = scores + wrap(np.where(_causal(*scores.shape[-2:]), 0.0, -np.inf).astype(scores.value.dtype))
     return softmax(scores, -1)
 
 
@@ -89,7 +89,7 @@ def _check(query, key, value, mask):
         raise RuntimeError(
             f"Expected query, key, and value to all be at least 2 dimensional, but got {shapes} instead."
         )
-    if mask is not None and mask._data.dtype.kind not in "bf" and mask.dtype != query.dtype:
+    if mask is not None and mask.value.dtype.kind not in "bf" and mask.dtype != query.dtype:
         raise RuntimeError(
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
             f"{mask.dtype} and  query.dtype: {query.dtype} instead."
@@ -125,8 +125,8 @@ def scaled_dot_product_attention(
     if is_causal:
         attn_mask = wrap(_causal(query.shape[-2], key.shape[-2]))
     if attn_mask is not None:
-        if attn_mask._data.dtype == bool:
-            attn_mask = wrap(np.where(attn_mask._data, 0.0, -np.inf).astype(query._data.dtype))
+        if attn_mask.value.dtype == bool:
+            attn_mask = wrap(np.where(attn_mask._data, 0.0, -np.inf).astype(query.value.dtype))
         check_writable(tuple(scores.shape), np.broadcast_shapes(scores.shape, attn_mask.shape))
         scores = scores + attn_mask
     return matmul(dropout(safe_softmax(scores, -1), dropout_p), value)

@@ -255,7 +255,7 @@ def _check(name, n, input, weight, bias, groups, transposed=False):
             f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: {list(input.shape)}"
         )
     for t, what in ((weight, "weight"), (bias, "bias")):
-        if t is not None and t._data.dtype != input._data.dtype:
+        if t is not None and t.value.dtype != input.value.dtype:
             raise RuntimeError(
                 f"Input type ({input.dtype.name}) and {what} type ({t.dtype.name}) should be the same. "
                 "Convert one: t.to(other.dtype)."

@@ -171,8 +171,8 @@ def nll_loss(
         raise ValueError(
             f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
         )
-    if target._data.dtype not in (np.int64, np.uint8):
-        whole = target._data.dtype.kind in "iu"
+    if target.value.dtype not in (np.int64, np.uint8):
+        whole = target.value.dtype.kind in "iu"
         said = "expected target dtype to be Long or Byte, but got" if whole else "expected scalar type Long but found"
         raise RuntimeError(
             f"{said} {target.dtype.legacy_name}: targets are class indices, as target.long() makes them."
@@ -242,7 +242,7 @@ def cross_entropy(
             if weight is None
             else np.where(ignored, 0, weight._data[np.where(ignored, 0, target._data)]).sum()
         )
-        smooth = sum(smooth) / wrap(np.asarray(count, input._data.dtype))
+        smooth = sum(smooth) / wrap(np.asarray(count, input.value.dtype))
     elif reduction == "sum":
         smooth = sum(smooth)
     return MulNumber.apply(loss, other=1 - label_smoothing) + MulNumber.apply(smooth, other=label_smoothing / classes)
@@ -287,11 +287,11 @@ def binary_cross_entropy(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
             "Please ensure they have the same size."
         )
-    if input._data.dtype != target._data.dtype:
+    if input.value.dtype != target.value.dtype:
         raise RuntimeError(f"Found dtype {target.dtype.legacy_name} but expected {input.dtype.legacy_name}")
-    if input._data.size and not (input._data.min() >= 0 and input._data.max() <= 1):
+    if input.value.size and not (input._data.min() >= 0 and input._data.max() <= 1):
         raise RuntimeError("all elements of input should be between 0 and 1")
-    if target._data.size and not (target._data.min() >= 0 and target._data.max() <= 1):
+    if target.value.size and not (target._data.min() >= 0 and target._data.max() <= 1):
         raise RuntimeError("all elements of target should be between 0 and 1")
     return BinaryCrossEntropy.apply(input, target, weight=weight, reduction=reduction)
 

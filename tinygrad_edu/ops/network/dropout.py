@@ -20,7 +20,7 @@ def _dropped(input, p, training, inplace, shape):
     if not training or p == 0 or not input.numel():
         return input
     refuse_cast(np.float32(p), input.dtype)
-    like = np.zeros_like(input._data) if shape == input.shape else np.zeros(shape, input._data.dtype)
+    like = np.zeros_like(input._data) if shape == input.shape else np.zeros(shape, input.value.dtype)
     scale = wrap((chance(like, 1 - p) / (1 - p)).astype(like.dtype, copy=False) if p < 1 else like)
     return input.mul_(scale) if inplace else input * scale
 

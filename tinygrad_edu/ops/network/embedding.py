@@ -67,7 +67,7 @@ def embedding(
         raise NotImplementedError(
             "embedding with sparse=True is not built. Leave it out: the gradient is then a dense tensor."
         )
-    if input._data.dtype.kind not in "iu":
+    if input.value.dtype.kind not in "iu":
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"{input.dtype.legacy_name} instead. Convert them: indices.long()."
@@ -90,7 +90,7 @@ def _shorten(weight, rows, max_norm, norm_type):
     """Scale down, in place, those of `rows` whose norm exceeds `max_norm`."""
     norms = np.linalg.norm(weight._data[rows], norm_type, axis=1)
     long = norms > max_norm
-    weight._data[rows[long]] *= (max_norm / (norms[long] + 1e-7)).astype(weight._data.dtype)[:, None]
+    weight._data[rows[long]] *= (max_norm / (norms[long] + 1e-7)).astype(weight.value.dtype)[:, None]
     bump_version(weight)
 
 
@@ -123,7 +123,7 @@ def gumbel_softmax(logits, tau=1, hard: bool = False, eps: float = 1e-10, dim=-1
     >>> T.nn.functional.gumbel_softmax(T.zeros(1, 3), hard=True).sum()
     tensor(1.)
     """
-    noise = -wrap(np.zeros(logits.shape, logits._data.dtype)).exponential_().log()
+    noise = -wrap(np.zeros(logits.shape, logits.value.dtype)).exponential_().log()
     soft = softmax((logits + noise) / tau, dim)
     if not hard:
         return soft

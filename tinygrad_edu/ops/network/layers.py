@@ -38,6 +38,6 @@ def linear(input, weight, bias=None) -> Tensor:
         return addmm(bias, input, t(weight))
     if not input.is_contiguous():
         return matmul(input, t(weight)).add_(bias)
-    sizes = input._data.shape
+    sizes = input.value.shape
     rows = reshape(input, (math.prod(sizes[:-1]), sizes[-1]))
-    return View.apply(addmm(bias, rows, t(weight)), size=(*sizes[:-1], weight._data.shape[0]))
+    return View.apply(addmm(bias, rows, t(weight)), size=(*sizes[:-1], weight.value.shape[0]))

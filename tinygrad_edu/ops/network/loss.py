@@ -169,7 +169,7 @@ def _weighted(loss, weight, reduction):
 
 def as_float(x):
     """`x` as a number beside it makes it: integers become the default float type."""
-    return x if x._data.dtype.kind == "f" else x.to(dtypes.get_default_dtype())
+    return x if x.value.dtype.kind == "f" else x.to(dtypes.get_default_dtype())
 
 
 @public(where=_NN)
@@ -218,7 +218,7 @@ def kl_div(
     >>> T.nn.functional.kl_div(T.tensor([[0.5, 0.5]]).log(), T.tensor([[0.25, 0.75]]), reduction='batchmean')
     tensor(0.1308)
     """
-    if input._data.dtype.kind != "f" or target._data.dtype.kind != "f":
+    if input.value.dtype.kind != "f" or target.value.dtype.kind != "f":
         raise RuntimeError("kl_div: Integral inputs not supported. Convert first: t.float().")
     batch_mean = reduction == "batchmean"
     reduction = "sum" if batch_mean else checked_reduction(size_average, reduce, reduction)
@@ -305,7 +305,7 @@ def hinge_embedding_loss(
     tensor(0.5000)
     """
     reduction = checked_reduction(size_average, reduce, reduction)
-    most, zero = (wrap(np.asarray(x, input._data.dtype)) for x in (margin, 0))
+    most, zero = (wrap(np.asarray(x, input.value.dtype)) for x in (margin, 0))
     far = where(target != 1, clamp_min(sub(most, input), 0), zero)
     return reduce_loss(far + where(target != -1, input, zero), reduction)
 

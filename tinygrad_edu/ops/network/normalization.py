@@ -271,8 +271,8 @@ def _blocks(input, group):
 
 def _check_alike(input, *parameters):
     """Refuse weights and running statistics of another dtype than the input, except float32 beside float16."""
-    kind = input._data.dtype
-    kinds = [x._data.dtype for x in parameters if x is not None and x._data.dtype != kind]
+    kind = input.value.dtype
+    kinds = [x.value.dtype for x in parameters if x is not None and x.value.dtype != kind]
     if not kinds or (kind.itemsize == 2 and {np.dtype(np.float32)} == set(kinds)):
         return
     rule = "all inputs must share same" if kind == np.float64 else "expect parameter to have scalar type of Float, the"
@@ -421,11 +421,11 @@ def rms_norm(input: Tensor, normalized_shape, weight=None, eps=None) -> Tensor:
     """
     axes = _last_axes(input, normalized_shape, weight)
     # Squares overflow float16 easily.
-    wide = input.float() if input._data.dtype.itemsize == 2 else input
+    wide = input.float() if input.value.dtype.itemsize == 2 else input
     if eps is None:
-        eps = float(np.finfo(wide._data.dtype).eps)
+        eps = float(np.finfo(wide.value.dtype).eps)
     out = wide * rsqrt(AddNumber.apply(mean(wide**2, axes, True), other=eps))
-    return (out if weight is None else out * weight)._to_numpy_dtype(input._data.dtype)
+    return (out if weight is None else out * weight)._to_numpy_dtype(input.value.dtype)
 
 
 @public(where=_NN)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...array.tensor import Tensor
+from ...core.tensor import Relu
+from ...overrides import behind_core
 from ..arrays import choose
 from ..binding import functions, in_place, method, nn_functions, public
 from ..creation.factories import zeros_like
@@ -18,20 +20,6 @@ _BOTH = (functions, nn_functions)
 _NN = (nn_functions,)
 
 
-class Relu(Op):
-    refuses = ("relu", "b")
-
-    def forward(self):
-        # In this order -0 stays -0, as in PyTorch.
-        return np.maximum(0, self)
-
-    # The gradient at the kink is 0. For nan the gradient passes, as in PyTorch.
-    def grad_self(grad, result):
-        return ThresholdBackward.apply(grad, result, threshold=0)
-
-    jvp = by_mask
-
-
 class _SlopeOfKink(Op):
     """The gradient of a piecewise linear function, as an op. With respect to `self` its own gradient is 0."""
 
@@ -39,17 +27,6 @@ class _SlopeOfKink(Op):
         return zeros_like(grad)
 
     jvp = elementwise
-
-
-class ThresholdBackward(_SlopeOfKink):
-    def forward(grad_output, self, *, threshold):
-        # Keep all bits of the gradient where it passes, none elsewhere: `choose`, with 0 as one choice.
-        bits = f"i{grad_output.dtype.itemsize}"
-        passes = np.subtract(self <= threshold, 1, dtype=bits)
-        return (grad_output.view(bits) & passes).view(grad_output.dtype)
-
-    def grad_grad_output(grad, self, threshold):
-        return ThresholdBackward.apply(grad, self, threshold=threshold)
 
 
 class LeakyRelu(Op):
@@ -212,5 +189,7 @@ class RectifierMethods:
     """The methods of Tensor that are defined here."""
 
     relu_ = in_place(relu, lambda self: Relu.apply_(self))
-    relu = method(relu)
     prelu = method(prelu)
+
+
+behind_core["relu"] = method(relu)

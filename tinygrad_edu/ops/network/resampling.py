@@ -237,7 +237,7 @@ def _check_mode(input, mode, align_corners, antialias):
             f"Got {input.ndim}D input, but {mode} mode needs another one: nearest and area take 3D, 4D or 5D input, linear needs 3D, bilinear 4D and "
             "trilinear 5D."
         )
-    if input._data.dtype.kind != "f" and (mode, input.dtype.name) not in (
+    if input.value.dtype.kind != "f" and (mode, input.dtype.name) not in (
         ("nearest", "uint8"),
         ("nearest-exact", "uint8"),
     ):

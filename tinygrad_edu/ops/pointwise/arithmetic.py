@@ -7,78 +7,13 @@ import operator as operators
 import numpy as np
 
 from ...array.tensor import Tensor, wrap
-from ...modes import thread, warn_once
+from ...core.tensor import Add, Mul, Neg, Rsub, Sub
+from ...modes import warn_once
+from ...overrides import behind_core
 from ..binding import in_place, method, operator, public
-from ..op import Op, elementwise, linear
-from ..operands import promoted
+from ..op import Op, elementwise
+from ..operands import checks, promoted
 from .rounding import sign
-
-
-class Arithmetic(Op):
-    """An op of two tensors that has an operator."""
-
-    promotes = True
-    jvp = elementwise
-
-    @classmethod
-    def _between(cls, otherwise):
-        """A method of Tensor for the operator: the op of two tensors that are alike, or `otherwise(method, self, other)`."""
-        apply = super(Op, cls).apply
-
-        def method(self, other):
-            if isinstance(other, Tensor) and self._view is other._view is None and not thread.state.unusual:
-                a, b = self._data, other._data
-                alike = type(a) is type(b) is np.ndarray and (a.dtype, a.shape) == (b.dtype, b.shape)
-                if alike and a.dtype.kind == "f" and a.flags.c_contiguous:
-                    return apply(self, other)
-            return otherwise(method, self, other)
-
-        return method
-
-
-class Add(Arithmetic):
-    def forward(self, other, *, alpha=1):
-        return self + (other if alpha == 1 else _scaled(alpha, other))
-
-    def grad_self(grad):
-        return grad
-
-    def grad_other(grad, alpha):
-        return grad if alpha == 1 else grad * alpha
-
-
-class Sub(Arithmetic):
-    def forward(self, other, *, alpha=1):
-        return self - (other if alpha == 1 else _scaled(alpha, other))
-
-    def grad_self(grad):
-        return grad
-
-    def grad_other(grad, alpha):
-        return -grad if alpha == 1 else grad * -alpha
-
-
-class Rsub(Op, name="RsubBackward1"):
-    """other - self, for a number `other`."""
-
-    def forward(self, *, other, alpha=1):
-        return other - self
-
-    def grad_self(grad, alpha):  # which is 1: an operator has no other
-        return -grad
-
-    jvp = elementwise
-
-
-class Mul(Arithmetic):
-    def forward(self, other):
-        return self * other
-
-    def grad_self(grad, other):
-        return grad * other
-
-    def grad_other(grad, self):
-        return grad * self
 
 
 # What PyTorch's own code does with a number is a node of another name than what a program does with one.
@@ -90,20 +25,6 @@ def _with_number(name, compute, rule):
 AddNumber = _with_number("Add", operators.add, lambda grad: grad)
 MulNumber: type[Op] = _with_number("Mul", operators.mul, lambda grad, other: MulNumber.apply(grad, other=other))
 DivNumber: type[Op] = _with_number("Div", operators.truediv, lambda grad, other: DivNumber.apply(grad, other=other))
-
-
-class Neg(Op):
-    def forward(self):
-        if self.dtype.kind == "b":
-            raise RuntimeError(
-                "Negation, the `-` operator, on a bool tensor is not supported. To invert a mask, use `~`."
-            )
-        return -self
-
-    def grad_self(grad):
-        return -grad
-
-    jvp = linear
 
 
 class Abs(Op):
@@ -146,18 +67,34 @@ def add(input, other, *, alpha=1) -> Tensor:
     return Add.apply(input, other, alpha=alpha)
 
 
-def _scaled(alpha, array):
-    if isinstance(alpha, float) and isinstance(array, np.ndarray) and array.dtype.kind in "iu":
+def _whole(values, settings):
+    """The factor `alpha` of a whole number is one, too."""
+    alpha, kinds = settings.get("alpha", 1), {getattr(v, "dtype", np.dtype(type(v))).kind for v in values[1:]}
+    if alpha == 1 or "f" in kinds:
+        return settings
+    if isinstance(alpha, float):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
-    if isinstance(array, np.ndarray):
-        # As in PyTorch, a number that does not fit into an integer type wraps around.
-        alpha = np.asarray(alpha).astype(array.dtype)
-    return alpha * array
+    # As in PyTorch, a number that does not fit into an integer type wraps around.
+    return {**settings, "alpha": np.asarray(alpha).astype(getattr(values[1], "dtype", np.int64))}
+
+
+def _no_booleans(values, settings):
+    refuse_booleans(*values)
+    return _whole(values, settings)
+
+
+def _no_boolean(values, settings):
+    if values[0].dtype.kind == "b":
+        raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported. To invert a mask, use `~`.")
+    return settings
+
+
+checks |= {Add: _whole, Sub: _no_booleans, Neg: _no_boolean}
 
 
 def refuse_booleans(*operands):
     """Raise if an operand is boolean: NumPy computes `True - False`, but PyTorch refuses it."""
-    kinds = [x.dtype.name if isinstance(x, Tensor) else type(x).__name__ for x in operands]
+    kinds = [getattr(getattr(x, "value", x), "dtype", np.dtype(type(x))).name for x in operands]
     if "bool" in kinds:
         what = "two bool tensors" if kinds == ["bool", "bool"] else "a bool tensor"
         raise RuntimeError(f"Subtraction, the `-` operator, with {what} is not supported. Use `^` or `~` instead.")
@@ -183,7 +120,7 @@ def sub(input, other, *, alpha=1) -> Tensor:
 def __rsub__(self, other) -> Tensor:
     """other - self, for a number `other`."""
     refuse_booleans(self, other)
-    if self._data.dtype.kind == "f" and isinstance(other, int | float):
+    if self.value.dtype.kind == "f" and isinstance(other, int | float):
         return Rsub.apply(self, other=other, alpha=1)
     # An integer takes the tensor's type; a float makes an integer tensor's result the default float type.
     return Sub.apply(wrap(promoted([self._data, other], False)[1]), self)
@@ -210,17 +147,10 @@ def abs(input) -> Tensor:
 class ArithmeticMethods:
     """The methods of Tensor that are defined here."""
 
-    __add__ = operator(add, Add)
-    __radd__ = operator(add, Add)
-    __sub__ = operator(sub, Sub)
-    __rsub__ = operator(__rsub__, name="rsub")
-    __mul__ = operator(mul, Mul)
-    __rmul__ = operator(mul, Mul)
-    __neg__ = method(neg)
     __abs__ = method(abs)
     add_ = __iadd__ = in_place(add, _add_)
     add = method(add)
-    sub_ = subtract_ = __isub__ = in_place(sub, _sub_)
+    subtract_ = in_place(sub, _sub_)
     sub = subtract = method(sub)
     mul_ = multiply_ = __imul__ = in_place(mul, Mul)
     mul = multiply = method(mul)
@@ -228,3 +158,13 @@ class ArithmeticMethods:
     neg = negative = method(neg)
     abs_ = absolute_ = in_place(abs, Abs)
     abs = absolute = method(abs)
+
+
+behind_core |= {
+    "__add__": operator(add),
+    "__sub__": operator(sub),
+    "__rsub__": operator(__rsub__, name="rsub"),
+    "__mul__": operator(mul),
+    "__neg__": method(neg),
+    "sub_": ArithmeticMethods.subtract_,
+}

@@ -93,7 +93,7 @@ def isfinite(input) -> Tensor:
 @public()
 def equal(input, other) -> bool:
     """True if both tensors have the same shape and the same elements."""
-    return input._data.shape == other._data.shape and bool(np.array_equal(input._data, other._data))
+    return input.value.shape == other.value.shape and bool(np.array_equal(input._data, other._data))
 
 
 @public()

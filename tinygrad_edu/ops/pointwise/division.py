@@ -8,11 +8,13 @@ import numpy as np
 
 from ...array import dtypes
 from ...array.tensor import Tensor
+from ...core.tensor import Div
+from ...overrides import behind_core
 from ..binding import in_place, method, operator, public
 from ..creation.factories import zeros_like
 from ..op import Op, elementwise
 from ..operands import refuse_kinds
-from .arithmetic import Arithmetic, mul
+from .arithmetic import mul
 from .exponential import unary
 
 
@@ -20,27 +22,6 @@ def _refuse_zero(divisor, other):
     """Raise if an integer is divided by 0: integers have no nan."""
     if np.result_type(divisor, other).kind in "iub" and not np.all(divisor):
         raise RuntimeError("ZeroDivisionError: an integer cannot be divided by 0. Convert to float to get inf or nan.")
-
-
-class Div(Arithmetic):
-    makes_float, lies = True, elementwise
-
-    def forward(self, other):
-        return self / other
-
-    def grad_self(grad, other):
-        return grad / other
-
-    # d(s/o)/do = -s/o²
-    def grad_other(grad, self, other):
-        return -grad * ((self / other) / other)
-
-    # Where the divisor is 0, adding both rules would compute inf - inf.
-    def jvp(tangent, other_tangent, other, result):
-        if other_tangent is None:
-            return tangent / other
-        moved = other_tangent * result
-        return (-moved if tangent is None else tangent - moved) / other
 
 
 class DivRounded(Op, name="DivBackward2"):
@@ -213,7 +194,6 @@ def fmod(input, other) -> Tensor:
 class DivisionMethods:
     """The methods of Tensor that are defined here."""
 
-    __truediv__ = operator(div, Div)
     __rtruediv__ = operator(__rdiv__, name="__rdiv__")
     __floordiv__ = operator(floor_divide, name="__floordiv__")
     __rfloordiv__ = operator(__rfloordiv__, name="__rfloordiv__")
@@ -229,3 +209,6 @@ class DivisionMethods:
     remainder = method(remainder)
     fmod_ = in_place(fmod, _fmod_)
     fmod = method(fmod)
+
+
+behind_core["__truediv__"] = operator(div)

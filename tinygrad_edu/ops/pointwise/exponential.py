@@ -7,6 +7,8 @@ import math
 import numpy as np
 
 from ...array.tensor import Tensor
+from ...core.tensor import Exp, Log
+from ...overrides import behind_core
 from ..arrays import in_blocks
 from ..binding import in_place, method, public
 from ..indexing.masking import where
@@ -26,9 +28,7 @@ def unary(name, formula, rule):
     return type(name, (FloatOp,), {"forward": lambda self: formula(self), "grad_self": rule})
 
 
-Exp = unary("Exp", np.exp, lambda grad, result: grad * result)
 Expm1 = unary("Expm1", np.expm1, lambda grad, result: grad * (result + 1))
-Log = unary("Log", np.log, lambda grad, self: grad / self)
 Log1p = unary("Log1P", np.log1p, lambda grad, self: grad / (self + 1))
 Log2 = unary("Log2", np.log2, lambda grad, self: grad / (self * math.log(2)))
 Log10 = unary("Log10", np.log10, lambda grad, self: grad / (self * math.log(10)))
@@ -195,11 +195,9 @@ class ExponentialMethods:
     erf_ = in_place(erf, Erf)
     erf = method(erf)
     exp_ = in_place(exp, Exp)
-    exp = method(exp)
     expm1_ = in_place(expm1, Expm1)
     expm1 = method(expm1)
     log_ = in_place(log, Log)
-    log = method(log)
     log1p_ = in_place(log1p, Log1p)
     log1p = method(log1p)
     log2_ = in_place(log2, Log2)
@@ -213,3 +211,6 @@ class ExponentialMethods:
     logaddexp = method(logaddexp)
     xlogy_ = in_place(xlogy, Xlogy)
     xlogy = method(xlogy)
+
+
+behind_core |= {"exp": method(exp), "log": method(log)}

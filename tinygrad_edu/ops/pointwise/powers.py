@@ -3,53 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...array import dtypes
 from ...array.tensor import Tensor
+from ...core.tensor import Pow
+from ...overrides import behind_core
 from ..binding import in_place, method, operator, public
-from ..creation.factories import zeros_like
 from ..indexing.masking import where
 from ..op import Op, elementwise
+from ..operands import checks
 from ..tangents import Elementwise
 from .exponential import log, unary
 
-# Powers that a few products and roots compute. NumPy has a shortcut only for the square.
-_SIMPLE: dict[float, Callable[[Any], Any]] = {
-    3: lambda s: s * s * s,
-    0.5: np.sqrt,
-    -0.5: lambda s: 1 / np.sqrt(s),
-    -1: np.reciprocal,
-    -2: lambda s: 1 / (s * s),
-}
+
+def _no_negative_power(values, settings):
+    exponent = settings["exponent"]
+    if isinstance(exponent, int) and exponent < 0 and values[0].dtype.kind != "f":
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    return settings
 
 
-class Pow(Op, name="PowBackward0"):
-    """self ** exponent, for a number `exponent`."""
-
-    def forward(self, *, exponent):
-        if self.dtype.kind not in "fc":
-            if isinstance(exponent, int) and exponent < 0:
-                raise RuntimeError("Integers to negative integer powers are not allowed.")
-            self = self.astype(dtypes.promote([self, exponent]), copy=False)
-        if exponent in _SIMPLE and self.dtype.kind == "f":
-            return _SIMPLE[exponent](self)
-        if exponent == 2:
-            return self * self
-        if exponent == 1:
-            return self.copy()
-        return np.power(self, exponent)
-
-    # d sᵉ/ds = e·sᵉ⁻¹, and 0 for e = 0 whatever s is
-    def grad_self(grad, self, exponent):
-        if exponent == 0:
-            return zeros_like(grad)
-        return grad * (pow(self, exponent - 1) * exponent)
-
-    jvp = elementwise
+checks[Pow] = _no_negative_power
 
 
 class PowTensor(Op, name="PowBackward1"):
@@ -139,7 +116,6 @@ def rsqrt(input) -> Tensor:
 class PowersMethods:
     """The methods of Tensor that are defined here."""
 
-    __pow__ = operator(pow)
     __rpow__ = operator(__rpow__, name="__rpow__")
     pow_ = __ipow__ = in_place(pow, _pow_)
     pow = method(pow)
@@ -149,3 +125,6 @@ class PowersMethods:
     sqrt = method(sqrt)
     rsqrt_ = in_place(rsqrt, Rsqrt)
     rsqrt = method(rsqrt)
+
+
+behind_core["__pow__"] = operator(pow)

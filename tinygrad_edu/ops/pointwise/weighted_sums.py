@@ -100,7 +100,7 @@ def addcdiv(input, tensor1, tensor2, *, value=1) -> Tensor:
 def _factors(name, *tensors):
     for position, factor in enumerate(tensors, 1):
         need_tensor(name, factor, f"tensor{position}", position)
-    if name.startswith("addcdiv") and all(t._data.dtype.kind != "f" for t in tensors):
+    if name.startswith("addcdiv") and all(t.value.dtype.kind != "f" for t in tensors):
         raise RuntimeError("Integer division with addcdiv is no longer supported. Make the tensors floats first.")
     return tensors
 
@@ -115,7 +115,7 @@ def _lerp(form, input, end, weight):
     operands = (input, need_tensor("lerp", end)) + ((weight,) if isinstance(weight, Tensor) else ())
     # A weight of no dimension is a number, of any type.
     refuse_mixture([t._data for t in operands[:2]] + [t._data for t in operands[2:] if t.ndim])
-    refuse_mismatch([t._data.shape for t in operands])
+    refuse_mismatch([t.value.shape for t in operands])
     need_float(input._data, "lerp_kernel_scalar")
     if len(operands) == 3:
         return getattr(LerpTensor, form)(*operands)

@@ -166,7 +166,7 @@ def argmin(input, dim=None, keepdim: bool = False) -> Tensor:
 
 def _position(name, find, input, dim, keepdim):
     need_elements(name, input, dim)
-    if input._data.dtype.kind == "b":
+    if input.value.dtype.kind == "b":
         raise RuntimeError(f"{name}(): does not support bool input. Convert first: t.long().")
     return _Position.apply(input, find=find, dim=None if dim is None else axis_of(dim, input.ndim), keepdim=keepdim)
 

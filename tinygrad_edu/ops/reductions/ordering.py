@@ -120,7 +120,7 @@ def median(input, dim=None, keepdim: bool = False) -> Any:
     >>> T.median(T.tensor([4.0, 1.0, 3.0, 2.0]))
     tensor(2.)
     """
-    if input._data.dtype == bool:
+    if input.value.dtype == bool:
         raise NotImplementedError("\"median\" not implemented for 'Bool'. Convert first: t.long().")
     if dim is None:
         return Median.apply(input)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import builtins
 import math
+from typing import Any
 
 import numpy as np
 
 from ...array import dtypes
 from ...array.tensor import Tensor
+from ...core.tensor import Mean, Sum
 from ...modes import thread
+from ...overrides import behind_core
 from ..arrays import row_major
 from ..binding import method, public
 from ..indexing.masking import where
@@ -80,17 +83,6 @@ def need_float(name, input, dtype=None):
 # --- sums and products -----------------------------------------------------------------------------------------------
 
 
-class Sum(Op):
-    def forward(self, *, dtype=None):
-        x = summed(self, dtype)
-        return x.sum(dtype=x.dtype)
-
-    def grad_self(grad, self_sym_sizes):
-        return broadcast_to(grad, self_sym_sizes)
-
-    jvp = linear
-
-
 class SumDim(Op, name="SumBackward1"):
     def forward(self, *, dim, keepdim, dtype=None):
         x = summed(self, dtype)
@@ -98,16 +90,6 @@ class SumDim(Op, name="SumBackward1"):
 
     def grad_self(grad, self_sym_sizes, dim, keepdim):
         return spread(grad, dim, keepdim, self_sym_sizes)
-
-    jvp = linear
-
-
-class Mean(Op):
-    def forward(self, *, dtype=None):
-        return averaged(summed(self, dtype))
-
-    def grad_self(grad, self_sym_numel, self_sym_sizes):
-        return broadcast_to(grad / builtins.max(self_sym_numel, 1), self_sym_sizes)
 
     jvp = linear
 
@@ -189,7 +171,9 @@ def sum(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor
     tensor([4., 6.])
     """
     if dim is None and not keepdim:
-        return Sum.apply(input, **dtype_setting(dtype, input))
+        value: Any = getattr(input, "value", input)
+        whole = dtype is None and value.dtype.kind != "f"
+        return Sum.apply(input, dtype=np.int64) if whole else Sum.apply(input, **dtype_setting(dtype, input))
     return SumDim.apply(input, dim=as_dims(dim), keepdim=keepdim, **dtype_setting(dtype, input))
 
 
@@ -238,8 +222,9 @@ def any(input: Tensor, dim=None, keepdim: bool = False) -> Tensor:
 class ReduceMethods:
     """The methods of Tensor that are defined here."""
 
-    sum = method(sum)
-    mean = method(mean)
     prod = method(prod)
     all = method(all)
     any = method(any)
+
+
+behind_core |= {"sum": method(sum), "mean": method(mean)}

@@ -70,7 +70,7 @@ def _through_root(grad, std):
 
 def _spread(op, name, input, dim, unbiased, keepdim, correction):
     """PyTorch has three forms: `var(True)`, `var(dim, unbiased)` and `var(dim, correction=…)`."""
-    if input._data.dtype.kind != "f":
+    if input.value.dtype.kind != "f":
         raise RuntimeError("std and var only support floating point and complex dtypes. Convert first: t.float().")
     if isinstance(dim, bool):
         dim, unbiased = None, dim

@@ -5,27 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ...array.tensor import Tensor
+from ...core.tensor import Permute, Transpose
 from ...modes import warn_once
+from ...overrides import behind_core
 from ..arrays import copied, row_major
 from ..binding import method, public
 from ..op import LinearOp, ViewOp
 from .shape import as_sizes, axis_of
-
-
-class Permute(ViewOp):
-    def forward(self, *, dims):
-        return self.transpose(dims)
-
-    def grad_self(grad, dims):
-        return permute(grad, tuple(int(i) for i in np.argsort([d % len(dims) for d in dims])))
-
-
-class Transpose(ViewOp):
-    def forward(self, *, dim0, dim1):
-        return self.swapaxes(dim0, dim1) if self.ndim else self.view()
-
-    def grad_self(grad, dim0, dim1):
-        return transpose(grad, dim0, dim1)
 
 
 class T(ViewOp):
@@ -169,10 +155,12 @@ class PermuteMethods:
     """The methods of Tensor that are defined here."""
 
     permute = method(permute)
-    transpose = swapaxes = swapdims = method(transpose)
+    transpose = swapdims = method(transpose)
     t = method(t)
     flip = method(flip)
     roll = method(roll)
     movedim = moveaxis = method(movedim)
-    T = property(_reverse)
     mT = property(_transposed)
+
+
+behind_core |= {"swapaxes": method(transpose), "T": _reverse}

@@ -9,9 +9,11 @@ import numpy as np
 
 from ...array import dtypes
 from ...array.tensor import Tensor
+from ...core.tensor import Expand, SumToSize
+from ...overrides import behind_core
 from ..binding import method, public
 from ..creation.copies import contiguous_clone
-from ..op import LinearOp, ViewOp
+from ..op import ViewOp
 from ..operands import check_expandable
 
 
@@ -56,37 +58,6 @@ class UnsafeView(View):
 
     def forward(self, *, size):
         return self.reshape(size)
-
-
-class Expand(ViewOp):
-    def forward(self, *, size):
-        if self.shape == size:
-            return self.view()
-        self = np.asarray(self)
-        if self.ndim == 0:
-            # One number repeated, as in the gradient of a sum: ten times faster than `np.broadcast_to`.
-            return np.ndarray(size, self.dtype, self, strides=(0,) * len(size))
-        shown = np.broadcast_to(self, size)
-        # A part of it may repeat no element. Writes to an expanded tensor are refused elsewhere.
-        shown.flags.writeable = self.flags.writeable
-        return shown
-
-    def grad_self(grad, self_sym_sizes):
-        return sum_to_size(grad, self_sym_sizes)
-
-
-class SumToSize(LinearOp, name="SumBackward1"):
-    """The transpose of broadcasting: sum what it repeated."""
-
-    def forward(self, *, size):
-        leading = self.ndim - len(size)
-        axes = tuple(range(leading)) + tuple(
-            leading + i for i, n in enumerate(size) if n == 1 and self.shape[leading + i] != 1
-        )
-        return self.sum(axis=axes, keepdims=True, dtype=None if self.dtype.kind == "f" else np.int64).reshape(size)
-
-    def grad_self(grad, self_sym_sizes):
-        return broadcast_to(grad, self_sym_sizes)
 
 
 class Unsqueeze(ViewOp):
@@ -145,7 +116,7 @@ def view(input, *size) -> Tensor:
         raise NotImplementedError("view(dtype), which reads bytes as another type, is not built: t.to(dtype) converts.")
     if len(size) == 1 and not hasattr(size[0], "__index__") and not isinstance(size[0], tuple | list):
         raise TypeError(f"view(): expected a shape, got {type(size[0]).__name__}.")
-    resolved = _resolve(as_sizes(size), input._data.size)
+    resolved = _resolve(as_sizes(size), input.value.size)
     try:
         return View.apply(input, size=resolved)
     except _NeedsCopy:
@@ -172,7 +143,7 @@ def reshape(input, *shape) -> Any:
     size = as_sizes(shape)
     if not isinstance(input, Tensor):
         return np.reshape(input, size)
-    resolved = _resolve(size, input._data.size)
+    resolved = _resolve(size, input.value.size)
     try:
         return (View if input.is_contiguous() else ReshapeAlias).apply(input, size=resolved)
     except _NeedsCopy:
@@ -304,9 +275,11 @@ class ShapeMethods:
     broadcast_to = method(broadcast_to)
     expand = method(expand)
     expand_as = method(expand_as)
-    sum_to_size = method(sum_to_size)
     reshape_as = method(reshape_as)
     ravel = method(ravel)
     unflatten = method(unflatten)
     unsqueeze = method(unsqueeze)
     squeeze = method(squeeze)
+
+
+behind_core["sum_to_size"] = method(sum_to_size)

@@ -56,7 +56,7 @@ def turn(op: type[Op], target: Tensor, **settings: Any) -> Tensor:
     shown = wrap(op.forward(target._data, **settings))
     if forward_ad.any_tangent((target,)):
         push_tangents(op, (target,), settings, (shown,))
-    node = op._record((target,), settings, (shown,)) if record else None
+    node = op.record((target,), settings, (shown,)) if record else None
     follows = target._view is not None and target._view.version == (target._counter or [0])[0]
     target._data = shown._data
     moved = forward_ad.tangent_of(shown)

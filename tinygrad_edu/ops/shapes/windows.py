@@ -8,7 +8,7 @@ import numpy as np
 
 from ...array.tensor import Tensor
 from ...autograd.inplace import view_index
-from ...core.tensor import Node
+from ...core.graph import Node
 from ..binding import method, public
 from ..indexing.index import accumulate_at
 from ..op import LinearOp, Op, ViewOp
@@ -80,7 +80,7 @@ def _as_strided_node(base: Tensor, view: Tensor) -> Node:
         "storage_offset": view.storage_offset(),
         "_index": view_index(base._data, view._data),
     }
-    return AsStrided._record((base,), settings, (view,))
+    return AsStrided.record((base,), settings, (view,))
 
 
 class WindowsMethods:
