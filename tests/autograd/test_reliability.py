@@ -107,7 +107,7 @@ def step_with_hooks(w, x):
     y.sum().backward()
     handle.remove()
     # A hook that mentions its own tensor ties a knot that only its removal undoes, in PyTorch as well.
-    y.grad_fn._around.tensors.clear()
+    y.grad_fn._hooks.tensors.clear()
 
 
 def step_with_views_and_in_place_writes(w, x):
