@@ -1,7 +1,6 @@
 """Imports point one way: tensor -> layers -> ops -> autograd -> core, viz -> tinygrad_edu, torch behind one door; functions are short."""
 
 import ast
-import gc
 import json
 import re
 import subprocess
@@ -194,28 +193,6 @@ def test_nothing_is_assigned_to_tensor_by_name() -> None:
 
 
 HEART = sorted((ROOT / "tinygrad_edu" / "core").glob("*.py"))
-HEART_LINES = 1400
-
-
-def test_the_heart_reads_in_one_evening() -> None:
-    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in HEART) <= HEART_LINES
-
-
-def test_a_product_and_its_backward_pass_run_in_four_files_of_the_heart() -> None:
-    """A breakpoint set there is hit: nothing replaces the heart. The fifth, `layers.py`, is asked where something is unusual."""
-    ran: set[str] = set()
-    w, x = tinygrad_edu.tensor(3.0, requires_grad=True), tinygrad_edu.tensor(2.0)
-    outer = sys.getprofile()
-    gc.disable()  # what dies then is another test's
-    sys.setprofile(lambda frame, event, _: ran.add(frame.f_code.co_filename) if event == "call" else None)
-    try:
-        y = w * x
-        y.backward()
-    finally:
-        sys.setprofile(outer)
-        gc.enable()
-    ours = {Path(file) for file in ran if (ROOT / "tinygrad_edu") in Path(file).parents}
-    assert ours == {path for path in HEART if path.name not in ("__init__.py", "layers.py")}
 
 
 def _is_set(node: ast.AST) -> bool:

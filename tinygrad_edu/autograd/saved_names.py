@@ -44,7 +44,7 @@ def release(node: Any) -> None:
             continue
         value, goes = kept[slot], kind in (INPUT, OUTPUT, ASIDE)
         if not isinstance(value, Tensor) and type(value) not in _PLAIN:
-            goes = _lets_go(node, name, value) or goes
+            goes = _frees(node, name, value) or goes
         if goes:
             kept[slot], freed = FREED, True
     if freed:
@@ -137,7 +137,7 @@ def _shows_raw(node: Any, name: str, saved: Any) -> bool:
     return (tensors and saved is None) or _stands_for_tensor(node, name, saved)
 
 
-def _lets_go(node: Any, name: str, value: Any) -> bool:
+def _frees(node: Any, name: str, value: Any) -> bool:
     saved = [part for part in (value if isinstance(value, tuple) else (value,)) if type(part) is SavedTensor]
     for part in saved:
         part.free()
