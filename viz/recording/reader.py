@@ -209,6 +209,20 @@ class Reader:
                 return f"{value.name}.grad"
         return ""
 
+    def passed_on(self, tensor: Any) -> str:
+        """The key of a new value: a module returned `tensor` as it was given. Who uses it from now on uses what came out."""
+        key = self.value(tensor)
+        old = self.graph.values[key]
+        new = Value(f"v{len(self.graph.values)}", old.kind if old.kind == "value" else "result", shape=old.shape)
+        new.dtype, new.device, new.requires_grad, new.version = old.dtype, old.device, old.requires_grad, old.version
+        new.array, new.shares, new.how_shared = old.array, key, "view"
+        self.graph.values[new.key] = new
+        node = self.grad_fn(tensor)
+        if node is not None:
+            self._output[self.node(node), tensor.output_nr] = new.key
+        self._see(tensor, new.key)
+        return new.key
+
     def known(self, tensor: Any) -> str | None:
         """The key under which exactly this tensor was last seen, or None; checks nothing else."""
         reference, key = self._tensor.get(id(tensor), (None, ""))
