@@ -245,6 +245,8 @@ class AutogradMagics(Magics):
             print(BOTH.format(shown=engine, other=CORE if engine == TORCH else TORCH))
         if running.cut is not None:
             print(f"The picture ends at line {running.cut}, after {STEPS:,} steps; the cell ran on without it.")
+        if recording.graph.ops and recording.graph.note:
+            print(recording.graph.note)
         if running.raised is not None:
             sentence = explain(type(running.raised).__name__, str(running.raised))
             if sentence:

@@ -175,3 +175,35 @@ def test_draw_record_train_and_diagnose_name_parameters_alike(engine, held):
         "diagnose": [leaf.name for leaf in viz.diagnose(program).observation.leaves if leaf.parameter],
     }
     assert all(names == expected for names in named.values()), named
+
+
+def test_a_module_that_returns_what_it_was_given_is_a_box_and_the_program_gets_the_same_tensor(T):
+    nn, x = T.nn, T.ones(2, 4)
+    kinds = (nn.Linear(4, 3), nn.Identity(), nn.Dropout(0.5), nn.ReLU(inplace=True), nn.Linear(3, 1))
+    drawn = viz.draw(nn.Sequential(*kinds).eval(), x).graph
+    ops = [(op.name, op.module.rpartition(".")[2]) for op in drawn.ops.values() if op.name != "TBackward0"]
+    assert ops == [
+        ("AddmmBackward0", "0"), ("identity", "1"), ("identity", "2"), ("ReluBackward0", "3"), ("AddmmBackward0", "4"),
+    ]  # fmt: skip
+    first, *after = [op for op in drawn.ops.values() if op.name != "TBackward0"]
+    for before, op in zip((first, *after), after, strict=False):
+        assert before.outputs[0] in op.inputs
+
+
+def test_a_frozen_body_that_ends_in_an_identity_is_drawn_as_it_runs(T):
+    class Shifted(T.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = T.nn.Sequential(T.nn.Linear(4, 3), T.nn.Identity())
+            self.shift = T.nn.Parameter(T.ones(3))
+
+        def forward(self, x):
+            with T.no_grad():
+                h = self.body(x)
+            h += self.shift
+            return h.sum()
+
+    model, x = Shifted(), T.ones(2, 4)
+    picture = viz.draw(model, x)
+    assert picture.graph.values[picture.graph.roots[-1]].array.data == model(x).item()
+    assert [op.name for op in picture.graph.ops.values()] == ["linear", "identity", "AddBackward0", "SumBackward0"]

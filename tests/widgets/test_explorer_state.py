@@ -416,6 +416,12 @@ def test_a_long_loop_runs_to_its_end_and_a_sentence_says_where_its_picture_ends(
     assert all(len(recording.events) < 2100 for recording in explorer._recordings.values())
 
 
+def test_a_sentence_says_what_could_not_be_read():
+    explorer = viz.explore("import torch\nx = torch.ones(2)\nprint(torch.func.grad(lambda x: (x * x).sum())(x))")
+    (side,) = [side for side in explorer.result["sides"] if side["engine"] == "torch"]
+    assert side["cut"].startswith("viz could not read this tensor: ") and side["stdout"] == "tensor([2., 2.])\n"
+
+
 def test_a_way_out_is_tried_without_observation(monkeypatch):
     limits, whole = [], Explorer._recorded
     tried = lambda self, *given, **named: limits.append(named.get("limit")) or whole(self, *given, **named)  # noqa: E731

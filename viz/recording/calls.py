@@ -17,6 +17,7 @@ from viz.recording.reader import Reader, about_module, nested_tensors
 from viz.recording.saved import saved_tensors
 from viz.recording.source import Source
 from viz.recording.summary import summarise
+from viz.recording.unseen import Reading
 from viz.recording.watch import Watch
 from viz.recording.work import products, products_of
 
@@ -87,7 +88,7 @@ class _Inside(Watch):
     def _through(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         result = super()._through(func, args, kwargs)
         if not self.counted:
-            with self.engine.quietly():
+            with Reading(self.engine, self.graph):
                 self.flops += 2 * products(getattr(func, "__name__", ""), args, kwargs, result)
         return result
 
@@ -197,39 +198,35 @@ def _hooks(
     wholes = engine.whole_modules()
 
     def begins(module: Any, args: Any, kwargs: Any) -> None:
-        given = [list(one.shape) for _, one in nested_tensors([args, kwargs], engine)]
-        calls.append({"path": _joined(name, paths[id(module)]), "inputs": given, "outputs": []})
+        calls.append({"path": _joined(name, paths[id(module)]), "inputs": [], "outputs": []})
         watch.running.append(len(calls) - 1)
+        with Reading(engine, watch.graph):
+            calls[-1]["inputs"] = [list(one.shape) for _, one in nested_tensors([args, kwargs], engine)]
         if isinstance(module, wholes) and not watch.counted:
             watch.counted = calls[-1]["whole"] = True
 
-    def ends(module: Any, args: Any, kwargs: Any, output: Any) -> Any:
+    def ends(module: Any, args: Any, kwargs: Any, output: Any) -> None:
         number = watch.running[-1]
-        with engine.quietly():
+        with Reading(engine, watch.graph):
             given = [one for _, one in nested_tensors([args, kwargs], engine)]
-            replaced = None
             if not any(number in op.calls for op in list(watch.graph.ops.values())[-OPS_LOOKED_AT:]):
                 if engine.is_tensor(output) and any(output is one for one in given):
-                    replaced = output.view_as(output)  # what comes out can be told from what went in
-                    key = watch.reader.value(replaced)
-                    watch._met.clear()
-                    if watch.graph.values[key].op is None:
-                        watch._unrecorded("identity", None, [watch.reader.value(output)], key, [])
+                    before = watch.reader.value(output)
+                    watch._unrecorded("identity", None, [before], watch.reader.passed_on(output), [])
                 else:
                     watch.passed(given, calls[number]["path"])
-            returned = nested_tensors(output if replaced is None else replaced, engine)
-            tensors = [one for _, one in returned]
-        calls[number]["outputs"] = [list(one.shape) for one in tensors]
-        shapes = [[tuple(one) for one in calls[number][way]] for way in ("inputs", "outputs")]
-        made.calls.append(Call(paths[id(module)], type(module).__name__, *shapes))
-        tensor = next((one for one in tensors if one.requires_grad and not one.is_leaf), None)
-        if tensor is not None:
-            results[number] = tensor, tensor._version
+            tensors = [one for _, one in nested_tensors(output, engine)]
+            calls[number]["outputs"] = [list(one.shape) for one in tensors]
+            shapes = [[tuple(one) for one in calls[number][way]] for way in ("inputs", "outputs")]
+            made.calls.append(Call(paths[id(module)], type(module).__name__, *shapes))
+            tensor = next((one for one in tensors if one.requires_grad and not watch.reader.is_leaf(one)), None)
+            if tensor is not None:
+                results[number] = tensor, tensor._version
+            if calls[number].get("whole"):
+                watch.flops += 2 * products_of(module, [tuple(one.shape) for one in given])
         if calls[number].pop("whole", False):
             watch.counted = False
-            watch.flops += 2 * products_of(module, [tuple(one.shape) for one in given])
         watch.running.pop()
-        return replaced
 
     handles = []
     for _, module in model.named_modules():

@@ -127,9 +127,15 @@ def _held(owner: Any) -> dict[str, Any]:
     """The attributes of an object by their names; a module, which has its parts by itself, under the name of its class."""
     if owner is None or isinstance(owner, (ModuleType, type)) or not hasattr(owner, "__dict__"):
         return {}
-    if "_modules" in vars(owner):
+    if _is_module(owner):
         return {type(owner).__name__: owner}
     return {name: one for name, one in vars(owner).items() if not name.startswith("_")}
+
+
+def _is_module(thing: Any) -> bool:
+    """Whether a thing is an `nn.Module` of either engine; other libraries have attributes called `_modules`, too."""
+    engine = engines.of(thing)
+    return engine is not None and engine.is_module(thing)
 
 
 def name_of(thing: Any, *scopes: Mapping[str, Any]) -> str:
@@ -139,7 +145,7 @@ def name_of(thing: Any, *scopes: Mapping[str, Any]) -> str:
             if one is thing and not name.startswith("_") and name != "self":
                 return name
     for owner in (one for scope in scopes for one in list(scope.values())):
-        inner = vars(owner)["_modules"] if "_modules" in getattr(owner, "__dict__", ()) else {}
+        inner = owner._modules if _is_module(owner) else {}
         for name, one in {**_held(owner), **inner}.items():
             if one is thing and owner is not thing:
                 return name

@@ -84,7 +84,7 @@ class Passes:
         def watched(gradient: Any) -> Any:
             result = hook(gradient)
             if self.active:
-                with Unseen(self.engine):
+                with Unseen(self.engine, self.graph):
                     before = Gradient(None, key, 0, self.reader.copy(gradient))
                     after = Gradient(None, key, 0, self.reader.copy(gradient if result is None else result))
                     number = self.current.number if self.current is not None else 0
@@ -162,22 +162,21 @@ class Passes:
     def _runs(self, key: str, gradients: Any) -> None:
         if not self.active or self.current is None:
             return
-        with Unseen(self.engine):
+        with Unseen(self.engine, self.graph):
             current = self.current
             self._check_freed()
             current.current = key
             self._look_for_hooks(current, key, gradients)
             incoming = []
             for number, gradient in enumerate(gradients):
-                array = None if gradient is None else self.reader.copy(gradient)
                 value = self.reader.output(key, number) if gradient is not None else None
-                incoming.append(Gradient(key, value, number, array))
+                incoming.append(Gradient(key, value, number, self.reader.copy(gradient)))
             self.events.append(Event("run", current.line, key, gradients=incoming, pass_nr=current.number))
 
     def _sent(self, key: str, sent: Any) -> None:
         if not self.active or self.current is None:
             return
-        with Unseen(self.engine):
+        with Unseen(self.engine, self.graph):
             op = self.graph.ops[key]
             outgoing = []
             for slot, gradient in enumerate(sent):
@@ -185,10 +184,10 @@ class Passes:
                 value = op.inputs[slot] if slot < len(op.inputs) else None
                 if target is None:
                     continue
-                array = None if gradient is None else self.reader.copy(gradient)
+                numbers = self.reader.numbers(gradient)
+                array = None if numbers is None else summarise(numbers, self.engine.dtype(gradient))
                 outgoing.append(Gradient(target, value, number, array))
-                if gradient is not None:
-                    numbers = self.engine.array(gradient)
+                if numbers is not None:
                     before = self.current.arriving.get((target, number))
                     with np.errstate(all="ignore"):  # the engine adds without a warning, too
                         self.current.arriving[target, number] = numbers.copy() if before is None else before + numbers
@@ -199,23 +198,22 @@ class Passes:
     def _leaf_runs(self, name: int, gradients: Any) -> None:
         if not self.active or self.current is None:
             return
-        with Unseen(self.engine):
+        with Unseen(self.engine, self.graph):
             leaf = self.graph.values[self.reader.value(self._accumulators[name].variable)]
             current = self.current
             self._check_freed()
             current.current = leaf.accumulate
             self._look_for_hooks(current, leaf.accumulate or "", gradients)
-            array = None if gradients[0] is None else self.reader.copy(gradients[0])
-            incoming = [Gradient(leaf.accumulate, leaf.key, 0, array)]
+            incoming = [Gradient(leaf.accumulate, leaf.key, 0, self.reader.copy(gradients[0]))]
             self.events.append(Event("run", current.line, leaf.accumulate, gradients=incoming, pass_nr=current.number))
 
     def _leaf_sent(self, name: int) -> None:
         if not self.active or self.current is None:
             return
-        with Unseen(self.engine):
+        with Unseen(self.engine, self.graph):
             variable = self._accumulators[name].variable
             leaf = self.graph.values[self.reader.value(variable)]
-            total = None if variable.grad is None else self.reader.copy(variable.grad)
+            total = self.reader.copy(variable.grad)
             if variable.grad is not None and variable.grad.requires_grad:  # create_graph recorded this pass as well
                 self.reader.value(variable.grad, self.current.line)
             self.events.append(
@@ -234,9 +232,9 @@ class Passes:
         """If a gradient is not the sum of what was sent, a hook changed it on its way."""
         for number, gradient in enumerate(gradients):
             sent = current.arriving.pop((key, number), None)
-            if sent is None or gradient is None:
+            arrived = self.reader.numbers(gradient)
+            if sent is None or arrived is None:
                 continue
-            arrived = self.engine.array(gradient)
             if sent.shape == arrived.shape:
                 same = bool((sent == arrived).all())  # usually true, and quickly checked
                 if same or np.allclose(sent, arrived, rtol=1e-3, equal_nan=True):

@@ -6,21 +6,31 @@ import dataclasses
 import math
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
 
 from viz.engines import ACCUMULATE, Engine
 from viz.recording.graph import Array, Graph, Op, Saved, Value
 from viz.recording.saved import is_custom, saved_tensors, slots
 from viz.recording.summary import summarise
+from viz.recording.unseen import Reading
 
 OWN = {"result", "result0", "result1", "result2", "mask", "indices", "total_weight", "save_mean", "save_invstd"}
 LIGHT_PAST = 3000  # nodes read at once
+Answer = TypeVar("Answer")
 ITEMS_LOOKED_AT = 64  # of a list, tuple or dict, when looking for the tensors in it
 
 
 def legible(text: str) -> str:
     """`text` in a form that can be written to any file: an unpaired surrogate becomes a question mark."""
     return text.encode("utf-8", "replace").decode()
+
+
+def lengths(shape: Any) -> list[int] | None:
+    """A shape as plain data; None for one that numbers do not tell, such as that of a jagged tensor."""
+    found = list(shape)
+    return found if all(isinstance(length, int) for length in found) else None
 
 
 def tensors_in(thing: Any, engine: Engine) -> Iterator[tuple[str, Any]]:
@@ -199,6 +209,20 @@ class Reader:
                 return f"{value.name}.grad"
         return ""
 
+    def passed_on(self, tensor: Any) -> str:
+        """The key of a new value: a module returned `tensor` as it was given. Who uses it from now on uses what came out."""
+        key = self.value(tensor)
+        old = self.graph.values[key]
+        new = Value(f"v{len(self.graph.values)}", old.kind if old.kind == "value" else "result", shape=old.shape)
+        new.dtype, new.device, new.requires_grad, new.version = old.dtype, old.device, old.requires_grad, old.version
+        new.array, new.shares, new.how_shared = old.array, key, "view"
+        self.graph.values[new.key] = new
+        node = self.grad_fn(tensor)
+        if node is not None:
+            self._output[self.node(node), tensor.output_nr] = new.key
+        self._see(tensor, new.key)
+        return new.key
+
     def known(self, tensor: Any) -> str | None:
         """The key under which exactly this tensor was last seen, or None; checks nothing else."""
         reference, key = self._tensor.get(id(tensor), (None, ""))
@@ -275,7 +299,7 @@ class Reader:
         return key
 
     def _fill(self, value: Value, tensor: Any, line: int | None) -> None:
-        value.shape = list(tensor.shape)
+        value.shape = lengths(tensor.shape)
         value.dtype = self.engine.dtype(tensor)
         value.device = self.engine.device(tensor)
         value.requires_grad = bool(tensor.requires_grad)
@@ -313,11 +337,24 @@ class Reader:
 
     def copy(self, tensor: Any) -> Array | None:
         """The numbers of `tensor` as plain data, or None if it has none to copy."""
-        try:
-            numbers = self.engine.array(tensor)
-        except (RuntimeError, TypeError, NotImplementedError, ValueError):
+        numbers = self.numbers(tensor)
+        return None if numbers is None else summarise(numbers, self.engine.dtype(tensor))
+
+    def numbers(self, tensor: Any) -> np.ndarray | None:
+        """The numbers of `tensor`; None for no tensor, and for one that has none to read, such as a batched one."""
+        if tensor is None or self.engine.device(tensor) == "meta":
             return None
-        return summarise(numbers, self.engine.dtype(tensor))
+        return self.ask(lambda: self.engine.array(tensor), None)
+
+    def is_leaf(self, tensor: Any) -> bool:
+        """Whether `tensor` is a leaf; a view whose history cannot be read is none."""
+        return self.ask(lambda: bool(tensor.is_leaf), False)
+
+    def ask(self, question: Callable[[], Answer], otherwise: Answer) -> Answer:
+        """The answer to a question to an object of the program; `otherwise` if that raises, and the graph has a note of it."""
+        with Reading(self.engine, self.graph, "this tensor"):
+            return question()
+        return otherwise
 
     def _reference(self, tensor: Any) -> Callable[[], Any]:
         if self._keep:
@@ -428,7 +465,7 @@ class Reader:
             value = self.graph.values[self.output(op.key, number)]
             shape = getattr(about, "shape", None)
             if value.shape is None and shape is not None:
-                value.shape = list(shape)
+                value.shape = lengths(shape)
                 value.dtype = str(about.dtype).rpartition(".")[2]
 
     def _read_saved(self, op: Op, node: Any) -> None:
@@ -443,8 +480,11 @@ class Reader:
                 key = self.match(saved)
                 if key is None and self._keep and not saved.requires_grad and name not in OWN:
                     key = self._known_by_being_saved(op, saved)
-                number = f"{saved.item():.6g}" if key is None and not saved.shape and name not in OWN else ""
-                op.saved.append(Saved(name, key, list(saved.shape), self.version(saved), number))
+                number = self._number(saved) if key is None and not saved.shape and name not in OWN else ""
+                op.saved.append(Saved(name, key, lengths(saved.shape), self.version(saved), number))
+
+    def _number(self, scalar: Any) -> str:
+        return self.ask(lambda: f"{scalar.item():.6g}", "")
 
     def _known_by_being_saved(self, op: Op, saved: Any) -> str | None:
         """An input without grad has no edge in the engine's graph, but an op that saves it reveals it."""
@@ -452,7 +492,7 @@ class Reader:
             return None
         slot = op.inputs.index(None)
         if not saved.shape and self.engine.dtype(saved) in ("float64", "int64"):  # how PyTorch saves a Python number
-            op.constants.append(f"{saved.item():.6g}")
+            op.constants.append(self._number(saved))
             return None
         op.inputs[slot] = key = self.value(saved)
         return key
@@ -465,7 +505,7 @@ class Reader:
         node = self.grad_fn(tensor)
         if node is not None and self.identity(node) in self._op_of:
             return self.value(tensor)
-        for identity in self._in_place(tensor.data_ptr()):
+        for identity in self._in_place(self._address(tensor)):
             reference, key = self._tensor[identity]
             other = reference()
             if (
@@ -480,11 +520,15 @@ class Reader:
         """The tensors that were seen at the address `pointer`, in order; some may be gone."""
         for identity in self._unplaced:
             other = self._tensor[identity][0]()
-            try:
-                place = 0 if other is None else other.data_ptr()
-            except RuntimeError:  # sparse tensors have no single address
-                place = 0
+            place = 0 if other is None else self._address(other)
             if place and identity not in self._at.setdefault(place, []):
                 self._at[place].append(identity)
         self._unplaced.clear()
         return self._at.get(pointer, [])
+
+    @staticmethod
+    def _address(tensor: Any) -> int:
+        try:
+            return int(tensor.data_ptr())
+        except RuntimeError:  # sparse and batched tensors have no single address
+            return 0

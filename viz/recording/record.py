@@ -24,10 +24,11 @@ from viz.recording import own
 from viz.recording.graph import Graph
 from viz.recording.notation import name_values
 from viz.recording.printed import Printed
-from viz.recording.reader import Reader, legible, tensors_in
+from viz.recording.reader import Reader, legible, lengths, tensors_in
 from viz.recording.recording import Event, Recording
 from viz.recording.source import Source
 from viz.recording.teaching import TeachingRecorder
+from viz.recording.unseen import Reading
 from viz.recording.watch import Watch
 
 STEPS = 2000  # of a cell or an explored program that are recorded; nobody steps through more
@@ -89,7 +90,7 @@ def record_backward(tensor: Any, names: dict[str, Any]) -> Recording:
         reader.value(tensor)
     held = {name: one for name, one in names.items() if _holds(reader, one) and name.isidentifier() and name[0] != "_"}
     name = next((name for name, one in held.items() if one is tensor), "loss")
-    leaves = [(one, one.grad) for one, _ in reader.seen() if one.is_leaf]
+    leaves = [(one, one.grad) for one, _ in reader.seen() if reader.is_leaf(one)]
     for one, _ in leaves:
         one.grad = None
     try:
@@ -184,8 +185,9 @@ class Recorder:
                 else:
                     function = self.source.function
                     first = (module,) if own.wanted(function, given, "viz.record") else ()
-                    outer = own.outer_names(function)
-                    self._watch.know(outer)
+                    with self._reading():
+                        outer = own.outer_names(function)
+                        self._watch.know(outer)
                     start = lambda: interruptible(lambda: function(*first, **given))  # noqa: E731
                 sys.settrace(self._watch.trace)
                 try:
@@ -201,9 +203,12 @@ class Recorder:
                 self.raised = raised
             finally:
                 module.set_grad_enabled(grad_was_on)
-        with self.engine.quietly():
+        with self._reading():
             self._watch.name(outer)
         return self._finish(output.getvalue())
+
+    def _reading(self) -> Reading:
+        return Reading(self.engine, self._watch.graph)
 
     def let_go(self, stopped: KeyboardInterrupt) -> None:
         """Clear the engine's frames that an interrupt stopped: PyTorch may have lent the mode out there, and puts it back then."""
@@ -221,7 +226,10 @@ class Recorder:
             if events and events[-1].kind == "raised":  # the program did not catch it
                 events.pop()
             events.append(Event("error", about["line"], about["node"], text=f"{about['type']}: {about['message']}"))
-        tensors = {name: self._state(tensor) for name, tensor in watch.final.items()}
+        tensors: dict[str, dict[str, Any]] = {}
+        for name, tensor in watch.final.items():
+            with self._reading():
+                tensors[name] = self._state(tensor)
         watch.close()
         unused = _unused(graph, tensors)
         for key in unused:
@@ -273,14 +281,14 @@ class Recorder:
 
     def _state(self, tensor: Any) -> dict[str, Any]:
         reader = self._watch.reader
-        leaf = bool(tensor.is_leaf)
+        leaf = reader.is_leaf(tensor)
         kept = leaf or bool(tensor.retains_grad)
         grad = tensor.grad if kept else None
         node = reader.grad_fn(tensor)
         array = reader.copy(tensor)
-        gradient = None if grad is None else reader.copy(grad)
+        gradient = reader.copy(grad)
         return {
-            "shape": list(tensor.shape),
+            "shape": lengths(tensor.shape),
             "dtype": self.engine.dtype(tensor),
             "value": None if array is None else dict(vars(array)),
             "grad": None if gradient is None else dict(vars(gradient)),

@@ -1,4 +1,4 @@
-"""Lets the recorder read tensors without being observed itself."""
+"""Lets the recorder read the program's objects: no op is seen, and an error of ours is never one of the program."""
 
 from __future__ import annotations
 
@@ -6,25 +6,53 @@ import sys
 from types import TracebackType
 
 from viz.engines import Engine
+from viz.recording.graph import Graph
+
+LONGEST_REASON = 200  # characters
 
 
-class Unseen:
-    """A context in which reading a tensor is not seen as an op, nor a call as one of the program.
+class Reading:
+    """A context in which the recorder reads what belongs to the program. The program never notices.
+
+    What is raised here becomes the note of the graph, and the program goes on. Interrupts and time limits pass.
+    """
+
+    def __init__(self, engine: Engine, graph: Graph, what: str = "a part of this program") -> None:
+        self._quietly = engine.quietly()
+        self._graph = graph
+        self._what = what
+
+    def __enter__(self) -> None:
+        self._quietly.__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool:
+        self._quietly.__exit__(kind, error, traceback)
+        if not isinstance(error, Exception):
+            return False
+        reason = " ".join((str(error) or type(error).__name__).encode("utf-8", "replace").decode().split())
+        reason = reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…"
+        self._graph.note = self._graph.note or f"viz could not read {self._what}: {reason}"
+        return True
+
+
+class Unseen(Reading):
+    """As `Reading`, where a call would be seen as one of the program.
 
     While a program is watched, Python calls the trace function for each function that is entered. To read an op takes a
     hundred of them: more time than the reading itself.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self._quietly = engine.quietly()
-
     def __enter__(self) -> None:
         self._trace = sys.gettrace()
         sys.settrace(None)
-        self._quietly.__enter__()
+        super().__enter__()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._quietly.__exit__(kind, error, traceback)
-        sys.settrace(self._trace)
+    ) -> bool:
+        try:
+            return super().__exit__(kind, error, traceback)
+        finally:
+            sys.settrace(self._trace)

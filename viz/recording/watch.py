@@ -14,11 +14,11 @@ from typing import Any
 from viz.engines import Engine
 from viz.recording.graph import Argument, Op
 from viz.recording.notation import base_name, called
-from viz.recording.passes import Passes
+from viz.recording.passes import Pass, Passes
 from viz.recording.reader import Reader, about_module, legible, tensors_in
 from viz.recording.recording import Event
 from viz.recording.source import Loops, Source, variables_of
-from viz.recording.unseen import Unseen
+from viz.recording.unseen import Reading, Unseen
 
 SIGNS = {"mul", "add", "sub", "rsub", "div", "pow", "remainder", "mm", "bmm", "mv", "dot"}  # accept tensors of any kind
 ALIASES = {
@@ -154,7 +154,7 @@ class Watch:
     def _step(self, frame: FrameType, event: str, argument: Any) -> Any:
         if event in ("line", "return"):
             line = self._lines.get(id(frame))
-            with self.engine.quietly():
+            with Reading(self.engine, self.graph):
                 self._settle(frame, line)
             if event == "line":
                 now = self._lines[id(frame)] = frame.f_lineno - self.source.first + 1
@@ -192,7 +192,7 @@ class Watch:
                 # A line changes few of a program's variables: unchanged bindings need no second look.
                 known = self.reader.known(tensor)
                 now = known, self.reader.version(tensor), tensor.requires_grad, tensor.retains_grad
-                if known is None or self._bound.get(name + path) != now or (written and tensor.is_leaf):
+                if known is None or self._bound.get(name + path) != now or (written and self.reader.is_leaf(tensor)):
                     self._create_or_bind(name + path, tensor, line, written, inside=of_module and not outermost)
                     key = self.reader.known(tensor)
                     self._bound[name + path] = (key, *now[1:])
@@ -312,26 +312,30 @@ class Watch:
             frame.f_trace_lines = False
             return leave
         if self.passes.current is not None:  # a pass inside a node's backward belongs to the outer pass
-            with self.engine.quietly():
+            with Reading(self.engine, self.graph):
                 given = frame.f_locals.get("tensors", frame.f_locals.get("outputs"))
                 self.passes.reach(self.passes.current, [self.engine.node(root) for root in self._tensors([given])])
             return None
-        with self.engine.quietly():
+        current: Pass | None = None
+        with Reading(self.engine, self.graph):
             given = frame.f_locals.get("tensors", frame.f_locals.get("outputs"))
             roots = self._tensors([given])
             line = self.source.line(frame)
             keys = [self.reader.value(root, line) for root in roots]
             current = self.passes.start(line, [self.engine.node(root) for root in roots], keys)
+        if current is None:
+            return None
 
         def end(frame: FrameType, event: str, argument: Any) -> Any:
             if event == "exception":
                 current.raised = argument[1]
             elif event == "return":
-                with self.engine.quietly():
+                with Reading(self.engine, self.graph):
                     for gradient in self._tensors([argument]):
                         if gradient.requires_grad:
                             self.reader.value(gradient, current.line)
                     self.passes.end(current)
+                self.passes.current = None
             return end
 
         frame.f_trace_lines = False
@@ -344,19 +348,19 @@ class Watch:
         label = frame.f_code.co_name
         if kind == "step":
             label = f"{type(frame.f_locals.get('self')).__name__}.step"
-        with self.engine.quietly():
-            line = self.source.line(frame)
+        line, before = self.source.line(frame), {}
+        with Reading(self.engine, self.graph):
             before = {
                 key: (tensor, self.reader.version(tensor), self._gradient(tensor, kind))
                 for tensor, key in self.reader.seen()
-                if tensor.is_leaf
+                if self.reader.is_leaf(tensor)
             }
         self._whole = True
 
         def leave(frame: FrameType, event: str, argument: Any) -> Any:
             if event == "return":
                 self._whole = False
-                with self.engine.quietly():
+                with Reading(self.engine, self.graph):
                     self._did_whole(label, kind, line, before)
             return leave
 
@@ -365,7 +369,7 @@ class Watch:
 
     def _gradient(self, tensor: Any, kind: str) -> Any:
         """The numbers of `.grad`, if they may be about to change."""
-        return None if kind != "clip" or tensor.grad is None else self.engine.array(tensor.grad).copy()
+        return self.reader.numbers(tensor.grad) if kind == "clip" else None
 
     def _did_whole(self, label: str, kind: str, line: int | None, before: dict[str, tuple[Any, int, Any]]) -> None:
         """Record as one op what a library function has changed: the parameters, or their gradients."""
@@ -414,24 +418,29 @@ class Watch:
                 return func(*args, **kwargs)
             if name == "data" and self._is_filled_by_data(args[0]):
                 return func(*args, **kwargs)
-        tensors = self._tensors(args) + self._tensors(kwargs.values())
         if name in ("backward", "grad"):
             return self._through(func, args, kwargs)
         if name == "register_hook" and len(args) == 2 and callable(args[1]):
-            with Unseen(self.engine):
-                key = self.reader.value(tensors[0])
-            return func(args[0], self.passes.watched_hook(args[1], key, line))
-        with Unseen(self.engine):
+            hook = args[1]
+            with Unseen(self.engine, self.graph):
+                hook = self.passes.watched_hook(hook, self.reader.value(args[0]), line)
+            return func(args[0], hook)
+        known = None
+        with Unseen(self.engine, self.graph):
+            tensors = self._tensors(args) + self._tensors(kwargs.values())
             inputs = [self.reader.value(tensor, look=True) for tensor in tensors]
             for key, _tensor in zip(inputs, tensors, strict=True):
                 value = self.graph.values[key]
                 if value.op is None and key not in self._created:
                     self._create(key, line)
-            versions = [self.reader.version(tensor) for tensor in tensors]
+            known = tensors, inputs, [self.reader.version(tensor) for tensor in tensors]
         result = self._through(func, args, kwargs)
+        if known is None:
+            return result
+        tensors, inputs, versions = known
         if self.shaken and not tensors and name not in OF_OTHERS:
             self._shake(result)
-        with Unseen(self.engine):
+        with Unseen(self.engine, self.graph):
             changed = [
                 tensor
                 for tensor, version in zip(tensors, versions, strict=True)
@@ -444,7 +453,7 @@ class Watch:
 
     def _shake(self, result: Any) -> None:
         """Move what the program makes from nothing by one unit in the last place."""
-        with Unseen(self.engine):
+        with Unseen(self.engine, self.graph):
             for tensor in self._tensors((result,)):
                 if tensor.is_floating_point():
                     up = self.engine.module.full_like(tensor.data, float("inf"))

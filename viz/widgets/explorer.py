@@ -571,10 +571,13 @@ class Explorer(Live):
         _count_from_zero(recording)
         if recording.error is not None:
             recording.error["line"] = edited.line_of(recording.error["line"])
+        said = [recording.graph.note] if recording.graph.ops else []
         if recording.cut is not None:
-            side["cut"] = (
+            said.append(
                 f"The picture ends at line {edited.line_of(recording.cut)}, after {STEPS:,} steps; the program ran on without it."
             )
+        if any(said):
+            side["cut"] = " ".join(said).strip()
         drawn += [name for name in random if name not in drawn]
         told = dict.fromkeys(without_other_frames(f"{one.category.__name__}: {one.message}") for one in warned)
         side["warnings"] = list(told)[:_WARNED]
