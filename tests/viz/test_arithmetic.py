@@ -124,8 +124,45 @@ def test_a_new_op_and_one_that_is_gone_are_told_and_a_node_that_is_no_longer_rec
     on, off = (viz.record(program.format(grad), engine=engine) for grad in (True, False))
     leaf, product = sorted(lit(on, off)["gone"], key=lambda one: one["node"])
     assert (leaf["node"], leaf["part"], product["node"]) == ("AccumulateGrad", "", "MulBackward0")
-    assert off.graph.ops[product["now"]].recorded is False, "the product is still there, and lit as new"
+    assert off.graph.ops[product["now"]].recorded is False, "the product is still there"
+    assert lit(on, off)["nodes"][product["now"]]["became"] == "not recorded"
     assert any(off.graph.ops[key].name == "AddBackward0" for key in leaf["near"] if key in off.graph.ops)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "x = T.tensor([1.0, 2.0])\nL = (w[0] * x[0] + w[1] * x[1]).log()",
+        "L = (w @ w + w.reshape(2, 1).sum()).log()",
+        "w2 = w * 2\nL = T.stack([w2[0].exp(), w[1] * 3]).sum().relu()",
+        "L = T.nn.functional.linear(w, T.tensor([[1.0, 2.0]])).sum() * 2",
+    ],
+)
+def test_an_op_that_is_no_longer_recorded_is_neither_new_nor_gone(engine, program):
+    made = "w = T.tensor([3.0, 4.0], requires_grad={})\n" + program
+    on, off = (viz.record(made.format(grad), engine=engine) for grad in (True, False))
+    for before, after, became, leaf in (
+        (on, off, "not recorded", "requires no grad"),
+        (off, on, "recorded", "requires grad"),
+    ):
+        changes = lit(before, after)
+        switched = {key for key, op in after.graph.ops.items() if op.recorded == (after is on)}
+        told = {key: (one["kind"], one.get("became")) for key, one in changes["nodes"].items() if key in switched}
+        assert told and set(told.values()) == {("became", became)}
+        assert changes["nodes"]["v0"]["became"] == leaf
+        assert all(one["now"] for one in changes["gone"] if one["part"])
+
+
+def test_ops_of_one_function_that_record_other_nodes_are_not_the_same(engine):
+    program = "w = T.tensor([3.0, 4.0], requires_grad=True)\nL = w[{}].sum()"
+    one, many = (viz.record(program.format(at), engine=engine) for at in ("0", "0:1"))
+    new = [
+        many.graph.ops[key].name
+        for key, told in lit(one, many)["nodes"].items()
+        if told["kind"] == "new" and key[0] == "o"
+    ]
+    assert new == ["SliceBackward0"]
+    assert [gone["node"] for gone in lit(one, many)["gone"]] == ["SelectBackward0"]
 
 
 def test_an_explorer_counts_what_a_page_asks_for_and_records_a_large_array_in_full():

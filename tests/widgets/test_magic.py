@@ -1,5 +1,6 @@
 """`%%autograd` in a real IPython: the cell runs with the notebook's names, and shows its graph."""
 
+import ast
 import gc
 import re
 import signal
@@ -17,7 +18,7 @@ from IPython.utils.capture import capture_output
 import tinygrad_edu as tg
 from viz.draw import Picture
 from viz.engines import CORE, TORCH
-from viz.magic import STEPS
+from viz.magic import STEPS, flow
 from viz.widgets.comparison import ComparisonView
 from viz.widgets.player import Player
 
@@ -359,3 +360,68 @@ for _ in range(3):
 def test_importing_viz_brings_the_magic_once_and_the_first_diagnosis_of_a_notebook_tries_its_fix():
     shown = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, timeout=120)
     assert "1 finding, certain." in shown.stdout, shown
+
+
+@pytest.mark.parametrize(
+    ("code", "read", "bound"),
+    [
+        ("p = w", "w", "p"),
+        ("p, (q, *r) = w", "w", "p q r"),
+        ("[p, q] = w", "w", "p q"),
+        ("p = q = w", "w", "p q"),
+        ("p: int = w", "w int", "p"),
+        ("p: int", "int", ""),
+        ("p = p * 2", "p", "p"),
+        ("p += w", "p w", "p"),
+        ("p = w\np += 1", "w", "p"),
+        ("p[0] = q.r = w", "p q w", ""),
+        ("print(p := w, p)", "print w", "p"),
+        ("for p, q in w:\n    r = p", "w", "p q r"),
+        ("for p in p: pass", "p", "p"),
+        ("while w:\n    p = w\nprint(p)", "w print", "p"),
+        ("with w as (p, q), p.r as s: q", "w", "p q s"),
+        ("try:\n    p = w\nexcept E as q:\n    q\nelse:\n    p", "w E", "p q"),
+        ("import p, q.r, s as t\nfrom u import v, x as y", "", "p q t v y"),
+        ("def p(a, b=w):\n    c = a\n    return b, c, d", "w d", "p"),
+        ("async def p(): pass", "", "p"),
+        ("class p(w):\n    a = 1\n    b = a", "w", "p"),
+        ("p = lambda a, *b, c=w: (a, b, c, d)", "w d", "p"),
+        ("p = [a for a in w if a]", "w", "p"),
+        ("p = {a: b for a, b in w}", "w", "p"),
+        ("p = [(q := a) for a in w]", "w", "p q"),
+        ("match w:\n    case [p, *q]: pass\n    case {'a': r, **s}: pass\n    case t: t", "w", "p q r s t"),
+        ("if w: p = 1\nelse: p = 2\np", "w", "p"),
+        ("if w: p = 1\np", "w p", "p"),
+        ("if w: p = 1\nelse: p", "w p", "p"),
+        ("del p", "p", ""),
+    ],
+)
+def test_which_names_a_cell_reads_before_it_gives_them_a_value(code, read, bound):
+    assert flow(ast.parse(code)) == (set(read.split()), set(bound.split()))
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "p, q = w * 2, w * 3\nr = p + q",
+        "[p, *q] = [w * 2, w * 3]",
+        "for i in range(2):\n    p = w * i\n    q = p + 1",
+        "print(p := w * 3)",
+        "with tg.enable_grad() as p:\n    q = w * 2",
+        "p: object = w * 2",
+    ],
+)
+def test_a_cell_that_runs_again_does_not_draw_its_last_run(shell, shown, cell):
+    shell.run_cell("w = tg.tensor(2.0, requires_grad=True)")
+    for _ in range(2):
+        shell.run_cell(f"%%autograd\n{cell}").raise_error()
+    first, again = shown
+    assert list(first.scene["details"]) == list(again.scene["details"])
+
+
+def test_a_cell_that_reads_its_last_result_draws_it(shell, shown):
+    shell.run_cell("w = tg.tensor(2.0, requires_grad=True)\np = w * 1")
+    for _ in range(2):
+        shell.run_cell("%%autograd\np += w * 2").raise_error()
+    first, again = shown
+    assert len(again.scene["details"]) > len(first.scene["details"])

@@ -19,15 +19,15 @@ Lit = dict[str, Any]
 def lit(before: Recording, after: Recording) -> dict[str, Any]:
     """What `after` has otherwise than `before`: `nodes`, by the key of the element, and what is `gone`.
 
-    A node is `{"kind": "new" | "value" | "grad", "order": its place in the program, "value": [was, is], "grad": [was, is]}`;
-    `value` and `grad` are there if they differ. What is gone is `{"node": its name as a node, "part": its name as a part of the
-    program, "now": the element that has its place, "near": the elements that were nearest to it}`; a name is empty where the
-    view never had it.
+    A node is `{"kind": "new" | "became" | "value" | "grad", "order": its place in the program, "value": [was, is], "grad":
+    [was, is], "became": what a part that was there is now}`; `value` and `grad` are there if they differ. What is gone is
+    `{"node": its name as a node, "part": its name as a part of the program, "now": the element that has its place, "near":
+    the elements that were nearest to it}`; a name is empty where the view never had it.
     """
     if len(before.graph.values) + len(after.graph.values) > MANY:
         return {"nodes": {}, "gone": []}
     nodes: dict[str, Lit] = {}
-    of_values = partners = _partners(_values(before.graph), _values(after.graph))
+    of_values = partners = _partners(*(_values(one.graph) for one in (before, after)))
     grads = _gradients(before), _gradients(after)
     for order, (key, value) in enumerate(after.graph.values.items()):
         old = partners.get(key)
@@ -42,12 +42,20 @@ def lit(before: Recording, after: Recording) -> dict[str, Any]:
             told["grad"] = [short(grads[0].get(old)) or "none", short(grads[1].get(key)) or "none"]
         if told:
             nodes[key] = {"kind": "value" if "value" in told else "grad", "order": order, **told}
-        elif was.kind != value.kind:
-            nodes[key] = {"kind": "new", "order": order}
-    partners = _partners(_ops(before.graph), _ops(after.graph))
+        elif was.kind != value.kind and "leaf" in (was.kind, value.kind):  # a value's op says whether it is recorded
+            became = "requires grad" if value.kind == "leaf" else "requires no grad"
+            nodes[key] = {"kind": "became", "order": order, "became": became}
+    partners = _same_ops(before.graph, after.graph)
+    places = {key: order for order, key in enumerate(after.graph.values)}
     for key, op in after.graph.ops.items():
-        if op.during == "forward" and key not in partners:
-            nodes[key] = {"kind": "new", "order": list(after.graph.values).index(op.outputs[0]) if op.outputs else 0}
+        order = places[op.outputs[0]] if op.outputs else 0
+        if op.during != "forward":
+            continue
+        if key not in partners:
+            nodes[key] = {"kind": "new", "order": order}
+        elif op.recorded != before.graph.ops[partners[key]].recorded:
+            became = "recorded" if op.recorded else "not recorded"
+            nodes[key] = {"kind": "became", "order": order, "became": became}
     stays = {old: new for new, old in {**of_values, **partners}.items()}
     return {"nodes": nodes, "gone": list(_gone(before.graph, after.graph, stays))}
 
@@ -74,11 +82,14 @@ def _gone(before: Graph, after: Graph, stays: dict[str, str]) -> Iterator[dict[s
             order += [one for one in dict.fromkeys(around) if one is not None and one not in order]
         return found
 
+    same = [(op, after.ops[stays[op.key]]) for op in before.ops.values() if op.key in stays]
+    of_calls = {op.call: now.key for op, now in same if now.recorded < op.recorded}
     for op in before.ops.values():
-        if op.key in stays or op.during != "forward":
+        now = stays.get(op.key) or of_calls.get(op.call)
+        if op.during != "forward" or (now is not None and after.ops[now].recorded >= op.recorded):
             continue
         made = [before.values[key] for key in op.outputs]
-        now = next((after.values[stays[value.key]].op for value in made if value.key in stays), None)
+        now = now or next((after.values[stays[value.key]].op for value in made if value.key in stays), None)
         part = next((value.name for value in made if value.name and value.name not in names), "") or symbol(op)
         yield {"node": op.name if op.recorded else "", "part": part, "now": now, "near": near(op.key)}
     for value in before.values.values():
@@ -90,8 +101,10 @@ def _gone(before: Graph, after: Graph, stays: dict[str, str]) -> Iterator[dict[s
             yield {"node": node, "part": "" if still else value.title, "now": None, "near": near(value.key)}
 
 
-def _values(graph: Graph) -> dict[str, Hashable]:
-    return {key: (value.title, tuple(value.shape or ()), _made(graph, value)) for key, value in graph.values.items()}
+def _values(graph: Graph) -> list[dict[str, Hashable]]:
+    """What makes a value the same as in another run: its title, or at least its name, which an expression is not."""
+    about = {key: (tuple(value.shape or ()), _made(graph, value)) for key, value in graph.values.items()}
+    return [{key: (getattr(value, by), *about[key]) for key, value in graph.values.items()} for by in ("title", "name")]
 
 
 def _made(graph: Graph, value: Value) -> str:
@@ -99,20 +112,36 @@ def _made(graph: Graph, value: Value) -> str:
     return "" if op is None else op.function
 
 
-def _ops(graph: Graph) -> dict[str, Hashable]:
-    return {key: (op.name, op.recorded) for key, op in graph.ops.items() if op.during == "forward"}
+def _ops(graph: Graph) -> list[dict[str, Hashable]]:
+    """The same for an op: its function and the shape that it makes, or at least its function; recorded or not."""
+    ops = {key: op for key, op in graph.ops.items() if op.during == "forward"}
+    shapes = {key: tuple(graph.values[op.outputs[0]].shape or ()) if op.outputs else () for key, op in ops.items()}
+    return [
+        {key: (op.function, shapes[key]) for key, op in ops.items()},
+        {key: op.function for key, op in ops.items()},
+    ]
 
 
-def _partners(old: dict[str, Hashable], new: dict[str, Hashable]) -> dict[str, str]:
-    """The key of the old part for each new one that is the same part."""
-    if list(old.items()) == list(new.items()):
-        return dict(zip(new, old, strict=True))
-    olds, news = list(old), list(new)
+def _same_ops(before: Graph, after: Graph) -> dict[str, str]:
+    """The key before of each op that both have; one function can record different nodes, as `[i]` and `[a:b]` do."""
+    found = _partners(_ops(before), _ops(after))
+    pairs = [(new, old, after.ops[new], before.ops[old]) for new, old in found.items()]
+    switched = {now.call: old for _, old, now, was in pairs if now.recorded != was.recorded}
+    # A call that is recorded can make several ops of what is one op otherwise.
+    parts = {key: switched[op.call] for key, op in after.ops.items() if key not in found and op.call in switched}
+    return parts | {new: old for new, old, now, was in pairs if now.recorded != was.recorded or now.name == was.name}
+
+
+def _partners(old: list[dict[str, Hashable]], new: list[dict[str, Hashable]]) -> dict[str, str]:
+    """The key of the old part for each new one that is the same: by the first description, the rest by the next."""
     found: dict[str, str] = {}
-    for first, second, length in SequenceMatcher(
-        None, list(old.values()), list(new.values()), False
-    ).get_matching_blocks():
-        found |= dict(zip(news[second : second + length], olds[first : first + length], strict=True))
+    for before, after in zip(old, new, strict=True):
+        taken = set(found.values())
+        olds, news = [key for key in before if key not in taken], [key for key in after if key not in found]
+        if (first := [before[key] for key in olds]) == (second := [after[key] for key in news]):
+            return found | dict(zip(news, olds, strict=True))
+        for i, j, length in SequenceMatcher(None, first, second, False).get_matching_blocks():
+            found |= dict(zip(news[j : j + length], olds[i : i + length], strict=True))
     return found
 
 

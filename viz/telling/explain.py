@@ -33,10 +33,91 @@ _RULES: list[tuple[str, str]] = [
         r"you can only change requires_grad flags of leaf",
         "You can set requires_grad only on a leaf; detach() makes a new leaf.",
     ),
+    # Shapes and indices, by the family of ops that raises: each has its own phrases.
     (
-        r"shape mismatch|must match the size|cannot be multiplied|mat1 and mat2|not broadcastable",
+        r"mat1 and mat2 shapes|size mismatch, got input|inconsistent tensor size|dimensions of batch2 tensor",
+        "In a matrix product, the inner sizes must be equal: (n, k) @ (k, m). A vector has only k, and in a linear "
+        "layer k is in_features. Stacks of matrices must also be equally long.",
+    ),
+    (
+        r"must be a (matrix|vector|3D tensor)|1D tensors expected|vector \+ matrix|input must be a matrix",
+        "This product takes a fixed number of dimensions: dot two vectors, mv a matrix and a vector, mm two matrices, "
+        "bmm two stacks of matrices. The operator @ takes them all.",
+    ),
+    (
+        r"einsum\(\)",
+        "In einsum, a letter stands for one size, the same in every operand, and an operand has one letter for each "
+        "of its dimensions.",
+    ),
+    (
+        r"to have \d+ channels",
+        "A convolution needs as many channels as its in_channels. They are the input's size after that of the batch.",
+    ),
+    (
+        r"input to conv\w+, but got input of size",
+        "A convolution's input has the channels and then one size for each direction; a batch has its own size first.",
+    ),
+    (
+        r"Kernel size can't be greater",
+        "The kernel is larger than its input. Make the kernel smaller, or add padding.",
+    ),
+    (
+        r"[Ss]izes of tensors must match except|Tensors must have same number of dimensions",
+        "cat joins tensors along one dimension; all their other sizes must be equal.",
+    ),
+    (r"stack expects each tensor to be equal size", "stack makes a new dimension, so all tensors need the same shape."),
+    (
+        r"is invalid for input of size",
+        "A reshape keeps every number: the new sizes must multiply to the number of elements.",
+    ),
+    (
+        r"view size is not compatible",
+        "A view shares memory, and there these numbers are in another order. Use reshape(), which copies if it must.",
+    ),
+    (
+        r"indexing tensors could not be broadcast",
+        "Several index tensors are read side by side: together they need one shape.",
+    ),
+    (r"shape of the mask", "A mask needs the same sizes as the dimensions that it selects from."),
+    (r"too many indices", "An index has at most one part for each dimension of the tensor."),
+    (
+        r"out of bounds for dimension|index out of range in self",
+        "An index counts from 0, so it must be smaller than the size of its dimension: in an embedding, num_embeddings.",
+    ),
+    (
+        r"Dimension out of range",
+        "The tensor has no such dimension. They count from 0, and −1 is the last.",
+    ),
+    (
+        r"[Uu]sing a target size|must be the same as input size",
+        "This loss compares number by number: the output and the target need the same shape. Often squeeze(-1) or "
+        "unsqueeze(-1) of one of them is what is missing.",
+    ),
+    (
+        r"batch_size \(\d+\) to match target|multi-target not supported|Expected target size",
+        "This loss takes scores of shape (batch, classes), and a class number for each row: a target of shape (batch,).",
+    ),
+    (
+        r"Target -?\d+ is out of bounds|Class values must be",
+        "Class numbers count from 0, so each must be smaller than the number of classes.",
+    ),
+    (
+        r"target dtype to be Long|expected scalar type Long but found Float: targets|one of the following scalar types",
+        "Class numbers and indices are integers. Convert them with long().",
+    ),
+    (
+        r"output with shape .* doesn't match the broadcast shape",
+        "An in-place op cannot give its tensor another shape. Write it out of place, as in a = a + b.",
+    ),
+    (
+        r"The expanded size of the tensor|value tensor of shape .* cannot be broadcast",
+        "A tensor can only be repeated along a size of 1. Compare the two shapes from the right: the sizes in each "
+        "pair must be equal, or that of the tensor must be 1.",
+    ),
+    (
+        r"The size of tensor a|not broadcastable|could not be broadcast",
         "The two shapes do not fit together. Compare them from the right: the sizes in each pair must be equal, or "
-        "one of them must be 1.",
+        "one of them must be 1. (In a product of stacked matrices, start left of the last two sizes.)",
     ),
     (
         r"must have the same dtype|expected scalar type|have the same dtype, but got",

@@ -1,5 +1,5 @@
 // What a change made different, lit on a picture: a halo around each node that is new or has other numbers, and "before → after"
-// beside it where there is room. Python says what differs (`experiments/differing.py`); this file finds the room.
+// beside it. Python says what differs (`telling/differing.py`); this file finds the room.
 import { mayMove } from "./motion.js";
 
 const SPACE = 5; // between a node and its halo
@@ -7,7 +7,7 @@ const LINE = 15; // the height of a plate
 const APART = 90; // milliseconds between one node of the run and the next
 const WHOLE = 1400; // milliseconds that the run takes at most
 
-/** @typedef {{kind: string, order: number, value?: string[], grad?: string[]}} Lit */
+/** @typedef {{kind: string, order: number, value?: string[], grad?: string[], became?: string}} Lit */
 
 const make = (name, attributes, text = "") => {
   const element = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -16,8 +16,10 @@ const make = (name, attributes, text = "") => {
   return element;
 };
 
-const meet = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
-const within = (a, box) => a.x >= box.x && a.y >= box.y && a.x + a.width <= box.x + box.w && a.y + a.height <= box.y + box.h;
+/** How much of two places is the same. */
+const shared = (a, b) => Math.max(0, Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x))
+  * Math.max(0, Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y));
+const clamped = (at, from, size, length) => Math.max(from, Math.min(at, from + size - length));
 
 /** @typedef {{x: number, y: number, width: number, height: number}} Place */
 
@@ -26,25 +28,34 @@ const within = (a, box) => a.x >= box.x && a.y >= box.y && a.x + a.width <= box.
  *
  * @param {Lit} lit
  */
-export function platesOf({ kind, value, grad }) {
+export function platesOf({ kind, value, grad, became }) {
   if (kind === "new") return [{ text: "new", of: "new" }];
+  if (became) return [{ text: became, of: "new" }];
   const change = (/** @type {string[]} */ pair) => pair.join(" → ");
   return [value ? { text: change(value), of: "value" } : null, grad ? { text: `grad ${change(grad)}`, of: "grad" } : null].filter(Boolean);
 }
 
 /**
- * The first of the places above, below and beside a node at which a plate meets nothing, or null.
+ * The first of the places above, below and beside a few nodes at which a plate meets nothing; or else where it covers least,
+ * so that every change is written somewhere. Null if there are no nodes.
  *
- * @param {Place} node
+ * @param {Place[]} nodes
  * @param {number} width
  * @param {Place[]} taken
+ * @returns {Place | null}
  */
-export function roomFor(node, width, taken, box) {
-  const x = Math.max(box.x, Math.min(node.x + node.width / 2 - width / 2, box.x + box.w - width));
-  const middle = node.y + node.height / 2 - LINE / 2;
-  const places = [[x, node.y - SPACE - LINE], [x, node.y + node.height + SPACE], [node.x + node.width + SPACE, middle],
-    [node.x - SPACE - width, middle]].map(([left, y]) => ({ x: left, y, width, height: LINE }));
-  return places.find((place) => within(place, box) && !taken.some((other) => meet(place, other))) ?? null;
+export function roomFor(nodes, width, taken, box) {
+  const places = nodes.flatMap((node) => {
+    const [right, bottom] = [node.x + node.width, node.y + node.height];
+    const across = [node.x + node.width / 2 - width / 2, right - width, node.x];
+    const down = [node.y + node.height / 2 - LINE / 2, node.y, bottom - LINE];
+    const around = [...[node.y - SPACE - LINE, bottom + SPACE].flatMap((y) => across.map((x) => [x, y])),
+      ...[right + SPACE, node.x - SPACE - width].flatMap((x) => down.map((y) => [x, y])),
+      ...[node.y - LINE / 2, bottom - LINE / 2].map((y) => [across[0], y])]; // on the node's own edge
+    return around.map(([x, y]) => ({ x: clamped(x, box.x, box.w, width), y: clamped(y, box.y, box.h, LINE), width, height: LINE }));
+  });
+  const covered = places.map((place) => taken.reduce((sum, other) => sum + shared(place, other), 0));
+  return places[covered.indexOf(Math.min(...covered))] ?? null;
 }
 
 /**
@@ -133,10 +144,10 @@ export function light(svg, elements, lit, box, runs, gone = []) {
   const step = Math.min(APART, WHOLE / found.length);
   const forward = found.filter(([, one]) => one.kind !== "grad").length;
 
-  /** Write something beside the first of these nodes where there is room. */
+  /** Write something beside the first of these nodes where there is room, or on one of them. */
   const plate = (group, text, of, nodes) => {
     const width = text.length * 7 + 12;
-    const place = nodes.map((node) => roomFor(node, width, taken, inner)).find((one) => one !== null);
+    const place = roomFor(nodes, width, taken, inner);
     if (!place) return;
     taken.push(place);
     group.append(make("rect", { class: "tgv-plate", x: place.x, y: place.y, width, height: LINE, rx: 4 }),
@@ -153,7 +164,7 @@ export function light(svg, elements, lit, box, runs, gone = []) {
       group.classList.add("tgv-runs");
       group.style.animationDelay = `${Math.round(Math.min(turn, 2 * found.length) * step)}ms`;
     }
-    for (const { text, of } of platesOf(one)) plate(group, text, of, [node]); // where there is no room, the tip says it
+    for (const { text, of } of platesOf(one)) plate(group, text, of, [node]);
     layer.append(group);
   });
   for (const [places, names] of gone) {

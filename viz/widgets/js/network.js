@@ -241,7 +241,7 @@ export class NetworkStage {
       return [key, at];
     }));
     const drawn = (/** @type {string} */ key) => closed.has(key);
-    light(this.svg, closed, shownAs(nodes, stands, drawn), this.view, Boolean(runs), goneBeside(gone, "modules", stands, drawn));
+    light(this.svg, closed, shownAs(nodes, stands, drawn), this.#whole, Boolean(runs), goneBeside(gone, "modules", stands, drawn));
     this.change.runs = false;
   }
 
