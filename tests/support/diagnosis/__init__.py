@@ -6,9 +6,6 @@ that looks like a mistake: nothing certain may be said of it. Of one in `usual` 
 A `torch` among the kinds: only PyTorch has what the
 program calls.
 
-Of one in `given_up` no rule names the cause any more: each had a rule of its own, which nothing else needed. Nothing wrong may be called
-certain of it.
-
 What is in `held_out_*` was written before the rules were read, and no test runs it: `benchmarks/diagnose.py --held-out` prints its
 rates. Change no rule for one of its programs, or it measures nothing any more.
 """
@@ -72,6 +69,5 @@ def read(subject: str) -> list[Program]:
 
 BROKEN = [program for subject in SUBJECTS for program in read(subject)]
 HEALTHY = read("healthy")
-GIVEN_UP = read("given_up")
 USUAL = read("usual")
 FIXES = list(heads("fixes"))  # name, words of the fix that fits, program
