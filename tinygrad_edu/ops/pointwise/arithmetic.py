@@ -6,6 +6,7 @@ import operator as operators
 
 import numpy as np
 
+from ...array import dtypes
 from ...array.tensor import Tensor, wrap
 from ...core.tensor import Add, Mul, Neg, Rsub, Sub
 from ...modes import warn_once
@@ -68,14 +69,14 @@ def add(input, other, *, alpha=1) -> Tensor:
 
 
 def _whole(values, settings):
-    """The factor `alpha` of a whole number is one, too."""
-    alpha, kinds = settings.get("alpha", 1), {getattr(v, "dtype", np.dtype(type(v))).kind for v in values[1:]}
-    if alpha == 1 or "f" in kinds:
+    """The factor `alpha` of whole numbers is one, of the type in which they are added."""
+    alpha, common = settings.get("alpha", 1), dtypes.promote([dtypes.number(v) for v in values])
+    if alpha == 1 or common.kind == "f":
         return settings
     if isinstance(alpha, float):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     # As in PyTorch, a number that does not fit into an integer type wraps around.
-    return {**settings, "alpha": np.asarray(alpha).astype(getattr(values[1], "dtype", np.int64))}
+    return {**settings, "alpha": np.asarray(alpha).astype(common)}
 
 
 def _no_booleans(values, settings):
