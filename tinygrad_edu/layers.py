@@ -75,7 +75,7 @@ class Around(layers.Layers):
     def write(self, op: Any, target: Any, others: Sequence[Any], settings: dict[str, Any]) -> Any:
         return inplace.write(op, target, tuple(others), settings)
 
-    def kept(self, value: Any, node: Any = None) -> Any:
+    def kept(self, value: Any) -> Any:
         if isinstance(value, Tensor):
             return SavedTensor(value)
         if type(value) is tuple and any(isinstance(v, Tensor) for v in value):

@@ -93,7 +93,6 @@ class GraphPass(Pass):
         return call_pre_hooks(node, grads, self.create_graph) if around(node).pre else grads
 
     def compute(self, node: Node, grads: list[Any]) -> Sequence[Any]:
-        self.wanted = [edge in self.waiting for edge in node._next] if self.is_partial else None
         try:
             results = super().compute(node, grads)
         except Exception:
@@ -106,6 +105,9 @@ class GraphPass(Pass):
         if thread.state.anomaly and thread.state.check_nan:
             refuse_nan(node, results)
         return results
+
+    def wanted(self, node: Node) -> Sequence[bool] | None:
+        return [edge in self.waiting for edge in node._next] if self.is_partial else super().wanted(node)
 
     def _validated(self, node: Node, results: Sequence[Any]) -> Sequence[Any]:
         """Each gradient in the shape and dtype of its tensor, as hooks must see it."""

@@ -23,9 +23,6 @@ class Pass:
     ids = itertools.count()
     create_graph = False  # gradients are Tensors, and what is done to them is recorded
     visits_all = False  # every node is left to `visit`
-    wanted: Sequence[bool] | None = (
-        None  # for each edge of the node that is visited, whether its gradient is needed; None: all
-    )
     waiting: dict[Any, int]  # for each node of this pass, how many gradients it still waits for
     inbox: dict[Node, Any]  # what has arrived, by output, at a node that waits for more
     ready: list[tuple[int, Node, list[Any]]]  # the nodes that wait for nothing, in a heap: the one made last is first
@@ -51,10 +48,8 @@ class Pass:
         try:
             self.deliver(self.start, (), grads)
             while self.ready:
-                was_quiet, state.is_quiet = (
-                    state.is_quiet,
-                    True,
-                )  # NumPy's warnings are turned off for a stretch of nodes at once
+                # NumPy's warnings are turned off for a stretch of nodes at once.
+                was_quiet, state.is_quiet = state.is_quiet, True
                 try:
                     entry = self.stretch() if was_quiet else state.running(self.stretch)
                 finally:
@@ -97,8 +92,12 @@ class Pass:
     def compute(self, node: Node, grads: list[Any]) -> Sequence[Any]:
         """The gradients of the inputs of `node`."""
         if self.create_graph or not node._is_quiet:
-            return node._step(grads, False, self.create_graph, self.wanted)
-        return thread.state.quietly(node._step, grads, False, False, self.wanted)
+            return node._step(grads, False, self.create_graph, self.wanted(node))
+        return thread.state.quietly(node._step, grads, False, False, self.wanted(node))
+
+    def wanted(self, node: Node) -> Sequence[bool] | None:
+        """For each edge of `node`, whether this pass needs its gradient; None: all."""
+        return None
 
     def send(self, node: Node, grads: Sequence[Any], results: Sequence[Any]) -> None:
         """`deliver`, outside a stretch."""

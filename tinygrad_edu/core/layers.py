@@ -67,7 +67,7 @@ class Layers:
         target._counter[0] += 1
         return target
 
-    def kept(self, value: Any, node: Any = None) -> Any:
+    def kept(self, value: Any) -> Any:
         """What a node keeps of a tensor of a Function, or of a setting that may hold tensors, such as a mask."""
         return Kept(value, (value._counter or [0])[0])
 
@@ -169,7 +169,7 @@ class Elementwise(NamedTuple):
 
     forward: int = 1  # as the operands do, the first of them first (1) or the last (-1), or row by row (0)
     backward: str = (
-        "grad first"  # a gradient: as what came in and then the other values of its rule, or "grad last", or ""
+        "grad first"  # a gradient: as what came in, then the other values of its rule; or "grad last", or ""
     )
 
 
@@ -180,16 +180,12 @@ linear = "linear"  # maps tangents as it maps values
 class Declared:
     """What an op says of itself for layers alone."""
 
-    promotes = mixes = makes_float = (
-        False  # operands of several dtypes: brought to one, taken as they are; integers: to floats
-    )
+    promotes = mixes = makes_float = False  # operands of several dtypes: to one, or as they are; integers: to floats
     refuses = ("", "")  # PyTorch's kernel, and the kinds of operands for which it is not implemented
     non_differentiable: tuple[int, ...] = ()  # outputs without a gradient, such as indices
     without_gradient: tuple[str, ...] = ()  # settings that may be tensors, or tuples of these: masks, indices
     apart = idempotent = False  # in place: no operand may show what is written; one value is written everywhere
-    jvp: Any = (
-        None  # forward mode: elementwise, linear, or a function of the tangents, followed by what it needs, by name
-    )
+    jvp: Any = None  # forward mode: elementwise, linear, or a function of the tangents and of what it names after them
     lies: Elementwise | None = None  # of an elementwise op that has a `jvp` of its own
     counts: str | None = None  # a setting that counts as an operand, where these are brought to one dtype
     tangents_by: Any = None  # the op whose `jvp` is used in place of this one's

@@ -57,9 +57,8 @@ class Plan:
         # The one input of an op needs a gradient, even where a view leaves it without an edge.
         self.needs_input_grad = mask = tuple([kind == WANTED for kind in kinds]) if len(kinds) > 1 else (True,)
         self.names = op._needed(mask)
-        self.parts = [
-            (*op._source(name), name) for name in self.names
-        ]  # what is kept: its source, its place there, its name
+        # What is kept: its source, its place there, its name.
+        self.parts = [(*op._source(name), name) for name in self.names]
         self.rules = [  # those that run: the number of the input, the rule, the places of what it is given
             (i, rule, tuple(map(self.names.index, names)))
             for i, ((rule, names), wanted) in enumerate(zip(op._rules, mask, strict=False))
