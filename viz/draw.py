@@ -23,7 +23,8 @@ from viz.picture import dot, shapes, svg
 from viz.picture import grid as grids
 from viz.picture.fold import Folding, fold, places_of
 from viz.picture.layout import Layout
-from viz.picture.network import Network, svg_of
+from viz.picture.nested import Network
+from viz.picture.network import svg_of
 from viz.picture.shapes import Drawing
 from viz.picture.svg import State
 from viz.recording import calls as running
@@ -167,10 +168,11 @@ class NetworkPicture(Picture):
         return f"{len(self.graph.ops)} ops. {network.described(self._network[3])}"
 
 
-def _know_modules(graph: Graph, module: Any) -> bool:
+def _know_modules(graph: Graph, modules: dict[str, Any]) -> bool:
     """Assign each op to its module, by the names of parameters; return whether there is more than one module."""
-    if module is not None:
-        graph.modules = {path: about_module(one) for path, one in module.named_modules() if path}
+    for name, module in modules.items():
+        paths = {f"{name}.{path}".strip("."): one for path, one in module.named_modules()}
+        graph.modules |= {path: about_module(one) for path, one in paths.items() if path}
     ops = list(graph.ops.values())
     places = places_of(graph, ops) if ops else None
     if places is None or not any(places):
@@ -354,31 +356,46 @@ def _of_tensors(thing: Any, names: dict[str, Any], module: Any, view: str | None
             if name:
                 reader.bind(name, tensor)
         _name(reader, names, module, frame)
-        by_module = (view == MODULES or (view is None and module is not None)) and _know_modules(reader.graph, module)
+        modules = _modules(reader, module, frame) if view in (None, MODULES) else {}
+        by_module = bool(modules or view == MODULES) and _know_modules(reader.graph, modules)
         folding = Folding() if by_module else fold(reader.graph)
         roots_alone = set(reader.graph.roots)
         reader.copy_those(lambda key: key in roots_alone if by_module else key not in folding.hidden)
-        _read_gradients(reader, folding.hidden)
+        _read_gradients(reader, folding.hidden, by_module)
     graph = reader.graph
     graph.note = _note(graph)
     if engine.is_module(thing):
         graph.note = PARAMETERS_ALONE
     notation.name_values(graph)
     if by_module:
-        return NetworkPicture(graph, MODULES, title=_title(graph), caption=_guessed(graph, module))
+        return NetworkPicture(graph, MODULES, title=_title(graph), caption=_guessed(graph, modules))
     state, longest, layers = _final_state(graph, folding)
     return Picture(
         graph, view if view in VIEWS else VIEWS[0], "auto", _title(graph), state, longest, layers, folding=folding
     )
 
 
-def _guessed(graph: Graph, module: Any) -> str:
+def _modules(reader: Reader, module: Any, frame: FrameType) -> dict[str, Any]:
+    """The outermost modules behind a graph by the names that their parameters have there: `module` alone, or the caller's variables."""
+    if module is not None:
+        return {"": module}
+    found: dict[str, Any] = {}
+    for name, thing in {**frame.f_globals, **frame.f_locals}.items():
+        new = not name.startswith("_") and all(thing is not one for one in found.values())
+        if new and reader.engine.is_module(thing) and any(map(reader.has, thing.parameters())):
+            found[name] = thing
+    inner = [id(one) for module in found.values() for one in module.modules() if one is not module]
+    return {name: thing for name, thing in found.items() if id(thing) not in inner}
+
+
+def _guessed(graph: Graph, modules: dict[str, Any]) -> str:
     """What a picture must admit whose modules are known only from the names of parameters."""
-    if module is None:
+    if not modules:
         return ""
     owners: dict[int, set[str]] = {}
-    for path, parameter in module.named_parameters(remove_duplicate=False):
-        owners.setdefault(id(parameter), set()).add(path)
+    for name, module in modules.items():
+        for path, parameter in module.named_parameters(remove_duplicate=False):
+            owners.setdefault(id(parameter), set()).add(f"{name}.{path}".lstrip("."))
     values = graph.values
     named = {path for paths in owners.values() for path in paths}
     uses = Counter(
@@ -438,7 +455,8 @@ def _name(reader: Reader, names: dict[str, Any], module: Any, frame: Any) -> Non
                     reader.bind(name + path, tensor)
 
 
-def _read_gradients(reader: Reader, hidden: dict[str, str]) -> None:
+def _read_gradients(reader: Reader, hidden: dict[str, str], sizes: bool) -> None:
+    """Copy the gradients that are held; of a network only their `sizes`."""
     for tensor, key in reader.seen():
         value = reader.graph.values[key]
         if (
@@ -447,7 +465,7 @@ def _read_gradients(reader: Reader, hidden: dict[str, str]) -> None:
             and (value.kind == "leaf" or value.retains_grad)
             and tensor.grad is not None
         ):
-            value.grad = reader.copy(tensor.grad)
+            value.grad = reader.measure(tensor.grad) if sizes else reader.copy(tensor.grad)
 
 
 def _note(graph: Graph) -> str:

@@ -7,7 +7,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import viz
 from viz import engines
-from viz.picture.network import ROOT, compose
+from viz.picture.boxes import ROOT
+from viz.picture.nested import compose
 
 pytestmark = pytest.mark.outer
 

@@ -21,8 +21,8 @@ from viz.frames.levels import packed
 from viz.frames.network import Stills
 from viz.frames.stage import translated
 from viz.picture import dot, shapes, svg
+from viz.picture.boxes import has_modules
 from viz.picture.layout import Layout
-from viz.picture.network import has_modules
 from viz.picture.svg import State
 from viz.recording.recording import Recording
 from viz.telling.numbers import all_sheets

@@ -9,8 +9,11 @@ from typing import Any
 from viz.frames.director import Director
 from viz.frames.stage import loudness
 from viz.picture import network as networks
+from viz.picture.arrange import Arranged
+from viz.picture.boxes import ROOT
 from viz.picture.fit import Room
-from viz.picture.network import SHADES, Arranged, Network, rms
+from viz.picture.nested import Network, compose, title_width
+from viz.picture.network import CELL, ROOMS, SHADES, rms
 from viz.picture.svg import EDGE, MARGIN, Area
 from viz.picture.theme import SIZE
 from viz.recording.calls import Run
@@ -118,13 +121,14 @@ def network_view(
     """
     graph = director.graph
     runs, totals = _gradients(director)
-    inside = None if room is None else (room.width - EDGES, room.height - EDGES - (LEGEND if runs or totals else 0))
-    whole = networks.network(graph, [*runs, *totals], inside, tight=True, known=known)
+    legend = LEGEND if runs or totals else 0
+    rooms = ROOMS if room is None else ((room.width - EDGES, room.height - EDGES - legend),)
+    whole = networks.network(graph, [*runs, *totals], rooms, known=known)
     scales = _scales(graph, whole, runs, totals)
     patches, last = _patches(director, whole, runs, totals, scales)
     title = "Graph of the program by its modules"
     picture = networks.svg_of(whole, whole.first, identity, last, title, described(whole), theme, legend=scales.legend)
-    shown = networks.compose(whole, whole.first)
+    shown = compose(whole, whole.first)
     return {
         "svg": picture,
         "patches": [{} for _ in patches],
@@ -151,7 +155,7 @@ class Stills:
 
     def __init__(self, director: Director) -> None:
         runs, totals = _gradients(director)
-        self._whole = networks.network(director.graph, [*runs, *totals])
+        self._whole = networks.network(director.graph, [*runs, *totals], (CELL,))
         scales = _scales(director.graph, self._whole, runs, totals)
         self._patches, _ = _patches(director, self._whole, runs, totals, scales)
         self._steps = director.steps
@@ -175,7 +179,7 @@ class Stills:
 
     def areas(self, step: int) -> list[Area]:
         """Where a step may change the picture, in its pixels."""
-        shown = networks.compose(self._whole, self._whole.first)
+        shown = compose(self._whole, self._whole.first)
         beyond = EDGE - MARGIN, EDGE + MARGIN
         return [
             (x - wide / 2 - beyond[0], y - high / 2 - beyond[0], x + wide / 2 + beyond[1], y + high / 2 + beyond[1])
@@ -197,7 +201,7 @@ def live(
         sizes = {value.key: rms(value.grad) for value in graph.values.values() if value.grad is not None}
     else:
         sizes = _of_parameters(graph, run)
-    whole = networks.network(graph, sizes, depth=depth, direction=direction)
+    whole = networks.network(graph, sizes, (CELL,), depth, direction)
     of_units = _by_unit(graph, whole, sizes) if run is None else _by_call(whole, run, sizes)
     scales = Scales(graph, whole, {key: [size] for key, size in sizes.items()}, {})
     scales.weighted |= {*of_units}
@@ -218,16 +222,20 @@ def _of_parameters(graph: Graph, run: Run) -> dict[str, float | None]:
 def _by_call(whole: Network, run: Run, sizes: dict[str, float | None]) -> dict[str, float | None]:
     """For every box, the size of the gradient of all parameters of its module together, however often it is called."""
     top = run.graph.calls[0]["path"] if run.graph.calls else ""
+    sums: dict[str, tuple[float, int]] = {}  # of each module: the squares and the number of the entries
+    for path, array in run.gradients.items():
+        parts = [top, *path.split(".")]
+        for module in (".".join(parts[:length]) for length in range(1, len(parts))):
+            total, count = sums.get(module, (0.0, 0))
+            sums[module] = total + (array.norm or 0.0) ** 2, count + array.size
     found: dict[str, float | None] = {}
     for key, unit in whole.units.items():
         if unit.kind == "leaf":
             found[key] = sizes.get(unit.value)
-        elif unit.kind == "module" and key != networks.ROOT and unit.title.startswith(top):
-            below = unit.title[len(top) :].lstrip(".")
-            inside = [a for path, a in run.gradients.items() if not below or path.startswith(f"{below}.")]
-            count = sum(array.size for array in inside)
-            if count:
-                found[key] = math.sqrt(sum((array.norm or 0.0) ** 2 for array in inside) / count)
+        elif unit.kind == "module" and key != ROOT:
+            inside = [sums[path] for path in whole.paths(unit) if path in sums]
+            if count := sum(count for _, count in inside):
+                found[key] = math.sqrt(sum(total for total, _ in inside) / count)
     return {key: size for key, size in found.items() if size is not None}
 
 
@@ -251,14 +259,17 @@ def data(whole: Network) -> dict[str, Any]:
         one: dict[str, Any] = {"k": unit.kind, "t": unit.title, "r": unit.rows, "w": round(width), "h": height}
         if unit.pad < 6:
             one["p"] = unit.pad
+        if unit.frozen:
+            one["f"] = True
         if unit.kind == "module":
-            one |= {"c": unit.children, "l": unit.layout, "e": unit.links}
+            one |= {"c": unit.children, "l": unit.layout, "e": unit.links, "n": round(title_width(unit))}
         units[key] = one
     placed = [
         {
             "w": round(one.width, 1),
             "h": round(one.height, 1),
             "s": [[round(x, 1), round(y, 1)] for x, y in one.spots],
+            "z": [[round(x, 1), round(y, 1)] for x, y in one.sizes],
             "e": [[[round(x, 1), round(y, 1)] for x, y in curve] for curve in one.curves],
         }
         for one in whole.layouts
@@ -348,5 +359,5 @@ def details(whole: dict[str, Any]) -> dict[str, list[list[str]]]:
 
 def described(whole: Network) -> str:
     """The outermost modules, in words."""
-    tops = [whole.units[key] for key in whole.units[networks.ROOT].children if whole.units[key].kind == "module"]
+    tops = [whole.units[key] for key in whole.units[ROOT].children if whole.units[key].kind == "module"]
     return ". ".join(" ".join(text for _, _, text in unit.rows) for unit in tops)

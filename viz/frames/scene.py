@@ -14,10 +14,10 @@ from viz.frames.director import VIEWS, Director
 from viz.frames.stage import shown_moves, translated
 from viz.picture import layout as layouts
 from viz.picture import shapes, svg
+from viz.picture.boxes import has_modules
 from viz.picture.fit import POCKET, ROOMS, Choice, Fitter, Placed, Room, fullest, lay_out
 from viz.picture.fold import Folding
 from viz.picture.kept import Drawn, Kept
-from viz.picture.network import has_modules
 from viz.picture.shapes import Detail
 from viz.recording.collection import no_collection
 from viz.recording.recording import Recording

@@ -73,7 +73,7 @@ def fold(graph: Graph, limit: int = VISIBLE) -> Folding:
     by_module = _modules(graph, ops, limit // 4 if limit == VISIBLE else limit)
     if by_module is not None:
         return by_module
-    runs = _repetitions(_codes(ops))
+    runs = repetitions(_codes(ops))
     made = _folding(graph, ops, runs)
     share = 4
     while _visible(graph, made) > limit and share <= 1 << 20:
@@ -92,7 +92,7 @@ def inside(graph: Graph, whole: Fold) -> tuple[Graph, Folding]:
     by_module = _modules(part, ops, INSIDE, one_level=True)
     if by_module is not None and len(by_module.folds) > 1:
         return part, by_module
-    runs = [(0, len(ops), len(ops) // whole.times)] if whole.times > 1 else _repetitions(_codes(ops))
+    runs = [(0, len(ops), len(ops) // whole.times)] if whole.times > 1 else repetitions(_codes(ops))
     size = max(PIECE, -(-len(ops) // PIECES))
     while True:
         if not runs or runs[0][1] - runs[0][0] < len(ops):
@@ -143,7 +143,7 @@ def _modules(graph: Graph, ops: list[Op], limit: int, one_level: bool = False) -
 def places_of(graph: Graph, ops: list[Op]) -> list[tuple[str, ...]] | None:
     """The path of the module that each op belongs to; None if few parameters have a path.
 
-    A recording knows it; for a drawn graph it follows from the names of parameters.
+    A recording knows it; for a drawn graph it follows from the names of parameters, and from the modules if they are known.
     """
     ran = any(op.module for op in ops)
     uses: Counter[str] = Counter()
@@ -163,7 +163,8 @@ def places_of(graph: Graph, ops: list[Op]) -> list[tuple[str, ...]] | None:
             before = path
             places.append(path)
         else:
-            places.append(before if len(before) > 1 and after else _common(before, after))
+            inside = len(before) > 1 and after and not graph.modules
+            places.append(before if inside else _common(before, after))
     return places
 
 
@@ -210,15 +211,15 @@ def _codes(ops: list[Op]) -> np.ndarray:
     return codes
 
 
-def _repetitions(codes: np.ndarray) -> list[tuple[int, int, int]]:
-    """Stretches (start, end, block length) that repeat a block at least three times; no two overlap."""
+def repetitions(codes: np.ndarray, fewest: int = FEWEST) -> list[tuple[int, int, int]]:
+    """Stretches (start, end, block length) that repeat a block at least three times, of at least `fewest`; no two overlap."""
     found: list[tuple[int, int, int]] = []
     open_stretches = [(0, len(codes))]
     rounds = 0
     while open_stretches and rounds < ROUNDS:
         rounds += 1
         start, end = open_stretches.pop()
-        best = _longest_run(codes[start:end])
+        best = _longest_run(codes[start:end], fewest)
         if best is None:
             continue
         first, last, block = best[0] + start, best[1] + start, best[2]
@@ -227,7 +228,7 @@ def _repetitions(codes: np.ndarray) -> list[tuple[int, int, int]]:
     return sorted(found)
 
 
-def _longest_run(codes: np.ndarray) -> tuple[int, int, int] | None:
+def _longest_run(codes: np.ndarray, fewest: int) -> tuple[int, int, int] | None:
     best: tuple[int, int, int] | None = None
     for block in range(1, min(LONGEST_BLOCK, len(codes) // 3) + 1):
         if best is not None and block * 8 > best[1] - best[0] and block > 64:
@@ -239,7 +240,7 @@ def _longest_run(codes: np.ndarray) -> tuple[int, int, int] | None:
         starts, lengths = edges[::2], edges[1::2] - edges[::2]
         widest = int(np.argmax(lengths))
         length = int(lengths[widest]) // block * block
-        if length < 2 * block or length + block < FEWEST:
+        if length < 2 * block or length + block < fewest:
             continue
         first = int(starts[widest])
         if best is None or length + block > 1.2 * (best[1] - best[0]):

@@ -6,8 +6,8 @@ import copy
 from dataclasses import dataclass
 from typing import Any
 
+from viz.picture.arrange import Arranged
 from viz.picture.fit import Choice, Manner, Room
-from viz.picture.network import Arranged
 from viz.picture.shapes import Drawing
 from viz.picture.svg import State
 from viz.picture.theme import text_width

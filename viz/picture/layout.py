@@ -51,12 +51,13 @@ class Layout:
 
 @dataclass
 class Placed:
-    """The positions of a module's children, from the top left corner, and the curves between them."""
+    """The positions of a module's children, from the top left corner, the curves between them, and the sizes that they had."""
 
     width: float
     height: float
     spots: list[tuple[float, float]]
     curves: list[list[tuple[float, float]]]
+    sizes: list[tuple[float, float]] = field(default_factory=list)
 
 
 class GraphvizMissing(RuntimeError):

@@ -16,7 +16,7 @@ from viz.recording.notation import name_values
 from viz.recording.reader import Reader, about_module, nested_tensors
 from viz.recording.saved import saved_tensors
 from viz.recording.source import Source
-from viz.recording.summary import summarise
+from viz.recording.summary import measured, summarise
 from viz.recording.unseen import Reading
 from viz.recording.watch import Watch
 from viz.recording.work import products, products_of
@@ -75,7 +75,7 @@ class _Inside(Watch):
 
     def _met_op(self, op: Op, node: Any) -> None:
         op.function = (self._call or ("", None))[0]
-        op.module, op.calls = self._module(None), list(self.running)
+        op.module, op.calls, op.call = self._module(None), list(self.running), self._count
         self._met.append(op)
         for _, saved in saved_tensors(node):
             if self.engine.is_tensor(saved) and (place := self.engine.storage(saved)):
@@ -83,7 +83,8 @@ class _Inside(Watch):
 
     def _unrecorded(self, name: str, line: int | None, inputs: list[str], output: str, arguments: Any) -> None:
         super()._unrecorded(name, line, inputs, output, arguments)
-        self.graph.ops[self.graph.values[output].op or ""].calls = list(self.running)
+        op = self.graph.ops[self.graph.values[output].op or ""]
+        op.calls, op.call = list(self.running), self._count
 
     def _through(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         result = super()._through(func, args, kwargs)
@@ -280,7 +281,7 @@ def _gradients(engine: Engine, model: Any, end: Any, made: Run, results: dict[in
     found = engine.module.autograd.grad(end, wanted, allow_unused=True)
     for (place, _), gradient in zip((*named, *kept), found, strict=True):
         if gradient is not None:
-            array = summarise(engine.array(gradient), engine.dtype(gradient))
+            array = measured(engine.array(gradient), engine.dtype(gradient))
             (made.gradients if isinstance(place, str) else made.results)[place] = array  # type: ignore[index]
 
 

@@ -13,12 +13,13 @@ import numpy as np
 from viz.engines import ACCUMULATE, Engine
 from viz.recording.graph import Array, Graph, Op, Saved, Value
 from viz.recording.saved import is_custom, saved_tensors, slots
-from viz.recording.summary import summarise
+from viz.recording.summary import measured, summarise
 from viz.recording.unseen import Reading
 
 OWN = {"result", "result0", "result1", "result2", "mask", "indices", "total_weight", "save_mean", "save_invstd"}
 LIGHT_PAST = 3000  # nodes read at once
 Answer = TypeVar("Answer")
+LIBRARIES = "torch.nn.", "tinygrad_edu.nn"  # where layers come from that everybody knows
 ITEMS_LOOKED_AT = 64  # of a list, tuple or dict, when looking for the tensors in it
 
 
@@ -69,9 +70,12 @@ def nested_tensors(thing: Any, engine: Engine, path: str = "") -> Iterator[tuple
 
 
 def about_module(module: Any) -> dict[str, Any]:
-    """The class of an `nn.Module`, its number of parameters and, if it has any, its settings and the paths of its buffers."""
+    """The class of an `nn.Module`, its number of parameters and, if it has any, its settings and the paths of its
+    buffers; `library` where it is a layer of the engine."""
     sizes = (math.prod(parameter.shape) for parameter in module.parameters())
     about: dict[str, Any] = {"class": type(module).__name__, "parameters": sum(sizes)}
+    if type(module).__module__.startswith(LIBRARIES):
+        about["library"] = True
     if settings := _settings(module):
         about["settings"] = settings
     if buffers := [name for name, _ in module.named_buffers(recurse=False)]:
@@ -339,6 +343,11 @@ class Reader:
         """The numbers of `tensor` as plain data, or None if it has none to copy."""
         numbers = self.numbers(tensor)
         return None if numbers is None else summarise(numbers, self.engine.dtype(tensor))
+
+    def measure(self, tensor: Any) -> Array | None:
+        """The shape and the norm of `tensor`, or None if it has no numbers to read."""
+        numbers = self.numbers(tensor)
+        return None if numbers is None else measured(numbers, self.engine.dtype(tensor))
 
     def numbers(self, tensor: Any) -> np.ndarray | None:
         """The numbers of `tensor`; None for no tensor, and for one that has none to read, such as a batched one."""

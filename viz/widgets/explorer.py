@@ -26,9 +26,9 @@ from viz.frames import scene
 from viz.frames.director import VIEWS
 from viz.frames.levels import packed
 from viz.frames.scene import MODULES
+from viz.picture.boxes import has_modules
 from viz.picture.fit import BELOW, BESIDE, FOLDED, Room, left_out
 from viz.picture.kept import Kept, Latest
-from viz.picture.network import has_modules
 from viz.recording import own
 from viz.recording.record import STEPS, record
 from viz.recording.recording import Recording

@@ -21,12 +21,14 @@ function svg(tag, attributes, ...children) {
   return element;
 }
 
-/** Map a coordinate when each span [start, end, extra] grows; see `_stretch` in network.py. */
+/** Map a coordinate when each span [start, end, extra] grows or shrinks; see `_stretch` in nested.py. */
 export function stretch(spans) {
-  const growing = spans.filter(([, , extra]) => extra > 0).map(([start, end, extra]) => [start, end, extra / (end - start)]);
-  const cuts = [...new Set(growing.flatMap(([start, end]) => [start, end]))].sort((a, b) => a - b);
+  if (!spans.some(([, , extra]) => extra)) return (place) => place;
+  const changing = spans.map(([start, end, extra]) => [start, end, extra / (end - start)]);
+  const cuts = [...new Set(changing.flatMap(([start, end]) => [start, end]))].sort((a, b) => a - b);
   const rates = cuts.slice(1).map((b, i) =>
-    growing.reduce((most, [start, end, rate]) => (start <= cuts[i] && b <= end ? Math.max(most, rate) : most), 0));
+    Math.max(...changing.filter(([start, end]) => start <= cuts[i] && b <= end).map(([, , rate]) => rate), -Infinity))
+    .map((rate) => (rate === -Infinity ? 0 : rate));
   return (place) => {
     let moved = place;
     for (let i = 0; i < rates.length && cuts[i] < place; i++) moved += (Math.min(place, cuts[i + 1]) - cuts[i]) * rates[i];
@@ -49,15 +51,15 @@ export function compose({ units, layouts }, opened) {
   for (const key of [...order].reverse()) {
     const placed = layouts[units[key].l];
     const spans = [0, 1].map((axis) => units[key].c.map((child, i) => {
-      const closed = [units[child].w, units[child].h][axis];
+      const before = placed.z[i][axis];
       const middle = placed.s[i][axis];
-      return [middle - closed / 2, middle + closed / 2, sizeOf(child)[axis] - closed];
+      return [middle - before / 2, middle + before / 2, sizeOf(child)[axis] - before];
     }));
     const [across, down] = spans.map(stretch);
     maps.set(key, [across, down]);
     const margin = key === "root" ? 0 : 2 * PADDING;
     const inside = [across(placed.w), down(placed.h)];
-    const title = key === "root" ? 0 : titleOf(units[key]).length * 7.2 + 40;
+    const title = key === "root" ? 0 : units[key].n;
     size.set(key, [Math.max(inside[0] + margin, title), inside[1] + margin + (key === "root" ? 0 : TITLE)]);
   }
   const boxes = new Map();
@@ -69,7 +71,7 @@ export function compose({ units, layouts }, opened) {
     const [left, top] = origin.get(key);
     units[key].c.forEach((child, i) => {
       const [x, y] = placed.s[i];
-      const { w, h: high } = units[child];
+      const [w, high] = placed.z[i];
       const cx = left + (across(x - w / 2) + across(x + w / 2)) / 2;
       const cy = top + (down(y - high / 2) + down(y + high / 2)) / 2;
       const [width, height] = sizeOf(child);
@@ -83,7 +85,7 @@ export function compose({ units, layouts }, opened) {
       if (!placed.e[i].length) return;
       const points = placed.e[i].map(([x, y]) => [left + across(x), top + down(y)]);
       const ends = [[tail, 0], [head, placed.e[i].length - 1]].map(([place, at]) =>
-        ({ box: boxes.get(units[key].c[place]), beside: beside(placed.e[i][at], placed.s[place], units[units[key].c[place]]) }));
+        ({ box: boxes.get(units[key].c[place]), beside: beside(placed.e[i][at], placed.s[place], placed.z[place]) }));
       curves.set(`${key}:${i}`, docked(points, ends[0], ends[1]));
     });
   }
@@ -113,12 +115,12 @@ export function openAtFirst(net, width, height) {
   return opened;
 }
 
-/** Where on the edge of a closed box a curve ends: -1 to 1 across and down. */
-function beside(point, spot, { w, h: high }) {
-  return [w, high].map((length, axis) => Math.max(-1, Math.min(1, (point[axis] - spot[axis]) / (length / 2))));
+/** Where on the edge of a box a curve ends: -1 to 1 across and down. */
+function beside(point, spot, size) {
+  return size.map((length, axis) => Math.max(-1, Math.min(1, (point[axis] - spot[axis]) / (length / 2))));
 }
 
-/** A curve between the edges of two boxes, at the same place of each edge as when they were closed. */
+/** A curve between the edges of two boxes, at the same place of each edge as when they were laid out. */
 function docked(points, tail, head) {
   for (const [at, near, { box: { x, y, w, h: high }, beside: [right, low] }] of [[0, 1, tail], [points.length - 1, points.length - 2, head]]) {
     const edge = [x + (right * w) / 2, y + (low * high) / 2];
@@ -350,12 +352,12 @@ export class NetworkStage {
     const unit = this.net.units[key];
     const group = svg("g", { tabindex: "-1", role: "button", "data-key": key, "data-open": String(box.open) });
     if (unit.c) group.setAttribute("aria-expanded", String(box.open));
-    group.dataset.base = `node ${box.open ? "opened" : unit.k}${unit.c ? " tgv-opens" : ""}`;
+    group.dataset.base = `node ${box.open ? "opened" : unit.k}${unit.c ? " tgv-opens" : ""}${unit.f ? " frozen" : ""}`;
     if (unit.k === "port") {
       group.append(svg("circle", { class: "pill", r: 4 }));
       return group;
     }
-    const pill = unit.k === "op" || unit.k === "unrecorded";
+    const pill = unit.k === "op" || unit.k === "unrecorded" || unit.k === "cut";
     if (box.open) {
       group.append(svg("rect", { class: "frame", rx: 7 }), svg("text", { class: "opened-title", x: 10, y: 15 }, titleOf(unit)),
         svg("title", {}, `${unit.t}: a click closes it`));

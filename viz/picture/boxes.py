@@ -1,0 +1,690 @@
+"""The boxes of a network: modules in modules, down to single ops, and how they are linked. Nothing here has a place yet.
+
+`folding` says how much is folded, so that a large network can be seen as a whole:
+
+- `WHOLE`: nothing is.
+- `REPEATS`: of blocks that are alike and follow each other, the first is shown, and one box stands for the rest.
+- `CALLS`: so it is with single layers and the steps of a loop; the ops of one call, such as a cross entropy, are one box.
+- `RUNS`: neighbouring ops are one box. What cuts the graph (`detach`, `no_grad`) and parameters stay in sight.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+
+import numpy as np
+
+from viz.picture.fold import repetitions
+from viz.picture.shapes import BOLD, inner
+from viz.picture.theme import SIZE, shorten, text_width
+from viz.recording import notation
+from viz.recording.graph import Graph, Op, Value
+
+WHOLE, REPEATS, CALLS, RUNS = range(4)
+ROOT = "root"
+WIDEST = 210.0  # pixels for one line of text
+LONG = 150.0  # pixels of an op's name; a longer one takes two lines
+TITLE = 22.0  # pixels of the line with an open module's name
+PADDING = 12.0  # padding inside an open module
+PORT = 10.0  # pixels: the ports for a module's inputs and outputs
+PLUS = 9.0  # pixels on each side of a module's text: its mark must not touch a name
+MANY = 60  # boxes in one module; past that, ops between modules and repeats are folded
+TWINS = 3  # names of a shared parameter's other places that are told
+# The height of a line of text.
+LINE = {"name": 18.0, "word": 18.0, "small": 14.0, "tiny": 13.0, "title": 14.0, "sign": 15.0}
+RUNNING = ("op", "unrecorded", "cut")  # the kinds of a box for a single op
+
+
+@dataclass(frozen=True)
+class Level:
+    """One of the boxes around an op: the path of a module and, if it is known, which call of it."""
+
+    path: str
+    call: int | None = None  # None also for a list of modules, which is not called itself
+
+
+@dataclass
+class Group:
+    """What becomes one box: a single op, a call of a module, or several of these, folded under a title."""
+
+    ops: list[Op]
+    level: Level | None = None  # of a module
+    depth: int = 0  # of a module: how many boxes are around what is in it
+    title: str = ""  # of a fold
+    below: str = ""  # of a fold: a second line
+    parts: list[Group] = field(default_factory=list)  # of a fold
+    rest: bool = False  # whether it stands for the rest of what is repeated
+
+    @property
+    def single(self) -> bool:
+        """Whether it is one op."""
+        return self.level is None and not self.parts
+
+
+@functools.lru_cache(maxsize=4096)  # a picture asks for each size hundreds of times
+def _closed(kind: str, rows: tuple[tuple[str, str, str], ...], graded: bool, pad: int) -> tuple[float, float]:
+    """The width and height of a closed box, in pixels."""
+    if kind == "port":
+        return PORT, PORT
+    width = max(text_width(text, SIZE[style], style in BOLD) for _, style, text in rows)
+    height = 2 * pad + sum(LINE[style] for _, style, _ in rows) + (LINE["tiny"] if graded else 0.0)
+    wide = max(width, 62.0 if graded else 26.0)  # room for `grad 1.2e−7`
+    return round(wide + 10 + 2 * pad + 2 * PLUS * (kind == "module")), round(height)
+
+
+@dataclass
+class Unit:
+    """A box: a module or a fold, an op, a leaf, a result, or a port of the surrounding module."""
+
+    key: str
+    kind: str  # module (also a fold) | op | unrecorded | cut | leaf | input | value | port
+    rows: list[tuple[str, str, str]]  # slot, style, text
+    parent: str | None
+    title: str = ""
+    ops: list[str] = field(default_factory=list)
+    leaves: list[str] = field(default_factory=list)  # parameters
+    children: list[str] = field(default_factory=list)
+    links: list[tuple[int, int]] = field(default_factory=list)  # between children, by position
+    layout: int = -1  # the index of the layout that places the children
+    graded: bool = False  # a gradient will be shown here, so a line is reserved for it
+    call: int | None = None  # the number of the module call that it shows
+    value: str = ""  # the key of the value that it shows
+    pad: int = 6  # pixels above and below the text
+    fold: bool = False  # several modules or ops, and no module of its own
+    rest: bool = False  # a fold that stands for the rest of what is repeated
+    frozen: bool = False  # a parameter without requires_grad, or a module that has no others
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """The width and height of the closed box, in pixels."""
+        return _closed(self.kind, tuple(self.rows), self.graded, self.pad)
+
+    def make_snug(self, widest: float) -> None:
+        """Keep the lines that tell what it is, of an op its name, in small letters, each at most `widest` pixels wide."""
+        self.pad = 2
+        kept = self.rows if self.kind in ("leaf", "input") else self.rows[:2]
+        kept = [*kept, *(row for row in self.rows[2:] if row[0] in ("frozen", "tied") and row not in kept)]
+        if self.kind in RUNNING:
+            kept = [row for row in self.rows if row[0] in ("name", "rest")]
+        look = {"name": "title", "word": "sign"}
+        self.rows = [
+            (slot, look.get(style, "tiny"), shorten(text, SIZE[look.get(style, "tiny")], widest, style == "name"))
+            for slot, style, text in kept
+        ]
+
+
+def has_modules(graph: Graph) -> bool:
+    """Whether the graph has modules to draw it by."""
+    return any(op.module for op in graph.ops.values())
+
+
+class Boxes:
+    """The boxes of a graph, by key in `units`, and in `chain` those around each op and leaf.
+
+    The ops and leaves in `graded` will show a gradient.
+    """
+
+    def __init__(self, graph: Graph, graded: Iterable[str], folding: int) -> None:
+        self.graph, self.folding = graph, folding
+        buffers = {value.key for value in graph.values.values() if _is_buffer(graph, value)}
+        counters = {op.key for op in graph.ops.values() if op.outputs and buffers.issuperset(op.outputs)}
+        self.hidden = inner(graph) | buffers | counters
+        self.units: dict[str, Unit] = {ROOT: Unit(ROOT, "module", [("name", "name", "program")], None)}
+        self.chain: dict[str, list[str]] = {}  # per op or leaf: the boxes around it, and its own
+        self.copies: dict[str, list[list[str]]] = {}  # per leaf that is drawn in several boxes: its chains
+        self._inner = {path.rpartition(".")[0] for path in graph.modules}  # modules that have modules
+        ops = [op for op in graph.ops.values() if op.key not in self.hidden]
+        self._levels = {op.key: _levels(graph, op) for op in ops}
+        waiting = [(ROOT, self._folded(self._groups(ops, 0)))]
+        while waiting:
+            key, groups = waiting.pop()
+            waiting += [(made, self._inside(group)) for group in groups if (made := self._box(key, group))]
+        self._leaves(ops)
+        self._links(ops)
+        self._results()
+        self._describe()
+        self._grade(set(graded))
+
+    @property
+    def form(self) -> object:
+        """All that decides how the boxes are laid out."""
+        return tuple(
+            (unit.key, unit.size, unit.title, unit.call, len(unit.ops), *unit.leaves, *unit.children, *unit.links)
+            for unit in self.units.values()
+        )
+
+    def is_leaf(self, unit: Unit) -> bool:
+        """Whether a box is a layer of the library that has no layers inside, such as a `Linear`, or several of these."""
+        if unit.rest:
+            return all(self.is_leaf(self.units[child]) for child in unit.children)
+        return unit.kind != "module" or (bool(self.about(unit).get("library")) and unit.title not in self._inner)
+
+    def about(self, unit: Unit) -> dict[str, object]:
+        """What the recording knows about the module of a box."""
+        return {} if unit.fold else self.graph.modules.get(unit.title, {})
+
+    def weight(self, unit: Unit) -> int:
+        """The number of parameters in a box."""
+        if unit.fold:
+            return sum(self.weight(self.units[child]) for child in unit.children)
+        if unit.kind == "module":
+            return int(self.about(unit).get("parameters", 0))  # type: ignore[call-overload]
+        return int(np.prod(self.graph.values[unit.value].shape or ())) if unit.leaves else 0
+
+    def alike(self, unit: Unit) -> object:
+        """The same for boxes that look the same inside; the rest of what is repeated looks like the first."""
+        if unit.rest:
+            return self.alike(self.units[unit.children[0]])
+        return unit.title if unit.fold else (self.about(unit).get("class"), self.weight(unit))
+
+    def depth(self, unit: Unit) -> int:
+        """How many boxes are around a box."""
+        return len(self._around(unit.key)) - 1
+
+    def _grade(self, graded: set[str]) -> None:
+        for key in graded:
+            for chain in self.copies.get(key, [self.chain.get(key, [])]):
+                for around in chain[1:]:
+                    self.units[around].graded = True
+        if self.graph.calls:  # a module shows its gradient at each of its calls
+            names = {name for key in graded for name in self.graph.values[key].names}
+            paths = {".".join(parts[:n]) for name in names for parts in [name.split(".")] for n in range(1, len(parts))}
+            for unit in self.units.values():
+                unit.graded = unit.graded or (
+                    unit.kind == "module" and not paths.isdisjoint(paths_of(self.units, unit))
+                )
+
+    # Which boxes there are
+
+    def _groups(self, ops: list[Op], depth: int) -> list[Group]:
+        """The calls of modules one level deeper, and the single ops between them."""
+        groups: list[Group] = []
+        for level, members in groupby(ops, lambda op: self._level(op, depth)):
+            inside = list(members)
+            if level is None:
+                groups += [Group([op]) for op in inside]
+                continue
+            deeper = depth + 1
+            below = {self._level(op, deeper) for op in inside}
+            if level.call is None and self.graph.calls and len(below) == 1:  # a list of which one module runs here
+                level, deeper = below.pop() or level, deeper + 1
+            groups.append(Group(inside, level, deeper))
+        return groups
+
+    def _inside(self, group: Group) -> list[Group]:
+        return group.parts or self._folded(self._groups(group.ops, group.depth))
+
+    def _level(self, op: Op, depth: int) -> Level | None:
+        levels = self._levels[op.key]
+        return levels[depth] if depth < len(levels) else None
+
+    def _folded(self, groups: list[Group]) -> list[Group]:
+        """The same, folded as far as `folding` says, and further where there are too many."""
+        for needed, fold in ((REPEATS, self._with_repeats), (CALLS, self._with_calls), (RUNS, self._with_runs)):
+            if self.folding >= needed or len(groups) > MANY:
+                groups = fold(groups)
+        return groups
+
+    def _with_repeats(self, groups: list[Group]) -> list[Group]:
+        """Of what is repeated, the first; the rest as one box. Of the steps of a loop the last is shown, too."""
+        known: dict[object, int] = {}
+        codes = np.array([known.setdefault(self._code(group), len(known)) for group in groups], dtype=np.int64)
+        made: list[Group] = []
+        at = 0
+        for start, end, block in repetitions(codes, 3):
+            pattern = groups[start : start + block]
+            blocks = any(group.level is not None and group.level.path in self._inner for group in pattern)
+            if any(group.rest for group in pattern) or not (blocks or self.folding >= CALLS or len(groups) > MANY):
+                continue
+            again = pattern[0].level is not None and pattern[0].level == groups[start + block].level
+            steps = again or any(
+                one.level is not None and other.level is not None and one.level.path == other.level.path
+                for one, other in zip(pattern, groups[start + block :], strict=False)
+            )
+            stop = end - block if steps else end
+            rest = groups[start + block : stop]
+            if len(rest) < 2 * block or not self._goes_on(groups[start:end], block):
+                continue
+            made += [
+                *groups[at : start + block],
+                self._rest(rest, block, steps),
+            ]
+            at = stop
+        return made + groups[at:]
+
+    def _goes_on(self, groups: list[Group], block: int) -> bool:
+        """Whether each block leads to the next ones alone, but for one place that collects what all made, and all are given the same."""
+        inside = {op.key for op in _ops(groups)}
+        made = {key for op in _ops(groups[:-block]) for key in op.outputs}
+        users = {user for key in made for user in self._users.get(key, ()) if user not in inside}
+        blocks = [_ops(groups[at : at + block]) for at in range(block, len(groups), block)]
+        given = [{self._made_by(key) for op in one for key in op.inputs} - inside - {None} for one in blocks]
+        return len(users) <= 1 and all(one == given[0] for one in given)
+
+    def _made_by(self, key: str | None) -> str | None:
+        return None if key is None else self.graph.values[key].op
+
+    @functools.cached_property
+    def _users(self) -> dict[str, list[str]]:
+        """The ops that use each value."""
+        found: dict[str, list[str]] = {}
+        for op in self.graph.ops.values():
+            for key in op.inputs:
+                if key is not None:
+                    found.setdefault(key, []).append(op.key)
+        return found
+
+    def _code(self, group: Group) -> object:
+        """The same for groups that repeat each other."""
+        if group.level is None:
+            return group.title or notation.symbol(group.ops[0])
+        about, path = self.graph.modules.get(group.level.path, {}), group.level.path
+        listed = about.get("library") and path in self._inner  # of a Sequential the class tells nothing
+        return about.get("class", path), tuple(dict.fromkeys(map(notation.symbol, group.ops))) if listed else ()
+
+    def _rest(self, rest: list[Group], block: int, steps: bool) -> Group:
+        """The fold of the rest: `11 × Block` and `1 … 11`, or `4 more steps` and `cat, Linear, tanh`."""
+        kinds = [self._kind(group) for group in rest[:block]]
+        what = kinds[0] if block == 1 else f"({', '.join(kinds[:3])}{', …' if block > 3 else ''})"
+        paths = [group.level.path.split(".")[-1] for group in rest if group.level is not None]
+        count = len(rest) // block
+        title, below = f"{count} × {what}", f"{paths[0]} … {paths[-1]}" if paths and paths[0] != paths[-1] else ""
+        if steps:
+            title, below = f"{count} more steps", what.strip("()")
+        return Group(_ops(rest), title=title, below=below, parts=rest, rest=True)
+
+    def _kind(self, group: Group) -> str:
+        if group.level is None:
+            return group.title or notation.symbol(group.ops[0])
+        return str(self.graph.modules.get(group.level.path, {}).get("class", group.level.path.split(".")[-1]))
+
+    def _with_calls(self, groups: list[Group]) -> list[Group]:
+        """The ops of one call as one box, by the name of its function."""
+
+        def fold(inside: list[Group]) -> Iterator[Group]:
+            for _, same in groupby(inside, lambda group: (group.ops[0].call, group.ops[0].during)):
+                members = list(same)
+                op = members[0].ops[0]
+                named = op.function and op.call and len(members) > 1
+                yield from (
+                    [Group(_ops(members), title=op.function.replace("_", " "), parts=members)] if named else members
+                )
+
+        return self._stretches(groups, fold)
+
+    def _with_runs(self, groups: list[Group]) -> list[Group]:
+        """Neighbouring ops as one box."""
+
+        def fold(inside: list[Group]) -> Iterator[Group]:
+            if len(inside) < 2:
+                yield from inside
+                return
+            ops = _ops(inside)
+            words = list(dict.fromkeys(group.title or notation.symbol(group.ops[0]) for group in inside))
+            more = ", …" if len(words) > 3 else ""
+            size = -(-len(inside) // MANY)
+            parts = inside
+            if size > 1:
+                chunks = [inside[at : at + size] for at in range(0, len(inside), size)]
+                parts = [Group(_ops(one), title=f"{len(one)} ops", parts=one) for one in chunks]
+            yield Group(ops, title=", ".join(words[:3]) + more, below=f"{len(ops)} ops", parts=parts)
+
+        return self._stretches(groups, fold)
+
+    def _stretches(self, groups: list[Group], fold: Callable[[list[Group]], Iterable[Group]]) -> list[Group]:
+        """Fold each stretch of neighbours that are ops, or folds of ops, and no cuts."""
+        made: list[Group] = []
+        for ops, stretch in groupby(
+            groups, lambda group: group.level is None and not group.rest and not self._cut(group)
+        ):
+            members = list(stretch)
+            made += fold(members) if ops else members
+        return made
+
+    def _cut(self, group: Group) -> bool:
+        return group.single and is_cut(self.graph, group.ops[0])
+
+    def _box(self, parent: str, group: Group) -> str:
+        """Add the box of a group; return its key if there are boxes inside."""
+        if group.single:
+            op = group.ops[0]
+            kind = "cut" if is_cut(self.graph, op) else "op" if op.recorded else "unrecorded"
+            self._add(Unit(op.key, kind, _op_rows(self.graph, op), parent, notation.symbol(op), [op.key]))
+            return ""
+        made = Unit(f"u{len(self.units)}", "module", [], parent, ops=[op.key for op in group.ops])
+        if group.level is not None:
+            made.title, made.call = group.level.path, group.level.call
+        else:
+            made.fold, made.rest, made.title = True, group.rest, group.title
+            made.rows = [("name", "name" if group.rest else "word", _short(group.title, "name"))]
+            made.rows += [("class", "small", _short(group.below, "small"))] if group.below else []
+        self._add(made)
+        return made.key
+
+    def _add(self, unit: Unit) -> None:
+        self.units[unit.key] = unit
+        around = self._around(unit.parent)
+        if unit.parent is not None:
+            self.units[unit.parent].children.append(unit.key)
+        for key in unit.ops if unit.kind != "module" else ():
+            self.chain[key] = [*around, unit.key]
+
+    def _around(self, key: str | None) -> list[str]:
+        found: list[str] = []
+        while key is not None:
+            found.insert(0, key)
+            key = self.units[key].parent
+        return found
+
+    # Leaves and results
+
+    def _leaves(self, ops: list[Op]) -> None:
+        """A leaf is placed in the innermost box that contains all its users; one that only a step moves is not placed."""
+        users: dict[str, list[list[str]]] = {}
+        for op in ops:
+            for key in op.inputs if not op.whole else ():
+                if key is not None and key not in self.hidden:
+                    users.setdefault(key, []).append(self.chain[op.key][:-1])
+        for key, chains in users.items():
+            value = self.graph.values[key]
+            if self._maker(key) is not None:
+                if (
+                    value.kind == "leaf"
+                ):  # what was written into a parameter by hand: its gradient is still the module's
+                    self.copies[key] = [_shared(chains)]
+                continue
+            parameter = value.kind == "leaf" or self._owned(value)
+            homes = self._homes(value, chains, parameter)
+            name = value.name.split(".")[-1] if value.name else value.title
+            rows = [("name", "name" if value.kind == "leaf" else "word", _short(name, "name"))]
+            if value.shape:
+                rows.append(("shape", "tiny", notation.shape(value.shape)))
+            frozen = parameter and not value.requires_grad
+            rows += [("frozen", "tiny", "frozen")] if frozen else []
+            kind = value.kind if value.kind in ("leaf", "input") else "value"
+            for number, home in enumerate(homes):
+                unit = f"{key}n{number}" if number else key
+                self._add(Unit(unit, kind, list(rows), home[-1], value.title, value=key, frozen=frozen))
+                self.copies.setdefault(key, []).append([*home, unit])
+            self.chain[key] = self.copies[key][0]
+            if parameter:
+                for around in dict.fromkeys(around for home in homes for around in home):
+                    self.units[around].leaves.append(key)
+        self._tie()
+
+    def _owned(self, value: Value) -> bool:
+        """Whether a value is a parameter of a module, which a frozen one is, too."""
+        return value.op is None and any(name.rpartition(".")[0] in self.graph.modules for name in value.names)
+
+    def _tie(self) -> None:
+        """Say of a parameter that several modules have, where else it is."""
+        for key, chains in self.copies.items():
+            names = self.graph.values[key].names
+            owners = list(dict.fromkeys(name.rpartition(".")[0] for name in names))
+            if len(owners) < 2 or any(owner not in self.graph.modules for owner in owners):
+                continue
+            for chain in chains:
+                for around in chain[1:]:
+                    unit = self.units[around]
+                    if unit.value == key or (unit.title in owners and not unit.fold):
+                        own = next((one for one in owners if _within(self._title_of(unit), one)), "")
+                        others = [name for name in names if name.rpartition(".")[0] != own][:TWINS]
+                        words = ", ".join(name.partition(".")[2] or name for name in others)
+                        unit.rows.append(("tied", "tiny", _short(f"= {words}", "tiny")))
+
+    def _title_of(self, unit: Unit) -> str:
+        """The module of a box, or the one around it."""
+        while unit.kind != "module" or unit.fold:
+            assert unit.parent is not None
+            unit = self.units[unit.parent]
+        return unit.title
+
+    def _homes(self, value: Value, chains: list[list[str]], parameter: bool) -> list[list[str]]:
+        """The boxes that a leaf is drawn in: the innermost one around all its users or, for a parameter, each call of its module."""
+        owners: dict[str, list[str]] = {}
+        if self.graph.calls and parameter:
+            paths = {name.rpartition(".")[0] for name in value.names}
+            for chain in chains:
+                at = next((at for at in reversed(range(len(chain))) if self.units[chain[at]].title in paths), None)
+                if at is not None:
+                    owners.setdefault(chain[at], chain[: at + 1])
+                else:
+                    owners.setdefault("", chain)
+        if owners and "" not in owners:
+            return list(owners.values())
+        if self.graph.calls and value.name and not parameter:
+            return [[ROOT]]  # what the model was given
+        around = _shared(chains)
+        if value.home is not None:  # what a module was given comes from outside of it
+            outer = (
+                at
+                for at, key in enumerate(around[1:], 1)
+                if not self.units[key].fold and not _within(value.home, self.units[key].title)
+            )
+            around = around[: next(outer, len(around))]
+        while parameter and self.units[around[-1]].fold:  # a fold of ops hides no parameter
+            around = around[:-1]
+        return [around]
+
+    def _nearest(self, source: str, head: list[str]) -> list[str]:
+        """The chain of a source: of a leaf that is drawn several times, the one in the same box as its user."""
+        copies = self.copies.get(source, []) if source not in self.graph.values or self._maker(source) is None else []
+        return next((one for one in copies if one[:-1] == head[: len(one) - 1]), self.chain.get(source, []))
+
+    def _maker(self, key: str) -> str | None:
+        """The op whose result a value is; for a parameter after a step, the step."""
+        value = self.graph.values[key]
+        if value.op is not None:
+            return value.op if value.op in self.chain else None
+        return self._moved.get(key)
+
+    @functools.cached_property
+    def _moved(self) -> dict[str, str]:
+        return {key: op.key for op in self.graph.ops.values() if op.whole for key in op.outputs}
+
+    def _results(self) -> None:
+        """What the program names or returns, and nobody uses, such as the loss, is placed below what made it."""
+        used = {key for op in self.graph.ops.values() for key in op.inputs}
+        for value in self.graph.values.values():
+            chain = self.chain.get(value.op or "")
+            if chain is None or value.key in used or not value.names or value.key in self.hidden:
+                continue
+            while self.units[chain[-2]].fold:  # a fold hides no result
+                chain = chain[:-1]
+            rows = [("name", "name", _short(value.name, "name"))]
+            rows.append(
+                ("shape", "tiny", notation.brief(value.array) if not value.shape else notation.shape(value.shape))
+            )
+            self._add(Unit(value.key, "value", rows, chain[-2], value.title))
+            self.chain[value.key] = [*chain[:-1], value.key]
+            children = self.units[chain[-2]].children
+            self.units[chain[-2]].links.append((children.index(chain[-1]), len(children) - 1))
+
+    # Links
+
+    def _links(self, ops: list[Op]) -> None:
+        found: dict[str, dict[tuple[str, str], None]] = {}
+        for op in ops:
+            for key in op.inputs:
+                if key is None or key in self.hidden:
+                    continue
+                value = self.graph.values[key]
+                source = value.op if value.op in self.chain else self._moved.get(key, key)
+                head = self.chain[op.key]
+                tail = self._nearest(source or "", head)
+                if not tail or source == op.key:
+                    continue
+                if op.whole and source == key:  # at most one arrow from a step to a module whose parameters it moves
+                    found.setdefault(ROOT, {})[tail[1], head[1]] = None
+                else:
+                    self._join(found, tail, head)
+        for key, links in found.items():
+            unit = self.units[key]
+            place = {child: number for number, child in enumerate(unit.children)}
+            unit.links = [(place[tail], place[head]) for tail, head in links]
+
+    def _join(self, found: dict[str, dict[tuple[str, str], None]], tail: list[str], head: list[str]) -> None:
+        """Add the link between two boxes at the level where their paths separate, and the ways to the ports of those around them."""
+        depth = 0
+        while depth < min(len(tail), len(head)) - 1 and tail[depth] == head[depth]:
+            depth += 1
+        depth -= 1
+        found.setdefault(tail[depth], {})[tail[depth + 1], head[depth + 1]] = None
+        for outer, inside in zip(tail[depth + 1 :], tail[depth + 2 :], strict=False):
+            found.setdefault(outer, {})[inside, self._port(outer, "out")] = None
+        for outer, inside in zip(head[depth + 1 :], head[depth + 2 :], strict=False):
+            found.setdefault(outer, {})[self._port(outer, "in"), inside] = None
+
+    def _port(self, key: str, name: str) -> str:
+        port = f"{key}{name}"
+        if port not in self.units:
+            self._add(Unit(port, "port", [], key, "what comes in" if name == "in" else "what goes out"))
+        return port
+
+    # What they say
+
+    def _describe(self) -> None:
+        """The text of a module's box: name, class, shapes in and out, parameters; whether it is frozen, what it shares."""
+        for unit in reversed(self.units.values()):  # inner ones first
+            if unit.kind != "module" or unit.key == ROOT:
+                continue
+            tied = [row for row in unit.rows if row[0] == "tied"]
+            parameters = [self.graph.values[key] for key in unit.leaves]
+            unit.frozen = bool(parameters) and not any(one.requires_grad for one in parameters)
+            if not unit.fold:
+                unit.rows = self._about(unit)
+            number = self.weight(unit)
+            if number and (unit.rest or not unit.fold):
+                unit.rows.append(("count", "tiny", f"{number:,} parameter{'' if number == 1 else 's'}"))
+            unit.rows += [("frozen", "tiny", "frozen")] if unit.frozen else []
+            unit.rows += tied
+
+    def _about(self, unit: Unit) -> list[tuple[str, str, str]]:
+        about = self.graph.modules.get(unit.title, {})
+        parent = unit.parent
+        while parent is not None and self.units[parent].fold:
+            parent = self.units[parent].parent
+        around = self.units[parent].title if parent is not None else ""
+        name = unit.title.removeprefix(f"{around}.") if self.graph.calls else unit.title.split(".")[-1]
+        kind = about.get("class", "")
+        if kind == "ModuleList":
+            kinds = {self.graph.modules.get(f"{unit.title}.{n}", {}).get("class", "") for n in range(512)} - {""}
+            count = sum(f"{unit.title}.{n}" in self.graph.modules for n in range(512))
+            kind = f"{count} × {kinds.pop()}" if len(kinds) == 1 else kind
+        rows = [("name", "name", _short(name, "name"))]
+        if kind and kind != name:
+            rows.append(("class", "small", _short(kind, "small")))
+        if settings := about.get("settings"):
+            rows.append(("settings", "tiny", _short(settings, "tiny")))
+        if shapes := self._shapes(unit):
+            rows.append(("shape", "tiny", _short(shapes, "tiny")))
+        return rows
+
+    def _shapes(self, unit: Unit) -> str:
+        if unit.call is not None:
+            call = self.graph.calls[unit.call]
+            text = [", ".join(dict.fromkeys(map(notation.shape, call[way][:2]))) for way in ("inputs", "outputs")]
+            return " → ".join(text) if all(text) else ""
+        inside = set(unit.ops)
+        given = self._crossing(key for op in unit.ops for key in self.graph.ops[op].inputs if key is not None)
+        given = [
+            v
+            for v in given
+            if v.op not in inside and v.key not in unit.leaves and not v.name.startswith(f"{unit.title}.")
+        ]
+        used = {key for op in self.graph.ops.values() if op.key not in inside for key in op.inputs}
+        results = self._crossing(key for op in unit.ops for key in self.graph.ops[op].outputs)
+        last = results[-1:]
+        results = [value for value in results if value.key in used] or last
+        text = [
+            ", ".join(dict.fromkeys(notation.shape(v.shape) for v in part[:2] if v.shape is not None))
+            for part in (given, results)
+        ]
+        return " → ".join(text) if all(text) else ""
+
+    def _crossing(self, keys: Iterable[str]) -> list[Value]:
+        return [self.graph.values[key] for key in dict.fromkeys(keys)]
+
+
+def paths_of(units: dict[str, Unit], unit: Unit) -> list[str]:
+    """The modules that a box shows: its own, or those that are folded in it."""
+    if not unit.fold:
+        return [unit.title]
+    inside = (units[child] for child in unit.children)
+    return [path for one in inside if one.kind == "module" for path in paths_of(units, one)]
+
+
+def is_cut(graph: Graph, op: Op) -> bool:
+    """Whether an op ends a way on which a gradient could go: `detach`, or an op on what requires grad under `no_grad`."""
+    if op.recorded or op.whole or op.name.endswith("_like") or op.name.startswith("new_"):  # no number goes on there
+        return False
+    floating = any(graph.values[key].dtype.startswith(("float", "bfloat")) for key in op.outputs)
+    return floating and any(key is not None and graph.values[key].requires_grad for key in op.inputs)
+
+
+def _ops(groups: Iterable[Group]) -> list[Op]:
+    return [op for group in groups for op in group.ops]
+
+
+def _levels(graph: Graph, op: Op) -> list[Level]:
+    """The boxes around an op, outermost first: the calls that it ran in if they are known, else its module's path."""
+    if not op.calls:
+        parts = op.module.split(".") if op.module else []
+        return [Level(".".join(parts[: length + 1])) for length in range(len(parts))]
+    found: list[Level] = []
+    before = None
+    for number in op.calls:
+        path = graph.calls[number]["path"]
+        if before is not None and path.startswith(f"{before}."):
+            parts = path[len(before) + 1 :].split(".")
+            found += [Level(".".join([before, *parts[:length]])) for length in range(1, len(parts))]
+        found.append(Level(path, number))
+        before = path
+    return found
+
+
+def _within(path: str, module: str) -> bool:
+    return path == module or path.startswith(f"{module}.")
+
+
+def _is_buffer(graph: Graph, value: Value) -> bool:
+    """Whether a value is a buffer of a module, such as the mask of an attention: its box would tell nothing."""
+    path, _, name = value.name.rpartition(".")
+    return name in graph.modules.get(path, {}).get("buffers", ())
+
+
+def _shared(chains: list[list[str]]) -> list[str]:
+    """The boxes that all these chains begin with."""
+    shared = chains[0]
+    for chain in chains[1:]:
+        shared = [one for one, other in zip(shared, chain, strict=False) if one == other]
+    return shared
+
+
+def _short(text: str, style: str) -> str:
+    return shorten(text, SIZE[style], WIDEST, style == "name")
+
+
+def _in_two(name: str) -> tuple[str, str]:
+    """A long name, broken after the underscore nearest to its middle; an ordinary one, and nothing."""
+    places = [place for place, letter in enumerate(name, start=1) if letter == "_"]
+    if text_width(name, SIZE["word"]) <= LONG or not places:
+        return name, ""
+    middle = min(places, key=lambda place: abs(2 * place - len(name)))
+    return name[:middle], name[middle:]
+
+
+def _op_rows(graph: Graph, op: Op) -> list[tuple[str, str, str]]:
+    name, rest = _in_two(notation.symbol(op))
+    rows = [("name", "word", _short(name, "word"))]
+    rows += [("rest", "word", _short(rest, "word"))] if rest else []
+    if op.whole:
+        count = len(op.inputs)
+        return [*rows, ("shape", "tiny", f"{count} parameter{'' if count == 1 else 's'}")]
+    shapes = [graph.values[key].shape for key in op.outputs]
+    if shapes and shapes[0] is not None:
+        rows.append(("shape", "tiny", _short(notation.shape(shapes[0]), "tiny")))
+    return rows
