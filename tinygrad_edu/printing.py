@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,21 +16,12 @@ from .overrides import overridable
 __all__ = ["set_printoptions"]
 
 
-class _Options:
-    precision = 4
-    threshold = 1000.0
-    edgeitems = 3
-    linewidth = 80
-    sci_mode: bool | None = None
-
-
-options = _Options()
-
-_PROFILES = {
+_PROFILES: dict[str, dict[str, Any]] = {
     "default": {"precision": 4, "threshold": 1000.0, "edgeitems": 3, "linewidth": 80},
     "short": {"precision": 2, "threshold": 1000.0, "edgeitems": 2, "linewidth": 80},
     "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
 }
+options = SimpleNamespace(**_PROFILES["default"], sci_mode=None)
 
 
 def set_printoptions(
@@ -51,7 +43,7 @@ def set_printoptions(
     tensor([1.12])
     >>> T.set_printoptions(profile="default")
     """
-    chosen: dict[str, Any] = dict(_PROFILES.get(profile or "", {}))
+    chosen = dict(_PROFILES.get(profile or "", {}))
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     chosen.update((name, value) for name, value in given.items() if value is not None)
     for name, value in chosen.items():

@@ -6,15 +6,15 @@ This file holds the remaining differences: the engine's module, how to see every
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import random
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, ClassVar
 
@@ -164,8 +164,8 @@ class Engine(ABC):
     def seeded(self, seed: int, device: str = "cpu") -> Iterator[Callable[[], list[str]]]:
         """A context in which random numbers start from `seed`. Outside it they continue as if none had been drawn.
 
-        This includes a GPU that is in use, or that `device` names. Yields a function that returns which sources of random
-        numbers were used: `random`, `numpy` or the engine.
+        This includes a GPU that is in use, or that `device` names. Nor does any setting of the program outlast it. Yields a
+        function that returns which sources of random numbers were used: `random`, `numpy` or the engine.
         """
         sources = self._random_sources(device)
         states = {name: source.get() for name, source in sources.items()}
@@ -175,10 +175,56 @@ class Engine(ABC):
                 _first_drawn[name, seed] = source.draw()
                 source.begin(seed)
         try:
-            yield lambda: [name for name, source in sources.items() if source.draw() != _first_drawn[name, seed]]
+            with self.unchanged():
+                yield lambda: [name for name, source in sources.items() if source.draw() != _first_drawn[name, seed]]
         finally:
             for name, source in sources.items():
                 source.put_back(states[name])
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """A context that restores the settings of the engine, of NumPy and of Python, and what was patched in the engine's classes."""
+        module, options = self.module, self._print_options()
+        anomaly = module.is_anomaly_enabled(), module.is_anomaly_check_nan_enabled()
+        kept = [(holder, dict(vars(holder))) for holder in self._holders()]
+        with ExitStack() as stack:
+            for put_back, *before in (
+                (module.set_default_dtype, module.get_default_dtype()),
+                (module.set_default_device, self._default_device()),
+                (module.set_grad_enabled, module.is_grad_enabled()),
+                (module.use_deterministic_algorithms, module.are_deterministic_algorithms_enabled()),
+                (module.autograd.set_detect_anomaly, *anomaly),
+                (vars(options).update, dict(vars(options))),
+                (sys.setrecursionlimit, sys.getrecursionlimit()),
+            ):
+                stack.callback(put_back, *before)
+            stack.callback(functools.partial(np.set_printoptions, **np.get_printoptions()))
+            stack.callback(functools.partial(np.seterr, **np.geterr()))
+            try:
+                yield
+            finally:
+                for holder, names in kept:
+                    _put_back(holder, names)
+
+    def _default_device(self) -> Any:
+        """What `set_default_device` was given; None for nothing."""
+        return None
+
+    @abstractmethod
+    def _print_options(self) -> Any:
+        """The object whose attributes say how tensors print."""
+
+    def _holders(self) -> Iterator[Any]:
+        """The modules and classes of the engine in which a program might replace something, as far as they are loaded."""
+        names = ("", ".nn", ".nn.functional", ".optim", ".autograd")
+        loaded = [sys.modules[self.name + name] for name in names if self.name + name in sys.modules]
+        yield from loaded
+        kinds = [self.tensor_type, self.function_type, self.module_type]
+        kinds += [one.Optimizer for one in loaded if "Optimizer" in vars(one)]
+        for kind in kinds:  # which grows on the way
+            if kind.__module__.partition(".")[0] == self.name:
+                yield kind
+                kinds += type.__subclasses__(kind)
 
     @contextmanager
     def same_randomness(self) -> Iterator[None]:
@@ -260,6 +306,12 @@ class Torch(Engine):
     def import_the_rest(self) -> None:
         importlib.import_module("torch._dynamo")  # an optimizer's first step imports it, and it writes a file
 
+    def _default_device(self) -> Any:
+        return getattr(getattr(self.module._GLOBAL_DEVICE_CONTEXT, "device_context", None), "device", None)
+
+    def _print_options(self) -> Any:
+        return self.module._tensor_str.PRINT_OPTS
+
     def packs_saved_tensors(self) -> bool:
         top = getattr(self.module._C._autograd, "_top_saved_tensors_default_hooks", None)
         return top is not None and top(True) is not None
@@ -326,6 +378,9 @@ class Core(Engine):
     def _run_backward(self) -> Callable[..., Any]:
         return self.module.autograd.engine.run  # type: ignore[no-any-return]
 
+    def _print_options(self) -> Any:
+        return importlib.import_module("tinygrad_edu.printing").options
+
     def packs_saved_tensors(self) -> bool:
         return bool(self.module.modes.thread.state.saved_hooks)
 
@@ -342,6 +397,16 @@ class Core(Engine):
 
     def _why_no_cuda(self) -> str:
         return "tinygrad_edu computes with NumPy on the CPU; choose PyTorch for a GPU."
+
+
+def _put_back(holder: Any, before: dict[str, Any]) -> None:
+    """Undo what a program assigned to names of a class or a module. A module also gets names as its parts are loaded: those stay."""
+    now = dict(vars(holder))
+    for name, value in before.items():
+        if now.get(name) is not value:
+            setattr(holder, name, value)
+    for name in now.keys() - before.keys() if isinstance(holder, type) else ():
+        delattr(holder, name)
 
 
 @dataclass(frozen=True)
@@ -361,7 +426,7 @@ def _of_numpy() -> _Random:
 _first_drawn: dict[tuple[str, int], Any] = {}  # by source and seed: shows whether anything was drawn
 
 
-@cache
+@functools.cache
 def _bare(dtype: Any) -> str:
     return str(dtype).rpartition(".")[2]
 
@@ -370,7 +435,7 @@ _ENGINES: dict[str, type[Torch] | type[Core]] = {engine.name: engine for engine 
 NAMES = tuple(_ENGINES)
 
 
-@cache
+@functools.cache
 def _load(name: str) -> Engine:
     return _ENGINES[name]()
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from support.harness import NoBrowser, new_page, start_browser
+from support.harness import NoBrowser, new_page, start_browser, uninvited
 
 HERE = "tests/browser/"
 # WebAssembly is compiled once, quickly: each page of the live site starts a Python anew, and to compile it better as well takes
@@ -55,3 +55,11 @@ def fresh(browser: Any) -> Iterator[Callable[..., Any]]:
     yield opened
     for context in contexts:
         context.close()
+
+
+@pytest.fixture(autouse=True)
+def nothing_uninvited() -> Iterator[None]:
+    """No page opens a dialog, or writes to the clipboard, unless the test asks for it."""
+    uninvited.clear()
+    yield
+    assert uninvited == []

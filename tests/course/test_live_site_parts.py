@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tinygrad_edu.course.cli import main
 from tinygrad_edu.course.site.live import archive, pages, parts
 from tinygrad_edu.course.site.live.needs import parts as parts_of
 
@@ -188,13 +189,13 @@ def test_what_a_first_picture_needs_is_loaded_at_the_start_and_the_rest_with_its
     assert json.loads(packs.index()) == {"csv": "csv", "viz.widgets.player": "viz.widgets"}
 
 
-def test_without_node_nothing_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive.shutil, "which", lambda name: None)
-    trees = {"library": {"csv.py": b""}, "numpy": {}, "ours": {}}
-    packs = archive.prepared({}, b"", trees, "", [], "")
-    assert packs.start == trees
-    assert not packs.later
-    assert not packs.is_compiled
+def test_without_node_a_live_site_is_refused_and_nothing_is_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["site", "--live", str(tmp_path / "site")]) == 2
+    assert "needs Node.js" in capsys.readouterr().err
+    assert list((tmp_path / "site").iterdir()) == []
 
 
 def test_a_tape_has_what_pytorch_warned_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

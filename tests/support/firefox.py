@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 PATIENCE_S = 120
+_PROMPT = "browsingContext.userPromptOpened"
 _NAMES = ("firefox", "firefox-esr")
 _PREFERENCES = {
     "app.normandy.enabled": False,
@@ -34,7 +35,7 @@ def path() -> str | None:
 
 
 class Firefox:
-    """One tab. `requested` are the addresses that it has asked for, `wrong` the errors on its console."""
+    """One tab. `requested` are the addresses that it has asked for, `wrong` the errors on its console, and the dialogs."""
 
     def __init__(self, address: str) -> None:
         import websocket
@@ -44,7 +45,7 @@ class Firefox:
         self.requested: list[str] = []
         self.wrong: list[str] = []
         self.send("session.new", capabilities={})
-        self.send("session.subscribe", events=["network.beforeRequestSent", "log.entryAdded"])
+        self.send("session.subscribe", events=["network.beforeRequestSent", "log.entryAdded", _PROMPT])
         self._tab = self.send("browsingContext.getTree")["contexts"][0]["context"]
 
     def send(self, method: str, **params: Any) -> Any:
@@ -65,6 +66,8 @@ class Firefox:
                 self.requested.append(message["params"]["request"]["url"])
             elif message.get("method") == "log.entryAdded" and message["params"]["level"] == "error":
                 self.wrong.append(message["params"]["text"])
+            elif message.get("method") == _PROMPT:
+                self.wrong.append(f"a dialog: {message['params']['message']}")
 
     def open(self, address: str) -> None:
         """Go to a page and wait until it is loaded."""

@@ -80,10 +80,30 @@ def start_browser(*flags: str) -> Iterator[Any]:
         started.close()
 
 
+uninvited: list[str] = []  # dialogs that pages opened, and what they wrote to the clipboard
+
+# A test that asks for a copy puts a function of its own in place of `navigator.clipboard.writeText`.
+_TELL_OF_COPIES = """for (const name of ["write", "writeText"]) {
+    const own = globalThis.Clipboard?.prototype[name];
+    if (own) Clipboard.prototype[name] = function (what) { uninvitedCopy(String(what)); return own.call(this, what); };
+}"""
+
+
+def _opened(dialog: Any) -> None:
+    if dialog.type == "beforeunload":  # JupyterLab's, of a notebook that is not saved
+        dialog.accept()
+        return
+    uninvited.append(f"{dialog.type}: {dialog.message}")
+    dialog.dismiss()
+
+
 def new_page(browser: Any, **context: Any) -> Any:
     """A page with a context of its own, as patient and as slow as the whole harness; `page.context.close()` ends it."""
     opened = browser.new_context(**context)
     opened.set_default_timeout(1000 * PATIENCE_S)
+    opened.on("dialog", _opened)
+    opened.expose_function("uninvitedCopy", lambda text: uninvited.append(f"clipboard: {text}"))
+    opened.add_init_script(_TELL_OF_COPIES)
     page = opened.new_page()
     rate = float(os.environ.get("TINYGRAD_EDU_SLOW_PAGE", "1"))
     if rate > 1:

@@ -462,3 +462,39 @@ def test_a_switch_that_goes_back_runs_nothing_again_and_an_import_from_elsewhere
     for outside in ("import math", "pass; import torch, time", "open"):
         again, _ = pressed(f"w = T.tensor(2.0, requires_grad=True)\ny = w * w\ny.backward()\n{outside}")
         assert again >= 2
+
+
+CHANGES = {
+    "dtype": ("T.set_default_dtype(T.float64)", "T.ones(1).dtype"),
+    "device": ("T.set_default_device('cpu')", "getattr(T, '_GLOBAL_DEVICE_CONTEXT', None) and vars(T._GLOBAL_DEVICE_CONTEXT)"),
+    "print options": ("T.set_printoptions(precision=1)", "T.tensor(1.2345)"),
+    "print options of NumPy": ("import numpy; numpy.set_printoptions(precision=1)", "__import__('numpy').array([1.2345])"),
+    "errors of NumPy": ("import numpy; numpy.seterr(all='raise')", "__import__('numpy').geterr()"),
+    "grad mode": ("T.set_grad_enabled(False)", "(w * 2).requires_grad"),
+    "anomaly mode": ("T.autograd.set_detect_anomaly(True)", "T.is_anomaly_enabled()"),
+    "seed": ("T.manual_seed(9); T.rand(3)", "T.rand(2)"),
+    "depth of calls": ("import sys; sys.setrecursionlimit(5000)", "__import__('sys').getrecursionlimit()"),
+    "a method": ("T.Tensor.exp = lambda self: self * 0", "w.exp()"),
+    "a method of a module": ("T.nn.Linear.forward = lambda self, x: x", "T.nn.Linear(1, 1)(T.ones(1)).requires_grad"),
+    "a method of one's own": ("T.Tensor.mine = 1", "hasattr(w, 'mine')"),
+    "a function": ("T.nn.functional.relu = abs", "T.nn.functional.relu(-w)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change, shows", CHANGES.values(), ids=CHANGES)
+def test_what_a_program_sets_does_not_reach_the_next_one(change, shows):
+    program = f"w = T.tensor([2.0], requires_grad=True)\nprint({shows})"
+
+    def printed(source):
+        explorer = viz.explore(source)
+        explorer._answer()
+        assert [one.error for one in explorer._recordings.values()] == [None, None]
+        return [one.stdout for one in explorer._recordings.values()]
+
+    before = printed(program)
+    within = printed(f"{change}\n{program}")
+    assert within != before or "device" in change  # ours has one device, so nothing shows it
+    assert printed(program) == before
+    for engine in ("tinygrad_edu", "torch"):
+        viz.diagnose(change, engine=engine)
+    assert printed(program) == before

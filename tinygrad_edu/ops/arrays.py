@@ -14,6 +14,8 @@ __all__ = [
     "add_rows",
     "add_slices",
     "are_small",
+    "as_index",
+    "bincount",
     "choose",
     "copied",
     "flat_places",
@@ -32,6 +34,16 @@ _BLOCK = 32_768
 def row_major(array):
     """`array` in row-major order, as PyTorch's kernels give their results: `stride()` and `view` depend on it."""
     return np.asarray(array, order="C")
+
+
+def as_index(found):
+    """Positions or counts as int64, PyTorch's type for them: NumPy's own has 32 bits in a browser."""
+    return np.asarray(found, np.int64)
+
+
+def bincount(numbers, weights=None, minlength=0):
+    """np.bincount, which takes no int64 where NumPy's own index has 32 bits."""
+    return np.bincount(numbers.astype(np.intp, copy=False), weights, minlength)
 
 
 def in_order(result, operands):

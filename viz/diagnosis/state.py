@@ -18,16 +18,12 @@ WIDEST = 200  # things in each of them
 
 @contextlib.contextmanager
 def as_before(engine: Engine, things: list[Any]) -> Iterator[None]:
-    """A context that restores the modules, optimizers and tensors among `things`, and all modes, at its end."""
-    module = engine.module
-    anomaly = module.is_anomaly_enabled(), module.is_anomaly_check_nan_enabled()
+    """A context that restores the modules, optimizers and tensors among `things`, and all settings, at its end."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(engine.same_randomness())
+        stack.enter_context(engine.unchanged())
         for thing in things:
             stack.callback(_keep(engine, thing))
-        stack.callback(module.set_grad_enabled, module.is_grad_enabled())
-        stack.callback(module.set_default_dtype, module.get_default_dtype())
-        stack.callback(module.autograd.set_detect_anomaly, *anomaly)
         yield
 
 

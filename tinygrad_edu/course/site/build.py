@@ -120,9 +120,7 @@ def build(
             with ThreadPoolExecutor(1) as beside:  # the lessons
                 files = beside.submit(live_pages.write_files, static / "live", _FRONT, given)
                 _write_pages([*lessons, copied / "index.ipynb"], copied, pages, static, contents, progress, live)
-                said = _or_site_error(files.result)
-            if said and progress:
-                print(said, file=sys.stderr)
+                _or_site_error(files.result)
         else:
             _write_pages(lessons, copied, pages, static, contents, progress, live)
             text = f"# {TITLE}\n\n{_ABOUT}{_READING}\n\n{contents}"

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...array.absent import answer
 from ...array.tensor import Tensor, wrap
+from ...ops.arrays import as_index
 from ...ops.creation.factories import full
 
 __all__ = ["PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence"]
@@ -84,7 +85,7 @@ class PackedSequence(NamedTuple):
 def _steps(lengths: np.ndarray) -> tuple[Tensor, Tensor]:
     """The step and the sequence of each row of packed data, for lengths in decreasing order."""
     step, sequence = np.nonzero(np.arange(lengths.max(initial=0))[:, None] < lengths)
-    return wrap(step), wrap(sequence)
+    return wrap(as_index(step)), wrap(as_index(sequence))
 
 
 def pack_padded_sequence(
@@ -105,8 +106,8 @@ def pack_padded_sequence(
     sizes = np.asarray(lengths, np.int64)
     order = back = None
     if not enforce_sorted:
-        places = np.argsort(-sizes, kind="stable")
-        order, back, sizes = wrap(places), wrap(np.argsort(places)), sizes[places]
+        places = as_index(np.argsort(-sizes, kind="stable"))
+        order, back, sizes = wrap(places), wrap(as_index(np.argsort(places))), sizes[places]
         sequence = sequence.index_select(1, order)
     if len(sizes) != sequence.shape[1]:
         raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(sizes)}")
@@ -123,7 +124,7 @@ def pack_padded_sequence(
         raise RuntimeError(
             f"A length of {sizes.max()} is beyond the padded tensor, which has {sequence.shape[0]} steps."
         )
-    batch_sizes = (np.arange(sizes.max(initial=0))[:, None] < sizes).sum(axis=1)
+    batch_sizes = as_index((np.arange(sizes.max(initial=0))[:, None] < sizes).sum(axis=1))
     return PackedSequence(sequence[_steps(sizes)], wrap(batch_sizes), order, back)
 
 
@@ -147,7 +148,7 @@ def pad_packed_sequence(
             "Expected total_length to be at least the length of the longest sequence in input, but got "
             f"total_length={total_length} and max sequence length being {len(sizes)}"
         )
-    lengths = (sizes[:, None] > np.arange(sizes[0])).sum(axis=0)
+    lengths = as_index((sizes[:, None] > np.arange(sizes[0])).sum(axis=0))
     data, back = sequence.data, sequence.unsorted_indices
     padded: Any = full((longest, len(lengths), *data.shape[1:]), padding_value, dtype=data.dtype)
     padded[_steps(lengths)] = data

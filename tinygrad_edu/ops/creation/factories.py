@@ -270,7 +270,7 @@ def arange(
     if kind.kind != "f":
         start, end, step = int(start), int(end), int(step)
     count = math.ceil((end - start) / step)
-    return finish((start + step * np.arange(count)).astype(kind), requires_grad, device)
+    return finish((start + step * np.arange(count, dtype=np.int64)).astype(kind), requires_grad, device)
 
 
 def _number(value: Any) -> Any:

@@ -18,6 +18,7 @@ from ...array.absent import answer
 from ...array.generator import Generator
 from ...array.tensor import Tensor
 from ...overrides import overridable
+from ..arrays import as_index
 from ..binding import functions
 from ..op import Op, elementwise, row_by_row
 from .factories import finish, plain, shape_of, zeros_like
@@ -215,10 +216,10 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         reached = np.cumsum(weights, axis=-1)
         reached /= reached[..., -1:]
         even = source(generator).uniform((*weights.shape[:-1], num_samples))
-        return finish((reached[..., None, :] < even[..., None]).sum(axis=-1))
+        return finish(as_index((reached[..., None, :] < even[..., None]).sum(axis=-1)))
     # Each index gets an exponential waiting time, and the shortest times win. So no index comes twice.
     rate = weights / exponential(weights, generator).astype(weights.dtype)
-    return finish(np.argsort(-rate, axis=-1, kind="stable")[..., :num_samples])
+    return finish(as_index(np.argsort(-rate, axis=-1, kind="stable")[..., :num_samples]))
 
 
 def rand_like(

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...array.tensor import Tensor
+from ..arrays import as_index
+from ..arrays import bincount as counted
 from ..binding import method, public
 from ..creation.factories import finish
 from ..op import Op
@@ -18,7 +20,8 @@ class Unique2(Op):
     non_differentiable = (1, 2)
 
     def forward(self, *, dim=None):
-        return np.unique(self, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
+        found, *indices = np.unique(self, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
+        return found, *map(as_index, indices)
 
     def grad_self(grad):
         raise NotImplementedError(
@@ -34,7 +37,7 @@ class Bincount(Op, name="torch::autograd::NotImplemented"):
     without_gradient = ("index",)
 
     def forward(self, *, index, minlength):
-        sums = np.bincount(index, self, minlength)
+        sums = counted(index, self, minlength)
         return sums.astype(self.dtype) if self.dtype == np.float32 else sums
 
     def grad_self(grad):
@@ -73,7 +76,7 @@ def bincount(input: Tensor, weights=None, minlength=0) -> Tensor:
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
     if weights is None:
-        return finish(np.bincount(array, None, minlength))
+        return finish(as_index(counted(array, None, minlength)))
     if weights.shape != input.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
     return Bincount.apply(weights, index=input, minlength=minlength)

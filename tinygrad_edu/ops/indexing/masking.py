@@ -8,7 +8,7 @@ import numpy as np
 
 from ...array import dtypes
 from ...array.tensor import Tensor
-from ..arrays import choose, row_major
+from ..arrays import as_index, choose, row_major
 from ..binding import functions, in_place, method, public
 from ..creation.factories import as_number, as_operand, finish
 from ..op import LinearOp, Op, by_mask, row_by_row
@@ -173,8 +173,8 @@ def nonzero(input, *, as_tuple: bool = False) -> Any:
     """
     found = np.nonzero(np.atleast_1d(input._data))
     if as_tuple:
-        return tuple(finish(i) for i in found)
-    return finish(np.stack(found, axis=1)[:, : input.ndim])
+        return tuple(finish(as_index(i)) for i in found)
+    return finish(as_index(np.stack(found, axis=1)[:, : input.ndim]))
 
 
 @public()

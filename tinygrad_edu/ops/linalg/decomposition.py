@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -37,10 +38,13 @@ def _as_matrix(value):
 
 
 def _computed(name, compute, *arrays, why="the input matrix is singular", **settings):
-    try:
-        return compute(*arrays, **settings)
-    except np.linalg.LinAlgError:
-        raise LinAlgError(f"linalg.{name}: The factorization could not be completed because {why}.") from None
+    with contextlib.suppress(np.linalg.LinAlgError):
+        found = compute(*arrays, **settings)
+        # In a browser NumPy does not raise: it fills such a matrix with nan.
+        is_lost = found.size and np.isnan(found).all((-2, -1)).any() and all(np.isfinite(each).all() for each in arrays)
+        if not is_lost:
+            return found
+    raise LinAlgError(f"linalg.{name}: The factorization could not be completed because {why}.")
 
 
 class LinalgInvEx(Op):

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...array.tensor import Tensor, wrap
 from ...modes import bump_version
-from ..arrays import add_rows
+from ..arrays import add_rows, bincount
 from ..binding import nn_functions, public
 from ..creation.factories import finish
 from ..op import Op
@@ -26,7 +26,7 @@ class Embedding(Op):
     def grad_weight(grad, weight_sym_sizes, indices, padding_idx, scale_grad_by_freq):
         if scale_grad_by_freq:
             numbers = getattr(indices, "_data", indices)
-            share = 1 / np.bincount(numbers.reshape(-1))[numbers][..., None]
+            share = 1 / bincount(numbers.reshape(-1))[numbers][..., None]
             grad = grad * share.astype(getattr(grad, "_data", grad).dtype)
         return EmbeddingBack.apply(grad, size=weight_sym_sizes, indices=indices, padding_idx=padding_idx)
 

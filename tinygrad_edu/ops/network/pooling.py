@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...array.tensor import Tensor
+from ..arrays import as_index
 from ..binding import functions, nn_functions, public
 from ..indexing.gather import put_along, take_along
 from ..op import Op
@@ -130,7 +131,7 @@ class MaxPool(Op):
         along = list(zip(windows, steps, strict=True))
         first = functools.reduce(np.add.outer, [w.first * step for w, step in along])
         others = functools.reduce(np.add.outer, [np.arange(w.places.shape[1]) * w.step * step for w, step in along])
-        return np.ascontiguousarray(best), np.take(others.reshape(-1), winner) + first
+        return np.ascontiguousarray(best), as_index(np.take(others.reshape(-1), winner) + first)
 
     # Only its shape is used. It is still saved, and so version-checked, as in PyTorch.
     def grad_self(grad, self, result1, windows):

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...array.tensor import Tensor
+from ..arrays import bincount
 from ..binding import functions, nn_functions, public
 from ..op import Op, linear
 
@@ -38,10 +39,10 @@ class Taps(NamedTuple):
         # An element that a new one is made of twice counts once, with both weights.
         pairs, index = np.unique(old[used] * count + new[used], return_inverse=True)
         old, new = np.divmod(pairs, count)
-        uses = np.bincount(old, minlength=n)
+        uses = bincount(old, minlength=n)
         tap = np.arange(len(pairs)) - np.repeat(np.cumsum(uses) - uses, uses)
         places, shares = np.full((n, max(1, uses.max(initial=0))), -1), np.zeros((n, max(1, uses.max(initial=0))))
-        places[old, tap], shares[old, tap] = new, np.bincount(index, weights[used], len(pairs))
+        places[old, tap], shares[old, tap] = new, bincount(index, weights[used], len(pairs))
         return Taps(places, shares)
 
 

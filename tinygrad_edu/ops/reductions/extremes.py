@@ -8,7 +8,7 @@ import numpy as np
 
 from ...array.return_types import named
 from ...array.tensor import Tensor
-from ..arrays import row_major
+from ..arrays import as_index, row_major
 from ..binding import method, public
 from ..indexing.gather import put_along, take_along
 from ..op import Op
@@ -84,8 +84,8 @@ def _first_nan_or(find, array, dim):
 
 def chosen(array, indices, dim, keepdim):
     if not array.ndim:
-        return array.copy(), np.asarray(indices)
-    values, indices = row_major(np.take_along_axis(array, indices, dim)), row_major(indices)
+        return array.copy(), as_index(indices)
+    values, indices = row_major(np.take_along_axis(array, indices, dim)), row_major(as_index(indices))
     return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
 
 
@@ -110,7 +110,7 @@ class Amin(ExtremeAlong):
 
 class _Position(Op):
     def forward(self, *, find, dim, keepdim):
-        return np.asarray(find(self, axis=dim if self.ndim else None, keepdims=keepdim))
+        return as_index(find(self, axis=dim if self.ndim else None, keepdims=keepdim))
 
 
 _Max, _Min = (named(op, "values", "indices") for op in ("max", "min"))

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...array.return_types import named
 from ...array.tensor import Tensor
+from ..arrays import as_index
 from ..binding import method, public
 from ..indexing.gather import put_along, take_along
 from ..op import Op
@@ -37,7 +38,7 @@ class Sort(Chosen):
             order = self.shape[dim] - 1 - np.flip(np.argsort(np.flip(self, dim), axis=dim, kind="stable"), dim)
         else:
             order = np.argsort(self, axis=dim, kind="stable")
-        return np.take_along_axis(self, order, dim), order
+        return np.take_along_axis(self, order, dim), as_index(order)
 
 
 class SortStable(Sort, name="SortBackward1"):
@@ -55,7 +56,7 @@ class Topk(Chosen):
             return np.take(self, [], dim), np.take(np.zeros(self.shape, np.int64), [], dim)
         # First partition, then sort only the chosen part.
         apart = np.argpartition(self, n - k if largest else k - 1, axis=dim)
-        best = np.sort(np.take(apart, range(n - k, n) if largest else range(k), dim), axis=dim)
+        best = as_index(np.sort(np.take(apart, range(n - k, n) if largest else range(k), dim), axis=dim))
         values, order = Sort.forward(np.take_along_axis(self, best, dim), dim=dim, descending=largest)
         return values, np.take_along_axis(best, order, dim)
 

@@ -13,7 +13,7 @@ from ...array.tensor import Tensor
 from ...core.tensor import Mean, Sum
 from ...modes import thread
 from ...overrides import behind_core
-from ..arrays import row_major
+from ..arrays import as_index, row_major
 from ..binding import method, public
 from ..indexing.masking import where
 from ..op import Op, linear
@@ -159,8 +159,10 @@ class Counted(Op):
     def forward(self, *, count, dim, keepdim):
         axes = normalized_dims(dim, self.ndim) if dim is not None else None
         found = row_major(np.asarray(count(self, axis=axes, keepdims=keepdim)))
+        if found.dtype != np.bool_:
+            return as_index(found)
         # As in PyTorch, where uint8 used to be the boolean type.
-        return found.astype(np.uint8) if self.dtype == np.uint8 and found.dtype == np.bool_ else found
+        return found.astype(np.uint8) if self.dtype == np.uint8 else found
 
 
 @public()

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...array.return_types import named
 from ...array.tensor import Tensor
-from ..arrays import row_major
+from ..arrays import as_index, row_major
 from ..binding import in_place, method, public
 from ..indexing.masking import where
 from ..op import Op, linear
@@ -71,7 +71,7 @@ def _best(keep, array, dim):
     if not array.ndim:
         return array.copy(), np.zeros((), np.int64)
     values = row_major(keep.accumulate(array, axis=dim))
-    places = np.arange(array.shape[dim]).reshape(-1, *(1,) * (array.ndim - dim - 1))
+    places = as_index(np.arange(array.shape[dim])).reshape(-1, *(1,) * (array.ndim - dim - 1))
     there = np.where((array == values) | np.isnan(array), places, 0)
     return values, row_major(np.maximum.accumulate(there, axis=dim))
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...array.tensor import Tensor
 from ...overrides import overridable
-from ..arrays import row_major
+from ..arrays import as_index, row_major
 from ..binding import functions, in_place, method, public
 from ..creation.factories import finish
 from ..op import LinearOp, ViewOp
@@ -158,12 +158,12 @@ def triu(input: Tensor, diagonal=0) -> Tensor:
 
 def tril_indices(row, col, offset=0, *, device=None):
     """The indices of a matrix's lower triangle: rows, then columns."""
-    return finish(np.stack(np.tril_indices(row, offset, col)), where=device)
+    return finish(as_index(np.tril_indices(row, offset, col)), where=device)
 
 
 def triu_indices(row, col, offset=0, *, device=None):
     """The indices of a matrix's upper triangle: rows, then columns."""
-    return finish(np.stack(np.triu_indices(row, offset, col)), where=device)
+    return finish(as_index(np.triu_indices(row, offset, col)), where=device)
 
 
 functions["tril_indices"], functions["triu_indices"] = overridable(tril_indices), overridable(triu_indices)

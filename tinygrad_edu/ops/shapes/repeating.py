@@ -72,7 +72,7 @@ def repeat_interleave(input, repeats, dim=None, *, output_size=None) -> Tensor:
             raise RuntimeError(
                 f"repeats must have the same size as input along dim, {sizes[axis]}, and not be negative"
             )
-        counts = np.broadcast_to(repeats._data, (sizes[axis],))
+        counts = np.broadcast_to(repeats._data, (sizes[axis],)).astype(np.intp)
         return index_select(input, axis, wrap(np.repeat(np.arange(sizes[axis]), counts)))
     if repeats < 0:
         raise RuntimeError("Repeats must be non-negative")

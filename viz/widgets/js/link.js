@@ -9,13 +9,15 @@ export class LinkButton {
    * @param {string} label what the button shows, where there is little room
    */
   constructor(onAsk, label = "copy link") {
-    this.button = h("button", { type: "button", class: "tgv-text-button", onclick: onAsk, "aria-label": "copy link", title: "Copy an address that carries this program" }, label);
+    this.button = h("button", { type: "button", class: "tgv-text-button", onclick: () => { this.isAsked = true; onAsk(); }, "aria-label": "copy link", title: "Copy an address that carries this program" }, label);
     this.said = h("span", { class: "tgv-said", role: "status" });
     this.element = h("span", { class: "tgv-link" }, this.button, this.said);
   }
 
-  /** Copy what Python answered: {link, note}, or {why} if there is no link. */
+  /** Copy what Python answered to a press: {link, note}, or {why} if there is no link. Nothing else writes the clipboard. */
   async take({ link, note, why }) {
+    if (!this.isAsked || !(link || why)) return; // its model only says again what it holds
+    this.isAsked = false;
     if (why) return this.#say(why);
     try {
       await navigator.clipboard.writeText(link);

@@ -2,8 +2,7 @@
 
 The Python that will run in the page compiles them here, in Node; doing that in a browser would delay the first picture by ten
 seconds. It also draws that picture, which shows what modules it needs. Those are loaded at the start, and each of the others
-with its neighbours when a program imports it. Without Node all sources are packed uncompiled, and
-the site starts later.
+with its neighbours when a program imports it.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from .parts import PartError
 
 HERE = Path(__file__).parent
 PREPARE_LIMIT_S = 600
-NO_NODE = "no Node.js was found, so the site's Python must compile what it imports, and its first picture appears later"
+NO_NODE = "A live site needs Node.js to be built: it compiles the Python of the pages. Install it (https://nodejs.org), or build without --live."
 
 Files = dict[str, bytes]  # by path
 
@@ -83,7 +82,6 @@ class Packs:
 
     start: dict[str, Files]
     later: dict[str, Files] = field(default_factory=dict)
-    is_compiled: bool = False
     opened: bytes = b"null"  # JSON: what explore.html shows of its first program, before its Python has started
 
     def index(self) -> bytes:
@@ -134,6 +132,18 @@ def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
             yield name, path.read_bytes()
 
 
+def node() -> str:
+    """Where Node.js is.
+
+    Raises:
+        PartError: there is none.
+    """
+    found = shutil.which("node")
+    if found is None:
+        raise PartError(NO_NODE)
+    return found
+
+
 def prepared(
     pyodide: Files, graphviz: bytes, trees: dict[str, Files], first: str, presses: list[dict[str, Any]], opening: str
 ) -> Packs:
@@ -148,11 +158,8 @@ def prepared(
         opening: the program that explore.html shows first.
 
     Raises:
-        PartError: Node.js is installed but the work failed.
+        PartError: there is no Node.js, or the work failed.
     """
-    node = shutil.which("node")
-    if node is None:
-        return Packs(trees)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         _write(folder, {**pyodide, "viz.mjs": graphviz})
@@ -161,7 +168,7 @@ def prepared(
         jobs = {"trees": _TREES, "first": first, "presses": presses, "opening": opening}
         (folder / "jobs.json").write_text(json.dumps(jobs))
         done = subprocess.run(
-            [node, str(HERE / "prepare.mjs"), scratch],
+            [node(), str(HERE / "prepare.mjs"), scratch],
             capture_output=True,
             text=True,
             timeout=PREPARE_LIMIT_S,
@@ -203,7 +210,7 @@ def parted(trees: dict[str, Files], modules: set[str], opened: list[str]) -> Pac
                 start[tree][path] = data
             else:
                 later.setdefault(_pack_of(path), {})[path] = data
-    return Packs(start, later, is_compiled=True)
+    return Packs(start, later)
 
 
 def module_of(path: str) -> str:

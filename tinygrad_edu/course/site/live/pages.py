@@ -102,8 +102,9 @@ def gathered(wheel: Path | None = None) -> Given:
         wheel: NumPy for Pyodide, if it should not be downloaded.
 
     Raises:
-        PartError: one of them is not available.
+        PartError: one of them is not available, or Node.js is not.
     """
+    archive.node()
     python = parts.files_of(parts.PYODIDE)
     numpy = parts.numpy_wheel(python["pyodide-lock.json"], wheel)
     graphviz = parts.files_of(parts.GRAPHVIZ)["dist/viz.js"]
@@ -112,8 +113,8 @@ def gathered(wheel: Path | None = None) -> Given:
     return Given(python, numpy, graphviz, gif, editor)
 
 
-def write_files(folder: Path, first: str, given: Given) -> str:
-    """Write everything that a live page loads into `folder`. Returns a remark, or an empty string.
+def write_files(folder: Path, first: str, given: Given) -> None:
+    """Write everything that a live page loads into `folder`.
 
     Args:
         folder: to write to.
@@ -121,7 +122,7 @@ def write_files(folder: Path, first: str, given: Given) -> str:
         given: the parts that others built.
 
     Raises:
-        PartError: Node.js is there, and could not prepare the site's Python.
+        PartError: Node.js could not prepare the site's Python.
     """
     from viz.export import bundle
 
@@ -153,7 +154,6 @@ def write_files(folder: Path, first: str, given: Given) -> str:
     for name, data in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
-    return "" if packs.is_compiled else archive.NO_NODE
 
 
 def _explore(packs: archive.Packs) -> archive.Files:

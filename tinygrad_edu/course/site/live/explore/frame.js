@@ -75,7 +75,7 @@ export class Frame {
   }
 
   /** End whatever runs. What was shown last stays, and so does the text. */
-  stop() {
+  stop(why = "Stopped. Change the program and run it again.") {
     this.worker.terminate();
     this.models.clear();
     this.busy = false;
@@ -84,7 +84,7 @@ export class Frame {
     this.#start();
     const text = this.asked?.program ?? this.shown?.program ?? this.area.value;
     this.#write({ program: text });
-    this.#say("Stopped. Change the program and run it again.");
+    this.#say(why);
     this.asked = null;
   }
 
@@ -155,7 +155,8 @@ export class Frame {
     else if (type === "explored") this.#explored(model);
     else if (type === "refused") this.#refused(message);
     else if (type === "report") this.#told(message);
-    else if (type === "died") this.#say(`Python ended: ${message.text}`);
+    else if (type === "died" && this.ready) this.stop(`Python ended: ${message.text}. It has started again: change the program and run it.`);
+    else if (type === "died") this.#say(`Python cannot run here: ${message.text}.`);
   }
 
   #model({ code, model, state }) {

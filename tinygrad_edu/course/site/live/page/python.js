@@ -12,6 +12,7 @@ export class Python {
     this.lost = false; // true if the results of earlier runs are gone
     this.onChecked = () => {};
     this.text = "";
+    this.reason = ""; // why it was started again, until a cell runs
     this.seen = true;
     whetherSeen(document.body, (seen) => {
       this.seen = seen;
@@ -47,6 +48,7 @@ export class Python {
 
   /** Run a cell: true if it ran to its end, false if it raised, null if it was stopped. */
   run(cell, source, output) {
+    this.reason = "";
     this.start();
     return new Promise((finish) => {
       this.runs.set(cell, { output, finish });
@@ -62,22 +64,27 @@ export class Python {
   }
 
   /** End the worker, whatever it is doing, and start another. */
-  stop(why = "Stopped; Python is starting again …") {
+  stop(why = "Stopped.") {
+    this.reason = why;
+    this.#end("");
+    this.lost = false;
+    this.start();
+  }
+
+  #end(text) {
     this.worker?.terminate();
     this.worker = null;
     this.ready = false;
     this.lost = true;
     for (const { finish } of this.runs.values()) finish(null);
     this.runs.clear();
-    this.#say(why);
-    this.lost = false;
-    this.start();
+    this.#say(text);
   }
 
   #say(text = this.text) {
     this.text = text;
     const busy = this.runs.size > 0;
-    this.#tell({ text: busy && this.ready ? "Python is running …" : text, busy, ready: this.ready });
+    this.#tell({ text: busy && this.ready ? "Python is running …" : `${this.reason} ${text}`.trim(), busy, ready: this.ready });
   }
 
   #hear(message) {
@@ -86,7 +93,8 @@ export class Python {
     else if (type === "ready") {
       this.ready = true;
       this.#say("Python is ready.");
-    } else if (type === "died") this.#died(message.text);
+    } else if (type === "died" && this.ready) this.stop(`Python ended: ${message.text}. It starts again by itself.`);
+    else if (type === "died") this.#end(`Python cannot run here: ${message.text}. The page stays as it was recorded.`);
     else if (type === "done") {
       const run = this.runs.get(cell);
       this.runs.delete(cell);
@@ -97,15 +105,5 @@ export class Python {
     else if (type === "close") this.models.delete(model);
     else if (type === "checked") this.onChecked(message);
     else this.runs.get(cell)?.output?.write(message);
-  }
-
-  #died(text) {
-    this.worker?.terminate();
-    this.worker = null;
-    this.ready = false;
-    this.lost = true;
-    for (const { finish } of this.runs.values()) finish(null);
-    this.runs.clear();
-    this.#say(`Python cannot run here: ${text}. The page stays as it was recorded.`);
   }
 }

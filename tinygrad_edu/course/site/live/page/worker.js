@@ -96,6 +96,7 @@ async function begin() {
   const drawing = module("viz.js.pack").then(({ instance }) => instance());
   const [{ loadPyodide }, from] = await Promise.all([module("pyodide.mjs"), pyodideFrom()]);
   const python = await loadPyodide({ ...from, stdLibURL: await library });
+  heap = () => python._module.HEAPU8.length;
   tell("Unpacking NumPy");
   const unpacked = await Promise.all(packs);
   python.registerJsModule("graphviz_in_javascript", graphviz(await drawing));
@@ -107,6 +108,17 @@ async function begin() {
   tell("Importing the course");
   if (HERE) python.runPython(`import os; os.environ["TINYGRAD_EDU_EXPLORE"] = ${JSON.stringify(new URL("../../explore.html", HERE).href)}`);
   return python.pyimport("worker_python");
+}
+
+let heap = () => 0; // bytes that Python has taken; they are never given back
+const MOST = 2 ** 32 - 2 ** 28; // of the 4 GB that there are: with less left, what Python says of its end may itself be broken
+
+/** Why Python ended, for whoever wrote the program. */
+function why(error) {
+  const text = String(error.message ?? error).trim();
+  if (/call stack|too much recursion/i.test(text)) return "the program needs more stack than a page has: thousands of operations in one chain, or calls without an end";
+  if (heap() > MOST || /memory/i.test(text)) return "the program needs more memory than a page has";
+  return text.split("\n").at(-1);
 }
 
 let python;
@@ -146,7 +158,7 @@ async function work() {
         await Promise.race([given(name).promise, given("all").promise]);
       }
     } catch (error) {
-      postMessage({ type: "died", text: String(error.message ?? error) });
+      postMessage({ type: "died", text: why(error) });
       return;
     }
   }
