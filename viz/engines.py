@@ -147,8 +147,8 @@ class Engine(ABC):
         return
 
     @abstractmethod
-    def packs_saved_tensors(self) -> bool:
-        """Whether `saved_tensors_hooks` are active now: then reading a saved tensor would run user code."""
+    def is_packed(self, node: Any, name: str) -> bool:
+        """Whether a hook of the program holds what `node` saves under `name`: then reading it would run the program's code."""
 
     @contextmanager
     def default_dtype(self, name: str) -> Iterator[None]:
@@ -260,9 +260,9 @@ class Torch(Engine):
     def import_the_rest(self) -> None:
         importlib.import_module("torch._dynamo")  # an optimizer's first step imports it, and it writes a file
 
-    def packs_saved_tensors(self) -> bool:
-        top = getattr(self.module._C._autograd, "_top_saved_tensors_default_hooks", None)
-        return top is not None and top(True) is not None
+    def is_packed(self, node: Any, name: str) -> bool:
+        raw = getattr(node, f"_raw_saved_{name}", ())
+        return any(getattr(one, "unpack_hook", None) is not None for one in (raw if isinstance(raw, tuple) else (raw,)))
 
     def _random_sources(self, device: str) -> dict[str, _Random]:
         sources = super()._random_sources(device)
@@ -326,8 +326,11 @@ class Core(Engine):
     def _run_backward(self) -> Callable[..., Any]:
         return self.module.autograd.engine.run  # type: ignore[no-any-return]
 
-    def packs_saved_tensors(self) -> bool:
-        return bool(self.module.modes.thread.state.saved_hooks)
+    def is_packed(self, node: Any, name: str) -> bool:
+        kept = node._saved or ()
+        if name != "tensors" and kept:
+            kept = kept[node._plan.names.index(name)] if name in node._plan.names else ()
+        return any(getattr(one, "_unpack", None) is not None for one in (kept if isinstance(kept, tuple) else (kept,)))
 
     def _random_sources(self, device: str) -> dict[str, _Random]:
         own = self.module.random.default_generator

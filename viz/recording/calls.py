@@ -77,7 +77,7 @@ class _Inside(Watch):
         op.function = (self._call or ("", None))[0]
         op.module, op.calls = self._module(None), list(self.running)
         self._met.append(op)
-        for _, saved in saved_tensors(node):
+        for _, saved in saved_tensors(self.engine, node):
             if self.engine.is_tensor(saved) and (place := self.engine.storage(saved)):
                 self.kept[place] = math.prod(saved.shape) * saved.element_size()
 

@@ -262,7 +262,7 @@ class Passes:
         node = current.nodes.get(key)
         if node is None or not op.saved or any(saved.state != "alive" for saved in op.saved):
             return
-        if is_freed(node, op.saved[0].name):  # either all of them are, or none
+        if is_freed(self.engine, node, op.saved[0].name):  # either all of them are, or none
             for saved in op.saved:
                 saved.state = "freed"
             self.events.append(Event("freed", current.line, key, pass_nr=current.number))

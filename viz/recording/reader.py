@@ -12,7 +12,7 @@ import numpy as np
 
 from viz.engines import ACCUMULATE, Engine
 from viz.recording.graph import Array, Graph, Op, Saved, Value
-from viz.recording.saved import is_custom, saved_tensors, slots
+from viz.recording.saved import is_custom, saved_tensors
 from viz.recording.summary import summarise
 from viz.recording.unseen import Reading
 
@@ -443,7 +443,7 @@ class Reader:
     def _describe(self, op: Op, node: Any) -> None:
         op.custom = is_custom(node)
         self._read_metadata(op, node)
-        exponent = getattr(node, "_saved_exponent", None) if "Pow" in op.name else None
+        exponent = getattr(node, "_saved_exponent", None) if op.name == "PowBackward0" else None  # PowBackward1 saves a tensor
         if isinstance(exponent, (int, float)):
             op.constants.append(f"{exponent:.6g}")
         self._read_saved(op, node)
@@ -469,11 +469,7 @@ class Reader:
                 value.dtype = str(about.dtype).rpartition(".")[2]
 
     def _read_saved(self, op: Op, node: Any) -> None:
-        if self.engine.packs_saved_tensors():  # reading would run the user's unpack hook
-            op.saved = [Saved(name, state="packed") for name in ("0",) if op.custom]
-            op.saved += [Saved(name, state="packed") for name in slots(node)]
-            return
-        for name, saved in saved_tensors(node):
+        for name, saved in saved_tensors(self.engine, node):
             if isinstance(saved, str):
                 op.saved.append(Saved(name, state=saved))
             elif self.engine.is_tensor(saved):
