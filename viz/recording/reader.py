@@ -39,7 +39,8 @@ def tensors_in(thing: Any, engine: Engine) -> Iterator[tuple[str, Any]]:
         yield "", thing
     elif engine.is_module(thing):
         for name, parameter in thing.named_parameters(remove_duplicate=False):  # a tied parameter by each of its names
-            yield f".{name}", parameter
+            if engine.is_ready(parameter):
+                yield f".{name}", parameter
     elif isinstance(thing, (list, tuple)):
         for position, item in enumerate(thing[:ITEMS_LOOKED_AT]):
             if engine.is_tensor(item):
@@ -68,11 +69,11 @@ def nested_tensors(thing: Any, engine: Engine, path: str = "") -> Iterator[tuple
             yield from nested_tensors(getattr(thing, one.name, None), engine, f"{path}.{one.name}")
 
 
-def about_module(module: Any) -> dict[str, Any]:
+def about_module(engine: Engine, module: Any) -> dict[str, Any]:
     """The class of an `nn.Module`, its number of parameters and, if it has any, its settings and the paths of its buffers."""
-    sizes = (math.prod(parameter.shape) for parameter in module.parameters())
-    about: dict[str, Any] = {"class": type(module).__name__, "parameters": sum(sizes)}
-    if settings := _settings(module):
+    sizes = (math.prod(parameter.shape) for parameter in module.parameters() if engine.is_ready(parameter))
+    about: dict[str, Any] = {"class": engine.kind(module), "parameters": sum(sizes)}
+    if settings := engine.why_closed(module) or _settings(module):
         about["settings"] = settings
     if buffers := [name for name, _ in module.named_buffers(recurse=False)]:
         about["buffers"] = buffers
@@ -443,7 +444,9 @@ class Reader:
     def _describe(self, op: Op, node: Any) -> None:
         op.custom = is_custom(node)
         self._read_metadata(op, node)
-        exponent = getattr(node, "_saved_exponent", None) if op.name == "PowBackward0" else None  # PowBackward1 saves a tensor
+        exponent = (
+            getattr(node, "_saved_exponent", None) if op.name == "PowBackward0" else None
+        )  # PowBackward1 saves a tensor
         if isinstance(exponent, (int, float)):
             op.constants.append(f"{exponent:.6g}")
         self._read_saved(op, node)
