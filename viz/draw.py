@@ -171,8 +171,10 @@ class NetworkPicture(Picture):
 def _know_modules(graph: Graph, modules: dict[str, Any]) -> bool:
     """Assign each op to its module, by the names of parameters; return whether there is more than one module."""
     for name, module in modules.items():
+        engine = engines.of(module)
+        assert engine is not None
         paths = {f"{name}.{path}".strip("."): one for path, one in module.named_modules()}
-        graph.modules |= {path: about_module(one) for path, one in paths.items() if path}
+        graph.modules |= {path: about_module(engine, one) for path, one in paths.items() if path}
     ops = list(graph.ops.values())
     places = places_of(graph, ops) if ops else None
     if places is None or not any(places):
@@ -293,13 +295,14 @@ def _of_model(
                 f"the model is of {engine.name}, and a part of its input a {type(one).__module__}.{type(one).__name__}: "
                 f"turn it into a tensor of {engine.name}"
             )
-    name = own.name_of(model, frame.f_locals, frame.f_globals) or type(model).__name__
+    name = own.name_of(model, frame.f_locals, frame.f_globals) or engine.kind(model)
     run = running.run(engine, model, args, kwargs, loss, name)
-    title = f"{type(model).__name__}, as it was called"
+    title = f"{engine.kind(model)}, as it was called"
     if view in VIEWS:
         state, longest, layers = _final_state(run.graph, folding := fold(run.graph))
         return Picture(run.graph, view, "auto", title, state, longest, layers, folding=folding)
-    return NetworkPicture(run.graph, MODULES, title=title, caption=_totals(run), calls=run.calls, run=run)
+    caption = f"{_totals(run)} {run.graph.note}".strip()
+    return NetworkPicture(run.graph, MODULES, title=title, caption=caption, calls=run.calls, run=run)
 
 
 def _arguments(model: Any, x: Any, kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +23,7 @@ import numpy as np
 TORCH = "torch"
 CORE = "tinygrad_edu"
 ACCUMULATE = "torch::autograd::AccumulateGrad"
+_DYNAMO = "torch._dynamo.eval_frame"  # loaded when a program first compiles
 
 
 class Engine(ABC):
@@ -30,6 +31,7 @@ class Engine(ABC):
 
     name: ClassVar[str]
     how_to_install: ClassVar[str]
+    closed_nodes: ClassVar[tuple[str, ...]] = ()  # nodes whose backward is no program of ops
 
     def __init__(self, module: ModuleType, mode_type: type) -> None:
         self.module = module
@@ -37,6 +39,8 @@ class Engine(ABC):
         self.tensor_type: type = module.Tensor
         self.function_type: type = module.autograd.Function
         self.module_type: type = module.nn.Module
+        # Whether what runs now is written down as another program, in which what we read would be. Asked for each op.
+        self.is_traced: Callable[[], Any] = bool
 
     def is_tensor(self, thing: Any) -> bool:
         """Whether `thing` is a tensor of this engine."""
@@ -78,8 +82,40 @@ class Engine(ABC):
         """Call `hook(module, inputs, output)` after each forward of every module; returns the handle that ends it."""
 
     @abstractmethod
-    def take_off(self, mode: Any) -> None:
-        """Remove a function mode that an interrupt kept from ending; other modes stay, such as a default device."""
+    def take_off(self, mode: Any) -> int:
+        """Remove a function mode, and return how many modes are above its place; they stay, such as a default device."""
+
+    @abstractmethod
+    def put_on(self, mode: Any, above: int) -> None:
+        """Put a function mode back below that many modes."""
+
+    def written(self, module: Any) -> Any:
+        """The module that was written, if this one stands for it, such as a compiled one."""
+        return module
+
+    def kind(self, module: Any) -> str:
+        """The name of the class of a module, as it was written."""
+        return type(self.written(module)).__name__
+
+    def why_closed(self, module: Any) -> str:
+        """Why no call can be seen inside a module; empty if the engine calls what is in it."""
+        return ""
+
+    def closed_call(self, frame: FrameType) -> tuple[Any, str] | None:
+        """The compiled function or scripted module that runs in a frame of kind `closed`, and its name; None if neither."""
+        return None
+
+    def compiles(self) -> bool:
+        """Whether a program may have compiled functions."""
+        return False
+
+    def is_ready(self, tensor: Any) -> bool:
+        """Whether a parameter or buffer has numbers; that of a lazy module has none before the first call."""
+        return not type(tensor).__name__.startswith("Uninitialized")
+
+    @abstractmethod
+    def set_version(self, tensor: Any, version: int) -> None:
+        """Count the changes of `tensor` as if it had had this many."""
 
     def node(self, tensor: Any) -> Any:
         """The node that the gradient of `tensor` goes to: its `grad_fn`, a leaf's AccumulateGrad, or None."""
@@ -89,14 +125,15 @@ class Engine(ABC):
             return None
 
     def entries(self) -> dict[CodeType, str]:
-        """The code of the functions that a backward pass goes through: `pass` starts a pass, `run` is the engine itself."""
+        """The code of the engine's entry points: `pass` starts a backward pass, `run` runs it, `apply` calls a custom Function."""
         autograd = self.module.autograd
         found = {inspect.unwrap(function).__code__: "pass" for function in (autograd.backward, autograd.grad)}
         found[self._run_backward().__code__] = "run"
+        found[self.function_type.apply.__func__.__code__] = "apply"  # type: ignore[attr-defined]
         return found
 
     def whole_calls(self) -> dict[CodeType, str]:
-        """The code of library functions that count as a single op in a picture, by kind: `step`, `clip` and `init`."""
+        """The code of library functions that count as a single op in a picture, by kind: `step`, `clip`, `init`, `closed`."""
         optim, utils, init = self.module.optim, self.module.nn.utils, self.module.nn.init
         kinds: list[Any] = [getattr(optim, name) for name in dir(optim)]
         found = {
@@ -147,8 +184,8 @@ class Engine(ABC):
         return
 
     @abstractmethod
-    def packs_saved_tensors(self) -> bool:
-        """Whether `saved_tensors_hooks` are active now: then reading a saved tensor would run user code."""
+    def is_packed(self, node: Any, name: str) -> bool:
+        """Whether a hook of the program holds what `node` saves under `name`: then reading it would run the program's code."""
 
     @contextmanager
     def default_dtype(self, name: str) -> Iterator[None]:
@@ -260,10 +297,12 @@ class Torch(Engine):
 
     name = TORCH
     how_to_install = "pip install torch"
+    closed_nodes = ("CompiledFunctionBackward",)
 
     def __init__(self) -> None:
         module = importlib.import_module("torch")
         super().__init__(module, importlib.import_module("torch.overrides").TorchFunctionMode)
+        self.is_traced = module._C._get_tracing_state
 
     def array(self, tensor: Any) -> np.ndarray:
         plain = tensor.detach()
@@ -283,13 +322,62 @@ class Torch(Engine):
     def on_each_call(self, hook: Callable[[Any, Any, Any], None]) -> Any:
         return self.module.nn.modules.module.register_module_forward_hook(hook)
 
-    def take_off(self, mode: Any) -> None:
+    def take_off(self, mode: Any) -> int:
         overrides = self.module.overrides
-        if any(active is mode for active in overrides._get_current_function_mode_stack()):
-            innermost = overrides._pop_mode()
-            self.take_off(mode)
-            if innermost is not mode:
-                overrides._push_mode(innermost)
+        if not any(active is mode for active in overrides._get_current_function_mode_stack()):
+            return 0
+        innermost = overrides._pop_mode()
+        above = self.take_off(mode)  # an interrupt may have left it there twice
+        if innermost is mode:
+            return 0
+        overrides._push_mode(innermost)
+        return above + 1
+
+    def put_on(self, mode: Any, above: int) -> None:
+        overrides = self.module.overrides
+        if not above:
+            overrides._push_mode(mode)
+            return
+        innermost = overrides._pop_mode()
+        self.put_on(mode, above - 1)
+        overrides._push_mode(innermost)
+
+    def written(self, module: Any) -> Any:
+        return getattr(module, "_orig_mod", module) if self.why_closed(module) else module
+
+    def kind(self, module: Any) -> str:
+        return str(module.original_name) if self._is_scripted(module) else super().kind(module)
+
+    def _is_scripted(self, module: Any) -> bool:
+        return isinstance(module, self.module.jit.ScriptModule)
+
+    def why_closed(self, module: Any) -> str:
+        if self._is_scripted(module):
+            return "TorchScript runs it without Python"
+        dynamo = sys.modules.get(_DYNAMO)
+        compiled = dynamo is not None and isinstance(module, dynamo.OptimizedModule)
+        return "torch.compile made one function of it" if compiled or module._compiled_call_impl is not None else ""
+
+    def whole_calls(self) -> dict[CodeType, str]:
+        found = super().whole_calls() | {self.module_type._call_impl.__code__: "closed"}  # type: ignore[attr-defined]
+        if dynamo := sys.modules.get(_DYNAMO):
+            parts = dynamo._TorchDynamoContext.__call__.__code__.co_consts
+            found.update((one, "closed") for one in parts if getattr(one, "co_name", "") == "compile_wrapper")
+        return found
+
+    def closed_call(self, frame: FrameType) -> tuple[Any, str] | None:
+        function = frame.f_locals.get("fn")
+        if function is None:
+            module = frame.f_locals["self"]
+            return (module, self.kind(module)) if self._is_scripted(module) else None
+        module = getattr(function, "__wrapped__", getattr(function, "__self__", None))
+        return (module, self.kind(module)) if self.is_module(module) else (function, f"compiled {function.__name__}")
+
+    def compiles(self) -> bool:
+        return _DYNAMO in sys.modules
+
+    def set_version(self, tensor: Any, version: int) -> None:
+        self.module._C._autograd._unsafe_set_version_counter((tensor,), (version,))
 
     def _run_backward(self) -> Callable[..., Any]:
         return self.module.autograd.graph._engine_run_backward  # type: ignore[no-any-return]
@@ -312,9 +400,9 @@ class Torch(Engine):
     def _print_options(self) -> Any:
         return self.module._tensor_str.PRINT_OPTS
 
-    def packs_saved_tensors(self) -> bool:
-        top = getattr(self.module._C._autograd, "_top_saved_tensors_default_hooks", None)
-        return top is not None and top(True) is not None
+    def is_packed(self, node: Any, name: str) -> bool:
+        raw = getattr(node, f"_raw_saved_{name}", ())
+        return any(getattr(one, "unpack_hook", None) is not None for one in (raw if isinstance(raw, tuple) else (raw,)))
 
     def _random_sources(self, device: str) -> dict[str, _Random]:
         sources = super()._random_sources(device)
@@ -371,9 +459,20 @@ class Core(Engine):
     def on_each_call(self, hook: Callable[[Any, Any, Any], None]) -> Any:
         return importlib.import_module("tinygrad_edu.nn.hooks").register_module_forward_hook(hook)
 
-    def take_off(self, mode: Any) -> None:
+    def take_off(self, mode: Any) -> int:
         state = self.module.modes.thread.state
+        above = len(state.modes) - 1 - state.modes.index(mode) if mode in state.modes else 0
         state.modes = [active for active in state.modes if active is not mode]
+        return above
+
+    def put_on(self, mode: Any, above: int) -> None:
+        state = self.module.modes.thread.state
+        place = len(state.modes) - above
+        state.modes = [*state.modes[:place], mode, *state.modes[place:]]
+
+    def set_version(self, tensor: Any, version: int) -> None:
+        if tensor._counter is not None:
+            tensor._counter[0] = version
 
     def _run_backward(self) -> Callable[..., Any]:
         return self.module.autograd.engine.run  # type: ignore[no-any-return]
@@ -381,8 +480,11 @@ class Core(Engine):
     def _print_options(self) -> Any:
         return importlib.import_module("tinygrad_edu.printing").options
 
-    def packs_saved_tensors(self) -> bool:
-        return bool(self.module.modes.thread.state.saved_hooks)
+    def is_packed(self, node: Any, name: str) -> bool:
+        kept = node._saved or ()
+        if name != "tensors" and kept:
+            kept = kept[node._plan.names.index(name)] if name in node._plan.names else ()
+        return any(getattr(one, "_unpack", None) is not None for one in (kept if isinstance(kept, tuple) else (kept,)))
 
     def _random_sources(self, device: str) -> dict[str, _Random]:
         own = self.module.random.default_generator

@@ -108,7 +108,7 @@ ENTRIES = [
     *((Watch, name) for name in ("_settle", "_ran", "_arguments", "_met_op", "_tensors", "_did_whole", "_gradient")),
     *((Passes, name) for name in ("watch", "watch_leaf", "watched_hook", "start", "end", "_check_freed", "reach")),
     (Recorder, "_state"),
-    *((Torch, name) for name in ("array", "node", "dtype", "device", "packs_saved_tensors")),
+    *((Torch, name) for name in ("array", "node", "dtype", "device")),
 ]
 
 

@@ -317,3 +317,18 @@ def test_a_terminal_gets_one_line_that_is_written_anew(monkeypatch: pytest.Monke
     assert written.count("\n") == 1 and written.endswith("\n") and "Step 24: loss 0." in written
     LOOPS["by hand"](torch, lambda model: viz.watch(model, progress=False))
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("engine", ["torch", "tinygrad_edu"])
+def test_a_lazy_layer_is_watched_from_its_first_step(engine):
+    T = pytest.importorskip(engine)
+    model = T.nn.Sequential(T.nn.Linear(4, 3), T.nn.LazyLinear(2))
+    model.never = T.nn.LazyLinear(2)
+    model.forward = lambda x: model[1](model[0](x))
+    optimizer = T.optim.SGD(model.parameters(), lr=0.1)
+    with viz.watch(model, every=1, progress=False) as watched:
+        for _ in range(2):
+            model(T.ones(8, 4)).sum().backward()
+            optimizer.step()
+    assert (watched.layers, watched.notes, watched.steps) == (["0", "1", "never"], [], 2)
+    assert len(watched.columns[0].values["update"]) == 2

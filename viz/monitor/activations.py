@@ -7,6 +7,7 @@ from typing import Any
 
 from viz.engines import Engine
 from viz.monitor.layers import Layer, Layers
+from viz.recording.saved import saved_tensors
 
 # Activation functions with a flat part, by their node: a unit is dead if a relu of it is 0 for every sample, and an output
 # is saturated that is so close to an end of its range that hardly a hundredth of the gradient comes through.
@@ -82,9 +83,9 @@ class Activations:
                     return
                 self._met.add(key)
                 if node is not tensor.grad_fn:  # a view or a dropout is in between
-                    if self.engine.packs_saved_tensors():
+                    result = dict(saved_tensors(self.engine, node)).get("result")
+                    if not self.engine.is_tensor(result):  # a hook of the program holds it
                         return
-                    result = node._saved_result
                 function, result = kind, result.detach()
             elif key in self._made:
                 return

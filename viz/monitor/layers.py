@@ -45,7 +45,7 @@ class Layers:
             for path, module in root.named_modules():
                 if path and f"{path}." == wrapped + next((one for one in WRAPPERS if f"{path}." == wrapped + one), "-"):
                     wrapped = f"{path}."
-                own = [one for one in module.parameters(recurse=False) if _is_ready(one)]
+                own = list(module.parameters(recurse=False))
                 if own:
                     self._take(title, path.removeprefix(wrapped), module, own)
 
@@ -65,10 +65,6 @@ class Layers:
         """The layers that some of these parameters belong to, in order."""
         found = {id(layer): layer for one in parameters if (layer := self.by_parameter.get(id(one))) is not None}
         return sorted(found.values(), key=lambda layer: layer.number)
-
-
-def _is_ready(parameter: Any) -> bool:
-    return type(parameter).__name__ != "UninitializedParameter"  # of a lazy layer before its first call
 
 
 def unseen(models: Mapping[str, Any]) -> str:

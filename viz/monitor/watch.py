@@ -235,7 +235,8 @@ class Watch:
         return [(layer, _square(one.grad)) for layer in layers for one in layer.parameters if one.grad is not None]
 
     def _copied(self, layers: list[Layer]) -> list[tuple[Layer, list[Any]]]:
-        return [(layer, [one.detach().clone() for one in layer.parameters]) for layer in layers]
+        ready = self.engine.is_ready  # a lazy layer that was never called has no numbers
+        return [(layer, [one.detach().clone() for one in layer.parameters if ready(one)]) for layer in layers]
 
     def take(
         self,

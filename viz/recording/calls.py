@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import inspect
+import io
 import math
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import FrameType
@@ -16,8 +19,9 @@ from viz.recording.notation import name_values
 from viz.recording.reader import Reader, about_module, nested_tensors
 from viz.recording.saved import saved_tensors
 from viz.recording.source import Source
+from viz.recording.state import as_before
 from viz.recording.summary import measured, summarise
-from viz.recording.unseen import Reading
+from viz.recording.unseen import Unseen
 from viz.recording.watch import Watch
 from viz.recording.work import products, products_of
 
@@ -62,10 +66,19 @@ class _Plain(Reader):
 class _Inside(Watch):
     """Observes the ops of one run of a model, and knows in which calls each of them ran."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, model: Any, name: str) -> None:
         super().__init__(engine, _NOWHERE, reader=_Plain)
+        open_ones = list(_open(engine, model))
+        self.parts = {id(engine.written(module)): (_joined(name, path), module) for path, module in open_ones}
         self.running: list[int] = []  # the calls that have begun, outermost first
+        self.ended: list[Call] = []
+        self.results: dict[int, tuple[Any, int]] = {}  # of a call by its number: a tensor, and its version then
+        self.failed: tuple[BaseException | None, int] = (
+            None,
+            0,
+        )  # the last error that a call raised, and the innermost call
         self.flops = 0
+        self._wholes = engine.whole_modules()
         self.counted = False  # inside a module whose work is counted as a whole
         self.kept: dict[int, int] = {}  # bytes of each storage that is kept for backward
         self.passes.watch_leaf = lambda node: None  # type: ignore[method-assign]
@@ -77,7 +90,7 @@ class _Inside(Watch):
         op.function = (self._call or ("", None))[0]
         op.module, op.calls, op.call = self._module(None), list(self.running), self._count
         self._met.append(op)
-        for _, saved in saved_tensors(node):
+        for _, saved in saved_tensors(self.engine, node):
             if self.engine.is_tensor(saved) and (place := self.engine.storage(saved)):
                 self.kept[place] = math.prod(saved.shape) * saved.element_size()
 
@@ -89,15 +102,78 @@ class _Inside(Watch):
     def _through(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         result = super()._through(func, args, kwargs)
         if not self.counted:
-            with Reading(self.engine, self.graph):
+            with Unseen(self.engine, self.graph):
                 self.flops += 2 * products(getattr(func, "__name__", ""), args, kwargs, result)
         return result
 
-    def passed(self, inputs: list[Any], path: str) -> None:
-        """A call in which nothing ran, such as that of an `Identity`, still has a box."""
-        op = Op(f"o{len(self.graph.ops)}", "identity", "identity", False, module=path, calls=list(self.running))
-        op.inputs = [self.reader.value(one) for one in inputs]
-        self.graph.ops[op.key] = op
+    def begins(self, module: Any, args: Any, kwargs: Any) -> None:
+        """A module is called. What it is given was made outside of it."""
+        shapes = []
+        with Unseen(self.engine, self.graph):
+            given = [one for _, one in nested_tensors([args, kwargs], self.engine)]
+            shapes = [list(one.shape) for one in given]
+            self._read(given)
+        self.graph.calls.append({"path": self.parts[id(module)][0], "inputs": shapes, "outputs": []})
+        self.running.append(len(self.graph.calls) - 1)
+        if isinstance(module, self._wholes) and not self.counted:
+            self.counted = self.graph.calls[-1]["whole"] = True
+
+    def ends(self, module: Any, args: Any, kwargs: Any, output: Any, error: BaseException | None = None) -> None:
+        """A module has returned, or raised. What it returns and no op call showed is its own, such as a custom Function's."""
+        number = self.running[-1]
+        call = self.graph.calls[number]
+        if error is not None and error is not self.failed[0]:
+            self.failed = error, number
+        with Unseen(self.engine, self.graph):
+            given = [one for _, one in nested_tensors([args, kwargs], self.engine)]
+            tensors = [one for _, one in nested_tensors(output, self.engine)]
+            fresh = [one for one in tensors if self.reader.known(one) is None]
+            self._read(tensors)
+            if not any(number in op.calls for op in list(self.graph.ops.values())[-OPS_LOOKED_AT:]):
+                self._passed(given, output, fresh, self.engine.kind(module))
+            call["outputs"] = [list(one.shape) for one in tensors]
+            shapes = [[tuple(one) for one in call[way]] for way in ("inputs", "outputs")]
+            path = call["path"].removeprefix(self.graph.calls[0]["path"]).lstrip(".")
+            self.ended.append(Call(path, self.engine.kind(module), *shapes))
+            tensor = next((one for one in tensors if one.requires_grad and not self.reader.is_leaf(one)), None)
+            if tensor is not None:
+                self.results[number] = tensor, tensor._version
+            if call.get("whole"):
+                self.flops += 2 * products_of(module, [tuple(one.shape) for one in given])
+        if call.pop("whole", False):
+            self.counted = False
+        self.running.pop()
+
+    def _read(self, tensors: list[Any]) -> None:
+        """Read tensors that no op call may have shown. Of a custom Function's result, its ops have made the numbers."""
+        for tensor in tensors:
+            before, key = self.reader.known(tensor), self.reader.value(tensor)
+            op = self.graph.ops.get(self.graph.values[key].op or "")
+            if before not in (None, key) and op is not None and before not in op.inputs:
+                op.inputs.append(before)
+
+    def _passed(self, given: list[Any], output: Any, fresh: list[Any], kind: str) -> None:
+        """A call in which nothing ran that can be seen, such as that of an `Identity`, still has a box."""
+        inputs: list[Any] = [self.reader.value(one) for one in given]
+        if fresh:
+            self._unrecorded(kind, None, inputs, self.reader.value(fresh[0]), [])
+            for one in fresh[1:]:
+                self.reader.adopt(list(self.graph.ops)[-1], self.reader.value(one))
+        elif self.engine.is_tensor(output) and any(output is one for one in given):
+            before = self.reader.value(output)
+            self._unrecorded("identity", None, [before], self.reader.passed_on(output), [])
+        else:
+            op = Op(f"o{len(self.graph.ops)}", "identity", "identity", False, module=self._module(None))
+            op.inputs, op.calls = inputs, list(self.running)
+            self.graph.ops[op.key] = op
+
+    def _closed_begins(self, called: Any, args: Any, kwargs: Any) -> None:
+        if id(called) in self.parts:
+            self.begins(called, args, kwargs)
+
+    def _closed_ends(self, called: Any, args: Any, kwargs: Any, output: Any, error: BaseException | None) -> None:
+        if id(called) in self.parts:
+            self.ends(called, args, kwargs, output, error)
 
 
 class _Nowhere(Source):
@@ -130,15 +206,16 @@ def run(
         TypeError: `loss` returns no scalar.
         Whatever the model raises, with a note that tells in which module.
     """
-    watch = _Inside(engine)
-    paths = {id(module): path for path, module in model.named_modules()}
-    made = Run(watch.graph, parameters=about_module(model)["parameters"])
-    results: dict[int, tuple[Any, int]] = {}
-    watch.graph.modules = {_joined(name, path): about_module(module) for path, module in model.named_modules()}
+    model = _initialised(engine, model, args, kwargs)
+    watch = _Inside(engine, model, name)
+    about = {path: about_module(engine, module) for path, module in watch.parts.values()}
+    watch.graph.modules = about
+    made = Run(watch.graph, watch.ended, parameters=about[name]["parameters"])
+    closed = [f"{path} is one box: {why}." for path, part in watch.parts.values() if (why := engine.why_closed(part))]
+    watch.graph.note = " ".join(closed[:CLOSED_NAMED])
     with contextlib.ExitStack() as stack:
         stack.enter_context(engine.same_randomness())
-        stack.enter_context(_buffers_as_before(engine, model))
-        stack.enter_context(_hooks(watch, model, paths, name, made, results))
+        stack.enter_context(as_before(engine, model, [args, kwargs], watch.graph))
         with engine.quietly():
             for path, parameter in model.named_parameters(remove_duplicate=False):
                 watch.reader.bind(_joined(name, path), parameter)
@@ -147,26 +224,24 @@ def run(
             for path, tensor in _given(model, args, kwargs, engine):
                 watch.reader.bind(path, tensor)
         try:
-            watch.mode.__enter__()
-            output = model(*args, **kwargs)
-            end = _loss(engine, output, loss)
+            with _watching(watch):
+                output = model(*args, **kwargs)
+                end = _loss(engine, output, loss)
         except Exception as error:
-            _tell_where(error, watch, name)
+            _tell_where(error, watch)
             raise
-        finally:
-            engine.take_off(watch.mode)
-            watch.passes.close()
         with engine.quietly():
             for path, tensor in nested_tensors(output, engine):
                 key = watch.reader.bind(f"output{path}" if end is not output else "loss", tensor)
                 watch.graph.roots.append(key)
             if end is not None and end is not output:
                 watch.graph.roots.append(watch.reader.bind("loss", end))
-            _gradients(engine, model, end, made, results)
+            _gradients(engine, model, end, made, watch.results)
             own = {engine.storage(one) for one in model.parameters()}
     if end is not None:
         made.loss = watch.graph.values[watch.graph.roots[-1]].array = summarise(engine.array(end), engine.dtype(end))
-    made.flops, made.kept = watch.flops, sum(size for place, size in watch.kept.items() if place not in own)
+    made.flops = 0 if closed else watch.flops  # nobody counts those inside a closed box
+    made.kept = sum(size for place, size in watch.kept.items() if place not in own)
     _forget_unused(watch.graph)
     name_values(watch.graph)
     return made
@@ -176,71 +251,57 @@ def _joined(name: str, path: str) -> str:
     return f"{name}.{path}" if path else name
 
 
-@contextlib.contextmanager
-def _buffers_as_before(engine: Engine, model: Any) -> Iterator[None]:
-    """Running statistics and counters are put back at the end."""
-    with engine.quietly():
-        before = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
-    try:
-        yield
-    finally:
-        with engine.quietly(), engine.module.no_grad():
-            for buffer, value in before:
-                if not engine.module.equal(buffer, value):
-                    buffer.copy_(value)
+def _open(engine: Engine, module: Any, path: str = "", known: set[int] | None = None) -> Iterator[tuple[str, Any]]:
+    """The modules that the engine calls, with their paths: none of those inside a closed one."""
+    known = set() if known is None else known
+    if id(module) in known:
+        return
+    known.add(id(module))
+    yield path, module
+    for name, child in () if engine.why_closed(module) else module.named_children():
+        yield from _open(engine, child, f"{path}.{name}".lstrip("."), known)
+
+
+def _initialised(engine: Engine, model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The model; of one with lazy modules a copy that was called once, for the model itself is to stay lazy."""
+    if all(engine.is_ready(one) for one in (*model.parameters(), *model.buffers())):
+        return model
+    model = copy.deepcopy(model)
+    with engine.same_randomness(), engine.module.no_grad(), contextlib.redirect_stdout(io.StringIO()):
+        model(*args, **kwargs)
+    return model
 
 
 @contextlib.contextmanager
-def _hooks(
-    watch: _Inside, model: Any, paths: dict[int, str], name: str, made: Run, results: dict[int, tuple[Any, int]]
-) -> Iterator[None]:
-    """Forward hooks on every module of the model, which tell what was called, with what, and what came of it."""
-    engine, calls = watch.engine, watch.graph.calls
-    wholes = engine.whole_modules()
-
-    def begins(module: Any, args: Any, kwargs: Any) -> None:
-        calls.append({"path": _joined(name, paths[id(module)]), "inputs": [], "outputs": []})
-        watch.running.append(len(calls) - 1)
-        with Reading(engine, watch.graph):
-            calls[-1]["inputs"] = [list(one.shape) for _, one in nested_tensors([args, kwargs], engine)]
-        if isinstance(module, wholes) and not watch.counted:
-            watch.counted = calls[-1]["whole"] = True
+def _watching(watch: _Inside) -> Iterator[None]:
+    """The context in which the model runs: with forward hooks on its open modules, and with a mode that sees every op."""
+    engine, handles, closed = watch.engine, [], False
 
     def ends(module: Any, args: Any, kwargs: Any, output: Any) -> None:
-        number = watch.running[-1]
-        with Reading(engine, watch.graph):
-            given = [one for _, one in nested_tensors([args, kwargs], engine)]
-            if not any(number in op.calls for op in list(watch.graph.ops.values())[-OPS_LOOKED_AT:]):
-                if engine.is_tensor(output) and any(output is one for one in given):
-                    before = watch.reader.value(output)
-                    watch._unrecorded("identity", None, [before], watch.reader.passed_on(output), [])
-                else:
-                    watch.passed(given, calls[number]["path"])
-            tensors = [one for _, one in nested_tensors(output, engine)]
-            calls[number]["outputs"] = [list(one.shape) for one in tensors]
-            shapes = [[tuple(one) for one in calls[number][way]] for way in ("inputs", "outputs")]
-            made.calls.append(Call(paths[id(module)], type(module).__name__, *shapes))
-            tensor = next((one for one in tensors if one.requires_grad and not watch.reader.is_leaf(one)), None)
-            if tensor is not None:
-                results[number] = tensor, tensor._version
-            if calls[number].get("whole"):
-                watch.flops += 2 * products_of(module, [tuple(one.shape) for one in given])
-        if calls[number].pop("whole", False):
-            watch.counted = False
-        watch.running.pop()
+        watch.ends(module, args, kwargs, output, sys.exc_info()[1] if output is None else None)
 
-    handles = []
-    for _, module in model.named_modules():
-        handles.append(module.register_forward_pre_hook(begins, with_kwargs=True))
-        handles.append(module.register_forward_hook(ends, with_kwargs=True))
+    for _, module in watch.parts.values():
+        if engine.why_closed(module):
+            closed = True  # and takes no hook: the trace function sees its calls
+        else:
+            handles.append(module.register_forward_pre_hook(watch.begins, with_kwargs=True))
+            handles.append(module.register_forward_hook(ends, with_kwargs=True, always_call=True))
+    before = sys.gettrace()
+    if closed or engine.compiles():
+        sys.settrace(watch.trace)
+    watch.mode.__enter__()
     try:
         yield
     finally:
+        sys.settrace(before)
+        engine.take_off(watch.mode)
+        watch.passes.close()
         for handle in handles:
             handle.remove()
 
 
 OPS_LOOKED_AT = 64
+CLOSED_NAMED = 3
 
 
 def _given(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], engine: Engine) -> Iterator[tuple[str, Any]]:
@@ -285,9 +346,10 @@ def _gradients(engine: Engine, model: Any, end: Any, made: Run, results: dict[in
             (made.gradients if isinstance(place, str) else made.results)[place] = array  # type: ignore[index]
 
 
-def _tell_where(error: Exception, watch: _Inside, name: str) -> None:
-    if watch.running:
-        call = watch.graph.calls[watch.running[-1]]
+def _tell_where(error: Exception, watch: _Inside) -> None:
+    raised, number = watch.failed
+    if raised is error:
+        call = watch.graph.calls[number]
         kind = watch.graph.modules.get(call["path"], {}).get("class", "module")
         shapes = ", ".join(str(tuple(shape)) for shape in call["inputs"])
         error.add_note(f"viz.draw ran the model: this happened in {call['path']} ({kind}), which was given {shapes}")

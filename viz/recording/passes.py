@@ -51,6 +51,7 @@ class Passes:
         self.current: Pass | None = None
         self.failed: Pass | None = None  # the last pass that ended in an exception
         self.active = True
+        self.closed = False  # a node runs whose backward is no program of ops
         self._count = 0
         self._handles: list[Any] = []
         self._accumulators: dict[int, Any] = {}
@@ -151,7 +152,7 @@ class Passes:
                         if left[target] == 0 and target in ran:
                             insort(ready, target, key=turn)
             event.ready = list(ready)
-        self.current = None
+        self.current, self.closed = None, False
         if current.raised is not None:
             self.failed = current
             text = f"{type(current.raised).__name__}: {legible(str(current.raised))}"
@@ -166,6 +167,7 @@ class Passes:
             current = self.current
             self._check_freed()
             current.current = key
+            self.closed = self.graph.ops[key].name in self.engine.closed_nodes
             self._look_for_hooks(current, key, gradients)
             incoming = []
             for number, gradient in enumerate(gradients):
@@ -176,6 +178,7 @@ class Passes:
     def _sent(self, key: str, sent: Any) -> None:
         if not self.active or self.current is None:
             return
+        self.closed = False
         with Unseen(self.engine, self.graph):
             op = self.graph.ops[key]
             outgoing = []
@@ -262,7 +265,7 @@ class Passes:
         node = current.nodes.get(key)
         if node is None or not op.saved or any(saved.state != "alive" for saved in op.saved):
             return
-        if is_freed(node, op.saved[0].name):  # either all of them are, or none
+        if is_freed(self.engine, node, op.saved[0].name):  # either all of them are, or none
             for saved in op.saved:
                 saved.state = "freed"
             self.events.append(Event("freed", current.line, key, pass_nr=current.number))

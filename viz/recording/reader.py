@@ -12,7 +12,7 @@ import numpy as np
 
 from viz.engines import ACCUMULATE, Engine
 from viz.recording.graph import Array, Graph, Op, Saved, Value
-from viz.recording.saved import is_custom, saved_tensors, slots
+from viz.recording.saved import is_custom, saved_tensors
 from viz.recording.summary import measured, summarise
 from viz.recording.unseen import Reading
 
@@ -40,7 +40,8 @@ def tensors_in(thing: Any, engine: Engine) -> Iterator[tuple[str, Any]]:
         yield "", thing
     elif engine.is_module(thing):
         for name, parameter in thing.named_parameters(remove_duplicate=False):  # a tied parameter by each of its names
-            yield f".{name}", parameter
+            if engine.is_ready(parameter):
+                yield f".{name}", parameter
     elif isinstance(thing, (list, tuple)):
         for position, item in enumerate(thing[:ITEMS_LOOKED_AT]):
             if engine.is_tensor(item):
@@ -69,14 +70,14 @@ def nested_tensors(thing: Any, engine: Engine, path: str = "") -> Iterator[tuple
             yield from nested_tensors(getattr(thing, one.name, None), engine, f"{path}.{one.name}")
 
 
-def about_module(module: Any) -> dict[str, Any]:
+def about_module(engine: Engine, module: Any) -> dict[str, Any]:
     """The class of an `nn.Module`, its number of parameters and, if it has any, its settings and the paths of its
     buffers; `library` where it is a layer of the engine."""
-    sizes = (math.prod(parameter.shape) for parameter in module.parameters())
-    about: dict[str, Any] = {"class": type(module).__name__, "parameters": sum(sizes)}
+    sizes = (math.prod(parameter.shape) for parameter in module.parameters() if engine.is_ready(parameter))
+    about: dict[str, Any] = {"class": engine.kind(module), "parameters": sum(sizes)}
     if type(module).__module__.startswith(LIBRARIES):
         about["library"] = True
-    if settings := _settings(module):
+    if settings := engine.why_closed(module) or _settings(module):
         about["settings"] = settings
     if buffers := [name for name, _ in module.named_buffers(recurse=False)]:
         about["buffers"] = buffers
@@ -452,7 +453,9 @@ class Reader:
     def _describe(self, op: Op, node: Any) -> None:
         op.custom = is_custom(node)
         self._read_metadata(op, node)
-        exponent = getattr(node, "_saved_exponent", None) if "Pow" in op.name else None
+        exponent = (
+            getattr(node, "_saved_exponent", None) if op.name == "PowBackward0" else None
+        )  # PowBackward1 saves a tensor
         if isinstance(exponent, (int, float)):
             op.constants.append(f"{exponent:.6g}")
         self._read_saved(op, node)
@@ -478,11 +481,7 @@ class Reader:
                 value.dtype = str(about.dtype).rpartition(".")[2]
 
     def _read_saved(self, op: Op, node: Any) -> None:
-        if self.engine.packs_saved_tensors():  # reading would run the user's unpack hook
-            op.saved = [Saved(name, state="packed") for name in ("0",) if op.custom]
-            op.saved += [Saved(name, state="packed") for name in slots(node)]
-            return
-        for name, saved in saved_tensors(node):
+        for name, saved in saved_tensors(self.engine, node):
             if isinstance(saved, str):
                 op.saved.append(Saved(name, state=saved))
             elif self.engine.is_tensor(saved):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from viz.engines import Engine
+
 
 def is_custom(node: Any) -> bool:
     """Whether `node` belongs to a user's `Function` (its `ctx` is the node)."""
@@ -29,30 +31,27 @@ def _slots(attributes: list[str]) -> list[str]:
     return [name for name in names if name != "tensors"]
 
 
-def saved_tensors(node: Any) -> list[tuple[str, Any]]:
-    """The tensors that `node` saves, by name; the word "freed" or "changed" replaces one that can no longer be read."""
-    found: list[tuple[str, Any]] = []
-    for name in slots(node):
-        try:
-            found.append((name, getattr(node, f"_saved_{name}")))
-        except RuntimeError as error:
-            found.append((name, _why(error)))
-    if not found and hasattr(type(node), "saved_tensors"):
-        try:
-            found = [(str(position), saved) for position, saved in enumerate(node.saved_tensors)]
-        except RuntimeError as error:
-            found = [("0", _why(error))]
-    return found
+def saved_tensors(engine: Engine, node: Any) -> list[tuple[str, Any]]:
+    """The tensors that `node` saves, by name; the word "freed", "changed" or "packed" replaces one that can't be read.
+
+    A packed one is held by a hook of the program. To unpack it would run the program's code, such as a whole checkpointed block.
+    """
+    found = [(name, _read(engine, node, name)) for name in slots(node)]
+    if found or not hasattr(type(node), "saved_tensors"):
+        return found
+    saved = _read(engine, node, "tensors")
+    return [("0", saved)] if isinstance(saved, str) else [(str(place), one) for place, one in enumerate(saved or ())]
 
 
-def is_freed(node: Any, name: str) -> bool:
+def is_freed(engine: Engine, node: Any, name: str) -> bool:
     """Whether the engine has freed what `node` saved under `name`."""
+    return isinstance(saved := _read(engine, node, "tensors" if name.isdigit() else name), str) and saved == "freed"
+
+
+def _read(engine: Engine, node: Any, name: str) -> Any:
     try:
-        getattr(node, "saved_tensors" if name.isdigit() else f"_saved_{name}")
+        if engine.is_packed(node, name):
+            return "packed"
+        return getattr(node, "saved_tensors" if name == "tensors" else f"_saved_{name}")
     except RuntimeError as error:
-        return _why(error) == "freed"
-    return False
-
-
-def _why(error: RuntimeError) -> str:
-    return "freed" if "freed" in str(error) else "changed"
+        return "freed" if "freed" in str(error) else "changed"

@@ -7,7 +7,7 @@ import math
 import re
 import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
@@ -88,6 +88,7 @@ class Watch:
         self._whole_calls = engine.whole_calls()
         # Code that is neither the program's nor in the two above, by id: a hash of it takes long.
         self._of_no_interest: dict[int, CodeType] = {}
+        self._closed: list[Any] = []  # the compiled or scripted module whose call is being recorded
         self._whole = False  # inside a library function that counts as one op
         # Each nn.Module seen, by id: a weak reference, its path, whether that comes from a function that the program calls.
         self._modules: dict[int, tuple[Any, str, bool]] = {}
@@ -124,14 +125,14 @@ class Watch:
     def trace(self, frame: FrameType, event: str, argument: Any) -> Any:
         """The function for `sys.settrace`: sees the program's own frames, and the engine's entry points."""
         code = frame.f_code
-        if id(code) in self._of_no_interest:
+        if self._whole or id(code) in self._of_no_interest:
             return None
         entry = self._entries.get(code)
         if entry is not None:
             return self._enter(frame, entry)
         kind = self._whole_calls.get(code)
-        if kind is not None and not self._whole and self.passes.active:
-            return self._enter_whole(frame, kind)
+        if kind is not None and self.passes.active:
+            return self._enter_closed(frame) if kind == "closed" else self._enter_whole(frame, kind)
         if not self.source.owns(frame):
             if kind is None:
                 self._of_no_interest[id(code)] = code
@@ -154,8 +155,9 @@ class Watch:
     def _step(self, frame: FrameType, event: str, argument: Any) -> Any:
         if event in ("line", "return"):
             line = self._lines.get(id(frame))
-            with Reading(self.engine, self.graph):
-                self._settle(frame, line)
+            if not self.engine.is_traced():
+                with Reading(self.engine, self.graph):
+                    self._settle(frame, line)
             if event == "line":
                 now = self._lines[id(frame)] = frame.f_lineno - self.source.first + 1
                 if self.source.loops:
@@ -209,7 +211,7 @@ class Watch:
         for path, module in root.named_modules(prefix=name):
             if not self._is_known(module, inside):
                 self._modules[id(module)] = weakref.ref(module), path, inside
-                self.graph.modules[path] = about_module(module)
+                self.graph.modules[path] = about_module(self.engine, module)
 
     def know(self, outer: dict[str, Any]) -> None:
         """Take the names of modules that the program has not made itself: its globals, and what it closes over."""
@@ -236,7 +238,7 @@ class Watch:
 
     def _module(self, frame: FrameType | None) -> str:
         """The path of the innermost module whose `forward` is running, or an empty string."""
-        inner = [module for _, module in self._forwards(frame)]
+        inner = [*self._closed, *(module for _, module in self._forwards(frame))]
         if not inner:
             return ""
         if id(inner[-1]) not in self._modules:  # a module without a variable gets its class name
@@ -311,6 +313,8 @@ class Watch:
 
             frame.f_trace_lines = False
             return leave
+        if entry == "apply":
+            return self._after(frame, self._applied)
         if self.passes.current is not None:  # a pass inside a node's backward belongs to the outer pass
             with Reading(self.engine, self.graph):
                 given = frame.f_locals.get("tensors", frame.f_locals.get("outputs"))
@@ -341,6 +345,24 @@ class Watch:
         frame.f_trace_lines = False
         return end
 
+    def _after(self, frame: FrameType, then: Callable[[FrameType, Any], None]) -> Any:
+        """Call `then(frame, result)` when a frame of the engine returns."""
+
+        def leave(frame: FrameType, event: str, argument: Any) -> Any:
+            if event == "return" and argument is not None:
+                with Unseen(self.engine, self.graph):
+                    then(frame, argument)
+            return leave
+
+        frame.f_trace_lines = False
+        return leave
+
+    def _applied(self, frame: FrameType, result: Any) -> None:
+        """A custom Function has returned: its node belongs to this place, not to that of the op that uses the result."""
+        line, self._call = self.source.line(frame), None
+        for tensor in self._tensors((result,)):
+            self.reader.value(tensor, line)
+
     def _enter_whole(self, frame: FrameType, kind: str) -> Any:
         """A library function that counts as one op begins: ignore the ops inside it."""
         if kind == "step" and frame.f_locals.get("closure") is not None:  # it runs the program's own forward pass
@@ -366,6 +388,45 @@ class Watch:
 
         frame.f_trace_lines = False
         return leave
+
+    def _enter_closed(self, frame: FrameType) -> Any:
+        """A compiled function or a scripted module is called: one op, which runs as without us.
+
+        A compiler would take our mode for a part of the program.
+        """
+        called = self.engine.closed_call(frame)
+        if called is None:
+            return None
+        args, kwargs = frame.f_locals["args"], frame.f_locals["kwargs"]
+        line, known, self._whole = self.source.line(frame), None, True
+        with Unseen(self.engine, self.graph):
+            known = self._given(args, kwargs, line)
+        self._closed_begins(called[0], args, kwargs)
+        above = self.engine.take_off(self.mode)
+        raised: list[BaseException] = []
+
+        def leave(frame: FrameType, event: str, argument: Any) -> Any:
+            if event == "exception":
+                raised[:] = [argument[1]]
+            elif event == "return":
+                self._whole = False
+                self.engine.put_on(self.mode, above)
+                self._closed = [called[0]] if self.engine.is_module(called[0]) else []
+                if known is not None:
+                    with Unseen(self.engine, self.graph):
+                        self._came(called[1], line, args, kwargs, known, argument)
+                self._closed = []
+                self._closed_ends(called[0], args, kwargs, argument, raised[0] if raised and argument is None else None)
+            return leave
+
+        frame.f_trace_lines = False
+        return leave
+
+    def _closed_begins(self, called: Any, args: Any, kwargs: Any) -> None:
+        """What `called` is, such as a compiled module, begins."""
+
+    def _closed_ends(self, called: Any, args: Any, kwargs: Any, output: Any, error: BaseException | None) -> None:
+        """It has returned, or raised."""
 
     def _gradient(self, tensor: Any, kind: str) -> Any:
         """The numbers of `.grad`, if they may be about to change."""
@@ -400,7 +461,7 @@ class Watch:
         if self._idle > IDLE:
             self._look_again(sys._getframe(2))
         self._idle = 0
-        if not self.passes.active or self._whole:
+        if not self.passes.active or self._whole or self.passes.closed or self.engine.is_traced():
             return func(*args, **kwargs)
         name = getattr(func, "__name__", "")
         frame = sys._getframe(2)
@@ -427,29 +488,33 @@ class Watch:
             return func(args[0], hook)
         known = None
         with Unseen(self.engine, self.graph):
-            tensors = self._tensors(args) + self._tensors(kwargs.values())
-            inputs = [self.reader.value(tensor, look=True) for tensor in tensors]
-            for key, _tensor in zip(inputs, tensors, strict=True):
-                value = self.graph.values[key]
-                if value.op is None and key not in self._created:
-                    self._create(key, line)
-            known = tensors, inputs, [self.reader.version(tensor) for tensor in tensors]
+            known = self._given(args, kwargs, line)
         result = self._through(func, args, kwargs)
         if known is None:
             return result
-        tensors, inputs, versions = known
-        if self.shaken and not tensors and name not in OF_OTHERS:
+        if self.shaken and not known[0] and name not in OF_OTHERS:
             self._shake(result)
         with Unseen(self.engine, self.graph):
-            changed = [
-                tensor
-                for tensor, version in zip(tensors, versions, strict=True)
-                if self.reader.version(tensor) != version
-            ]
-            self._written = self._written or bool(changed)
-            arguments = self._arguments(args, kwargs, inputs)
-            self._ran(name, line, arguments, inputs, tensors, self._tensors((result,)), changed)
+            self._came(name, line, args, kwargs, known, result)
         return result
+
+    def _given(self, args: Any, kwargs: dict[str, Any], line: int | None) -> tuple[list[Any], list[str], list[int]]:
+        """The tensors that a call is given, their keys, and their versions."""
+        tensors = self._tensors(args) + self._tensors(kwargs.values())
+        inputs = [self.reader.value(tensor, look=True) for tensor in tensors]
+        for key in inputs:
+            if self.graph.values[key].op is None and key not in self._created:
+                self._create(key, line)
+        return tensors, inputs, [self.reader.version(tensor) for tensor in tensors]
+
+    def _came(self, name: str, line: int | None, args: Any, kwargs: dict[str, Any], known: Any, result: Any) -> None:
+        """A call has returned: record what it made, and what it changed."""
+        tensors, inputs, versions = known
+        pairs = zip(tensors, versions, strict=True)
+        changed = [tensor for tensor, version in pairs if self.reader.version(tensor) != version]
+        self._written = self._written or bool(changed)
+        arguments = self._arguments(args, kwargs, inputs)
+        self._ran(name, line, arguments, inputs, tensors, self._tensors((result,)), changed)
 
     def _shake(self, result: Any) -> None:
         """Move what the program makes from nothing by one unit in the last place."""

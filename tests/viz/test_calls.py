@@ -1,0 +1,253 @@
+"""`viz.draw(model, x)`: each op stands in the box of the module that made it, and the model is as it was before."""
+
+import copy
+import random
+from collections import deque
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+import viz
+
+# torch.compile reads `.grad` of tensors that are no leaves.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:The .grad attribute:UserWarning", "ignore:`torch.jit:DeprecationWarning"
+)
+X = torch.linspace(-1, 1, 32).reshape(8, 4)
+INSIDE = (  # what PyTorch's graph shows of a closed part
+    {"TBackward0", "AddmmBackward0", "ReluBackward0"},
+    {"torch::jit::(anonymous namespace)::DifferentiableGraphBackward"},
+    {"CompiledFunctionBackward"},
+)
+
+
+class Reversed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return -gradient
+
+
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.round()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient
+
+
+class Calls(nn.Module):
+    def __init__(self, function, *parts):
+        super().__init__()
+        self.function, self.parts = function, nn.ModuleList(parts)
+
+    def forward(self, x):
+        return self.function(x, *self.parts)
+
+
+def layers():
+    return nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+
+
+def compiled(module):
+    torch._dynamo.reset()
+    return torch.compile(module, backend="aot_eager")
+
+
+def compiled_in_place(module):
+    torch._dynamo.reset()
+    module.compile(backend="aot_eager")
+    return module
+
+
+def between(part):
+    return nn.Sequential(nn.Linear(4, 4), part, nn.Linear(4, 1))
+
+
+def drawn(model):
+    picture = viz.draw(model, X, loss=lambda output: output.sum())
+    places = {}
+    for op in picture.graph.ops.values():
+        places.setdefault(op.module.partition(".")[2], []).append(op.name)
+    return picture, places
+
+
+@pytest.mark.parametrize(
+    ("function", "node"), [(Reversed, "ReversedBackward"), (Rounded, "RoundedBackward")], ids=lambda one: str(one)
+)
+def test_the_op_of_a_custom_function_stands_in_the_module_that_returns_it(function, node):
+    picture, places = drawn(between(Calls(lambda x: function.apply(x))))
+    assert node in places["1"] and node not in places["2"]
+    recording = viz.record(lambda: between(Calls(lambda x: function.apply(x)))(X).sum().backward())
+    (op,) = [op for op in recording.graph.ops.values() if op.name == node]
+    assert op.module == "Sequential.1"
+    assert [call.kind for call in picture.calls] == ["Linear", "Calls", "Linear", "Sequential"]
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_a_checkpointed_block_is_drawn_once(reentrant):
+    model = Calls(lambda x, block, head: head(checkpoint(block, x, use_reentrant=reentrant)), layers(), nn.Linear(4, 1))
+    picture = viz.draw(model, X.clone().requires_grad_(), loss=lambda output: output.sum())
+    kinds = ["Linear", "ReLU", "Sequential", "Linear", "Calls"]
+    assert [call.kind for call in picture.calls] == kinds and len(picture.graph.calls) == len(kinds)
+    heads = [op.name for op in picture.graph.ops.values() if op.module == "model.parts.1"]
+    assert heads == ["TBackward0", "AddmmBackward0"]
+
+
+def test_a_graph_is_drawn_without_a_new_run_of_its_checkpointed_block():
+    block = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4))
+    y = checkpoint(block, X, use_reentrant=False).sum()
+    picture = viz.draw(y)
+    assert block[1].num_batches_tracked == 1
+    assert {saved.state for op in picture.graph.ops.values() for saved in op.saved} == {"packed"}
+
+
+CLOSED = {
+    "traced": lambda part: torch.jit.trace(part, X),
+    "scripted": torch.jit.script,
+    "compiled": compiled,
+    "compiled in place": compiled_in_place,
+}
+
+
+@pytest.mark.parametrize("grad", [True, False])
+@pytest.mark.parametrize("name", CLOSED)
+def test_a_closed_part_is_one_box_with_its_own_name_and_the_reason(name, grad):
+    model = between(CLOSED[name](layers()))
+    with torch.set_grad_enabled(grad):
+        expected, picture = model(X), viz.draw(model, X)
+    assert [(call.path, call.kind) for call in picture.calls] == [
+        ("0", "Linear"), ("1", "Sequential"), ("2", "Linear"), ("", "Sequential"),
+    ]  # fmt: skip
+    assert "model.1 is one box: " in picture.caption and picture.graph.modules["model.1"]["class"] == "Sequential"
+    inside = {op.name for op in picture.graph.ops.values() if op.module == "model.1"}
+    assert inside in (INSIDE if grad else [{"Sequential"}])
+    assert picture.graph.values[picture.graph.roots[0]].shape == list(expected.shape)
+
+
+def test_a_compiled_part_is_compiled_as_without_us():
+    def graphs(run):
+        torch._dynamo.reset()
+        torch._dynamo.utils.counters.clear()
+        run(between(torch.compile(layers(), backend="aot_eager")))
+        return dict(torch._dynamo.utils.counters["stats"])
+
+    alone = graphs(lambda model: model(X).sum().backward())
+    assert alone["unique_graphs"] == 1
+    assert graphs(lambda model: viz.draw(model, X, loss=lambda output: output.sum())) == alone
+    assert graphs(lambda model: viz.record(lambda: model(X).sum().backward())) == alone
+
+
+def test_a_compiled_function_is_one_op_of_the_module_that_calls_it():
+    torch._dynamo.reset()
+
+    def waves(x):
+        return x.sin() * 2
+
+    function = torch.compile(waves, backend="aot_eager")
+    _, places = drawn(Calls(lambda x, layer: function(layer(x)), nn.Linear(4, 4)))
+    assert places == {"parts.0": ["TBackward0", "AddmmBackward0"], "": ["CompiledFunctionBackward", "SumBackward0"]}
+    recording = viz.record(
+        "y = f(w)\ny.sum().backward()\nz = f(c)", inputs={"f": function, "w": X.clone().requires_grad_(), "c": X}
+    )
+    assert [(op.function, op.name, op.line) for op in recording.graph.ops.values()] == [
+        ("compiled waves", "CompiledFunctionBackward", 1), ("sum", "SumBackward0", 2), ("compiled waves", "compiled waves", 3),
+    ]  # fmt: skip
+
+
+def test_what_is_traced_while_a_program_is_recorded_is_the_program_alone():
+    recording = viz.record("f = torch.jit.trace(lambda x: x.sin() * 2, x)\nprint(f.graph)", inputs={"x": X})
+    assert recording.error is None and str(torch.jit.trace(lambda x: x.sin() * 2, X).graph).count(
+        "aten::"
+    ) == recording.stdout.count("aten::")
+
+
+@pytest.mark.parametrize("engine", ["torch", "tinygrad_edu"])
+def test_a_lazy_model_is_drawn_and_stays_lazy(engine):
+    T = pytest.importorskip(engine)
+    model = T.nn.Sequential(T.nn.LazyLinear(3), T.nn.ReLU(), T.nn.LazyLinear(1))
+    picture = viz.draw(model, T.ones(8, 4), loss=lambda output: output.sum())
+    assert [call.kind for call in picture.calls] == ["Linear", "ReLU", "Linear", "Sequential"]
+    assert type(model[0]).__name__ == "LazyLinear" and picture.graph.modules["model.0"]["parameters"] == 15
+
+
+class Remembers(nn.Module):
+    """Keeps state of every kind in its forward."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.norm = nn.Linear(4, 4), nn.BatchNorm1d(4)
+        self.register_buffer("mean", torch.zeros(4))
+        self.register_buffer("seen", torch.zeros(2))
+        self.cache, self.log, self.last, self.calls = {}, deque(maxlen=2), torch.zeros(4), 0
+        self.sources = torch.Generator(), random.Random(0), np.random.default_rng(0)
+
+    def forward(self, x):
+        y = self.norm(self.layer(x))
+        self.mean = 0.9 * self.mean + y.detach().mean(0)
+        self.seen.resize_(4).add_(1)
+        self.cache.setdefault("keys", []).append(y)
+        self.last.copy_(y[0].detach())
+        self.calls, self.made = self.calls + 1, y
+        self.log.append(self.calls)
+        torch.rand(2, generator=self.sources[0]), self.sources[1].random(), self.sources[2].random()
+        self.eval()
+        torch.set_grad_enabled(False)
+        return x.mul_(2) + self.mean + y
+
+    def state(self):
+        tensors = {**dict(self.named_parameters()), **dict(self.named_buffers()), "last": self.last}
+        own = {name: copy.copy(one) for name, one in vars(self).items() if name[0] != "_"}
+        hooks = [len(one) for part in self.modules() for one in (part._forward_hooks, part._forward_pre_hooks)]
+        sources = (
+            self.sources[0].get_state().tolist(),
+            self.sources[1].getstate(),
+            str(self.sources[2].bit_generator.state),
+        )
+        return own, hooks, sources, {name: (id(one), one._version, one.tolist()) for name, one in tensors.items()}
+
+
+def test_a_model_and_its_input_are_as_before_and_a_pass_that_is_still_to_come_runs():
+    model, x = Remembers(), X.clone()
+    waiting = model.norm(model.layer(X)).sum()
+    before = model.state(), x.tolist(), x._version, torch.get_rng_state().tolist()
+    picture = viz.draw(model, x)
+    after = model.state(), x.tolist(), x._version, torch.get_rng_state().tolist()
+    assert str(after) == str(before) and torch.is_grad_enabled() and not picture.graph.note
+    waiting.backward()
+
+
+def test_a_parameter_that_forward_writes_to_is_named():
+    def halves(x, layer):
+        with torch.no_grad():
+            layer.weight.mul_(0.5)
+        return layer(x)
+
+    picture = viz.draw(Calls(halves, nn.Linear(4, 4)), X)
+    assert picture.caption.endswith("forward wrote to parts.0.weight, which stays as it is now.")
+
+
+def test_an_error_that_forward_catches_closes_its_box_and_one_that_it_does_not_names_it():
+    def tries(x, wrong, right):
+        try:
+            return wrong(x)
+        except RuntimeError:
+            return right(x)
+
+    model = Calls(tries, nn.Linear(5, 5), nn.Linear(4, 1))
+    picture, places = drawn(model)
+    assert set(places) == {"parts.1", ""} or places["parts.1"] == ["TBackward0", "AddmmBackward0"]
+    assert all(len(op.calls) <= 2 for op in picture.graph.ops.values())
+    with pytest.raises(RuntimeError) as raised:
+        viz.draw(between(nn.Linear(5, 5)), X)
+    assert raised.value.__notes__ == [
+        "viz.draw ran the model: this happened in Sequential.1 (Linear), which was given (8, 4)"
+    ]
