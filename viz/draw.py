@@ -233,9 +233,9 @@ def draw(
         title: a line above the picture. caption: text below it, by default totals; `""` for none.
         direction: `"LR"` (left to right) or `"TB"` (top to bottom); by default what fits best.
         names: name -> tensor, for tensors that have no variable in the caller. In names, title and caption `$\\theta_1$` is
-        mathematics. module: for `draw(loss)`, a module whose
-        parameters give the names. view: `"modules"` for nested boxes that a click opens (the default with a model),
-        `"values"` for variables and ops, `"grad_fn"` for PyTorch's own nodes. theme: `"auto"` follows the page,
+        mathematics. module: for `draw(loss)`, the module whose
+        parameters are behind it; by default those of the caller's variables. view: `"modules"` for nested boxes that a click opens
+        (the default where there are modules), `"values"` for variables and ops, `"grad_fn"` for PyTorch's own nodes. theme: `"auto"` follows the page,
         `"light"` and `"dark"` do not.
 
     Raises:

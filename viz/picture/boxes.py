@@ -260,12 +260,14 @@ class Boxes:
         inside = {op.key for op in _ops(groups)}
         made = {key for op in _ops(groups[:-block]) for key in op.outputs}
         users = {user for key in made for user in self._users.get(key, ()) if user not in inside}
-        blocks = [_ops(groups[at : at + block]) for at in range(block, len(groups), block)]
-        given = [{self._made_by(key) for op in one for key in op.inputs} - inside - {None} for one in blocks]
+        given = [self._given(_ops(groups[at : at + block]), inside) for at in range(block, len(groups), block)]
         return len(users) <= 1 and all(one == given[0] for one in given)
 
-    def _made_by(self, key: str | None) -> str | None:
-        return None if key is None else self.graph.values[key].op
+    def _given(self, ops: list[Op], inside: set[str]) -> set[tuple[str, ...]]:
+        """What some ops are given from outside: by which op, and of what; the parts of one tensor are the same."""
+        values = (self.graph.values[key] for op in ops for key in op.inputs if key is not None)
+        makers = (self.graph.ops[value.op] for value in values if value.op is not None and value.op not in inside)
+        return {(op.name, *map(str, op.inputs)) for op in makers}
 
     @functools.cached_property
     def _users(self) -> dict[str, list[str]]:

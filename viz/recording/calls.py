@@ -49,7 +49,6 @@ class Run:
     graph: Graph
     calls: list[Call] = field(default_factory=list)  # in the order in which they ended, as forward hooks see them
     gradients: dict[str, Array] = field(default_factory=dict)  # of parameters, by their path below the model
-    results: dict[int, Array] = field(default_factory=dict)  # of what a call returned, by its number in `graph.calls`
     loss: Array | None = None
     parameters: int = 0
     flops: int = 0
@@ -72,7 +71,6 @@ class _Inside(Watch):
         self.parts = {id(engine.written(module)): (_joined(name, path), module) for path, module in open_ones}
         self.running: list[int] = []  # the calls that have begun, outermost first
         self.ended: list[Call] = []
-        self.results: dict[int, tuple[Any, int]] = {}  # of a call by its number: a tensor, and its version then
         self.failed: tuple[BaseException | None, int] = (
             None,
             0,
@@ -135,9 +133,6 @@ class _Inside(Watch):
             shapes = [[tuple(one) for one in call[way]] for way in ("inputs", "outputs")]
             path = call["path"].removeprefix(self.graph.calls[0]["path"]).lstrip(".")
             self.ended.append(Call(path, self.engine.kind(module), *shapes))
-            tensor = next((one for one in tensors if one.requires_grad and not self.reader.is_leaf(one)), None)
-            if tensor is not None:
-                self.results[number] = tensor, tensor._version
             if call.get("whole"):
                 self.flops += 2 * products_of(module, [tuple(one.shape) for one in given])
         if call.pop("whole", False):
@@ -236,7 +231,7 @@ def run(
                 watch.graph.roots.append(key)
             if end is not None and end is not output:
                 watch.graph.roots.append(watch.reader.bind("loss", end))
-            _gradients(engine, model, end, made, watch.results)
+            _gradients(engine, model, end, made)
             own = {engine.storage(one) for one in model.parameters()}
     if end is not None:
         made.loss = watch.graph.values[watch.graph.roots[-1]].array = summarise(engine.array(end), engine.dtype(end))
@@ -331,19 +326,15 @@ def _loss(engine: Engine, output: Any, loss: Callable[[Any], Any] | None) -> Any
     return scalars[0] if scalars else None
 
 
-def _gradients(engine: Engine, model: Any, end: Any, made: Run, results: dict[int, tuple[Any, int]]) -> None:
-    """The gradients of parameters and of what each call returned; `.grad` stays as it is."""
-    if end is None or not end.requires_grad:
+def _gradients(engine: Engine, model: Any, end: Any, made: Run) -> None:
+    """The gradients of parameters; `.grad` stays as it is."""
+    named = {path: one for path, one in model.named_parameters(remove_duplicate=False) if one.requires_grad}
+    if end is None or not end.requires_grad or not named:
         return
-    named = [(path, one) for path, one in model.named_parameters(remove_duplicate=False) if one.requires_grad]
-    # A result that was changed in place afterwards is no longer what the call returned.
-    kept = [(number, one) for number, (one, version) in results.items() if one._version == version]
-    wanted = [one for _, one in (*named, *kept)]
-    found = engine.module.autograd.grad(end, wanted, allow_unused=True)
-    for (place, _), gradient in zip((*named, *kept), found, strict=True):
+    found = engine.module.autograd.grad(end, list(named.values()), allow_unused=True)
+    for path, gradient in zip(named, found, strict=True):
         if gradient is not None:
-            array = measured(engine.array(gradient), engine.dtype(gradient))
-            (made.gradients if isinstance(place, str) else made.results)[place] = array  # type: ignore[index]
+            made.gradients[path] = measured(engine.array(gradient), engine.dtype(gradient))
 
 
 def _tell_where(error: Exception, watch: _Inside) -> None:

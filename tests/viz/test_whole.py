@@ -1,0 +1,162 @@
+"""A network of one's own is whole in a notebook's cell, with its parameters named, what is frozen, shared and cut in sight."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import viz
+from viz.picture.boxes import ROOT
+from viz.picture.nested import compose
+from viz.picture.network import CELL
+
+pytestmark = pytest.mark.outer
+
+
+def convolutional():
+    features = [nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(4, 8, 3), nn.ReLU()]
+    return nn.Sequential(*features, nn.Flatten(), nn.Linear(968, 32), nn.ReLU(), nn.Dropout(), nn.Linear(32, 10)), (
+        torch.ones(2, 1, 28, 28),
+    )
+
+
+class Residual(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.layer = nn.LayerNorm(8), nn.Linear(8, 8)
+
+    def forward(self, x):
+        return x + torch.relu(self.layer(self.norm(x)))
+
+
+def deep():
+    return nn.Sequential(nn.Linear(4, 8), *(Residual() for _ in range(125)), nn.Linear(8, 2)), (torch.ones(3, 4),)
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell, self.head = nn.Linear(11, 8), nn.Linear(8, 1)
+
+    def forward(self, x):
+        state = torch.zeros(x.shape[1], 8)
+        for step in x:
+            state = torch.tanh(self.cell(torch.cat([step, state], 1)))
+        return self.head(state)
+
+
+def recurrent():
+    return Recurrent(), (torch.ones(9, 2, 3),)
+
+
+class UNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.down = nn.ModuleList(nn.Sequential(nn.Conv2d(n, 2 * n, 3, padding=1), nn.ReLU()) for n in (1, 2, 4))
+        self.middle = nn.Conv2d(8, 16, 3, padding=1)
+        self.up = nn.ModuleList(nn.Conv2d(3 * n, n, 3, padding=1) for n in (8, 4, 2))
+
+    def forward(self, x):
+        skips = []
+        for layer in self.down:
+            skips.append(layer(x))
+            x = F.max_pool2d(skips[-1], 2)
+        x = self.middle(x)
+        for layer in self.up:
+            x = layer(torch.cat([F.interpolate(x, scale_factor=2), skips.pop()], 1))
+        return x
+
+
+def u_net():
+    return UNet(), (torch.ones(1, 1, 16, 16),)
+
+
+def transformer():
+    layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
+    return nn.TransformerEncoder(layer, 12, enable_nested_tensor=False), (torch.ones(2, 5, 16),)
+
+
+NETWORKS = [convolutional, deep, recurrent, u_net, transformer]
+
+
+def shown(picture):
+    whole = picture._network[3]
+    return compose(whole, whole.first)
+
+
+@pytest.mark.parametrize("make", NETWORKS)
+def test_a_model_and_its_loss_are_whole_in_a_cell(make):
+    model, given = make()
+    for picture in (viz.draw(model, given, loss=lambda out: out.pow(2).mean()), viz.draw(model(*given).pow(2).mean())):
+        assert picture.view == "modules"
+        assert shown(picture).width <= CELL[0]
+        assert shown(picture).height <= CELL[1]
+
+
+def test_of_125_blocks_one_is_open_and_one_box_stands_for_the_rest():
+    model, given = deep()
+    boxes = {unit.title: is_open for unit, *_, is_open in shown(viz.draw(model, given)).boxes if unit.kind == "module"}
+    assert {title.rpartition(".")[2]: is_open for title, is_open in boxes.items()} == {
+        "model": True, "0": False, "1": True, "norm": False, "layer": False, "124 × Residual": False, "126": False
+    }  # fmt: skip
+
+
+def test_no_closed_box_hides_most_of_the_parameters():
+    model, given = transformer()
+    boxes = [unit for unit, *_, is_open in shown(viz.draw(model, given)).boxes if unit.kind == "module" and is_open]
+    assert any(unit.title.endswith("layers.0") for unit in boxes)
+
+
+def test_frozen_parameters_stand_in_their_module_and_say_so(T):
+    model = T.nn.Sequential(T.nn.Sequential(T.nn.Linear(3, 3), T.nn.ReLU()), T.nn.Linear(3, 1))
+    model[0].requires_grad_(False)
+    whole = viz.draw(model, T.ones(2, 3))._network[3]
+    outermost = [whole.units[key].kind for key in whole.units[ROOT].children]
+    assert outermost.count("input") == 1  # what the model was given
+    frozen = {unit.title.partition(".")[2] for unit in whole.units.values() if unit.frozen}
+    assert frozen == {"0", "0.0", "0.0.weight", "0.0.bias"}
+
+
+def test_a_tied_weight_says_where_else_it_is(T):
+    class Tied(T.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding, self.head = T.nn.Embedding(5, 3), T.nn.Linear(3, 5, bias=False)
+            self.head.weight = self.embedding.weight
+
+        def forward(self, tokens):
+            return self.head(self.embedding(tokens))
+
+    tied = Tied()
+    units = viz.draw(tied, T.tensor([1, 2]))._network[3].units.values()
+    said = {unit.title: row[2] for unit in units if unit.kind == "module" for row in unit.rows if row[0] == "tied"}
+    assert said == {"tied.embedding": "= head.weight", "tied.head": "= embedding.weight"}
+
+
+def test_a_cut_is_a_box_of_its_own_however_much_is_folded(T):
+    generator, critic = T.nn.Linear(2, 2), T.nn.Sequential(T.nn.Linear(2, 4), T.nn.ReLU(), T.nn.Linear(4, 1))
+
+    class Step(T.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.generator, self.critic = generator, critic
+
+        def forward(self, z):
+            fake = self.generator(z)
+            for _ in range(30):
+                fake = fake * 1.0
+            return self.critic(fake.detach()).mean() - self.critic(fake).mean()
+
+    boxes = shown(viz.draw(Step(), T.ones(3, 2))).boxes
+    assert [unit.title for unit, *_ in boxes if unit.kind == "cut"] == ["detach"]
+
+
+def test_the_networks_behind_a_loss_are_those_of_the_callers_variables(T):
+    body, head = T.nn.Sequential(T.nn.Linear(2, 4), T.nn.Tanh()), T.nn.Linear(4, 1)
+    loss = head(body(T.ones(3, 2))).mean()
+    loss.backward()
+    picture = viz.draw(loss)
+    assert picture.view == "modules"
+    titles = {unit.title for unit in picture._network[3].units.values() if unit.kind == "leaf"}
+    assert titles == {"body.0.weight", "body.0.bias", "head.weight", "head.bias"}
+    assert viz.draw(loss, view="values").view == "values"
