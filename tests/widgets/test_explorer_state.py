@@ -498,3 +498,22 @@ def test_what_a_program_sets_does_not_reach_the_next_one(change, shows):
     for engine in ("tinygrad_edu", "torch"):
         viz.diagnose(change, engine=engine)
     assert printed(program) == before
+
+
+ANOTHER = """\
+import torch
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
+out = net(torch.ones(1, 2)).sum()
+out.backward()"""
+
+
+def test_another_program_is_compared_with_nothing_and_gets_the_view_that_suits_it():
+    explorer = explored(no_grad=[5])
+    explorer.state = {"text": ANOTHER, "seq": 1}
+    fresh = viz.explore(ANOTHER)
+    assert (explorer.view, explorer.place) == (fresh.view, fresh.place) == ("modules", explorer.place)
+    assert explorer.result["account"] == "This is another program, so nothing is compared with the one before."
+    assert not any(explorer.result["lit"].values())
+    explorer.state = {"text": ANOTHER.replace("ones", "zeros"), "seq": 2}
+    assert "Line 4" in explorer.result["account"]

@@ -246,6 +246,18 @@ def verdict(
 _NUMBER = re.compile(r"(?<![\w.])\d[\d_.]*(?:e[+-]?\d+)?")
 
 
+_FEW = 3  # new lines that are still an edit, whatever stands beside them
+ANOTHER = "This is another program, so nothing is compared with the one before."
+
+
+def is_another(before: Sequence[str], after: Sequence[str]) -> bool:
+    """Whether a text has more new lines than old ones: then it is no edit of the listing before."""
+    old = {line.strip() for line in before}
+    lines = [line.strip() for line in after if line.strip()]
+    new = [line for line in lines if line not in old]
+    return len(new) > max(_FEW, len(lines) // 2)
+
+
 def rewritten(old: Sequence[str], new: Sequence[str], owner: Sequence[int]) -> str:
     """How a listing was edited by hand, as the start of a sentence; empty if it was not.
 

@@ -36,9 +36,11 @@ from viz.recording.source import without_other_frames
 from viz.recording.summary import keeping
 from viz.recording.teaching import check, name_of
 from viz.telling.account import (
+    ANOTHER,
     account,
     beside,
     errors_of,
+    is_another,
     missing,
     not_built,
     pictured,
@@ -260,7 +262,7 @@ class Explorer(Live):
         if self._recordings:
             self._choose_place(self._recordings)
 
-    def _choose_place(self, recordings: dict[str, Recording]) -> None:
+    def _choose_place(self, recordings: dict[str, Recording], anew: bool = False) -> None:
         """Beside the code, unless the place below it leaves out less; by modules, unless only the values are whole there."""
         recording = next(iter(recordings.values()))
 
@@ -276,7 +278,7 @@ class Explorer(Live):
         with self.hold_sync():
             self.place = place
             self.room = self.sizes[place]
-            if not self.view:
+            if anew or not self.view:
                 first = [view for view in found[place] if view in (MODULES, VIEWS[0])]
                 self.view = min(first, key=lambda view: found[place][view] > FOLDED)
 
@@ -363,14 +365,16 @@ class Explorer(Live):
         try:
             self._parsed, state = self._wanted(state, asked["text"])
             edited = edit(self._parsed, Edits.of(state))
+            listing = tuple(edited.source.splitlines())
+            anew = asked["text"] is not None and is_another(self._last.listing, listing)
             with interruptible():
-                done = self._performed(edited, state, drawn)
+                done = self._performed(edited, state, drawn, anew)
         except (ProgramError, KeyboardInterrupt) as error:
             self._refuse(error, program, asked["text"] is not None, result)
             return
         recordings = done.recordings
-        ran = _Run(recordings, state, self._parsed, tuple(edited.source.splitlines()), edited.owner)
-        before = self._before(asked["drag"])
+        ran = _Run(recordings, state, self._parsed, listing, edited.owner)
+        before = _Run({}, {}, self._parsed, (), ()) if anew else self._before(asked["drag"])
         self._last = ran
         result["code"] = list(ran.listing)
         result["codes"] = codes(edited.source, self._parsed, state, {name: SEED for name in drawn})
@@ -380,7 +384,7 @@ class Explorer(Live):
         result["table"] = done.rows
         result["errors"] = errors_of(done.sides)
         result["verdict"] = done.verdict
-        result["account"] = self._told(before, ran, asked["why"] or "") if before.recordings else ""
+        result["account"] = self._told(before, ran, asked["why"] or "") if before.recordings else ANOTHER * anew
         both = [engine for engine in recordings if engine in before.recordings]
         result["lit"] = {engine: lit(before.recordings[engine], recordings[engine]) for engine in both}
         first = next(iter(recordings.values()), None)
@@ -390,12 +394,14 @@ class Explorer(Live):
         with self.hold_sync():
             if program is not self._parsed or not before.recordings:
                 self.program = {**_description(self._parsed), "values": self._tensors()}
+            if anew:
+                self.step = -1
             self._show(done.pictures)
             self._settle({**state, "seq": result["seq"]} if asked["text"] is not None else None)
             self.result = result
 
-    def _performed(self, edited: Edited, state: dict[str, Any], drawn: list[str]) -> _Performed:
-        """Run a listing on both engines, and draw it in the current view.
+    def _performed(self, edited: Edited, state: dict[str, Any], drawn: list[str], anew: bool = False) -> _Performed:
+        """Run a listing on both engines, and draw it in the current view; `anew`: in the place and the view that suit it.
 
         `drawn` receives the sources of random numbers that the program used.
         """
@@ -412,8 +418,8 @@ class Explorer(Live):
         if CORE not in recordings and TORCH in recordings:
             ours, theirs = sides
             sides = [{**theirs, "alone": ours["missing"]}, ours]  # the stage shows the one that ran
-        if not self.place and recordings:
-            self._choose_place(recordings)
+        if recordings and (anew or not self.place):
+            self._choose_place(recordings, anew)
         rows = table(recordings)
         done = _Performed(recordings, sides, rows, verdict(recordings, rows, sides))
         agree = done.verdict["agree"]

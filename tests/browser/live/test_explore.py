@@ -319,6 +319,61 @@ def test_a_loop_that_never_ends_is_stopped_and_its_text_stays(fresh: Any, addres
     expect(stage(page).locator(".tgv-frame svg")).to_be_visible()
 
 
+def box(page: Any) -> Any:
+    return stage(page).locator(".program")
+
+
+def test_it_opens_with_a_box_for_a_program_and_a_program_that_ran_leaves_it(fresh: Any, address: str) -> None:
+    page = fresh(service_workers="block")
+    page.goto(address.removesuffix("explore.html"))
+    assert page.locator(".sidebar-tree").get_by_role("link", name="Explore a program").count() == 1
+    page.get_by_role("link", name="paste a PyTorch program").click()
+    page.wait_for_selector(SHOWN, state="attached")
+    expect(box(page)).to_be_visible()
+    expect(box(page)).to_have_attribute("placeholder", re.compile("Paste a PyTorch program"))
+    box(page).fill("import torch\nx = torch.ones(2, requires_grad=True)\n(x * 3).sum().backward()")
+    stage(page).get_by_role("button", name="▶ Run").click()
+    expect(stage(page).locator(".tgv-listing")).to_contain_text("x * 3")
+    expect(box(page)).to_be_hidden()
+
+
+def test_what_was_written_outlasts_an_example_a_stop_and_a_reload(fresh: Any, address: str) -> None:
+    page = fresh(service_workers="block")
+    page.goto(viz.link("x = T.tensor(3.0, requires_grad=True)\n(x * x).backward()", address))
+    page.wait_for_selector(SHOWN, state="attached")
+    expect(box(page)).to_be_hidden()
+    page.get_by_role("button", name="New program").click()
+    loop = "mine = 1\nwhile True: pass"
+    box(page).fill(loop)
+    page.get_by_label("Examples, by question").select_option(label="What does detach() cut?")
+    expect(stage(page).locator(".tgv-listing")).to_contain_text("detach")
+    expect(box(page)).to_have_value(loop)
+    page.go_back()
+    expect(stage(page).locator(".tgv-listing")).to_contain_text("x * x")
+    stage(page).get_by_role("button", name="▶ Run").click()
+    stage(page).get_by_role("button", name="■ Stop").click()
+    expect(box(page)).to_have_value(loop)
+    broken = "y = (2\nx = 1"
+    box(page).fill(broken)
+    stage(page).get_by_role("button", name="▶ Run").click()
+    expect(page.locator(".said")).to_contain_text("never closed")
+    expect(stage(page).locator(".stage")).to_be_hidden()
+    page.reload()
+    page.wait_for_selector(SHOWN, state="attached")
+    expect(box(page)).to_have_value(broken)
+
+
+def test_a_loop_that_is_pasted_over_the_listing_is_there_after_a_stop(fresh: Any, address: str) -> None:
+    page = fresh(service_workers="block")
+    page.goto(viz.link("x = T.tensor(3.0, requires_grad=True)\n(x * x).backward()", address))
+    page.wait_for_selector("html[data-python-ready]", state="attached")
+    page.wait_for_selector(SHOWN, state="attached")
+    stage(page).get_by_role("button", name="edit").click()
+    stage(page).locator(".tgv-area").fill("mine = 1\nwhile True: pass")
+    stage(page).get_by_role("button", name="stop", exact=True).click()
+    expect(box(page)).to_have_value("mine = 1\nwhile True: pass")
+
+
 TOO_MUCH = {
     "stack": "y = w = T.tensor(1.0, requires_grad=True)\nfor i in range(3000):\n    y = y * 1.001\ny.backward()",
     "memory": "kept = []\nwhile True:\n    kept.append([0] * 10_000_000)",

@@ -64,6 +64,8 @@ _READING = """The players step, the sliders slide, the questions answer you. Wha
 to the exercises and the switches of the explorers. For those, take the lessons into JupyterLab with `tinygrad-edu lab`."""
 _TRY = "Press a switch, drag a number, edit the code: the graph follows. It plays by itself until you touch it."
 _LIVE = "Python runs in this page: nothing is installed, and nothing leaves your computer."
+_OWN = 'Or <a href="explore.html">paste a PyTorch program of your own</a>, and see its graph.'
+_SIDEBAR = [f"sidebar/{name}.html" for name in ("brand", "search", "scroll-start", "navigation", "scroll-end")]
 _LESSONS = """## The lessons
 
 ```{toctree}
@@ -129,7 +131,7 @@ def build(
             shutil.copy(HERE / file, static / file)
         if progress:
             _tell(len(lessons), len(lessons), "pages and search")
-        _sphinx(pages, made, static, Path(scratch) / "doctrees")
+        _sphinx(pages, made, static, Path(scratch) / "doctrees", live)
         _without_wide_has(made / "_static")
         if live:
             live_pages.finish(made)
@@ -185,7 +187,7 @@ def _front_page() -> Notebook:
 
     about = {"jupyter": {"source_hidden": True}, "tags": ["plays-by-itself"]}
     code = nbformat.v4.new_code_cell(_FRONT, id="explore", metadata=about)
-    cells = [_markdown("try", f"# {TITLE}\n\n{_TRY}"), code, _markdown("about", _ABOUT + _LIVE)]
+    cells = [_markdown("try", f"# {TITLE}\n\n{_TRY} {_OWN}"), code, _markdown("about", _ABOUT + _LIVE)]
     return dict(nbformat.v4.new_notebook(cells=cells))
 
 
@@ -380,7 +382,7 @@ def _without_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _sphinx(source: Path, out: Path, static: Path, doctrees: Path) -> None:
+def _sphinx(source: Path, out: Path, static: Path, doctrees: Path, live: bool) -> None:
     import io
 
     from sphinx.application import Sphinx
@@ -402,7 +404,8 @@ def _sphinx(source: Path, out: Path, static: Path, doctrees: Path) -> None:
         "html_use_index": False,  # the search finds the same names
         "html_show_copyright": False,
         "html_show_sphinx": False,
-        "templates_path": [],
+        "templates_path": [str(HERE / "templates")],
+        "html_sidebars": {"**": [*_SIDEBAR[:-1], *["explore.html"] * live, _SIDEBAR[-1]]},
         "language": "en",
         **reference.SETTINGS,
     }

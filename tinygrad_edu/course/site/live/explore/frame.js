@@ -11,6 +11,7 @@ const FOR_TORCH = /(^|[^.\w])torch\b/m; // also where its import was left out, a
 const STARTS = "Python is starting. What you change is kept, and answered in a moment.";
 const LONG = "Running … If it never ends, press stop.";
 const HONEST = "torch is tinygrad_edu here, not PyTorch: the same names and rules, computed in this page with NumPy.";
+const BOX = "Paste a PyTorch program here, and run it: Ctrl + Enter";
 const OF_A_QUESTION = ["seq", "drag", "why", "text"];
 
 const element = (tag, properties = {}, ...children) => {
@@ -25,9 +26,10 @@ export class Frame {
    * @param {Record<string, {module: string, style: string}>} code of the widgets
    * @param {string} worker its text
    * @param {Record<string, unknown> | null} opened what the explorer showed of the first program when the site was built
+   * @param {string | null} draft what the reader has written and not run: the box for it stays beside the picture; null for no box
    */
-  constructor(port, code, worker, opened) {
-    Object.assign(this, { port, code, opening: opened, ready: false, all: false, waits: [] });
+  constructor(port, code, worker, opened, draft) {
+    Object.assign(this, { port, code, opening: opened, draft, count: 0, ready: false, all: false, waits: [] });
     this.worker_text = worker;
     this.files = new Map(); // by name, for each worker that is started
     this.models = new Map();
@@ -35,7 +37,8 @@ export class Frame {
     this.shown = null; // what the explorer shows, as the link has it
     this.status = element("p", { className: "status" });
     this.status.setAttribute("role", "status");
-    this.area = element("textarea", { className: "program", spellcheck: false, ariaLabel: "The program", autocomplete: "off" });
+    this.area = element("textarea", { className: "program", spellcheck: false, ariaLabel: "The program", autocomplete: "off", placeholder: BOX });
+    this.area.addEventListener("input", () => this.#keep(this.area.value));
     this.run = element("button", { type: "button", textContent: "▶ Run", title: "Ctrl + Enter", onclick: () => this.open({ program: this.area.value }) });
     this.ender = element("button", { type: "button", textContent: "■ Stop", onclick: () => this.stop(), hidden: true });
     this.editor = element("div", { className: "editor" }, this.area, element("div", { className: "below" }, this.run, this.ender, this.status));
@@ -57,8 +60,13 @@ export class Frame {
     if (type === "file") {
       this.files.set(message.name, message.content);
       this.worker.postMessage(message);
-    } else if (type === "open") this.open(message.shown);
-    else if (type === "show") this.#write(message.shown); // the program as text, before Python is there
+    } else if (type === "open") {
+      if (!message.isFirst) this.draft ||= null; // an empty box has done its work
+      this.open(message.shown);
+    } else if (type === "box") {
+      this.#box(this.draft ??= "");
+      this.area.focus();
+    } else if (type === "show") this.#write(message.shown); // the program as text, before Python is there
     else if (type === "diagnose") this.#diagnose();
     else if (type === "picture") this.#tellPicture(message.kind);
   }
@@ -82,8 +90,9 @@ export class Frame {
     this.held = null;
     clearTimeout(this.slow);
     this.#start();
-    const text = this.asked?.program ?? this.shown?.program ?? this.area.value;
-    this.#write({ program: text });
+    this.#write({ program: this.written ?? this.asked?.program ?? this.shown?.program ?? this.area.value });
+    this.#keep(this.area.value);
+    this.written = null;
     this.#say(why);
     this.asked = null;
   }
@@ -92,6 +101,8 @@ export class Frame {
   open(shown) {
     this.asked = { ...shown };
     this.opened = this.asked;
+    this.count++;
+    this.written = null;
     this.report.hidden = true;
     if (this.stage.hidden) this.#write(shown);
     this.#send({ type: "explore", about: this.asked });
@@ -129,10 +140,22 @@ export class Frame {
   }
 
   #write({ program }) {
-    this.editor.hidden = false;
     this.stage.hidden = true;
-    if (typeof program === "string") this.area.value = program;
-    this.area.rows = Math.min(Math.max(this.area.value.split("\n").length + 1, 8), 30);
+    this.#box(typeof program === "string" ? program : this.area.value);
+  }
+
+  /** Show a text to change and run: alone, or above what is on the stage. */
+  #box(text) {
+    this.editor.hidden = false;
+    this.area.value = text;
+    const [least, most] = this.stage.hidden ? [8, 30] : [3, 8];
+    this.area.rows = Math.min(Math.max(text.split("\n").length + 1, least), most);
+  }
+
+  /** Keep what the reader has written until it has run, also when the page is loaded again; null when it has run. */
+  #keep(text) {
+    this.draft = text;
+    this.port.postMessage({ type: "draft", text });
   }
 
   #say(text) {
@@ -162,7 +185,10 @@ export class Frame {
   #model({ code, model, state }) {
     const name = WIDGETS[String(code).split(" ")[0]];
     if (!name) return;
-    const send = (sent) => this.worker.postMessage(sent);
+    const send = (sent) => {
+      this.written = sent.state?.state?.text ?? this.written; // by hand, in the explorer's own editor
+      this.worker.postMessage(sent);
+    };
     if (name === "Explorer" && this.held) {
       Object.assign(this.replayed, { id: model, live: send }); // its results follow as changes
       this.models.set(model, this.replayed);
@@ -186,6 +212,7 @@ export class Frame {
     const model = this.models.get(id);
     if (!model) return;
     this.#done();
+    if (this.draft === this.asked?.program) this.#keep(null);
     this.#say(FOR_TORCH.test(this.opened.program) ? HONEST : "");
     this.asked = null;
     if (model !== this.replayed || !this.held) return this.#stand(model);
@@ -203,7 +230,8 @@ export class Frame {
     await mount(place, model, await model.loaded);
     this.stage.replaceChildren(place);
     this.stage.hidden = false;
-    this.editor.hidden = true;
+    this.editor.hidden = this.draft === null;
+    if (this.draft !== null) this.#box(this.draft);
     for (const name of ["result", "step", "view", "split"]) model.on(`change:${name}`, () => this.#changed(program));
     this.#changed(program);
     this.port.postMessage({ type: "shown" });
@@ -213,16 +241,22 @@ export class Frame {
   #changed(written) {
     const model = this.explorer;
     const result = JSON.parse(model.get("result"));
-    if (result.refused) return;
+    if (result.refused) {
+      if (this.written) this.#keep(this.written);
+      return;
+    }
+    if (this.written && this.draft === this.written) this.#keep(null);
+    this.written = null;
     const { source, ...state } = Object.fromEntries(Object.entries(result.state ?? {}).filter(([name]) => !OF_A_QUESTION.includes(name)));
     this.shown = { program: source ?? written, state, view: model.get("view"), step: model.get("step"), split: model.get("split") };
-    this.port.postMessage({ type: "state", shown: this.shown, listing: result.code.join("\n") });
+    this.port.postMessage({ type: "state", shown: this.shown, listing: result.code.join("\n"), count: this.count });
   }
 
   #refused({ text, line }) {
     this.#done();
     if (this.asked) {
       this.#write(this.asked);
+      this.#keep(this.asked.program);
       this.area.focus();
       if (line) {
         const lines = this.area.value.split("\n");
@@ -331,7 +365,7 @@ function withLook(svg) {
   return new XMLSerializer().serializeToString(copy);
 }
 
-export function begin(port, { widgets, worker, opened }) {
+export function begin(port, { widgets, worker, opened, draft }) {
   onlyPictures();
-  return new Frame(port, widgets, worker, opened);
+  return new Frame(port, widgets, worker, opened, draft);
 }

@@ -58,6 +58,9 @@ function frameOf(style) {
 let port = null;
 const packs = new Map();
 let rest = null; // the names of the packs that no first picture needs
+let programs = 0; // how many the frame has opened
+let isByAddress = true; // whether the one that it opens is that of an entry of the history
+let isAnother = false; // whether what is to be written into the address is another program
 let shown = null; // what the frame shows: {program, state, view, step, split}
 let listing = ""; // the program with its switches, as text
 const asked = new Set(); // pictures that the reader has asked for
@@ -71,7 +74,7 @@ async function recorded(first, example) {
   return opened?.program === example ? opened.state : null;
 }
 
-async function start(first, example) {
+async function start(first, example, draft) {
   rest = text("rest.json").then((data) => JSON.parse(data).names);
   const coming = AT_FIRST.map(fetched);
   const [style, worker, widgets, opened, ...modules] = await Promise.all([text("frame.css"), text("worker.js", LIVE), text("widgets.json"),
@@ -81,11 +84,11 @@ async function start(first, example) {
   const there = new Promise((resolve) => { frame.onload = resolve; });
   document.querySelector("main").replaceChildren(frame);
   await there;
-  frame.contentWindow.postMessage({ modules: FRAME.map((name, index) => [name, modules[index]]), widgets: JSON.parse(widgets), worker, opened }, "*", [channel.port2]);
+  frame.contentWindow.postMessage({ modules: FRAME.map((name, index) => [name, modules[index]]), widgets: JSON.parse(widgets), worker, opened, draft }, "*", [channel.port2]);
   port = channel.port1;
   port.onmessage = ({ data }) => hear(data);
   port.postMessage({ type: "show", shown: first });
-  port.postMessage({ type: "open", shown: first });
+  port.postMessage({ type: "open", shown: first, isFirst: true });
   await Promise.all([restAsked, ...coming.map(give)]);
   const names = await rest;
   for (const name of names) await sent(name); // one by one: the processors are for whoever presses a switch meanwhile
@@ -126,22 +129,50 @@ function hear(message) {
   else if (type === "pack") givePack(message.name);
   else if (type === "shown") document.documentElement.setAttribute("data-shown", "");
   else if (type === "state") take(message);
+  else if (type === "draft" && (message.text === null || isText(message.text))) keepDraft(message.text);
   else if (type === "picture" && arePictures(message.svgs) && asked.delete(message.kind)) savePicture(message.kind, message.svgs);
 }
 
 const arePictures = (svgs) => Array.isArray(svgs) && svgs.length > 0 && svgs.length <= 60 && svgs.every((one) => isText(one, 5_000_000));
 
-function take({ shown: given, listing: code }) {
+function take({ shown: given, listing: code, count }) {
   if (!isText(given?.program) || !isText(code) || !isText(given.view ?? "", 20) || !Number.isInteger(given.step ?? -1)) return;
   const { program, view, step, split } = given;
   const state = plain(given.state);
   shown = { program, ...(Object.keys(state).length ? { state } : {}), view, step, split: split === true || undefined };
   listing = code;
+  if (Number.isInteger(count) && count !== programs) {
+    isAnother = !isByAddress;
+    isByAddress = false;
+    programs = count;
+  }
   clearTimeout(take.later);
   take.later = setTimeout(async () => {
-    history.replaceState(null, "", await written(shown));
+    const fragment = await written(shown);
+    if (isAnother && fragment !== location.hash) history.pushState(null, "", fragment);
+    else history.replaceState(null, "", fragment);
+    isAnother = false;
     document.querySelector(".tools .course").hash = location.hash;
   }, PAUSE);
+}
+
+const DRAFT = "tinygrad-edu:draft"; // of this tab: two tabs have two
+
+function keepDraft(value) {
+  try {
+    if (value) sessionStorage.setItem(DRAFT, value);
+    else sessionStorage.removeItem(DRAFT);
+  } catch {
+    // where storage is refused nothing is kept
+  }
+}
+
+function keptDraft() {
+  try {
+    return sessionStorage.getItem(DRAFT);
+  } catch {
+    return null;
+  }
 }
 
 /** A copy of data that has nothing but data. */
@@ -276,7 +307,8 @@ async function toolbar() {
   const own = isEmbedded
     ? [element("a", { textContent: "Open", target: "_blank", rel: "noopener", href: location.href, title: "In a page of its own",
       onclick: (event) => { event.currentTarget.href = location.href; } })]
-    : [examples, button("Copy link", () => copy(address(), "Link")), button("Copy embed", () => copy(embed(), "Embed"), "An <iframe> for a page of yours"), take];
+    : [element("button", { type: "button", textContent: "New program", title: "A box to paste a program into", onclick: () => port?.postMessage({ type: "box" }) }),
+      examples, button("Copy link", () => copy(address(), "Link")), button("Copy embed", () => copy(embed(), "Embed"), "An <iframe> for a page of yours"), take];
   document.querySelector(".tools").replaceChildren(...own, wrong, course);
   return flat;
 }
@@ -314,7 +346,10 @@ async function given() {
 addEventListener("hashchange", async () => {
   clearTimeout(take.later); // what was shown until now
   const other = await given();
-  if (other && port) port.postMessage({ type: "open", shown: other });
+  if (!other || !port) return;
+  isByAddress = true;
+  isAnother = false;
+  port.postMessage({ type: "open", shown: other });
 });
 
 document.documentElement.toggleAttribute("data-embedded", isEmbedded);
@@ -322,7 +357,7 @@ try {
   const [examples, first] = await Promise.all([toolbar(), given()]);
   const program = first ?? { program: examples[0] };
   await inView();
-  await start(program, examples[0]);
+  await start(program, examples[0], isEmbedded ? null : keptDraft() ?? (first ? null : ""));
 } catch (error) {
   say(`This page cannot start: ${error.message}`);
 }

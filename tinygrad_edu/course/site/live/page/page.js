@@ -16,6 +16,7 @@ if (about.cells.length && !savesData && !linked) python.start(); // while the ed
 const hasCode = ({ id }) => document.querySelector(`.tag_cell-${CSS.escape(id)} > .cell_input`);
 const { Editor } = about.cells.some(hasCode) ? await import("./editor.js") : {};
 
+const SURE = "Put every cell of this page back as it was? What you have written here is lost.";
 const OLD = "The code was edited: what is shown below is from before. Run the cell.";
 
 const element = (tag, properties = {}, ...children) => {
@@ -180,9 +181,9 @@ function toolbar() {
   state.setAttribute("role", "status");
   const stop = element("button", { type: "button", textContent: "■ Stop", disabled: true, onclick: () => python.stop() });
   const all = element("button", { type: "button", textContent: "▶ Run all", onclick: () => cells.length && run(cells.at(-1)) });
-  const clear = element("button", { type: "button", textContent: "Reset page", onclick: () => resetPage() });
+  const clear = element("button", { type: "button", textContent: "Reset page", className: "live-reset", onclick: () => confirm(SURE) && resetPage() });
   const take = element("button", { type: "button", textContent: "Save as notebook", onclick: () => download() });
-  const bar = element("div", { className: "live-page-bar" }, all, stop, clear, take, state);
+  const bar = element("div", { className: "live-page-bar" }, all, stop, take, state, clear);
   bar.setAttribute("role", "toolbar");
   bar.setAttribute("aria-label", "This page");
   (isFront ? cells[0].place : document.querySelector("article h1"))?.after(bar);

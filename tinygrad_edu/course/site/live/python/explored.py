@@ -71,8 +71,9 @@ def _linked() -> Any:
             self.history = [{"label": "the switches of the link", "state": {}}]
             self.state = {**state, "seq": 1}
 
-        def _choose_place(self, recordings: dict[str, Any]) -> None:
-            super()._choose_place(self._bare or recordings)
+        def _choose_place(self, recordings: dict[str, Any], anew: bool = False) -> None:
+            self._bare = None if anew else self._bare
+            super()._choose_place(self._bare or recordings, anew)
 
         def _fit(self) -> None:
             for recording in (self._bare or {}).values():
