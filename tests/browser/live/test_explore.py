@@ -348,6 +348,7 @@ def test_what_was_written_outlasts_an_example_a_stop_and_a_reload(fresh: Any, ad
     page.get_by_label("Examples, by question").select_option(label="What does detach() cut?")
     expect(stage(page).locator(".tgv-listing")).to_contain_text("detach")
     expect(box(page)).to_have_value(loop)
+    kept(page)
     page.go_back()
     expect(stage(page).locator(".tgv-listing")).to_contain_text("x * x")
     stage(page).get_by_role("button", name="▶ Run").click()
