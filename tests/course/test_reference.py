@@ -25,7 +25,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (source / "static").mkdir()
     for name in ("live.css", "live.js"):
         (source / "static" / name).touch()
-    importlib.import_module("tinygrad_edu.course.site.build")._sphinx(source, made, source / "static", made / "trees")
+    importlib.import_module("tinygrad_edu.course.site.build")._sphinx(
+        source, made, source / "static", made / "trees", False
+    )
     return made / reference.FOLDER
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 from support.hands import Hands
-from support.harness import eventually
+from support.harness import eventually, uninvited
 
 pytestmark = pytest.mark.outer(start=3)
 
@@ -65,6 +65,7 @@ def test_a_comparison_has_the_code_that_shows_the_lesson(notebook: Any) -> None:
     expect(code).to_contain_text('viz.mistake("second backward")')
     code.get_by_role("button").click()
     expect(code.get_by_role("button")).to_contain_text("copy")  # once more, after it has told what it did
+    assert uninvited.pop() == 'clipboard: viz.mistake("second backward")'
 
 
 def test_fifty_changes_can_be_undone_and_earlier_ones_are_dropped(hands: Hands) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from support.harness import eventually, rest
+from support.harness import eventually, rest, uninvited
 from support.stage_programs import HELD_OUT, PROGRAMS
 
 pytestmark = pytest.mark.outer(start=3)
@@ -148,6 +148,9 @@ def test_nothing_that_can_be_pressed_moves_in_thirty_presses(bench: Any, widget:
         assert moved == {}
         # The ways to fix an error go with it, and may come back with others.
         before = {**{name: place for name, place in before.items() if "Ways to fix" not in name}, **after}
+    uninvited[:] = [
+        told for told in uninvited if not told.startswith("clipboard: explore.html#")
+    ]  # the copies of a link
 
 
 @laptop_and_long
