@@ -229,6 +229,9 @@ def test_a_drawn_network_is_boxes_of_modules_and_a_tied_weight_belongs_to_both(T
             return self.head(self.embedding(tokens))
 
     model = Tied()
+    units = viz.draw(model, T.tensor([1, 2]))._network[3].units.values()
+    said = {unit.title: row[2] for unit in units if unit.kind == "module" for row in unit.rows if row[0] == "tied"}
+    assert said == {"model.embedding": "= head.weight", "model.head": "= embedding.weight"}
     loss = model(T.tensor([1, 2])).sum()
     loss.backward()
     picture = viz.draw(loss, module=model)
@@ -296,6 +299,32 @@ def test_the_data_of_a_module_without_a_name_is_drawn_in_front_of_it(engine, ins
     units = scene(recording, rooms=(BESIDE,))["views"]["modules"]["network"]["units"]
     outermost = [units[key] for key in units["root"]["c"]]
     assert [unit["r"][-1][2] for unit in outermost if unit["k"] == "input"] == ["(2, 4)"]
+
+
+CHANGED = """
+class Net(T.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = T.nn.ModuleList([T.nn.Linear(4, 4) for _ in range(8)])
+    def forward(self, x):
+        for layer in self.layers:
+            x = T.relu(layer(x)) * 2 + 1
+        return x
+net = Net()
+a = net(T.ones(2, 4)) * 2
+b = a.exp()
+{}
+loss = (((c * 3).tanh() + a).sigmoid().log() ** 2).sum()
+loss.backward()"""
+
+
+@pytest.mark.parametrize("width", [300.0, 420.0, 560.0, 900.0])
+def test_what_a_line_folds_after_a_change_is_drawn_as_if_nothing_had_been_drawn_before(engine, width):
+    known = {}
+    lines = ["c = b + 1", "c = b.detach()", "with T.no_grad():\n    c = b + 1", "c = b + 1"]
+    for graph in [viz.record(CHANGED.format(line), engine=engine).graph for line in lines]:
+        drawn, anew = (networks.network(graph, rooms=((width, 250.0),), known=one) for one in (known, {}))
+        assert views.data(drawn) == views.data(anew)
 
 
 @pytest.mark.parametrize("room", [(1200.0, 250.0), (480.0, 250.0)])

@@ -117,22 +117,6 @@ def test_frozen_parameters_stand_in_their_module_and_say_so(T):
     assert frozen == {"0", "0.0", "0.0.weight", "0.0.bias"}
 
 
-def test_a_tied_weight_says_where_else_it_is(T):
-    class Tied(T.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.embedding, self.head = T.nn.Embedding(5, 3), T.nn.Linear(3, 5, bias=False)
-            self.head.weight = self.embedding.weight
-
-        def forward(self, tokens):
-            return self.head(self.embedding(tokens))
-
-    tied = Tied()
-    units = viz.draw(tied, T.tensor([1, 2]))._network[3].units.values()
-    said = {unit.title: row[2] for unit in units if unit.kind == "module" for row in unit.rows if row[0] == "tied"}
-    assert said == {"tied.embedding": "= head.weight", "tied.head": "= embedding.weight"}
-
-
 def test_a_cut_is_a_box_of_its_own_however_much_is_folded(T):
     generator, critic = T.nn.Linear(2, 2), T.nn.Sequential(T.nn.Linear(2, 4), T.nn.ReLU(), T.nn.Linear(4, 1))
 

@@ -23,9 +23,8 @@ Room = tuple[float, float]  # width and height of a stage, in pixels
 ACROSS = 1200.0  # pixels of a row where somebody asks for some levels
 SNUG = (240.0, 84.0)  # pixels of a line of text where it is tight, and where it is tighter
 SHARES = 1.0, 0.85, 0.7, 0.5  # of a stage's width, for a row: something may stand beside the module
-FRAME = (
-    2 * PADDING + 4 * LANE
-)  # pixels that a box has less room for a row than the one around it, with arrows beside it
+# Pixels that a box has less room for a row than the one around it, with arrows beside it.
+FRAME = 2 * PADDING + 4 * LANE
 TIGHT = 2 * PADDING + LANE  # the same without arrows
 FAILURES = 4  # kinds of boxes that do not fit any more; then no further one is opened
 SLIM = 480.0  # pixels of a stage below which nothing stands side by side that does not fit
@@ -41,6 +40,7 @@ class Arranged(NamedTuple):
     """How a network is drawn: how much is folded, how wide its texts are, the layouts, which each box has, the open ones."""
 
     folding: int
+    form: object  # that of the folded boxes
     snug: float
     layouts: list[Placed]
     of_units: list[int]
@@ -158,7 +158,7 @@ class _Trial:
         layouts = list({id(placed): placed for placed in inside if placed is not None}.values())
         place = {id(placed): number for number, placed in enumerate(layouts)}
         of_units = [place.get(id(placed), -1) for placed in inside]
-        return Arranged(self.boxes.folding, self.snug, layouts, of_units, self.first)
+        return Arranged(self.boxes.folding, self.boxes.form, self.snug, layouts, of_units, self.first)
 
     # What is open
 

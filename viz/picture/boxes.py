@@ -239,8 +239,7 @@ class Boxes:
             blocks = any(group.level is not None and group.level.path in self._inner for group in pattern)
             if any(group.rest for group in pattern) or not (blocks or self.folding >= CALLS or len(groups) > MANY):
                 continue
-            again = pattern[0].level is not None and pattern[0].level == groups[start + block].level
-            steps = again or any(
+            steps = any(
                 one.level is not None and other.level is not None and one.level.path == other.level.path
                 for one, other in zip(pattern, groups[start + block :], strict=False)
             )
@@ -248,10 +247,7 @@ class Boxes:
             rest = groups[start + block : stop]
             if len(rest) < 2 * block or not self._goes_on(groups[start:end], block):
                 continue
-            made += [
-                *groups[at : start + block],
-                self._rest(rest, block, steps),
-            ]
+            made += [*groups[at : start + block], self._rest(rest, block, steps)]
             at = stop
         return made + groups[at:]
 

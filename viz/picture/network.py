@@ -46,9 +46,10 @@ def network(
     graded = set(graded)
     boxes = functools.cache(lambda folding: Boxes(graph, graded, folding))
     form = boxes(WHOLE).form, tuple(rooms), depth, direction
-    if form not in known:
+    # What is folded depends on more than sizes and links, such as on which op is a cut: boxes of another form are arranged anew.
+    if form not in known or boxes(known[form].folding).form != known[form].form:
         known[form] = Arranger(boxes, rooms, depth, direction).arranged()
-    folding, snug, layouts, of_units, first = known[form]
+    folding, _, snug, layouts, of_units, first = known[form]
     made = boxes(folding)
     for unit, layout in zip(made.units.values(), of_units, strict=True):
         unit.layout = layout
