@@ -319,12 +319,15 @@ loss.backward()"""
 
 
 @pytest.mark.parametrize("width", [300.0, 420.0, 560.0, 900.0])
-def test_what_a_line_folds_after_a_change_is_drawn_as_if_nothing_had_been_drawn_before(engine, width):
+def test_what_a_change_folds_or_cuts_has_its_place_after_it(engine, width):
     known = {}
     lines = ["c = b + 1", "c = b.detach()", "with T.no_grad():\n    c = b + 1", "c = b + 1"]
-    for graph in [viz.record(CHANGED.format(line), engine=engine).graph for line in lines]:
-        drawn, anew = (networks.network(graph, rooms=((width, 250.0),), known=one) for one in (known, {}))
-        assert views.data(drawn) == views.data(anew)
+    for line in lines:
+        graph = viz.record(CHANGED.format(line), engine=engine).graph
+        whole = networks.network(graph, rooms=((width, 250.0),), known=known)
+        assert [unit.kind for unit in whole.units.values()].count("cut") == (line != lines[0])
+        for key in [ROOT, *modules_of(whole)]:
+            assert len(whole.inside(key).spots) == len(whole.units[key].children)
 
 
 @pytest.mark.parametrize("room", [(1200.0, 250.0), (480.0, 250.0)])

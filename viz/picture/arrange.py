@@ -6,13 +6,14 @@ until it is. Among the drawings that fit, the first is taken in which no closed 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from viz.picture.boxes import CALLS, PADDING, REPEATS, ROOT, RUNNING, RUNS, TITLE, WHOLE, Boxes, Unit
+from viz.picture.boxes import CALLS, LISTS, PADDING, REPEATS, ROOT, RUNNING, RUNS, TITLE, WHOLE, Boxes, Unit
 from viz.picture.layout import Placed
 from viz.picture.nested import title_width
 from viz.picture.recurrence import LEAST, Part, unrolled
@@ -22,7 +23,7 @@ Room = tuple[float, float]  # width and height of a stage, in pixels
 
 ACROSS = 1200.0  # pixels of a row where somebody asks for some levels
 SNUG = (240.0, 84.0)  # pixels of a line of text where it is tight, and where it is tighter
-SHARES = 1.0, 0.85, 0.7, 0.5  # of a stage's width, for a row: something may stand beside the module
+SHARES = 1.0, 0.7, 0.5  # of a stage's width, for a row: something may stand beside the module
 # Pixels that a box has less room for a row than the one around it, with arrows beside it.
 FRAME = 2 * PADDING + 4 * LANE
 TIGHT = 2 * PADDING + LANE  # the same without arrows
@@ -36,12 +37,16 @@ ATTEMPTS = [
 ]
 
 
+Manner = tuple[float, float, int, float | None]  # as `_Trial` takes it
+
+
 class Arranged(NamedTuple):
     """How a network is drawn: how much is folded, how wide its texts are, the layouts, which each box has, the open ones."""
 
     folding: int
     form: object  # that of the folded boxes
     snug: float
+    manner: Manner
     layouts: list[Placed]
     of_units: list[int]
     first: list[str]
@@ -64,21 +69,33 @@ class Arranger:
         boxes: makes the boxes for a folding.
         rooms: the stages that it may be shown on.
         depth: how many levels are open at first. direction: how each level is laid out: `"LR"` or `"TB"`.
+        before: how a network was drawn there the last time; it is drawn so again if that fits, so that a change turns nothing.
     """
 
     def __init__(
-        self, boxes: Callable[[int], Boxes], rooms: Sequence[Room], depth: int | None, direction: str | None
+        self,
+        boxes: Callable[[int], Boxes],
+        rooms: Sequence[Room],
+        depth: int | None,
+        direction: str | None,
+        before: Arranged | None = None,
     ) -> None:
         self._boxes = boxes
         self.rooms, self.exact = rooms, len(rooms) == 1
-        self.depth, self.direction = depth, direction
+        self.depth, self.direction, self.before = depth, direction, before
         self._units: dict[tuple[int, float], dict[str, Unit]] = {}
 
     def arranged(self) -> Arranged:
-        """The first drawing that fits and hides little; else the best of all."""
+        """The first drawing that fits and hides little; else the best of all. Ops are folded to make it fit, not to open more."""
+        if self.before is not None:
+            again = _Trial(self, self._boxes(self.before.folding), self.before.snug, *self.before.manner)
+            if again.judged.fits:
+                return again.finished()
         best: tuple[Judged, _Trial] | None = None
         for trial in self._trials():
             judged = trial.judged
+            if best is not None and best[0].fits and trial.boxes.folding > REPEATS:
+                break
             if best is None or judged[:3] > best[0][:3]:
                 best = judged, trial
             if judged.fits and judged.tells:
@@ -95,9 +112,24 @@ class Arranger:
             boxes = self._boxes(folding)
             if folding and len(boxes.units) == len(self._boxes(folding - 1).units):
                 continue  # it folds nothing
+            if letters == len(SNUG) and self._sizes(boxes, SNUG[-1]) == self._sizes(boxes, SNUG[0]):
+                continue  # it shortens nothing
+            hopeless = self._is_hopeless(boxes, bool(letters))
             # What only just fits one of the usual rooms may not fit a stage.
             for snug in [0.0] if not letters else SNUG[letters - 1 : letters] if self.exact else SNUG[1:]:
-                yield max((_Trial(self, boxes, snug, *how) for how in self._manners()), key=lambda one: one.judged)
+                manners = itertools.islice(self._manners(), 1 if hopeless else None)
+                yield max((_Trial(self, boxes, snug, *how) for how in manners), key=lambda one: one.judged)
+
+    def _sizes(self, boxes: Boxes, snug: float) -> list[tuple[float, float]]:
+        return [unit.size for unit in self.units(boxes, snug).values()]
+
+    def _is_hopeless(self, boxes: Boxes, snug: bool) -> bool:
+        """Whether the boxes that are certainly in sight take more than the largest room, however they are laid out."""
+        units = self.units(boxes, SNUG[-1] if snug else 0.0)
+        models = [child for child in units[ROOT].children if units[child].kind == "module" and not units[child].fold]
+        parents = [ROOT, *models] if len(models) == 1 else [ROOT]
+        sizes = [units[child].size for key in parents for child in units[key].children if child not in parents]
+        return sum(width * height for width, height in sizes) > max(width * height for width, height in self.rooms)
 
     def units(self, boxes: Boxes, snug: float) -> dict[str, Unit]:
         """The boxes with their texts in large letters (0), or in small ones of so many pixels a line."""
@@ -109,13 +141,13 @@ class Arranger:
                     unit.make_snug(snug)
         return self._units[key]
 
-    def _manners(self) -> Iterator[tuple[float, float, int, float | None]]:
+    def _manners(self) -> Iterator[Manner]:
         """What to try: the width of a row, how much less it is a level below, how many outer levels are columns, and the width
         of what is laid out downward."""
         width = max(width for width, _ in self.rooms)
         inner = width - FRAME
         for share in SHARES:
-            yield from ((share * inner, FRAME, columns, None) for columns in (0, 1, 2))
+            yield from ((share * inner, FRAME, columns, None) for columns in (0, 1))
         yield width, TIGHT, 1, None
         yield 0.0, FRAME, 0, None
         if self.exact and width < SLIM:
@@ -143,7 +175,7 @@ class _Trial:
         self.boxes, self.snug = boxes, snug
         self._rooms, self._exact, self._depth = arranger.rooms, arranger.exact, arranger.depth
         self._direction = arranger.direction
-        self._across, self._frame, self._columns, self._layers = across, frame, columns, layers
+        self._manner = self._across, self._frame, self._columns, self._layers = across, frame, columns, layers
         self.units = arranger.units(boxes, snug)
         self._known: dict[Any, Placed] = {}
         self._open: set[str] = set()
@@ -158,7 +190,7 @@ class _Trial:
         layouts = list({id(placed): placed for placed in inside if placed is not None}.values())
         place = {id(placed): number for number, placed in enumerate(layouts)}
         of_units = [place.get(id(placed), -1) for placed in inside]
-        return Arranged(self.boxes.folding, self.boxes.form, self.snug, layouts, of_units, self.first)
+        return Arranged(self.boxes.folding, self.boxes.form, self.snug, self._manner, layouts, of_units, self.first)
 
     # What is open
 
@@ -305,12 +337,8 @@ class _Trial:
         return self._direction is None and bool(valley(len(unit.children), unit.links))
 
     def _runs_again(self, units: Iterable[Unit]) -> bool:
-        listed = ("ModuleList", "ModuleDict")  # their parts run, but they themselves do not
-        again = Counter(
-            unit.title
-            for unit in units
-            if unit.kind == "module" and not unit.fold and self.boxes.about(unit).get("class") not in listed
-        )
+        called = (unit for unit in units if unit.kind == "module" and not unit.fold)
+        again = Counter(unit.title for unit in called if self.boxes.about(unit).get("class") not in LISTS)
         return max(again.values(), default=0) >= LEAST
 
     def _part(self, unit: Unit, size: tuple[float, float]) -> Part:

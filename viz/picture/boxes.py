@@ -35,6 +35,7 @@ MANY = 60  # boxes in one module; past that, ops between modules and repeats are
 TWINS = 3  # names of a shared parameter's other places that are told
 # The height of a line of text.
 LINE = {"name": 18.0, "word": 18.0, "small": 14.0, "tiny": 13.0, "title": 14.0, "sign": 15.0}
+LISTS = ("ModuleList", "ModuleDict")
 RUNNING = ("op", "unrecorded", "cut")  # the kinds of a box for a single op
 
 
@@ -209,10 +210,15 @@ class Boxes:
                 continue
             deeper = depth + 1
             below = {self._level(op, deeper) for op in inside}
-            if level.call is None and self.graph.calls and len(below) == 1:  # a list of which one module runs here
+            called = level.call is not None or (not self.graph.calls and not self._is_list(level.path))
+            if not called and len(below) == 1:  # a list of which one module runs here
                 level, deeper = below.pop() or level, deeper + 1
             groups.append(Group(inside, level, deeper))
         return groups
+
+    def _is_list(self, path: str) -> bool:
+        """Whether a module is a list: its parts run, but it is not called itself."""
+        return self.graph.modules.get(path, {}).get("class") in LISTS
 
     def _inside(self, group: Group) -> list[Group]:
         return group.parts or self._folded(self._groups(group.ops, group.depth))
@@ -566,7 +572,7 @@ class Boxes:
         while parent is not None and self.units[parent].fold:
             parent = self.units[parent].parent
         around = self.units[parent].title if parent is not None else ""
-        name = unit.title.removeprefix(f"{around}.") if self.graph.calls else unit.title.split(".")[-1]
+        name = unit.title.removeprefix(f"{around}.")
         kind = about.get("class", "")
         if kind == "ModuleList":
             kinds = {self.graph.modules.get(f"{unit.title}.{n}", {}).get("class", "") for n in range(512)} - {""}
