@@ -17,7 +17,7 @@ from viz.picture.theme import SIZE, text_width
 from viz.recording.graph import Array, Graph
 
 ROOMS = (900.0, 290.0), (540.0, 430.0)  # pixels of a stage below its program, and beside it, in a notebook
-CELL = (908.0, 555.0)  # pixels of a notebook's cell on a laptop, for a picture alone with its legend and caption
+CELL = (908.0, 540.0)  # pixels of a notebook's cell on a laptop, for a picture alone with its legend and caption
 NARROWEST = 420.0  # pixels that a caption may widen a picture to
 SHADES = 7  # shades for a gradient's size
 
