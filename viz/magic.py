@@ -21,6 +21,7 @@ from viz.engines import CORE, NAMES, TORCH, Engine
 from viz.experiments.compare import compare
 from viz.export import link
 from viz.interrupts import interruptible
+from viz.recording.flow import flow, names_in
 from viz.recording.reader import tensors_in
 from viz.recording.record import STEPS, Recorder
 from viz.recording.recording import Recording
@@ -46,7 +47,7 @@ class Named(set[str]):
     """
 
     def __init__(self, tree: ast.Module, namespace: dict[str, Any]) -> None:
-        super().__init__(_names(tree))
+        super().__init__(names_in(tree))
         self._namespace = namespace
         read, bound = flow(tree)
         self._before = {name: namespace[name] for name in bound - read if name in namespace}
@@ -172,7 +173,7 @@ class AutogradMagics(Magics):
         code = self._python(text, "%%autograd")
         if options.compare:
             given = {
-                name: self.shell.user_ns[name] for name in _names(ast.parse(code)) - {"T"} & set(self.shell.user_ns)
+                name: self.shell.user_ns[name] for name in names_in(ast.parse(code)) - {"T"} & set(self.shell.user_ns)
             }
             display(ComparisonView(compare(code, inputs=given), step=0 if options.step else -1))
             return None
@@ -274,7 +275,7 @@ class AutogradMagics(Magics):
 def used_engines(source: str, namespace: dict[str, Any]) -> list[str]:
     """The engines whose modules or tensors `source` mentions, under any name in the notebook; PyTorch last."""
     tree = ast.parse(source)
-    names = _names(tree)
+    names = names_in(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
@@ -290,99 +291,9 @@ def used_engines(source: str, namespace: dict[str, Any]) -> list[str]:
     return [name for name in (CORE, TORCH) if name in used]
 
 
-def _names(tree: ast.AST) -> set[str]:
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-
-
 def _outer(tree: ast.AST, namespace: dict[str, Any]) -> dict[str, Any]:
     """What a cell takes from the notebook, by name."""
     return {name: namespace[name] for name in sorted(flow(tree)[0]) if name in namespace}
-
-
-def flow(tree: ast.AST) -> tuple[set[str], set[str]]:
-    """The names that code reads before it has given them a value, and those that it gives a value, by any target."""
-    order = _Order()
-    order.visit(tree)
-    return order.read, order.bound
-
-
-class _Order(ast.NodeVisitor):
-    """Reads code in the order in which it runs. Loops and `try` are taken to run; of the branches of an `if`, one does."""
-
-    _FIRST = ("value", "iter", "generators")  # these run before what is written to the left of them
-
-    def __init__(self) -> None:
-        self.read: set[str] = set()
-        self.bound: set[str] = set()
-        self._given: set[str] = set()  # has a value at this place
-
-    def _bind(self, name: str | None) -> None:
-        if name:
-            self.bound.add(name)
-            self._given.add(name)
-
-    def _read(self, names: set[str]) -> None:
-        self.read |= names - self._given
-
-    def generic_visit(self, node: ast.AST) -> None:
-        for name in sorted(node._fields, key=lambda name: name not in self._FIRST):
-            child = getattr(node, name, None)
-            for one in child if isinstance(child, list) else [child]:
-                if isinstance(one, ast.AST):
-                    self.visit(one)
-                elif name in ("name", "rest"):  # `except … as`, and the patterns of `match`
-                    self._bind(one)
-
-    def visit_Name(self, node: ast.Name) -> None:
-        if isinstance(node.ctx, ast.Store):
-            self._bind(node.id)
-        else:
-            self._read({node.id})
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        self._read({node.target.id} if isinstance(node.target, ast.Name) else set())
-        self.generic_visit(node)
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        self.generic_visit(node) if node.value is not None else self.visit(node.annotation)
-
-    def visit_alias(self, node: ast.alias) -> None:
-        self._bind((node.asname or node.name).partition(".")[0])
-
-    def visit_If(self, node: ast.If) -> None:
-        self.visit(node.test)
-        before, ends = self._given, []
-        for branch in (node.body, node.orelse):
-            self._given = set(before)
-            for statement in branch:
-                self.visit(statement)
-            ends.append(self._given)
-        self._given = ends[0] & ends[1]
-
-    def _visit_scope(self, node: Any) -> None:
-        """What has names of its own: they stay in it, and what else it reads is read here."""
-        body = node.body if isinstance(node.body, list) else [node.body]
-        for part in ast.iter_child_nodes(node):
-            if part not in body:
-                self.visit(part)
-        inner = _Order()
-        inner._given = {one.arg for one in ast.walk(getattr(node, "args", ast.Pass())) if isinstance(one, ast.arg)}
-        for part in body:
-            inner.visit(part)
-        self._read(inner.read if isinstance(node, ast.ClassDef) else inner.read - inner.bound)
-        self._bind(getattr(node, "name", None))
-
-    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = _visit_scope
-
-    def _visit_comprehension(self, node: Any) -> None:
-        inner = _Order()
-        inner.generic_visit(node)
-        own = {name for one in node.generators for name in _names(one.target)}
-        self._read(inner.read - own)
-        for name in inner.bound - own:  # by a walrus
-            self._bind(name)
-
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _visit_comprehension
 
 
 def _last_tensor(source: str, result: Any, namespace: dict[str, Any]) -> Any:

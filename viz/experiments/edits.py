@@ -17,6 +17,7 @@ from viz.experiments.program import (
     Program,
     ProgramError,
     assigned,
+    blocks,
     backward_call,
     factory_of,
     is_backward,
@@ -24,6 +25,7 @@ from viz.experiments.program import (
     maker_of,
     name_of,
     requires_grad_statement,
+    spelled,
     sizes_of,
     statements,
     tree_of,
@@ -33,8 +35,8 @@ GRAD_MODES = ("no_grad", "inference_mode")
 HOOKS = {"double": "lambda grad: 2 * grad", "print": "print"}
 DTYPES = ("float64", "float32", "float16", "int64", "bool")
 MOST = 64  # the most numbers in a tensor whose shape is changed
-_SETS = ("no_grad", "inference_mode", "retain_grad", "detach", "volatile")
-_MAPS = ("requires_grad", "values", "shapes", "dtypes", "hooks", "passes")
+_SETS = ("no_grad", "inference_mode", "retain_grad", "detach", "volatile", "skipped", "evaluated")
+_MAPS = ("requires_grad", "values", "shapes", "dtypes", "hooks", "passes", "frozen")
 _PASS = ("backwards", "retain_graph", "create_graph", "zero_grad", "anomaly")
 
 
@@ -59,6 +61,9 @@ class Edits:
     detach: frozenset[str] = frozenset()
     hooks: dict[str, str] = field(default_factory=dict)
     passes: dict[str, dict[str, Any]] = field(default_factory=dict)  # of one call of several, by its line
+    frozen: dict[str, bool] = field(default_factory=dict)  # modules and parameters by path; False: they learn
+    evaluated: frozenset[str] = frozenset()  # networks that run in eval mode
+    skipped: frozenset[int] = frozenset()  # lines that do not run
     backwards: int | None = None
     retain_graph: bool | None = None
     create_graph: bool | None = None
@@ -119,6 +124,7 @@ class _Editor:
         self.rows = program.source.splitlines()
         self.statements = [s for s in statements(tree_of(program.source)) if not isinstance(s, BLOCKS)]
         self.replacements: list[tuple[int, int, int, int, str]] = []  # first line, column, last line, column, text
+        self.first: list[str] = []
         self.before: dict[int, list[str]] = {}
         self.after: dict[int, list[str]] = {}
         self.indented: dict[int, int] = {}
@@ -147,6 +153,12 @@ class _Editor:
             if value in edits.retain_grad:
                 self._add_after(value, f"{name}.retain_grad()")
         self._edit_backward()
+        for path in sorted(edits.frozen, key=lambda path: path.count(".")):  # what is inside has the last word
+            self._call_on(path, f"requires_grad_({not edits.frozen[path]})")
+        for name in sorted(edits.evaluated):
+            self._call_on(name, "eval()")
+        for line in sorted(edits.skipped):
+            self._skip(line)
         return self._write()
 
     # --- the edits ---
@@ -231,6 +243,29 @@ class _Editor:
         statement = makers[-1]
         last = statement.end_lineno or statement.lineno
         self.after.setdefault(last, []).append(self._indent(statement.lineno) + text)
+
+    def _call_on(self, path: str, call: str) -> None:
+        """Call a method of a network, or of a part of it: behind the line that makes it, or first of all."""
+        root, text = path.partition(".")[0], f"{spelled(path)}.{call}"
+        makers = [s for s in self.statements if any(name == root for name, _ in assigned(s))]
+        if makers:
+            last = makers[-1].end_lineno or makers[-1].lineno
+            self.after.setdefault(last, []).append(self._indent(makers[-1].lineno) + text)
+        elif root in self.program.namespace:
+            self.first.append(text)
+        else:
+            raise ProgramError(f"no line makes {root}")
+
+    def _skip(self, line: int) -> None:
+        """Turn a statement into a comment, with a `pass` where a block would be empty without it."""
+        statement = self._statement_at(line)
+        first, last = statement.lineno, statement.end_lineno or statement.lineno
+        only = any(block == [statement] for outer in ast.walk(tree_of(self.program.source)) for block in blocks(outer))
+        indent, rows = self._indent(first), self.rows[first - 1 : last]
+        commented = [f"{indent}# {row.removeprefix(indent)}" for row in rows]
+        if only:
+            commented[0] = f"{indent}pass  {commented[0].lstrip()}"
+        self.replacements.append((first, 0, last, len(rows[-1]), "\n".join(commented)))
 
     def _edit_backward(self) -> None:
         edits, calls = self.edits, [s for s in self.statements if is_backward(s)]
@@ -358,7 +393,7 @@ class _Editor:
             rows[start_row] = rows[start_row][:start] + text + rows[end_row][end:]
             for row in range(start_row + 1, end_row + 1):
                 rows.pop(row)
-        return list(rows.values())
+        return [row for text in rows.values() for row in text.splitlines() or [""]]
 
     def _write(self) -> Edited:
         lines: list[str] = []
@@ -372,6 +407,7 @@ class _Editor:
 
         if self.edits.anomaly:
             add([f"with {self.program.engine_name}.autograd.detect_anomaly():"], None, 0)
+        add(self.first, None, 0)
         spans = {s.lineno: s.end_lineno or s.lineno for s in self.statements}
         number = 1
         while number <= len(self.rows):

@@ -7,7 +7,9 @@ turned off again.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import itertools
+import re
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,12 +20,14 @@ from viz.experiments.program import (
     ProgramError,
     assigned,
     backward_call,
+    blocks,
     is_backward,
     reread,
     tree_of,
 )
 
 MOST_PASSES = 5
+WRITTEN = {".requires_grad_(False)": True, ".requires_grad_(True)": False}
 
 
 @dataclass
@@ -35,6 +39,8 @@ class _Found:
     detach: set[tuple[str, int]] = field(default_factory=set)
     hooks: dict[tuple[str, int], str] = field(default_factory=dict)
     passes: dict[str, Any] = field(default_factory=dict)
+    frozen: dict[str, bool] = field(default_factory=dict)
+    evaluated: set[str] = field(default_factory=set)
     written: set[int] = field(default_factory=set)  # lines that belong to a switch
     dedent: dict[int, int] = field(default_factory=dict)  # columns by which a line was indented
 
@@ -72,7 +78,8 @@ def _without(listed: Program, passes: bool) -> tuple[Program, dict[str, Any]]:
     if anomaly and isinstance(body[0], ast.With):
         _unwrap(body[0], found)
         body = body[0].body
-    _read_block(body, listed, found)
+    outside = list(itertools.takewhile(lambda statement: _read_part(statement, listed.namespace, found), body))
+    _read_block(body[len(outside) :], listed, found)
     if passes:
         _read_passes(body, found)
     rows, line_of = [], {}
@@ -91,7 +98,7 @@ def _without(listed: Program, passes: bool) -> tuple[Program, dict[str, Any]]:
     switches["retain_grad"] = sorted(item(*one) for one in found.retain_grad)
     switches["detach"] = sorted(item(*one) for one in found.detach)
     switches["hooks"] = {item(*one): hook for one, hook in found.hooks.items()}
-    switches.update(found.passes, anomaly=anomaly)
+    switches.update(found.passes, anomaly=anomaly, frozen=found.frozen, evaluated=sorted(found.evaluated))
     return plain, {name: value for name, value in switches.items() if value}
 
 
@@ -126,17 +133,7 @@ def _read_block(body: list[ast.stmt], listed: Program, found: _Found) -> None:
                 continue
             inner = _read_modes(statement, listed, found)
             maker = inner if not isinstance(inner, BLOCKS) else None
-            waiting += _blocks_of(inner)
-
-
-def _blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    if isinstance(statement, (ast.For, ast.While, ast.If, ast.With, ast.Try)):
-        yield statement.body
-        for name in ("orelse", "finalbody"):
-            if getattr(statement, name, None):
-                yield getattr(statement, name)
-        for handler in getattr(statement, "handlers", []):
-            yield handler.body
+            waiting += blocks(inner)
 
 
 def _read_modes(statement: ast.stmt, listed: Program, found: _Found) -> ast.stmt:
@@ -161,6 +158,8 @@ def _read_behind(statement: ast.stmt, maker: ast.stmt, found: _Found) -> bool:
     """Whether `statement` is what a switch on a value of `maker` writes behind it."""
     if is_backward(maker):
         return False
+    if _read_part(statement, {name for name, _ in assigned(maker)}, found):
+        return True
     for name in {name for name, _ in assigned(maker)}:
         place, written = (name, maker.lineno), ast.unparse(statement)
         if written == f"{name}.retain_grad()":
@@ -174,6 +173,25 @@ def _read_behind(statement: ast.stmt, maker: ast.stmt, found: _Found) -> bool:
                 found.hooks[place] = kind
                 return True
     return False
+
+
+def _read_part(statement: ast.stmt, roots: Container[str], found: _Found) -> bool:
+    """Whether `statement` freezes a part of a network that is in one of these variables, or puts it in eval mode."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return False
+    path = re.sub(r"\[(\d+)\]", r".\1", ast.unparse(call.func.value))
+    written = ast.unparse(call).removeprefix(ast.unparse(call.func.value))
+    if path.partition(".")[0] not in roots:
+        return False
+    if written in WRITTEN:
+        found.frozen[path] = WRITTEN[written]
+    elif written == ".eval()":
+        found.evaluated.add(path)
+    else:
+        return False
+    found.written.update(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1))
+    return True
 
 
 def _read_passes(body: list[ast.stmt], found: _Found) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
+
+from viz.recording import own
+from viz.recording.flow import flow
 
 ENGINE_NAMES = frozenset({"T", "torch", "tinygrad_edu"})
 FACTORIES = frozenset(
@@ -70,7 +74,7 @@ class Line:
 
     first: int
     last: int
-    kind: str  # input | compute | backward | other
+    kind: str  # input | compute | backward | call (of a method, for what it changes) | other
     names: tuple[str, ...]
     passes: tuple[str, ...] = ()  # of a call of backward: retain_graph and create_graph, if it asks for them
 
@@ -90,17 +94,26 @@ class Program:
     lines: tuple[Line, ...]
     passes: dict[str, bool]  # whether its backward calls use retain_graph and create_graph
     engine_name: str
-    namespace: dict[str, Any] = field(default_factory=dict, compare=False)  # the outer names that a function uses
+    namespace: dict[str, Any] = field(default_factory=dict, compare=False)  # what it takes from outside, by name
+
+    @property
+    def alone(self) -> str:
+        """The one engine that can run it: that of the tensors and networks it takes from outside; empty if it takes none."""
+        return own.of_things(self.namespace.values()) or ""
 
 
-def parse(program: str | Callable[..., Any]) -> Program:
-    """Read a program: a source string, or a function whose first argument is the engine module.
+def parse(program: str | Callable[..., Any], outer: Mapping[str, Any] | None = None) -> Program:
+    """Read a program: source text, a function that takes the engine module first, or one without arguments.
+
+    `outer` holds what text may use without making it, such as the variables of a notebook.
 
     Raises:
         ProgramError: the source is not available or not readable; `line` says where.
     """
     if isinstance(program, str):
-        return _parse(spread(textwrap.dedent(program).strip("\n")), None, {})
+        source = spread(textwrap.dedent(program).strip("\n"))
+        read = flow(tree_of(source))[0] - ENGINE_NAMES - vars(builtins).keys() if outer else set()
+        return _parse(source, None, {name: outer[name] for name in sorted(read) if outer and name in outer})
     if callable(program):
         text, engine_name, namespace = _body_of(program)
         return _parse(spread(text), engine_name, namespace)
@@ -158,9 +171,9 @@ def _body_of(function: Callable[..., Any]) -> tuple[str, str, dict[str, Any]]:
     node = tree.body[0]
     if not isinstance(node, ast.FunctionDef):
         raise ProgramError(f"{name} is not a plain `def`; pass its source as a string")
-    parameters = [*node.args.posonlyargs, *node.args.args]
-    if not parameters:
-        raise ProgramError(f"{name} takes no argument; its first argument must be the engine module: def {name}(T):")
+    owner = getattr(function, "__self__", None)
+    parameters = list(inspect.signature(function).parameters.values())
+    takes_engine = bool(parameters) and parameters[0].default is parameters[0].empty
     body = [s for s in node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
     if not body:
         raise ProgramError(f"the body of {name} is empty")
@@ -179,12 +192,14 @@ def _body_of(function: Callable[..., Any]) -> tuple[str, str, dict[str, Any]]:
         line = inner[0].lineno if inner else None
         raise ProgramError(f"{name} returns before its end; only a `return` at the very end can be left out", line)
     text = textwrap.dedent("\n".join(rows[body[0].lineno - 1 : body[-1].end_lineno]))
-    engine_name = parameters[0].arg
-    outer = inspect.getclosurevars(function)
+    engine_name = parameters[0].name if takes_engine else "torch"
+    outer = inspect.getclosurevars(inspect.unwrap(function))
     # `getclosurevars` also reports attribute names as globals: T.tensor does not use a global called tensor.
     used = {n.id for statement in body for n in ast.walk(statement) if isinstance(n, ast.Name)}
     namespace = {name: value for name, value in {**outer.globals, **outer.nonlocals}.items() if name in used}
-    for parameter in list(inspect.signature(function).parameters.values())[1:]:
+    if owner is not None and node.args.args:
+        namespace[node.args.args[0].arg] = owner
+    for parameter in parameters[takes_engine:]:
         if parameter.default is parameter.empty:
             raise ProgramError(f"{name} needs {parameter.name}; give it a default, so that the program runs alone")
         namespace[parameter.name] = parameter.default
@@ -236,7 +251,7 @@ def _parse(source: str, engine_name: str | None, namespace: dict[str, Any]) -> P
             kind = "compute"
             values.update(dict.fromkeys(names))
         else:
-            kind = "other"
+            kind = "call" if is_call(statement) else "other"
             _note_requires_grad(statement, inputs)
         if not isinstance(statement, BLOCKS):
             lines.append(Line(statement.lineno, statement.end_lineno or statement.lineno, kind, names, asked))
@@ -270,6 +285,17 @@ def statements(tree: ast.Module) -> Iterator[ast.stmt]:
             for handler in getattr(statement, "handlers", []):
                 inner.extend(handler.body)
             waiting.extend(sorted(inner, key=lambda s: (s.lineno, s.col_offset), reverse=True))
+
+
+def blocks(statement: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The blocks of a loop, a condition, a `with` or a `try`."""
+    if isinstance(statement, (ast.For, ast.While, ast.If, ast.With, ast.Try)):
+        yield statement.body
+        for name in ("orelse", "finalbody"):
+            if getattr(statement, name, None):
+                yield getattr(statement, name)
+        for handler in getattr(statement, "handlers", []):
+            yield handler.body
 
 
 def assigned(statement: ast.stmt) -> list[tuple[str, ast.Call | None]]:
@@ -378,6 +404,22 @@ def _requires_grad_of(call: ast.Call) -> bool:
 
 def is_backward(statement: ast.stmt) -> bool:
     return backward_call(statement) is not None
+
+
+def spelled(path: str) -> str:
+    """A path as Python reads it.
+
+    >>> spelled("model.features.0.weight")
+    'model.features[0].weight'
+    """
+    root, *names = path.split(".")
+    return root + "".join(f"[{name}]" if name.isdigit() else f".{name}" for name in names)
+
+
+def is_call(statement: ast.stmt) -> bool:
+    """Whether a statement calls a method for what it changes, such as `optimizer.step()`."""
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute)
 
 
 def _asks_for(statement: ast.stmt, name: str) -> bool:

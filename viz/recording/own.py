@@ -73,10 +73,10 @@ def wanted(function: Callable[..., Any], given: dict[str, Any], call: str) -> bo
 def engine_of(program: str | Callable[..., Any], given: dict[str, Any]) -> Engine:
     """The engine that a program uses: `T` is ours, `import torch` is PyTorch, and a closure has the one of its tensors."""
     if isinstance(program, str):
-        return engines.load(_imported(program) or _of_things(given.values()) or CORE)
+        return engines.load(_imported(program) or of_things(given.values()) or CORE)
     if wanted(program, given, "viz.record"):  # it takes whichever engine it is given
-        return engines.load(_of_things(given.values()) or CORE)
-    return engines.load(_of_things((*given.values(), *_reached(program))) or CORE)
+        return engines.load(of_things(given.values()) or CORE)
+    return engines.load(of_things((*given.values(), *_reached(program))) or CORE)
 
 
 def _imported(text: str) -> str | None:
@@ -91,7 +91,7 @@ def _imported(text: str) -> str | None:
     return None
 
 
-def _of_things(things: Any) -> str | None:
+def of_things(things: Any) -> str | None:
     """The engine of the first tensor, module, optimizer or engine's own module among some things."""
     modules = set()
     for thing in things:

@@ -329,6 +329,13 @@ def _cause(was: dict[str, Any], now: dict[str, Any], after: Recording | None) ->
         keeps_anyway = switch == "retain_grad" and tensor is not None and tensor["is_leaf"]
         return reached(item) and not keeps_anyway
 
+    for path, frozen in _differences(was, now, "frozen"):
+        before = (was.get("frozen") or {}).get(path)
+        told.append(f"{path} {'is frozen' if (not before if frozen is None else frozen) else 'learns'}")
+    told += [f"{name} is in eval mode" for name in _new(was, now, "evaluated")]
+    told += [f"{name} is in training mode" for name in _new(now, was, "evaluated")]
+    told += [f"Line {line} is left out" for line in _new(was, now, "skipped")]
+    told += [f"Line {line} runs again" for line in _new(now, was, "skipped")]
     for name in ("no_grad", "inference_mode"):
         told += [f"Line {line} {_runs(reached(line))} under {name}" for line in _new(was, now, name)]
         told += [

@@ -6,6 +6,7 @@ import ast
 import asyncio
 import contextlib
 import json
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable
@@ -16,10 +17,12 @@ import traitlets
 
 from viz import engines
 from viz.engines import CORE, TORCH
+from viz.diagnosis.state import as_before, found_in
 from viz.experiments.edits import DTYPES, Edited, Edits, edit
 from viz.experiments.fixes import fixes
 from viz.experiments.listing import read_back
 from viz.experiments.mistake import mistake as lesson_on
+from viz.experiments.parts import given, parts_of
 from viz.experiments.program import Program, ProgramError, parse, reread
 from viz.export import bundle, link
 from viz.frames import scene
@@ -63,6 +66,7 @@ _KEPT = ("code", "codes", "origin", "owner", "sides", "table", "errors", "verdic
 _OF_THE_QUESTION = ("seq", "drag", "why", "text")  # entries of a page's message that are not part of the state
 _OF_PYTORCH = ("device", "default_dtype")  # entries that do not appear in the listing
 _WARNED = 3  # warnings of a run that are shown
+OF_ONE = "This program uses a network or tensors of {0}, which it does not make itself: {1} cannot run it."
 SEED = 0  # the seed of every run on both engines, so that only the change makes a difference
 # The sizes of a stage in these places, as a page measured them last: for the next explorer.
 _sizes = [{"beside": [round(side) for side in BESIDE], "below": [round(side) for side in BELOW]}]
@@ -121,7 +125,9 @@ def explore(program: str | Callable[..., Any], engine: Any = None, **options: An
     """A program that you can change, by switches or by hand, to see what both engines do after each change.
 
     Args:
-        program: source text in which `T` is the engine, or a function that takes the engine first.
+        program: source text in which `T` is the engine, or a function that takes the engine first: both engines run it.
+            Text that uses networks or tensors of the caller, or a function without arguments, such as a training step, runs
+            on their engine alone. Whatever it changes there is put back after each run.
         engine: an engine of your own that takes the place of ours (docs/engines.md).
         options: traits to start from: `view`, `state`.
 
@@ -133,7 +139,9 @@ def explore(program: str | Callable[..., Any], engine: Any = None, **options: An
     own.check(program, "viz.explore")
     if engine is not None:
         check(engine)
-    return Explorer(program, engine, **options)
+    frame = sys._getframe(1)
+    read = parse(program, {**frame.f_globals, **frame.f_locals})
+    return Explorer(read, engine, **options)
 
 
 class Explorer(Live):
@@ -183,9 +191,9 @@ class Explorer(Live):
     _lesson: MistakeView | None = None
     _settling = False  # whether the new state is one that has already run
 
-    def __init__(self, program: str | Callable[..., Any], engine: Any = None, **traits: Any):
+    def __init__(self, program: Program | str | Callable[..., Any], engine: Any = None, **traits: Any):
         self._own = engine
-        self._written: Program = parse(program)
+        self._written: Program = program if isinstance(program, Program) else parse(program)
         self._parsed = self._written  # the current program, after edits by hand
         self._last = _Run({}, {}, self._written, (), ())
         self._drag: tuple[Any, _Run] | None = None  # a number that is being dragged, and the run before that
@@ -393,7 +401,12 @@ class Explorer(Live):
         result["took"] = round((time.perf_counter() - began) * 1000, 1)
         with self.hold_sync():
             if program is not self._parsed or not before.recordings:
-                self.program = {**_description(self._parsed), "values": self._tensors()}
+                parts = parts_of(self._parsed, next(iter(recordings.values()))) if recordings else []
+                self.program = {
+                    **_description(self._parsed),
+                    "values": self._tensors(),
+                    "parts": [vars(part) for part in parts],
+                }
             if anew:
                 self.step = -1
             self._show(done.pictures)
@@ -408,6 +421,10 @@ class Explorer(Live):
         recordings: dict[str, Recording] = {}
         sides: list[dict[str, Any]] = []
         for engine in (CORE, TORCH):
+            if self._parsed.alone not in ("", engine):
+                name = title(engine, "cpu")
+                sides.append({"engine": engine, "title": name, "missing": OF_ONE.format(self._parsed.alone, name)})
+                continue
             side, recording = self._side(engine, edited, state, drawn)
             sides.append(side)
             if recording is not None:
@@ -536,7 +553,7 @@ class Explorer(Live):
             program, state = self._wanted(state, None)
             with interruptible(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return self._recorded(CORE, edit(program, Edits.of(state)).source, state, limit=0)[0].error is None
+                return self._recorded(program.alone or CORE, edit(program, Edits.of(state)).source, state, limit=0)[0].error is None
         except (ProgramError, ValueError, RuntimeError, KeyboardInterrupt):
             return False
 
@@ -546,11 +563,12 @@ class Explorer(Live):
         """A run of a listing on one engine, and the sources of random numbers that it used."""
         chosen, device = engines.load(engine), _device(engine, state)
         dtype = None if engine == CORE else state.get("default_dtype")
-        given = {"input": _asks, **self._parsed.namespace}
+        inputs = {"input": _asks, **self._parsed.namespace}
         at_dtype = chosen.default_dtype(dtype) if dtype else contextlib.nullcontext()
-        with at_dtype, chosen.on_one_thread(), chosen.seeded(SEED, device) as asked:
+        outside = found_in(chosen, self._parsed.namespace) if self._parsed.alone else []
+        with as_before(chosen, outside), at_dtype, chosen.on_one_thread(), chosen.seeded(SEED, device) as asked:
             used = self._own if engine == CORE and self._own else engine
-            return record(source, used, device, inputs=given, limit=limit), asked()
+            return record(source, used, device, inputs=inputs, limit=limit), asked()
 
     def _side(
         self, engine: str, edited: Edited, state: dict[str, Any], drawn: list[str]
@@ -676,6 +694,8 @@ def _description(program: Program) -> dict[str, Any]:
             for line in program.lines
         ],
         "values": list(program.values),
+        "parts": [],
+        "given": given(program.namespace),
         "passes": program.passes,
         "devices": devices,
         "dtypes": list(DTYPES),

@@ -92,15 +92,16 @@ export class Listing {
     const items = [];
     const starts = new Map(program.lines.map((line) => [line.first, line]));
     const lastBackward = program.lines.filter((line) => line.kind === "backward").at(-1);
-    for (let number = 1; number <= program.source.length; ) {
+    for (let number = program.given ? 0 : 1; number <= program.source.length; ) {
       const line = starts.get(number);
       const last = line?.last ?? number;
-      const row = { number, last, kind: line?.kind ?? "other", source: program.source.slice(number - 1, last) };
-      row.controls = line ? this.#controlsOf(line, line === lastBackward) : [];
+      // What a program takes from outside stands above its first line, with the switches of the networks among it.
+      const row = { number, last, kind: line?.kind ?? (number ? "other" : "given"), source: number ? program.source.slice(number - 1, last) : [program.given] };
+      row.controls = [...this.#ofParts(number), ...(line ? this.#controlsOf(line, line === lastBackward) : [])];
       row.slot = h("div", { class: "tgv-slot" });
       row.tools = h("span", { class: "tgv-tools" });
       row.item = h("li", { class: `tgv-row tgv-row-${row.kind}`, "data-line": String(number) },
-        h("span", { class: "tgv-lineno", "aria-hidden": "true" }, String(number)), row.slot, row.tools);
+        h("span", { class: "tgv-lineno", "aria-hidden": "true" }, number ? String(number) : ""), row.slot, row.tools);
       this.#buildTools(row);
       items.push(row.item);
       this.rows.set(number, row);
@@ -127,7 +128,7 @@ export class Listing {
     const letters = Math.max(10, Math.floor((width - 6) / LETTER));
     for (const { item, kind, source } of this.rows.values()) {
       const lines = source.reduce((sum, text) => sum + linesOf(text, letters), 0);
-      const room = { input: Math.max(2, lines), compute: lines + 2, backward: lines + 2, other: lines }[kind];
+      const room = { input: Math.max(2, lines), compute: lines + 2, backward: lines + 2, given: lines + 1, other: lines, call: lines }[kind];
       item.style.height = `${room * ROW + 2}px`;
     }
   }
@@ -163,10 +164,31 @@ export class Listing {
       controls.push(...this.#ofInput(input, line.names.length > 1 ? ` ${input.name}` : ""));
     }
     if (line.kind === "compute") controls.push(...this.#ofLine(line));
+    if (line.kind === "call") controls.push(pill("leave out", `Do not run line ${line.first}`, () => this.has("skipped", line.first),
+      () => this.flip(`leave out line ${line.first}`, "skipped", line.first)));
     const several = this.program.lines.filter(({ kind }) => kind === "backward").length > 1;
     if (line.kind === "backward" && several) controls.push(...this.#ofCall(line));
     if (isLastBackward) controls.push(...this.#ofPasses().filter(({ of }) => !several || of === "anomaly"));
     return controls;
+  }
+
+  /** The switches of the networks that a line makes; of line 0, of those from outside. */
+  #ofParts(line) {
+    const parts = this.program.parts.filter((part) => part.line === line);
+    return parts.flatMap(({ path, title, frozen: own, first }) => {
+      const above = (wanted) => Object.keys(wanted ?? {}).filter((other) => `${path}.`.startsWith(`${other}.`))
+        .sort((one, other) => other.length - one.length)[0]; // the innermost switch that decides
+      const on = () => this.state.frozen?.[above(this.state.frozen)] ?? own;
+      const freeze = pill(`freeze ${path}`, `Whether ${path}, ${title}, gets no gradient`, on, () => this.change(`freeze ${path}`, (next) => {
+        const inside = ([other]) => `${other}.`.startsWith(`${path}.`);
+        const wanted = Object.fromEntries(Object.entries(next.frozen ?? {}).filter((entry) => !inside(entry)));
+        const now = !on();
+        if (now !== (wanted[above(wanted)] ?? own)) wanted[path] = now;
+        next.frozen = wanted;
+      }), !first);
+      if (path.includes(".")) return [freeze];
+      return [freeze, pill(`${path}.eval()`, `Run ${path} in eval mode`, () => this.has("evaluated", path), () => this.flip(`${path}.eval()`, "evaluated", path), true)];
+    });
   }
 
   #ofInput(input, several) {
@@ -392,8 +414,10 @@ export class Listing {
       if (!shown.has(owner[index])) shown.set(owner[index], []);
       shown.get(owner[index]).push({ text, index, added: origin[index] === null });
     });
-    let around = shown.get(0) ?? []; // what is around all lines stands at the first
+    let around = shown.get(0) ?? []; // what is around all lines, or runs first, stands at the first
     for (const [number, row] of this.rows) {
+      if (!number) shown.set(0, []);
+      if (!number) around.unshift({ text: this.program.given, index: -1, added: false });
       const lines = [...around, ...(shown.get(number) ?? [])];
       around = [];
       const key = JSON.stringify(lines);
