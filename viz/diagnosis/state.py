@@ -37,8 +37,8 @@ def around(function: Callable[..., Any]) -> dict[str, Any]:
     return {name: scope[name] for name in code.co_names if name in scope} | outer
 
 
-def found_in(engine: Engine, function: Callable[..., Any]) -> list[Any]:
-    """The modules, optimizers, tensors and schedulers that a function can reach by its closure, its globals and its object."""
+def found_in(engine: Engine, holder: Any) -> list[Any]:
+    """The modules, optimizers, tensors and schedulers that something holds; a function by its closure, its globals, its object."""
     found: list[Any] = []
     met: set[int] = set()
 
@@ -52,7 +52,7 @@ def found_in(engine: Engine, function: Callable[..., Any]) -> list[Any]:
             for one in itertools.islice(_parts(thing), WIDEST):
                 look(one, depth + 1)
 
-    look(function, 0)
+    look(holder, 0)
     return found
 
 

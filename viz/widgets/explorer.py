@@ -16,8 +16,8 @@ from typing import Any
 import traitlets
 
 from viz import engines
-from viz.engines import CORE, TORCH
 from viz.diagnosis.state import as_before, found_in
+from viz.engines import CORE, TORCH
 from viz.experiments.edits import DTYPES, Edited, Edits, edit
 from viz.experiments.fixes import fixes
 from viz.experiments.listing import read_back
@@ -553,7 +553,12 @@ class Explorer(Live):
             program, state = self._wanted(state, None)
             with interruptible(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return self._recorded(program.alone or CORE, edit(program, Edits.of(state)).source, state, limit=0)[0].error is None
+                return (
+                    self._recorded(program.alone or CORE, edit(program, Edits.of(state)).source, state, limit=0)[
+                        0
+                    ].error
+                    is None
+                )
         except (ProgramError, ValueError, RuntimeError, KeyboardInterrupt):
             return False
 
