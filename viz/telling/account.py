@@ -317,7 +317,7 @@ def _of_pytorch_alone(was: dict[str, Any], now: dict[str, Any]) -> bool:
 
 def _cause(was: dict[str, Any], now: dict[str, Any], after: Recording | None) -> str:
     """The switches that were pressed, in words. A line that was not reached did nothing: then it is said what is written."""
-    told = []
+    told = _cause_in_networks(was, now)
 
     def reached(item: Any) -> bool:
         name, _, line = str(item).partition("@")
@@ -329,13 +329,6 @@ def _cause(was: dict[str, Any], now: dict[str, Any], after: Recording | None) ->
         keeps_anyway = switch == "retain_grad" and tensor is not None and tensor["is_leaf"]
         return reached(item) and not keeps_anyway
 
-    for path, frozen in _differences(was, now, "frozen"):
-        before = (was.get("frozen") or {}).get(path)
-        told.append(f"{path} {'is frozen' if (not before if frozen is None else frozen) else 'learns'}")
-    told += [f"{name} is in eval mode" for name in _new(was, now, "evaluated")]
-    told += [f"{name} is in training mode" for name in _new(now, was, "evaluated")]
-    told += [f"Line {line} is left out" for line in _new(was, now, "skipped")]
-    told += [f"Line {line} runs again" for line in _new(now, was, "skipped")]
     for name in ("no_grad", "inference_mode"):
         told += [f"Line {line} {_runs(reached(line))} under {name}" for line in _new(was, now, name)]
         told += [
@@ -407,6 +400,18 @@ def _cause(was: dict[str, Any], now: dict[str, Any], after: Recording | None) ->
     if was.get("default_dtype") != now.get("default_dtype"):
         told.append(f"PyTorch makes tensors of {now.get('default_dtype') or 'its own default dtype'}")
     return ", ".join(told)
+
+
+def _cause_in_networks(was: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """As `_cause`, of the switches that freeze parts of networks, set their mode, or leave a line out."""
+    told = []
+    for path, frozen in _differences(was, now, "frozen"):
+        before = (was.get("frozen") or {}).get(path)
+        told.append(f"{path} {'is frozen' if (not before if frozen is None else frozen) else 'learns'}")
+    told += [f"{name} is in eval mode" for name in _new(was, now, "evaluated")]
+    told += [f"{name} is in training mode" for name in _new(now, was, "evaluated")]
+    told += [f"Line {line} is left out" for line in _new(was, now, "skipped")]
+    return told + [f"Line {line} runs again" for line in _new(now, was, "skipped")]
 
 
 def _times(count: int) -> str:
