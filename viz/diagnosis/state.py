@@ -14,6 +14,7 @@ from viz.engines import Engine
 
 DEEPEST = 4  # levels of lists, dicts and objects that are searched
 WIDEST = 200  # things in each of them
+HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")  # of a tensor, as PyTorch calls them
 
 
 @contextlib.contextmanager
@@ -108,6 +109,8 @@ def _keep_tensor(engine: Engine, tensor: Any, kept: contextlib.ExitStack) -> Non
         return
     requires_grad, grad = tensor.requires_grad, tensor.grad
     numbers, grad_numbers = _copied(engine, tensor), _copied(engine, grad)
+    version = None if tensor.is_inference() else tensor._version
+    hooks = {name: dict(getattr(tensor, name, None) or {}) for name in HOOKS}
 
     def put_back() -> None:
         with engine.quietly(), engine.module.no_grad():
@@ -117,6 +120,11 @@ def _keep_tensor(engine: Engine, tensor: Any, kept: contextlib.ExitStack) -> Non
             if grad is not None:
                 _write(engine, grad, grad_numbers)
             tensor.grad = grad
+            if version is not None and tensor._version != version:
+                engine.set_version(tensor, version)
+        for name, before in hooks.items():
+            if (table := getattr(tensor, name, None)) is not None:
+                _fill(table, before)
 
     kept.callback(put_back)
 

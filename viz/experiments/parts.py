@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from viz import engines
 from viz.experiments.program import Program
 from viz.recording import own
 from viz.recording.notation import shape
 from viz.recording.recording import Recording
 
 OUTSIDE = 0  # the line of what a program does not make itself
-FEW = 2  # parts that are offered beside their line; the others are in its menu
-DESCRIBED = 6  # names from outside that are described
+NAMED = 6  # things from outside that are named
 
 
 @dataclass(frozen=True)
@@ -70,14 +68,5 @@ def _owners(path: str) -> list[str]:
 def given(namespace: dict[str, Any]) -> str:
     """What a program takes from outside, as a comment; empty if it takes no tensor and no network."""
     things = [name for name, thing in namespace.items() if own.of_things([thing]) and not isinstance(thing, ModuleType)]
-    told = [f"{name} {_about(namespace[name])}" for name in things[:DESCRIBED]]
-    if len(things) > DESCRIBED:
-        told.append(f"{len(things) - DESCRIBED} more")
-    return f"# given: {', '.join(told)}" if told else ""
-
-
-def _about(thing: Any) -> str:
-    engine = engines.of(thing)
-    if engine is not None and engine.is_tensor(thing):
-        return shape([int(length) for length in thing.shape])
-    return f"({type(thing).__name__})"
+    more = [f"{len(things) - NAMED} more"] if len(things) > NAMED else []
+    return f"# given: {', '.join(things[:NAMED] + more)}" if things else ""

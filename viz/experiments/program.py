@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from viz import engines
 from viz.recording import own
 from viz.recording.flow import flow
 
@@ -113,13 +114,25 @@ def parse(program: str | Callable[..., Any], outer: Mapping[str, Any] | None = N
     if isinstance(program, str):
         source = spread(textwrap.dedent(program).strip("\n"))
         read = flow(tree_of(source))[0] - ENGINE_NAMES - vars(builtins).keys() if outer else set()
-        return _parse(source, None, {name: outer[name] for name in sorted(read) if outer and name in outer})
+        return _parse(source, None, _checked({name: outer[name] for name in sorted(read) if outer and name in outer}))
     if callable(program):
         text, engine_name, namespace = _body_of(program)
-        return _parse(spread(text), engine_name, namespace)
+        return _parse(spread(text), engine_name, _checked(namespace))
     raise TypeError(
         f"a program is a source string or a function that takes the engine module, not {type(program).__name__}"
     )
+
+
+def _checked(namespace: dict[str, Any]) -> dict[str, Any]:
+    """What a program takes from outside: nothing that can run backward only once, as the program runs at every change."""
+    for name, thing in namespace.items():
+        engine = engines.of(thing)
+        if engine is not None and engine.is_tensor(thing) and not thing.is_leaf:
+            raise ProgramError(
+                f"{name} is the result of another cell, and its graph serves one backward pass: put the lines that make "
+                f"{name} into the program, or give it {name}.detach()"
+            )
+    return namespace
 
 
 def reread(text: str, program: Program) -> Program:

@@ -402,7 +402,9 @@ class Boxes:
                 continue
             parameter = value.kind == "leaf" or self._owned(value)
             homes = self._homes(value, chains, parameter)
-            name = value.name.split(".")[-1] if value.name else value.title
+            owner, _, last = value.name.rpartition(".")
+            at_home = all(owner in (self.units[around].title for around in home) for home in homes)
+            name = (last if at_home else value.name) or value.title  # outside of its module by its whole name
             rows = [("name", "name" if value.kind == "leaf" else "word", _short(name, "name"))]
             if value.shape:
                 rows.append(("shape", "tiny", notation.shape(value.shape)))

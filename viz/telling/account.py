@@ -515,8 +515,13 @@ def _value_effects(before: Recording, after: Recording, arithmetic: Arithmetic) 
 def _gradient_effects(before: Recording, after: Recording, arithmetic: Arithmetic, most: int) -> list[str]:
     told: list[str] = []
     count = 0
+    stopped = [
+        name for name in after.tensors if name in before.tensors and _stopped(before.tensors[name], after.tensors[name])
+    ]
+    if len(stopped) > most:
+        told.append(f"{stopped[0]}.grad and {len(stopped) - 1} more are None: they require no grad")
     for name in after.tensors:
-        if name not in before.tensors:
+        if name not in before.tensors or (len(stopped) > most and name in stopped):
             continue
         old, new = (array_of(one.tensors[name]["grad"]) for one in (before, after))
         if not different(old, new):
@@ -538,6 +543,11 @@ def _gradient_effects(before: Recording, after: Recording, arithmetic: Arithmeti
     if count > most:
         told.append(f"{count - most} more gradient{'s' if count > most + 1 else ''} changed")
     return told
+
+
+def _stopped(was: dict[str, Any], now: dict[str, Any]) -> bool:
+    """Whether a tensor had a gradient, and has none because it requires none any more."""
+    return was["grad"] is not None and now["grad"] is None and not now["requires_grad"]
 
 
 def _most_changed(old: Array | None, new: Array | None) -> tuple[int, ...] | None:

@@ -128,7 +128,7 @@ export class Listing {
     const letters = Math.max(10, Math.floor((width - 6) / LETTER));
     for (const { item, kind, source } of this.rows.values()) {
       const lines = source.reduce((sum, text) => sum + linesOf(text, letters), 0);
-      const room = { input: Math.max(2, lines), compute: lines + 2, backward: lines + 2, given: lines + 1, other: lines, call: lines }[kind];
+      const room = { input: Math.max(2, lines), compute: lines + 2, backward: lines + 2, given: lines + 2, other: lines, call: Math.max(1.5, lines) }[kind];
       item.style.height = `${room * ROW + 2}px`;
     }
   }
@@ -175,13 +175,14 @@ export class Listing {
   /** The switches of the networks that a line makes; of line 0, of those from outside. */
   #ofParts(line) {
     const parts = this.program.parts.filter((part) => part.line === line);
+    const roots = parts.filter(({ path }) => !path.includes("."));
     return parts.flatMap(({ path, title, frozen: own, first }) => {
       const above = (wanted) => Object.keys(wanted ?? {}).filter((other) => `${path}.`.startsWith(`${other}.`))
         .sort((one, other) => other.length - one.length)[0]; // the innermost switch that decides
       const on = () => this.state.frozen?.[above(this.state.frozen)] ?? own;
-      const freeze = pill(`freeze ${path}`, `Whether ${path}, ${title}, gets no gradient`, on, () => this.change(`freeze ${path}`, (next) => {
-        const inside = ([other]) => `${other}.`.startsWith(`${path}.`);
-        const wanted = Object.fromEntries(Object.entries(next.frozen ?? {}).filter((entry) => !inside(entry)));
+      const name = roots.length > 1 ? path : path.slice(path.indexOf(".") + 1);
+      const freeze = pill(`freeze ${name}`, `Whether ${path}, ${title}, gets no gradient`, on, () => this.change(`freeze ${path}`, (next) => {
+        const wanted = Object.fromEntries(Object.entries(next.frozen ?? {}).filter(([other]) => !`${other}.`.startsWith(`${path}.`)));
         const now = !on();
         if (now !== (wanted[above(wanted)] ?? own)) wanted[path] = now;
         next.frozen = wanted;

@@ -9,13 +9,18 @@ export function highlight(line) {
   const fragment = document.createDocumentFragment();
   let end = 0;
   for (const match of line.matchAll(TOKEN)) {
-    fragment.append(line.slice(end, match.index));
+    fragment.append(...breakable(line.slice(end, match.index)));
     const kind = TOKEN_CLASSES[match.slice(1).findIndex((group) => group !== undefined)];
     fragment.append(h("span", { class: `tgv-${kind}` }, match[0]));
     end = match.index + match[0].length;
   }
-  fragment.append(line.slice(end));
+  fragment.append(...breakable(line.slice(end)));
   return fragment;
+}
+
+/** Code that wraps behind a bracket, a comma or a dot, before it wraps within a word. */
+function breakable(text) {
+  return text.split(/(?<=[([{,=.])(?!\s)/).flatMap((part, index) => (index ? [h("wbr"), part] : [part]));
 }
 
 /** How far in the rest of a wrapped line stands, in letters: a little further than its beginning. */
