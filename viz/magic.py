@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import copy
 import math
-import re
 from typing import Any
 
 from IPython.core import magic
@@ -21,6 +20,8 @@ from viz.engines import CORE, NAMES, TORCH, Engine
 from viz.experiments.compare import compare
 from viz.export import link
 from viz.interrupts import interruptible
+from viz.recording import own
+from viz.recording.flow import flow, names_in, tree_of
 from viz.recording.reader import tensors_in
 from viz.recording.record import STEPS, Recorder
 from viz.recording.recording import Recording
@@ -46,7 +47,7 @@ class Named(set[str]):
     """
 
     def __init__(self, tree: ast.Module, namespace: dict[str, Any]) -> None:
-        super().__init__(_names(tree))
+        super().__init__(names_in(tree))
         self._namespace = namespace
         read, bound = flow(tree)
         self._before = {name: namespace[name] for name in bound - read if name in namespace}
@@ -79,9 +80,7 @@ class Cell(Recorder):
         source.filename = shell.compile.cache(f"\n{code}", number)
         source.first = 2
         self._written = text.splitlines()
-        names = Named(ast.parse(code), shell.user_ns)
-        for line in set(self._written) - set(code.splitlines()):  # the code of `%time` is now in a string
-            names |= set(re.findall(r"\w+", line))
+        names = Named(tree_of(code), shell.user_ns)
         super().__init__(engine, source, namespace=shell.user_ns, names=names, limit=STEPS)
         self.result: Any = None
 
@@ -171,16 +170,14 @@ class AutogradMagics(Magics):
         text = cell.strip("\n")
         code = self._python(text, "%%autograd")
         if options.compare:
-            given = {
-                name: self.shell.user_ns[name] for name in _names(ast.parse(code)) - {"T"} & set(self.shell.user_ns)
-            }
+            names = names_in(tree_of(code)) - {"T"} & set(self.shell.user_ns)
+            given = {name: self.shell.user_ns[name] for name in names}
             display(ComparisonView(compare(code, inputs=given), step=0 if options.step else -1))
             return None
-        used = used_engines(code, self.shell.user_ns)
-        engine = options.engine or (used[-1] if used else CORE)
-        return self._show(
-            text, code, engine, step=0 if options.step else -1, mixed=len(used) > 1 and not options.engine
-        )
+        used = own.engines_of(code, self.shell.user_ns)
+        engine = options.engine or (used[0] if used else CORE)
+        mixed = len(used) > 1 and not options.engine
+        return self._show(text, code, engine, step=0 if options.step else -1, mixed=mixed)
 
     @_can_be_silenced
     @magic_arguments()
@@ -192,8 +189,7 @@ class AutogradMagics(Magics):
         options = parse_argstring(self.diagnose, line)
         text = cell.strip("\n")
         code = self._python(text, "%%diagnose")
-        used = used_engines(code, self.shell.user_ns)
-        engine = engines.load(options.engine or (used[-1] if used else CORE))
+        engine = engines.load(options.engine) if options.engine else own.engine_of(code, self.shell.user_ns)
         running = Cell(text, code, engine, self.shell)
         source = copy.copy(running.source)  # with the magic as line 1, as Jupyter and its tracebacks count
         source.text, source.first = f"# %%diagnose\n{code}", 1
@@ -228,7 +224,8 @@ class AutogradMagics(Magics):
         """Run the cell; show what it printed, its player, and any notes. Returns or raises what the cell does."""
         __tracebackhide__ = True
         running = Cell(text, code, engines.load(engine), self.shell)
-        outer = _outer(ast.parse(code), self.shell.user_ns)
+        read = sorted(flow(tree_of(code))[0] & self.shell.user_ns.keys())
+        outer = {name: self.shell.user_ns[name] for name in read}  # what the cell takes from the notebook
         recording = running.record()
         if recording.stdout:
             print(recording.stdout, end="")
@@ -261,128 +258,13 @@ class AutogradMagics(Magics):
         source = result.info.raw_cell
         if not result.success or not isinstance(source, str) or source.lstrip().startswith("%%"):
             return
-        source = re.sub(r"(?m)^%time ", "", source)  # it runs its line and keeps the names
         # Names have an underscore because `draw` also looks for variable names here.
         _last = _last_tensor(self.shell.transform_cell(source), result.result, self.shell.user_ns)
         engine = engines.of(_last)
         if engine is not None:
-            own = [name for name in self.shell.user_ns if not name.startswith("_") and name not in ("In", "Out")]
-            names = {name + path: one for name in own for path, one in tensors_in(self.shell.user_ns[name], engine)}
+            named = [name for name in self.shell.user_ns if not name.startswith("_") and name not in ("In", "Out")]
+            names = {name + path: one for name in named for path, one in tensors_in(self.shell.user_ns[name], engine)}
             display(draw(_last, names=names))
-
-
-def used_engines(source: str, namespace: dict[str, Any]) -> list[str]:
-    """The engines whose modules or tensors `source` mentions, under any name in the notebook; PyTorch last."""
-    tree = ast.parse(source)
-    names = _names(tree)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            names.add(node.module or "")
-    used = set()
-    for name in names:
-        thing = namespace.get(name)
-        module = getattr(thing, "__name__", name)
-        used.add(module.partition(".")[0] if isinstance(module, str) else "")
-        engine = engines.of(thing)
-        used.add(engine.name if engine is not None else "")
-    return [name for name in (CORE, TORCH) if name in used]
-
-
-def _names(tree: ast.AST) -> set[str]:
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-
-
-def _outer(tree: ast.AST, namespace: dict[str, Any]) -> dict[str, Any]:
-    """What a cell takes from the notebook, by name."""
-    return {name: namespace[name] for name in sorted(flow(tree)[0]) if name in namespace}
-
-
-def flow(tree: ast.AST) -> tuple[set[str], set[str]]:
-    """The names that code reads before it has given them a value, and those that it gives a value, by any target."""
-    order = _Order()
-    order.visit(tree)
-    return order.read, order.bound
-
-
-class _Order(ast.NodeVisitor):
-    """Reads code in the order in which it runs. Loops and `try` are taken to run; of the branches of an `if`, one does."""
-
-    _FIRST = ("value", "iter", "generators")  # these run before what is written to the left of them
-
-    def __init__(self) -> None:
-        self.read: set[str] = set()
-        self.bound: set[str] = set()
-        self._given: set[str] = set()  # has a value at this place
-
-    def _bind(self, name: str | None) -> None:
-        if name:
-            self.bound.add(name)
-            self._given.add(name)
-
-    def _read(self, names: set[str]) -> None:
-        self.read |= names - self._given
-
-    def generic_visit(self, node: ast.AST) -> None:
-        for name in sorted(node._fields, key=lambda name: name not in self._FIRST):
-            child = getattr(node, name, None)
-            for one in child if isinstance(child, list) else [child]:
-                if isinstance(one, ast.AST):
-                    self.visit(one)
-                elif name in ("name", "rest"):  # `except … as`, and the patterns of `match`
-                    self._bind(one)
-
-    def visit_Name(self, node: ast.Name) -> None:
-        if isinstance(node.ctx, ast.Store):
-            self._bind(node.id)
-        else:
-            self._read({node.id})
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        self._read({node.target.id} if isinstance(node.target, ast.Name) else set())
-        self.generic_visit(node)
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        self.generic_visit(node) if node.value is not None else self.visit(node.annotation)
-
-    def visit_alias(self, node: ast.alias) -> None:
-        self._bind((node.asname or node.name).partition(".")[0])
-
-    def visit_If(self, node: ast.If) -> None:
-        self.visit(node.test)
-        before, ends = self._given, []
-        for branch in (node.body, node.orelse):
-            self._given = set(before)
-            for statement in branch:
-                self.visit(statement)
-            ends.append(self._given)
-        self._given = ends[0] & ends[1]
-
-    def _visit_scope(self, node: Any) -> None:
-        """What has names of its own: they stay in it, and what else it reads is read here."""
-        body = node.body if isinstance(node.body, list) else [node.body]
-        for part in ast.iter_child_nodes(node):
-            if part not in body:
-                self.visit(part)
-        inner = _Order()
-        inner._given = {one.arg for one in ast.walk(getattr(node, "args", ast.Pass())) if isinstance(one, ast.arg)}
-        for part in body:
-            inner.visit(part)
-        self._read(inner.read if isinstance(node, ast.ClassDef) else inner.read - inner.bound)
-        self._bind(getattr(node, "name", None))
-
-    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = _visit_scope
-
-    def _visit_comprehension(self, node: Any) -> None:
-        inner = _Order()
-        inner.generic_visit(node)
-        own = {name for one in node.generators for name in _names(one.target)}
-        self._read(inner.read - own)
-        for name in inner.bound - own:  # by a walrus
-            self._bind(name)
-
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _visit_comprehension
 
 
 def _last_tensor(source: str, result: Any, namespace: dict[str, Any]) -> Any:
@@ -390,7 +272,7 @@ def _last_tensor(source: str, result: Any, namespace: dict[str, Any]) -> Any:
     if engines.of(result) is not None:
         return result
     stored = [
-        node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        node for node in ast.walk(tree_of(source)) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     ]
     for node in sorted(stored, key=lambda node: (node.lineno, node.col_offset), reverse=True):
         if engines.of(namespace.get(node.id)) is not None:
