@@ -8,8 +8,8 @@
 True
 
 `viz.draw(model, x)` draws a model as it was called, `viz.draw(loss)` the graph behind a tensor, and `viz.play(step)` plays
-a training step, of either engine. `viz.explore(program)` gives every line its switches; `viz.link(program)` is an address that
-carries it.
+a training step, of either engine. `viz.explore(program)` gives every line its switches, and each module of a network its own;
+`viz.link(program)` is an address that carries it.
 `with viz.watch(model):` around a training loop shows its layers as it runs. `viz.train(program)` shows where a loop goes;
 `viz.playground()` is a small network to play with.
 `viz.diagnose(program)` says why a gradient is None, zero or nan, or

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import copy
 import math
-import re
 from typing import Any
 
 from IPython.core import magic
@@ -19,9 +18,11 @@ from viz.diagnosis.diagnose import Run
 from viz.draw import draw
 from viz.engines import CORE, NAMES, TORCH, Engine
 from viz.experiments.compare import compare
+from viz.experiments.program import parse
 from viz.export import link
 from viz.interrupts import interruptible
-from viz.recording.flow import flow, names_in
+from viz.recording import own
+from viz.recording.flow import flow, names_in, tree_of
 from viz.recording.reader import tensors_in
 from viz.recording.record import STEPS, Recorder
 from viz.recording.recording import Recording
@@ -29,6 +30,7 @@ from viz.recording.source import Source
 from viz.telling.account import not_built
 from viz.telling.explain import explain
 from viz.widgets.comparison import ComparisonView
+from viz.widgets.explorer import Explorer
 from viz.widgets.player import Player
 
 # IPython 7, as in Colab, has none: there a `;` at the end of a cell does not silence a magic.
@@ -80,9 +82,7 @@ class Cell(Recorder):
         source.filename = shell.compile.cache(f"\n{code}", number)
         source.first = 2
         self._written = text.splitlines()
-        names = Named(ast.parse(code), shell.user_ns)
-        for line in set(self._written) - set(code.splitlines()):  # the code of `%time` is now in a string
-            names |= set(re.findall(r"\w+", line))
+        names = Named(tree_of(code), shell.user_ns)
         super().__init__(engine, source, namespace=shell.user_ns, names=names, limit=STEPS)
         self.result: Any = None
 
@@ -172,16 +172,14 @@ class AutogradMagics(Magics):
         text = cell.strip("\n")
         code = self._python(text, "%%autograd")
         if options.compare:
-            given = {
-                name: self.shell.user_ns[name] for name in names_in(ast.parse(code)) - {"T"} & set(self.shell.user_ns)
-            }
+            names = names_in(tree_of(code)) - {"T"} & set(self.shell.user_ns)
+            given = {name: self.shell.user_ns[name] for name in names}
             display(ComparisonView(compare(code, inputs=given), step=0 if options.step else -1))
             return None
-        used = used_engines(code, self.shell.user_ns)
-        engine = options.engine or (used[-1] if used else CORE)
-        return self._show(
-            text, code, engine, step=0 if options.step else -1, mixed=len(used) > 1 and not options.engine
-        )
+        used = own.engines_of(code, self.shell.user_ns)
+        engine = options.engine or (used[0] if used else CORE)
+        mixed = len(used) > 1 and not options.engine
+        return self._show(text, code, engine, step=0 if options.step else -1, mixed=mixed)
 
     @_can_be_silenced
     @magic_arguments()
@@ -193,8 +191,7 @@ class AutogradMagics(Magics):
         options = parse_argstring(self.diagnose, line)
         text = cell.strip("\n")
         code = self._python(text, "%%diagnose")
-        used = used_engines(code, self.shell.user_ns)
-        engine = engines.load(options.engine or (used[-1] if used else CORE))
+        engine = engines.load(options.engine) if options.engine else own.engine_of(code, self.shell.user_ns)
         running = Cell(text, code, engine, self.shell)
         source = copy.copy(running.source)  # with the magic as line 1, as Jupyter and its tracebacks count
         source.text, source.first = f"# %%diagnose\n{code}", 1
@@ -206,6 +203,13 @@ class AutogradMagics(Magics):
         if raised is not None:
             raise _from_the_cell(raised, source)
         return running.result
+
+    @_can_be_silenced
+    @cell_magic
+    def explore(self, line: str, cell: str) -> None:
+        """Show a cell with its switches: `%%explore`. Each change runs it again, and the notebook stays as it is."""
+        __tracebackhide__ = True
+        display(Explorer(parse(self._python(cell.strip("\n"), "%%explore"), self.shell.user_ns)))
 
     def _python(self, text: str, magic: str) -> str:
         """The cell as Python: `!ls` and `%time` become calls, line by line."""
@@ -229,7 +233,8 @@ class AutogradMagics(Magics):
         """Run the cell; show what it printed, its player, and any notes. Returns or raises what the cell does."""
         __tracebackhide__ = True
         running = Cell(text, code, engines.load(engine), self.shell)
-        outer = _outer(ast.parse(code), self.shell.user_ns)
+        read = sorted(flow(tree_of(code))[0] & self.shell.user_ns.keys())
+        outer = {name: self.shell.user_ns[name] for name in read}  # what the cell takes from the notebook
         recording = running.record()
         if recording.stdout:
             print(recording.stdout, end="")
@@ -262,38 +267,13 @@ class AutogradMagics(Magics):
         source = result.info.raw_cell
         if not result.success or not isinstance(source, str) or source.lstrip().startswith("%%"):
             return
-        source = re.sub(r"(?m)^%time ", "", source)  # it runs its line and keeps the names
         # Names have an underscore because `draw` also looks for variable names here.
         _last = _last_tensor(self.shell.transform_cell(source), result.result, self.shell.user_ns)
         engine = engines.of(_last)
         if engine is not None:
-            own = [name for name in self.shell.user_ns if not name.startswith("_") and name not in ("In", "Out")]
-            names = {name + path: one for name in own for path, one in tensors_in(self.shell.user_ns[name], engine)}
+            named = [name for name in self.shell.user_ns if not name.startswith("_") and name not in ("In", "Out")]
+            names = {name + path: one for name in named for path, one in tensors_in(self.shell.user_ns[name], engine)}
             display(draw(_last, names=names))
-
-
-def used_engines(source: str, namespace: dict[str, Any]) -> list[str]:
-    """The engines whose modules or tensors `source` mentions, under any name in the notebook; PyTorch last."""
-    tree = ast.parse(source)
-    names = names_in(tree)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            names.add(node.module or "")
-    used = set()
-    for name in names:
-        thing = namespace.get(name)
-        module = getattr(thing, "__name__", name)
-        used.add(module.partition(".")[0] if isinstance(module, str) else "")
-        engine = engines.of(thing)
-        used.add(engine.name if engine is not None else "")
-    return [name for name in (CORE, TORCH) if name in used]
-
-
-def _outer(tree: ast.AST, namespace: dict[str, Any]) -> dict[str, Any]:
-    """What a cell takes from the notebook, by name."""
-    return {name: namespace[name] for name in sorted(flow(tree)[0]) if name in namespace}
 
 
 def _last_tensor(source: str, result: Any, namespace: dict[str, Any]) -> Any:
@@ -301,7 +281,7 @@ def _last_tensor(source: str, result: Any, namespace: dict[str, Any]) -> Any:
     if engines.of(result) is not None:
         return result
     stored = [
-        node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        node for node in ast.walk(tree_of(source)) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     ]
     for node in sorted(stored, key=lambda node: (node.lineno, node.col_offset), reverse=True):
         if engines.of(namespace.get(node.id)) is not None:

@@ -6,13 +6,16 @@ Widgets and files build on the data, and this module binds them to it as methods
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from viz import engines
 from viz.diagnosis.report import Report
+from viz.diagnosis.state import as_before, found_in
 from viz.draw import NetworkPicture, Picture
 from viz.experiments.compare import Comparison
 from viz.experiments.mistake import MistakeLesson
@@ -20,6 +23,7 @@ from viz.experiments.train import Training
 from viz.export import files
 from viz.frames.scene import scene
 from viz.monitor.watch import Watch
+from viz.recording import own
 from viz.recording.record import record, record_backward
 from viz.recording.recording import Recording
 
@@ -49,8 +53,9 @@ def play_anything(thing: Any, *, step: int = 0, **options: Any) -> Player:
     """Play a program, forward and backward; or the backward pass behind a tensor; or a recording.
 
     Args:
-        thing: a program as `viz.record` takes it, a tensor with a graph behind it, or a `Recording`. For a tensor nothing
-        is computed again, and `.grad` stays as it is.
+        thing: a program as `viz.record` takes it, a tensor with a graph behind it, or a `Recording`. A function runs once, and
+        the networks, optimizers and tensors that it uses are then put back. For a tensor nothing is computed again, and
+        `.grad` stays as it is.
         step: where it starts; -1 is the last step.
         options: those of `viz.record`.
 
@@ -67,13 +72,24 @@ def play_anything(thing: Any, *, step: int = 0, **options: Any) -> Player:
     if isinstance(thing, Recording):
         return play(thing, step)
     if engine is None or not engine.is_tensor(thing):
-        return play(record(thing, **options), step)
+        with _put_back(thing, options):
+            return play(record(thing, **options), step)
     if not thing.requires_grad:
         raise ValueError(
             "this tensor requires no grad, so there is no backward pass behind it: play the loss of your model"
         )
     frame = sys._getframe(1)
     return play(record_backward(thing, {**frame.f_globals, **frame.f_locals}), step)
+
+
+@contextlib.contextmanager
+def _put_back(program: Any, options: dict[str, Any]) -> Iterator[None]:
+    """A context that puts back, at its end, the networks and optimizers of a function that takes no engine."""
+    used = own.engines_of(program, options.get("inputs") or {}) if callable(program) else []
+    with contextlib.ExitStack() as stack:
+        for engine in map(engines.load, used):
+            stack.enter_context(as_before(engine, found_in(engine, [program, options.get("inputs")])))
+        yield
 
 
 def show_recording(recording: Recording) -> None:

@@ -1,9 +1,12 @@
 """What a recording holds is what the engine did."""
 
+import asyncio
+import functools
 import gc
 import json
 import linecache
 import os
+import threading
 import weakref
 
 import numpy as np
@@ -497,6 +500,74 @@ def test_a_step_on_tensors_of_an_engine_is_recorded_on_that_engine(T, engine):
         assert {"model.weight", "model.bias"} <= named
 
 
+class Trainer:
+    """A training as an object of the program."""
+
+    def __init__(self, T):
+        self.model, self.x = T.nn.Linear(3, 1), T.ones(2, 3)
+
+    def step(self):
+        self.model(self.x).mean().backward()
+
+    __call__ = step
+
+    async def coroutine(self):
+        await asyncio.sleep(0)
+        self.step()
+
+    def generator(self):
+        while True:
+            yield self.step()
+
+
+def passed_on(function):
+    def wrapper(*args, **kwargs):
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+KINDS = {
+    "a method": lambda one: one.step,
+    "an object": lambda one: one,
+    "a partial": lambda one: functools.partial(Trainer.step, one),
+    "keywords": lambda one: functools.partial(Trainer.step, self=one),
+    "a decorator": lambda one: passed_on(one.step),
+    "a coroutine": lambda one: one.coroutine,
+    "a generator": lambda one: one.generator,
+    "a helper": lambda one: lambda: one.step(),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whatever_is_called_is_recorded_on_the_engine_of_what_it_holds_at_its_own_lines(T, engine, kind):
+    recording = viz.record(KINDS[kind](Trainer(T)))
+    assert (recording.engine, recording.error) == (engine, None)
+    lines = [recording.source[event.line - 1] for event in recording.events if event.kind == "backward"]
+    assert lines and all("step" in line or "backward" in line for line in lines)
+    assert {op.module for op in recording.graph.ops.values()} == {"", "model"}
+    assert ("100th yield" in recording.graph.note) == (kind == "a generator")
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        (lambda loss: loss().backward(), "Nothing was recorded: the program ran in another thread, which viz does not"),
+        (lambda loss: loss.backward(), "A backward pass ran in another thread, which viz does not follow"),
+    ],
+)
+def test_what_ran_in_another_thread_is_said(T, target, said):
+    x = T.ones(2, requires_grad=True)
+
+    def step():
+        loss = (lambda: x.sum()) if "Nothing" in said else x.sum()
+        thread = threading.Thread(target=target, args=(loss,))
+        thread.start()
+        thread.join()
+
+    assert viz.record(step).graph.note.startswith(said) and x.grad is not None
+
+
 @pytest.mark.parametrize(
     ("program", "engine"),
     [
@@ -523,7 +594,7 @@ def test_a_recording_of_nothing_says_so_and_an_error_is_shown():
     assert failed.play().step == len(failed.play().scene["steps"]) - 1
 
 
-@pytest.mark.parametrize("call", [viz.record, viz.compare, viz.explore])
+@pytest.mark.parametrize("call", [viz.record, viz.compare, viz.explore, viz.diagnose])
 @pytest.mark.parametrize(
     ("given", "error", "said"),
     [
@@ -540,8 +611,9 @@ def test_what_is_no_program_is_refused_with_what_to_do(call, given, error, said)
 
 
 def test_a_function_of_several_arguments_says_how_to_pass_them():
-    with pytest.raises(TypeError, match=r"needs batch as well: pass viz\.record\(…, inputs=\{'batch': …\}\)"):
-        viz.record(lambda T, batch: None)
+    for name in ("record", "diagnose"):
+        with pytest.raises(TypeError, match=rf"needs batch as well: pass viz\.{name}\(…, inputs=\{{'batch': …\}}\)"):
+            getattr(viz, name)(lambda T, batch: None)
     with pytest.raises(TypeError, match="it must take the engine"):
         viz.compare(lambda: None)
     with pytest.raises(TypeError, match="yields once a step"):

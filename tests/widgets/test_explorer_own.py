@@ -166,3 +166,13 @@ def test_only_a_network_with_a_name_has_switches() -> None:
 def test_the_only_line_of_a_block_becomes_pass() -> None:
     program = parse("for _ in range(2):\n    optimizer.step()", {"optimizer": optimizer})
     assert edit(program, Edits(skipped=frozenset({2}))).source.splitlines()[1] == "    pass  # optimizer.step()"
+
+
+def test_a_call_of_a_function_shows_the_function() -> None:
+    assert explored("train_step()").result["code"][0] == "optimizer.zero_grad()"
+
+
+def test_playing_a_step_leaves_everything_as_it_was() -> None:
+    before = everything()
+    assert viz.play(train_step).scene["steps"]
+    assert everything() == before

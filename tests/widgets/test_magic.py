@@ -18,7 +18,8 @@ from IPython.utils.capture import capture_output
 import tinygrad_edu as tg
 from viz.draw import Picture
 from viz.engines import CORE, TORCH
-from viz.magic import STEPS, flow
+from viz.magic import STEPS
+from viz.recording.flow import flow
 from viz.widgets.comparison import ComparisonView
 from viz.widgets.player import Player
 
@@ -74,6 +75,29 @@ def test_the_engine_is_the_one_that_the_cell_names(shell, shown):
     shell.run_cell("%%autograd --engine torch\nc = T.ones(2)").raise_error()
     assert [player.scene["engine"] for player in shown] == ["torch", "torch"]
     assert type(shell.user_ns["c"]).__module__ == "torch"
+
+
+@pytest.mark.parametrize(
+    "call", ["train()", "%time train()", "%%time\nl = train()", "%timeit -n 1 -r 1 train()", "t.fit()"]
+)
+@pytest.mark.parametrize("magic", ["autograd", "diagnose"])
+def test_the_engine_is_that_of_a_function_of_an_earlier_cell(shell, shown, capsys, magic, call):
+    pytest.importorskip("torch")
+    shell.run_cell("""import torch
+model = torch.nn.Linear(2, 1)
+def train():
+    model(torch.ones(3, 2)).mean().backward()
+class Trainer:
+    def fit(self):
+        train()
+t = Trainer()""")
+    shell.run_cell(f"%%{magic}\n{call}").raise_error()
+    (one,) = shown
+    if magic == "diagnose":
+        assert one.engine == "torch" and "no backward pass" not in str(one)
+    else:
+        assert one.scene["engine"] == "torch"
+        assert "model.weight" in {row[1] for rows in one.scene["details"].values() for row in rows}
 
 
 def test_a_cell_with_an_absent_name_is_told_how_to_see_it_on_pytorch_where_it_is_shown(shell, shown):
@@ -425,3 +449,14 @@ def test_a_cell_that_reads_its_last_result_draws_it(shell, shown):
         shell.run_cell("%%autograd\np += w * 2").raise_error()
     first, again = shown
     assert len(again.scene["details"]) > len(first.scene["details"])
+
+
+def test_an_explored_cell_leaves_the_notebook_as_it_is(shell, shown):
+    weight = tg.tensor(2.0, requires_grad=True)
+    shell.push({"weight": weight})
+    shell.run_cell_magic("explore", "", "loss = weight * weight\nloss.backward()\n")
+    assert [type(one).__name__ for one in shown] == ["Explorer"]
+    shown[0]._begin()
+    assert shown[0].program["given"] == "# given: weight"
+    assert "loss" not in shell.user_ns
+    assert weight.grad is None

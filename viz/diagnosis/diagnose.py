@@ -11,9 +11,8 @@ import sys
 import time
 import traceback
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from tinygrad_edu.sandbox.time_limit import Budget, TimeUp, time_limit
@@ -27,12 +26,13 @@ from viz.diagnosis.ranking import rank
 from viz.diagnosis.report import Report
 from viz.diagnosis.rewriting import written
 from viz.diagnosis.rules import RULES
-from viz.diagnosis.state import around, as_before, found_in
+from viz.diagnosis.state import as_before, found_in
 from viz.diagnosis.trial import Outside, Place, Question, judged
 from viz.diagnosis.watching.observer import Observer
 from viz.diagnosis.watching.watch import Enough
-from viz.engines import CORE, TORCH, Engine
+from viz.engines import Engine
 from viz.interrupts import held, interruptible, put_back_first
+from viz.recording import own
 from viz.recording.printed import Printed
 from viz.recording.project import Project
 from viz.recording.reader import legible
@@ -48,10 +48,6 @@ TRYING = 2.5  # likewise for trials, beside as long as the program took itself
 SLOWEST = 20.0  # how many times as long a second of processor time lasts by the clock, at most: other processes run too
 A_MOMENT = 0.001
 BY_NUMBERS = {"wrong-backward"}  # whose evidence is an experiment of its own, numerical derivatives
-ACCEPTED = (
-    "viz.diagnose takes a program: its source text, a function that takes the engine (`def program(T): …`), or a training "
-    "step without arguments (`def step(): …`); got {}"
-)
 
 
 def diagnose(
@@ -96,8 +92,12 @@ def diagnose(
         raise ValueError(f"steps is how often a training step runs: a whole number from 1, not {steps!r}")
     if not limit > 0:
         raise ValueError(f"limit is a number of seconds above 0, not {limit!r}")
-    _check(program_or_step)
-    chosen = engine_of(program_or_step, model, optimizer, engine)
+    own.check(program_or_step, "viz.diagnose")
+    if isinstance(program_or_step, str) and not program_or_step.strip():
+        raise ValueError("the program is empty: give its source text, a function or a training step")
+    if callable(program_or_step):
+        own.wanted(program_or_step, inputs or {}, "viz.diagnose")
+    chosen = engine_of(program_or_step, model, optimizer, engine, inputs or {})
     kinds = {"model": (model, chosen.is_module(model)), "optimizer": (optimizer, hasattr(optimizer, "param_groups"))}
     for name, (thing, fits) in kinds.items():
         if thing is not None and not fits:
@@ -105,58 +105,17 @@ def diagnose(
     return Run(chosen, Source(program_or_step), steps, inputs or {}, model, optimizer, limit).report()
 
 
-def _check(program: Any) -> None:
-    if isinstance(program, str):
-        if not program.strip():
-            raise ValueError("the program is empty: give its source text, a function or a training step")
-        if "\n" not in program and program.strip().endswith((".py", ".ipynb")):
-            raise ValueError(
-                f"{program!r} is the name of a file: give its text, as in viz.diagnose(open({program!r}).read()), or run "
-                f"`tinygrad-edu diagnose {program}` in a shell"
-            )
-        return
-    what = "nothing (None)" if program is None else type(program).__name__
-    if (engine := engines.of(program)) is not None and engine.is_tensor(program):
-        what = "a tensor. A loss does not know the lines that made it: give the program that makes it"
-    elif engine is not None:
-        what = f"a module, {what}. A module alone does nothing: give the step that trains it, viz.diagnose(step, model=model)"
-    elif isinstance(program, Path):
-        what = f"a path. Give the file's text: viz.diagnose({program!r}.read_text())"
-    elif callable(program) and not isinstance(program, type):
-        if len(names := _required(program)) < 2:
-            return
-        what = f"a function that needs {', '.join(names)}. Wrap it: viz.diagnose(lambda: step(batch))"
-    raise TypeError(ACCEPTED.format(what))
-
-
-def _required(function: Callable[..., Any]) -> list[str]:
-    """The arguments that a function cannot do without."""
-    try:
-        given = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    return [p.name for p in given if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
-
-
-def engine_of(program: Any, model: Any = None, optimizer: Any = None, wanted: str | None = None) -> Engine:
-    """The engine that a program runs on: the one that is wanted, that of the model, or the one that the program imports."""
+def engine_of(
+    program: Any, model: Any = None, optimizer: Any = None, wanted: str | None = None, inputs: Mapping[str, Any] = {}
+) -> Engine:
+    """The engine that a program runs on: the one that is wanted, that of the model, or the one that the program uses."""
     if wanted is not None:
         return engines.load(wanted)
     for thing in (model, *(p for group in getattr(optimizer, "param_groups", ()) for p in group["params"][:1])):
         found = engines.of(thing)
         if found is not None:
             return found
-    if isinstance(program, str):
-        imports = rf"(?:^|[;:])[ \t]*(?:import|from)\b[^#\n]*?\b({'|'.join(engines.NAMES)})\b"
-        imported = re.search(imports, program, re.MULTILINE)
-        return engines.load(imported[1] if imported is not None else CORE)
-    for name in (TORCH, CORE):
-        if name in sys.modules and (name == TORCH or not _required(program)):
-            candidate = engines.load(name)
-            named = any(thing is candidate.module for thing in around(inspect.unwrap(program)).values())
-            if named or any(engines.of(thing) is candidate for thing in found_in(candidate, program)):
-                return candidate
-    return engines.load(CORE)
+    return own.engine_of(program, inputs)
 
 
 class _Clock:
@@ -273,12 +232,12 @@ class Run:
         elif function is None:
             code = compile(self.source.main, self.source.filename, "exec", dont_inherit=True)
             interruptible(lambda: exec(code, namespace))
-        elif _required(function):
-            interruptible(lambda: function(self.engine.module, **self.inputs))
         else:
-            for _ in range(self.steps):
-                interruptible(lambda: function(**self.inputs))
-            observer.learn(around(inspect.unwrap(function)))
+            takes = own.wanted(function, self.inputs, "viz.diagnose")
+            call = own.starter(function, self.engine, self.inputs, "viz.diagnose")
+            for _ in range(1 if takes else self.steps):
+                interruptible(call)
+            observer.learn(own.outer_names(function, self.inputs))
 
     def _own_frames(self, error: BaseException) -> list[tuple[types.FrameType, int]]:
         """The frames of the program that an error went through, and their lines, the innermost last."""

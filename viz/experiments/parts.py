@@ -67,6 +67,8 @@ def _owners(path: str) -> list[str]:
 
 def given(namespace: dict[str, Any]) -> str:
     """What a program takes from outside, as a comment; empty if it takes no tensor and no network."""
-    things = [name for name, thing in namespace.items() if own.of_things([thing]) and not isinstance(thing, ModuleType)]
+    things = [
+        name for name, thing in namespace.items() if own.engines_behind(thing) and not isinstance(thing, ModuleType)
+    ]
     more = [f"{len(things) - NAMED} more"] if len(things) > NAMED else []
     return f"# given: {', '.join(things[:NAMED] + more)}" if things else ""

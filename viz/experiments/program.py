@@ -100,7 +100,8 @@ class Program:
     @property
     def alone(self) -> str:
         """The one engine that can run it: that of the tensors and networks it takes from outside; empty if it takes none."""
-        return own.of_things(self.namespace.values()) or ""
+        behind = {name for thing in self.namespace.values() for name in own.engines_behind(thing)}
+        return next((name for name in (engines.TORCH, engines.CORE) if name in behind), "")
 
 
 def parse(program: str | Callable[..., Any], outer: Mapping[str, Any] | None = None) -> Program:
@@ -113,6 +114,8 @@ def parse(program: str | Callable[..., Any], outer: Mapping[str, Any] | None = N
     """
     if isinstance(program, str):
         source = spread(textwrap.dedent(program).strip("\n"))
+        if (called := _called_alone(source, outer or {})) is not None:
+            return parse(called)
         read = flow(tree_of(source))[0] - ENGINE_NAMES - vars(builtins).keys() if outer else set()
         return _parse(source, None, _checked({name: outer[name] for name in sorted(read) if outer and name in outer}))
     if callable(program):
@@ -121,6 +124,15 @@ def parse(program: str | Callable[..., Any], outer: Mapping[str, Any] | None = N
     raise TypeError(
         f"a program is a source string or a function that takes the engine module, not {type(program).__name__}"
     )
+
+
+def _called_alone(source: str, outer: Mapping[str, Any]) -> Callable[..., Any] | None:
+    """The function from outside whose call without arguments is all that a text holds."""
+    body = tree_of(source).body
+    call = body[0].value if len(body) == 1 and isinstance(body[0], ast.Expr) else None
+    plain = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.args and not call.keywords
+    function = outer.get(call.func.id) if plain else None  # type: ignore[union-attr]
+    return function if inspect.isfunction(function) else None
 
 
 def _checked(namespace: dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from viz import engines
 from viz.engines import CORE, TORCH
+from viz.recording import own
 from viz.recording.record import namespace_for
 
 RUNS = 7  # after a warm-up run
@@ -58,7 +59,7 @@ def timed(program: str | Callable[..., Any], engine: str, device: str, inputs: d
         while len(times) <= RUNS and (len(times) < 2 or time.monotonic() < end):
             start = time.perf_counter()
             if code is None:
-                program(module, **inputs)  # type: ignore[operator]
+                own.starter(program, chosen, inputs, "viz.compare")()  # type: ignore[arg-type]
             else:
                 exec(code, namespace_for(chosen, dict(inputs)))
             finish()  # wait for the GPU, which computes asynchronously

@@ -1,18 +1,32 @@
-"""The engine that a program itself uses, and how the program wants to be called."""
+"""Whose program it is: the engine that it uses, what it names, and how it wants to be called."""
 
 from __future__ import annotations
 
 import ast
+import asyncio
 import contextlib
+import dis
+import functools
 import importlib.util
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+import itertools
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from types import ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from viz import engines
 from viz.engines import CORE, NAMES, TORCH, Engine
+from viz.recording.flow import flow, tree_of
+from viz.recording.source import codes_in, decorated
+
+DEEPEST = 6  # levels of functions and objects in which what a program uses is searched
+WIDEST = 200  # things in each of them
+MOST = 2000  # things in a level
+ROUNDS = 100  # of a program that is a generator
+FUNCTIONS = (FunctionType, BuiltinFunctionType)
+PLAIN = {int, float, bool, str, bytes, type(None), range}  # these are of no engine, and hold nothing
 
 HOW = (
     "a program is source text, a function that takes the engine first, as in `def program(T): …`, or a function without "
@@ -43,11 +57,11 @@ def check(program: Any, call: str) -> None:
         )
     if engine is not None:
         raise TypeError(f"a tensor is no program: {HOW}. viz.play(loss) plays the backward pass behind a tensor")
-    if not callable(program):
+    if not callable(program) or isinstance(program, type):
         raise TypeError(f"program must be source text or a function, not {type(program).__name__}: {HOW}")
 
 
-def wanted(function: Callable[..., Any], given: dict[str, Any], call: str) -> bool:
+def wanted(function: Callable[..., Any], given: Mapping[str, Any], call: str) -> bool:
     """Whether a function takes the engine's module first; `given` are its keyword arguments.
 
     Raises:
@@ -67,60 +81,151 @@ def wanted(function: Callable[..., Any], given: dict[str, Any], call: str) -> bo
             f"{getattr(function, '__name__', 'the program')} needs {names} as well: pass {call}(…, inputs={{"
             f"{', '.join(f'{name!r}: …' for name in needed[1:])}}}), or wrap it, as in {call}(lambda: step(batch))"
         )
+    passed_on = decorated(function)
+    if not needed and passed_on is not None:  # its `*args` are those of the function that it calls
+        return wanted(passed_on, given, call)
     return bool(needed) or any(one.kind is one.VAR_POSITIONAL for one in parameters)
 
 
-def engine_of(program: str | Callable[..., Any], given: dict[str, Any]) -> Engine:
-    """The engine that a program uses: `T` is ours, `import torch` is PyTorch, and a closure has the one of its tensors."""
-    if isinstance(program, str):
-        return engines.load(_imported(program) or of_things(given.values()) or CORE)
-    if wanted(program, given, "viz.record"):  # it takes whichever engine it is given
-        return engines.load(of_things(given.values()) or CORE)
-    return engines.load(of_things((*given.values(), *_reached(program))) or CORE)
+def starter(function: Callable[..., Any], engine: Engine, given: dict[str, Any], call: str) -> Callable[[], str]:
+    """What calls a program, and runs the generator or coroutine that it returns; its result says what did not run, and why.
+
+    Raises:
+        TypeError: as `wanted`.
+    """
+    first = (engine.module,) if wanted(function, given, call) else ()
+
+    def start() -> str:
+        result = function(*first, **given)
+        if inspect.isgenerator(result):
+            ran = sum(1 for _ in itertools.islice(result, ROUNDS))
+            return f"The program is a generator; it ran to its {ROUNDS}th yield." if ran == ROUNDS else ""
+        if not inspect.iscoroutine(result):
+            return ""
+        if asyncio._get_running_loop() is not None:
+            result.close()
+            return f"The program is a coroutine, which cannot run in a notebook's own event loop: {call}(lambda: asyncio.run(step())) in a script."
+        loop = asyncio.new_event_loop()
+        try:
+            loop.run_until_complete(result)
+        finally:
+            loop.close()
+        return ""
+
+    return start
 
 
-def _imported(text: str) -> str | None:
-    """The engine that source text imports, if it is installed; text that names `T` without importing it runs on ours."""
+def engine_of(program: str | Callable[..., Any], given: Mapping[str, Any]) -> Engine:
+    """The engine that a program uses; ours if it names none, such as one that takes it as `T`."""
+    return engines.load(next(iter(engines_of(program, given)), CORE))
+
+
+def engines_of(program: str | Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
+    """The engines that a program uses, PyTorch first: those of the nearest things that it names or holds.
+
+    `given` are the names that source text runs with, and the keyword arguments of a function. Of a function that takes the
+    engine, only what it names itself counts: it runs on the engine that it is given, and a helper may use another.
+    """
+    takes = not isinstance(program, str) and wanted(program, given, "viz.record")
+    used, functions = _imported(program), set[str]()
+    for level in itertools.islice(reached(program, given), 1 if takes else None):
+        used |= {name for _, thing in level for name in engines_behind(thing)}
+        if used:
+            break
+        functions |= {getattr(thing, "__module__", "") for _, thing in level if isinstance(thing, FUNCTIONS)}
+    # A function of an engine alone, such as one that makes data, tells least.
+    used = used or {str(one).partition(".")[0] for one in functions}
+    return [name for name in (TORCH, CORE) if name in used]
+
+
+def _imported(program: str | Callable[..., Any]) -> set[str]:
+    """The engines that source text imports, as far as they are installed."""
+    found = set()
     with contextlib.suppress(SyntaxError, ValueError):
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(tree_of(program)) if isinstance(program, str) else ():
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            for name in (name.partition(".")[0] for name in names):
-                if name in NAMES and importlib.util.find_spec(name) is not None:
-                    return name
-    return None
+            found |= {name.partition(".")[0] for name in names}
+    return {name for name in found.intersection(NAMES) if importlib.util.find_spec(name) is not None}
 
 
-def of_things(things: Any) -> str | None:
-    """The engine of the first tensor, module, optimizer or engine's own module among some things."""
-    modules = set()
-    for thing in things:
-        for one in (thing, *(part for group in getattr(thing, "param_groups", ())[:1] for part in group["params"][:1])):
-            engine = engines.of(one)
-            if engine is not None:
-                return engine.name
-        if isinstance(thing, ModuleType):
-            modules.add(thing.__name__.partition(".")[0])
-        elif getattr(type(thing), "__module__", "").partition(".")[0] in NAMES:
-            modules.add(type(thing).__module__.partition(".")[0])
-    return next((name for name in (TORCH, CORE) if name in modules), None)
+def engines_behind(thing: Any) -> set[str]:
+    """The engine that a thing belongs to: its module, or what is made from its classes, such as a tensor or an optimizer."""
+    homes = [thing.__name__] if isinstance(thing, ModuleType) else []
+    homes = homes or [one.__module__ for one in (thing if isinstance(thing, type) else type(thing)).__mro__]
+    return {str(home).partition(".")[0] for home in homes}.intersection(NAMES)
 
 
-def outer_names(function: Callable[..., Any], depth: int = 2) -> dict[str, Any]:
-    """What the code of a function names without making it: its globals, what it closes over, and those of its helpers."""
-    target = inspect.unwrap(getattr(function, "__func__", function))
-    code = getattr(target, "__code__", None)
-    if code is None:
-        return {}
-    held = _held(getattr(function, "__self__", None))
-    found = {name: target.__globals__[name] for name in code.co_names if name in target.__globals__}
-    for name, cell in zip(code.co_freevars, target.__closure__ or (), strict=True):
+def outer_names(program: str | Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a program names without making it, and what that names or holds; the nearest by each name."""
+    found: dict[str, Any] = {}
+    for level in reached(program, given):
+        for name, thing in level:
+            if name:
+                found.setdefault(name, thing)
+    return found
+
+
+def reached(program: str | Callable[..., Any], given: Mapping[str, Any]) -> Iterator[list[tuple[str, Any]]]:
+    """What a program names or holds, by its names; then what that names or holds; and so on.
+
+    What belongs to an engine is not searched, nor are the functions of libraries.
+    """
+    if isinstance(program, str):
+        level = []
+        with contextlib.suppress(SyntaxError, ValueError):
+            level = [(name, given[name]) for name in sorted(flow(tree_of(program))[0]) if name in given]
+    else:
+        level = [*given.items(), *_parts(program)]
+    met = {id(program)}
+    for _ in range(DEEPEST):
+        level = [(name, thing) for name, thing in level if type(thing) not in PLAIN]
+        yield level
+        fresh = {id(thing): thing for _, thing in level if id(thing) not in met}
+        met |= fresh.keys()
+        parts = (part for thing in fresh.values() for part in itertools.islice(_parts(thing), WIDEST))
+        level = list(itertools.islice(parts, MOST))
+
+
+def _parts(thing: Any) -> Iterable[tuple[str, Any]]:
+    """What a thing names or holds, by name; the name is empty where the program has no variable for it."""
+    if isinstance(thing, functools.partial):
+        return [("", thing.func), *(("", one) for one in thing.args), *thing.keywords.items()]
+    if isinstance(thing, MethodType):
+        return [*_held(thing.__self__).items(), ("", thing.__self__), ("", thing.__func__)]
+    if isinstance(thing, (dict, list, tuple, set)):
+        return [("", one) for one in (thing.values() if isinstance(thing, dict) else thing)]
+    if isinstance(thing, ModuleType) or engines_behind(thing) or _of_library(thing if callable(thing) else type(thing)):
+        return []
+    if isinstance(thing, FunctionType):
+        return _named(thing)
+    if isinstance(thing, type):
+        return [("", one) for one in vars(thing).values() if isinstance(one, FunctionType)]
+    rest = [("", one) for name, one in getattr(thing, "__dict__", {}).items() if name.startswith("_")]
+    return [*_held(thing).items(), *rest, ("", type(thing))]
+
+
+def _of_library(thing: Any) -> bool:
+    """Whether a function or class is of a library, not of the program."""
+    home = str(getattr(thing, "__module__", ""))
+    path = getattr(sys.modules.get(home), "__file__", None) or ""
+    return home.partition(".")[0] in sys.stdlib_module_names - {"__main__"} or "-packages" in path
+
+
+def _named(function: FunctionType) -> list[tuple[str, Any]]:
+    """What the code of a function names: its globals, what it closes over, and the values that arguments have by default."""
+    found = [(name, function.__globals__[name]) for name in _globals(function.__code__) if name in function.__globals__]
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         with contextlib.suppress(ValueError):  # the cell is still empty
-            found[name] = cell.cell_contents
-    for thing in list(found.values()) if depth else ():
-        if inspect.isfunction(thing) and thing is not target:
-            found = {**outer_names(thing, depth - 1), **found}
-    return {**found, **held}
+            found.append((name, cell.cell_contents))
+    return [*found, *(("", one) for one in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()))]
+
+
+@functools.lru_cache(maxsize=512)
+def _globals(code: CodeType) -> list[str]:
+    """The globals that code reads; `co_names` has the names of attributes, too."""
+    read = (step for one in codes_in(code) for step in dis.get_instructions(one) if step.opname == "LOAD_GLOBAL")
+    return list(dict.fromkeys(step.argval for step in read))
 
 
 def _held(owner: Any) -> dict[str, Any]:
@@ -150,14 +255,3 @@ def name_of(thing: Any, *scopes: Mapping[str, Any]) -> str:
             if one is thing and owner is not thing:
                 return name
     return ""
-
-
-def _reached(function: Callable[..., Any]) -> Iterator[Any]:
-    """The things that a function uses: those that its code names, and those of the object that it belongs to."""
-    owner = getattr(function, "__self__", None if inspect.isfunction(function) else function)
-    yield owner
-    held = [*outer_names(function).values(), *(vars(owner).values() if hasattr(owner, "__dict__") else ())]
-    for thing in held:
-        if isinstance(thing, (list, tuple, dict)):
-            yield from list(thing.values() if isinstance(thing, dict) else thing)[:8]
-        yield thing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from bisect import insort
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,6 +17,8 @@ from viz.recording.recording import Event, Gradient
 from viz.recording.saved import is_freed
 from viz.recording.summary import summarise
 from viz.recording.unseen import Unseen
+
+HERE = "Call it in the thread that records."
 
 
 @dataclass
@@ -53,6 +56,7 @@ class Passes:
         self.active = True
         self.closed = False  # a node runs whose backward is no program of ops
         self._count = 0
+        self._thread = threading.get_ident()
         self._handles: list[Any] = []
         self._accumulators: dict[int, Any] = {}
 
@@ -162,6 +166,8 @@ class Passes:
 
     def _runs(self, key: str, gradients: Any) -> None:
         if not self.active or self.current is None:
+            if self.active and threading.get_ident() != self._thread and not self.graph.note:
+                self.graph.note = f"A backward pass ran in another thread, which viz does not follow. {HERE}"
             return
         with Unseen(self.engine, self.graph):
             current = self.current

@@ -11,6 +11,7 @@ import contextlib
 import importlib
 import re
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -23,6 +24,7 @@ from viz.interrupts import interruptible, put_back_first
 from viz.recording import own
 from viz.recording.graph import Graph
 from viz.recording.notation import name_values
+from viz.recording.passes import HERE
 from viz.recording.printed import Printed
 from viz.recording.reader import Reader, legible, lengths, tensors_in
 from viz.recording.recording import Event, Recording
@@ -46,8 +48,8 @@ def record(
     Args:
         program: source text in which `T` (and `torch`) is the engine; a function that takes the engine first; or a
         function without arguments, such as a training step.
-        engine: `"tinygrad_edu"` or `"torch"`; None: the program's own. That is PyTorch if it imports torch, or if a
-        function without arguments uses its tensors, modules or optimizers; ours if it takes the engine as `T`. An engine
+        engine: `"tinygrad_edu"` or `"torch"`; None: the program's own. That is PyTorch if it imports or names torch, or uses
+        its tensors, modules or optimizers; ours if it only takes the engine as `T`. An engine
         of your own is an object with the parts of a `TeachingEngine` (docs/engines.md).
         device: where tensors are made when the program does not say; `"cuda"` for PyTorch on a GPU.
         inputs: further names for the program (arrays become tensors); for a function, its keyword arguments.
@@ -147,6 +149,7 @@ class Recorder:
         self.source = source
         self.device = device
         self.raised: BaseException | None = None  # the exception that the program did not catch
+        self._left_out = ""  # what of the program did not run, and why
         self._given_namespace = namespace
         self._watch = Watch(engine, source, names, limit)
         self._watch.shaken = shaken
@@ -170,7 +173,7 @@ class Recorder:
         }
         output = Printed()
         outer: dict[str, Any] = {}
-        before = sys.gettrace()
+        before, of_threads = sys.gettrace(), threading.gettrace()
         with put_back_first(), contextlib.ExitStack() as stack:
             stack.enter_context(contextlib.redirect_stdout(output))
             if self.device != "cpu":
@@ -183,21 +186,23 @@ class Recorder:
                     )
                     start: Callable[[], Any] = lambda: self.execute(namespace)  # noqa: E731
                 else:
-                    function = self.source.function
-                    first = (module,) if own.wanted(function, given, "viz.record") else ()
-                    with self._reading():
-                        outer = own.outer_names(function)
-                        self._watch.know(outer)
-                    start = lambda: interruptible(lambda: function(*first, **given))  # noqa: E731
+                    namespace = given
+                    call = own.starter(self.source.function, self.engine, given, "viz.record")
+                    start = lambda: interruptible(call)  # noqa: E731
+                with self._reading():
+                    outer = own.outer_names(self.source.function or self.source.text, namespace)
+                    self._watch.know(outer)
+                threading.settrace(self._watch.leave_thread)
                 sys.settrace(self._watch.trace)
                 try:
                     self._watch.mode.__enter__()
-                    start()
+                    self._left_out = start() or ""
                 except KeyboardInterrupt as stopped:
                     self.let_go(stopped)
                     raise
                 finally:
                     sys.settrace(before)
+                    threading.settrace(of_threads)  # type: ignore[arg-type]
                     self.engine.take_off(self._watch.mode)
             except (Exception, SystemExit) as raised:
                 self.raised = raised
@@ -245,6 +250,7 @@ class Recorder:
             if any(one == path or one.startswith(f"{path}.") for one in ran)
         }
         name_values(graph)
+        graph.note = graph.note or self._left_out
         if not graph.ops and not graph.note:
             graph.note = self._why_nothing()
         source = legible(self.source.text).splitlines()
@@ -258,6 +264,8 @@ class Recorder:
         other = next(name for name in NAMES if name != engine)
         if self.raised is not None:
             return f"Nothing was recorded before the error: {type(self.raised).__name__}: {self.raised}"
+        if self._watch.left_thread:
+            return f"Nothing was recorded: the program ran in another thread, which viz does not follow. {HERE}"
         hint = f" It names {other}: pass engine={other!r}." if re.search(rf"\b{other}\b", text) else ""
         return f"Nothing was recorded: the program ran no op of {engine} on a tensor.{hint}"
 

@@ -10,7 +10,7 @@ import linecache
 import re
 import textwrap
 from collections.abc import Callable, Iterator
-from types import CodeType, FrameType
+from types import CellType, CodeType, FrameType, FunctionType, MethodType
 from typing import Any
 
 KEPT_PROGRAMS = 32
@@ -33,8 +33,8 @@ class Source:
             linecache.cache.pop(f"<program {int(self.filename.split()[1][:-1]) - KEPT_PROGRAMS}>", None)
             self.text = text
         else:
-            target = inspect.unwrap(program)
-            code = getattr(target, "__code__", None) or getattr(type(target).__call__, "__code__", None)
+            target = behind(program)
+            code = getattr(target, "__code__", None)
             self.filename = code.co_filename if code is not None else ""
             self.codes.update(codes_in(code) if code is not None else ())
             try:
@@ -89,6 +89,28 @@ def without_other_frames(text: str) -> str:
     The others are those of this package and of the notebook's server, and name the folders of a machine.
     """
     return _FRAME.sub(lambda frame: f'  File "<program>"{frame[2]}' if frame[1].startswith("<program ") else "", text)
+
+
+def behind(program: Any) -> Any:
+    """The function whose lines run when a program is called: what a partial, a method, a decorator or an object calls."""
+    for _ in range(20):  # a wrapper may be wrapped in itself
+        inner = program.func if isinstance(program, functools.partial) else getattr(program, "__func__", None)
+        inner = inner or getattr(program, "__wrapped__", None) or decorated(program)
+        if inner is None and not hasattr(program, "__code__") and not isinstance(program, type):
+            inner = getattr(type(program).__call__, "__code__", None) and type(program).__call__
+        if inner is None:
+            break
+        program = inner
+    return program
+
+
+def decorated(function: Any) -> Any:
+    """The function that a decorator has wrapped without `functools.wraps`: the only one that a function of `*args` closes over."""
+    if not isinstance(function, FunctionType) or not function.__code__.co_flags & inspect.CO_VARARGS:
+        return None
+    held = [cell.cell_contents for cell in function.__closure__ or () if cell != CellType()]
+    functions = [one for one in held if isinstance(one, (FunctionType, MethodType))]
+    return functions[0] if len(functions) == 1 else None
 
 
 def codes_in(code: CodeType) -> Iterator[CodeType]:

@@ -97,6 +97,7 @@ class Watch:
         self._count = 0  # calls that made something
         self._calls = 0  # our calls that PyTorch runs without function modes
         self._idle = 0  # lines of the program since the engine was last called
+        self.left_thread = False  # whether the program has started a thread
         self._written = False  # whether memory was written to since the names were read
         self.mode = self._reporting()
 
@@ -139,6 +140,11 @@ class Watch:
             return None
         frame.f_trace_lines = self._idle <= IDLE
         return self._step
+
+    def leave_thread(self, frame: FrameType, event: str, argument: Any) -> None:
+        """The function for `threading.settrace`: a thread starts, and is left alone, as a mode is of one thread."""
+        sys.settrace(None)
+        self.left_thread = True
 
     def _look_again(self, frame: FrameType | None) -> None:
         """The engine is called after many lines without it: see each line of the frames that run again.

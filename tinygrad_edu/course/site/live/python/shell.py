@@ -100,15 +100,15 @@ class Shell:
     @contextlib.contextmanager
     def _torch_stands_in(self) -> Iterator[None]:
         """A context in which a program that imports `torch` gets `tinygrad_edu`: PyTorch itself does not run in a browser."""
-        from viz import engines, magic
+        from viz import engines
+        from viz.recording import own
         from viz.recording.record import namespace_for
 
-        used = magic.used_engines
-        core = engines.load(engines.CORE)
+        used, core = own.engines_of, engines.load(engines.CORE)
         self.user_ns["__builtins__"] = namespace_for(core, {})["__builtins__"]
-        magic.used_engines = lambda source, namespace: [engines.CORE]  # type: ignore[assignment]
+        own.engines_of = lambda program, given: [engines.CORE]
         try:
             yield
         finally:
-            magic.used_engines = used
+            own.engines_of = used
             del self.user_ns["__builtins__"]
