@@ -193,7 +193,7 @@ def test_zoom_shows_where_one_is_and_fit_fits(piece: Piece) -> None:
     body = (
         STAGE
         + """
-        const now = () => [stage.map.hidden, texts().every(inside), stage.svg.getAttribute("viewBox")];
+        const now = () => [stage.map.element.hidden, texts().every(inside), stage.svg.getAttribute("viewBox")];
         const seen = [now()];
         stage.zoom(2.5);
         seen.push(now());

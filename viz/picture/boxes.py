@@ -402,24 +402,26 @@ class Boxes:
                 continue
             parameter = value.kind == "leaf" or self._owned(value)
             homes = self._homes(value, chains, parameter)
-            owner, _, last = value.name.rpartition(".")
-            at_home = all(owner in (self.units[around].title for around in home) for home in homes)
-            name = (last if at_home else value.name) or value.title  # outside of its module by its whole name
-            rows = [("name", "name" if value.kind == "leaf" else "word", _short(name, "name"))]
-            if value.shape:
-                rows.append(("shape", "tiny", notation.shape(value.shape)))
+            about = [("shape", "tiny", notation.shape(value.shape))] if value.shape else []
             frozen = parameter and not value.requires_grad
-            rows += [("frozen", "tiny", "frozen")] if frozen else []
+            about += [("frozen", "tiny", "frozen")] if frozen else []
             kind = value.kind if value.kind in ("leaf", "input") else "value"
             for number, home in enumerate(homes):
                 unit = f"{key}n{number}" if number else key
-                self._add(Unit(unit, kind, list(rows), home[-1], value.title, value=key, frozen=frozen))
+                name = ("name", "name" if value.kind == "leaf" else "word", _short(self._called(value, home), "name"))
+                self._add(Unit(unit, kind, [name, *about], home[-1], value.title, value=key, frozen=frozen))
                 self.copies.setdefault(key, []).append([*home, unit])
             self.chain[key] = self.copies[key][0]
             if parameter:
                 for around in dict.fromkeys(around for home in homes for around in home):
                     self.units[around].leaves.append(key)
         self._tie()
+
+    def _called(self, value: Value, home: list[str]) -> str:
+        """The name of a leaf: the last part of a parameter's in the box of its module, the whole name elsewhere."""
+        around = {self.units[key].title for key in home}
+        names = (name.rpartition(".") for name in value.names)
+        return next((last for owner, _, last in names if owner in around), value.title)
 
     def _owned(self, value: Value) -> bool:
         """Whether a value is a parameter of a module, which a frozen one is, too."""

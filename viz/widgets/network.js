@@ -1,5 +1,6 @@
 // A drawn network without a widget: in the output of a cell, or in a separate page. `export/files.py` inserts it.
 import { h } from "./js/dom.js";
+import { zoomTools } from "./js/map.js";
 import { NetworkStage } from "./js/network.js";
 
 globalThis.vizNetwork = (host, picture) => {
@@ -7,5 +8,7 @@ globalThis.vizNetwork = (host, picture) => {
   const said = (words) => (words ? [h("div", { class: "tgv-network-words" }, words)] : []);
   host.classList.remove("tgv-network");
   host.replaceChildren(...said(picture.heading), stage, ...said(picture.caption));
-  return new NetworkStage(stage, picture, { maxHeight: 620, label: "Network" });
+  const network = new NetworkStage(stage, picture, { maxHeight: 620, label: "Network" });
+  network.map.element.after(zoomTools("network", { zoom: (factor) => network.zoom(factor), fit: () => network.home() }));
+  return network;
 };

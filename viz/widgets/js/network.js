@@ -3,6 +3,7 @@
 // files), so nothing is laid out here.
 import { h } from "./dom.js";
 import { goneBeside, light, shownAs } from "./lit.js";
+import { SmallMap } from "./map.js";
 import { listenToFingers, panned, touchAction } from "./touch.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -175,7 +176,8 @@ export class NetworkStage {
     this.svg = svg("svg", { id: picture.id, role: "group", "aria-label": label, tabindex: "-1" }, svg("rect", { class: "paper" }),
       svg("g", { class: "network" }, this.frames, this.lines, this.nodes));
     this.legend = this.net.scale ? legendOf(this.net.scale) : null;
-    host.replaceChildren(this.style, this.svg, ...(this.legend ? [this.legend] : []));
+    this.map = new SmallMap(({ x, y }) => this.#setView({ ...this.view, x: x - this.view.w / 2, y: y - this.view.h / 2 }));
+    host.replaceChildren(this.style, h("div", { class: "tgv-window" }, this.svg, this.map.element), ...(this.legend ? [this.legend] : []));
     this.elements = new Map();
     this.curves = new Map();
     this.state = new Map();
@@ -265,6 +267,7 @@ export class NetworkStage {
         within.push(...(this.net.units[one].c ?? []).filter((child) => this.opened.has(child)));
       }
     } else this.opened.add(key);
+    this.zoomed = Math.max(1, this.zoomed ?? 1); // what opens is there to be read
     this.#draw(compose(this.net, this.opened), key);
     this.elements.get(key)?.focus({ preventScroll: true });
     this.onPoint(null);
@@ -402,12 +405,19 @@ export class NetworkStage {
     return { w: this.shown.width + 20, h: this.shown.height + 20 };
   }
 
-  /** The part of the picture to show; if it does not all fit, the part from the top of the box `around`. */
-  #wanted(around = null) {
+  /** The space for the picture, and the scale at which all of it is in sight. */
+  get #room() {
     const width = this.host.clientWidth || 600;
     const most = this.maxHeight - (this.legend ? Math.max(LEGEND, this.legend.offsetHeight) : 0);
-    const scale = Math.max(LEAST, Math.min(1.15, width / this.natural.w, most / this.natural.h)) * (this.zoomed ?? 1);
-    const height = Math.min(most, Math.ceil(this.natural.h * scale));
+    return { width, most, whole: Math.min(1.15, width / this.natural.w, most / this.natural.h) };
+  }
+
+  /** The part of the picture to show; if it does not all fit, the part from the top of the box `around`. */
+  #wanted(around = null) {
+    const { width, most, whole } = this.#room;
+    const first = Math.max(LEAST, whole);
+    const scale = first * (this.zoomed ?? 1);
+    const height = Math.min(most, Math.ceil(this.natural.h * first)); // whatever the zoom, so that nothing below moves
     this.svg.style.height = `${height}px`;
     const view = { w: width / scale, h: height / scale };
     const keep = (at, size, whole) => (size >= whole ? (whole - size) / 2 : Math.min(Math.max(at, 0), whole - size));
@@ -427,9 +437,10 @@ export class NetworkStage {
     this.fit();
   }
 
-  /** Show the whole picture, as large as it fits. */
+  /** Show the whole picture, as large as it fits; its letters may then be small. */
   home() {
-    this.zoomed = 1;
+    const { whole } = this.#room;
+    this.zoomed = whole / Math.max(LEAST, whole);
     this.fit();
   }
 
@@ -450,6 +461,8 @@ export class NetworkStage {
     for (const [side, hidden] of Object.entries(rest)) this.svg.style.setProperty(`--tgv-${side}`, hidden > FADES ? "36px" : "0px");
     this.svg.classList.toggle("tgv-goes-on", Object.values(rest).some((hidden) => hidden > FADES));
     this.svg.setAttribute("viewBox", `${view.x} ${view.y} ${view.w} ${view.h}`);
+    this.map.show(view, this.#whole, this.shown, () => [...this.shown.boxes].map(([, box]) =>
+      ({ x: box.x - box.w / 2, y: box.y - box.h / 2, width: box.w, height: box.h, open: box.open })));
     const paper = this.svg.querySelector(".paper");
     for (const [name, value] of Object.entries({ x: view.x, y: view.y, width: view.w, height: view.h })) paper.setAttribute(name, value);
   }
@@ -457,7 +470,7 @@ export class NetworkStage {
   /** Zoom; what is at this place of the window stays there. */
   zoom(factor, at = null) {
     const before = at && this.#toUser(at);
-    this.zoomed = Math.min(4, Math.max(0.3, (this.zoomed ?? 1) * factor));
+    this.zoomed = Math.min(4, Math.max(0.1, (this.zoomed ?? 1) * factor));
     this.fit();
     if (!at) return;
     const after = this.#toUser(at);
@@ -518,7 +531,7 @@ export class NetworkStage {
     this.svg.addEventListener("wheel", (event) => {
       if (!event.ctrlKey && !event.metaKey) return; // a plain wheel scrolls the notebook
       event.preventDefault();
-      this.zoom(Math.exp(-event.deltaY / 300));
+      this.zoom(Math.exp(-event.deltaY / 300), event);
     }, { passive: false });
     this.svg.addEventListener("pointerover", (event) => this.onPoint(event.target.closest("[data-key]")));
     this.svg.addEventListener("focusin", (event) => {
@@ -540,9 +553,9 @@ export class NetworkStage {
     else if (event.key === "0") this.home();
     else if (event.shiftKey && pans[event.key]) this.pan(...pans[event.key]);
     else if (key && (event.key === "Enter" || event.key === " ")) this.toggle(key);
-    else if (key && event.key === "Escape") {
-      const around = this.opened.has(key) && this.net.units[key].c ? key
-        : Object.keys(this.net.units).find((one) => one !== "root" && this.net.units[one].c?.includes(key));
+    else if (event.key === "Escape") {
+      const within = Object.keys(this.net.units).find((one) => one !== "root" && this.net.units[one].c?.includes(key));
+      const around = key ? (this.opened.has(key) && this.net.units[key].c ? key : within) : this.chosen && [...this.opened].at(-1);
       if (!around || !this.opened.has(around)) return;
       this.toggle(around);
     } else if (key && (event.key === "ArrowDown" || event.key === "ArrowUp")) {

@@ -3,8 +3,9 @@
 //
 //     const stage = new Stage(host, { label: "graph", onPick: (key) => …, height: 400 });
 //     stage.show(scene, "values", 0); stage.go(3); stage.setHeight(300); stage.destroy();
-import { button, h, newId } from "./dom.js";
+import { h, newId } from "./dom.js";
 import { goneBeside, light, shownAs } from "./lit.js";
+import { SmallMap, zoomTools } from "./map.js";
 import { Motion, mayMove } from "./motion.js";
 import { NetworkStage } from "./network.js";
 import { unpacked } from "./pack.js";
@@ -15,7 +16,6 @@ const READABLE = 10; // pixels: no letter is smaller on the screen
 const LARGEST = 1.4; // times its own size is the most that a picture is enlarged
 const FAST = 350; // milliseconds: steps that come sooner after each other are not animated
 const EDGE = 6; // pixels between the zoom's buttons and the edges of the stage
-const MAP = { width: 150, height: 84 };
 
 /** The size of the smallest letters of a picture when all of it is shown in a space of this size. */
 export function lettersOf(picture, width, height) {
@@ -53,20 +53,17 @@ export class Stage {
     this.label = label;
     this.frame = h("div", { class: "tgv-frame" });
     this.motion = new Motion(this.frame);
-    this.map = h("div", { class: "tgv-map", "aria-hidden": "true", hidden: true });
+    this.map = new SmallMap(({ x, y }) => {
+      this.userView = true;
+      this.#setView({ ...this.view, x: x - this.view.w / 2, y: y - this.view.h / 2 });
+    });
     this.last = 0; // when a step was gone to
     this.tip = h("div", { class: "tgv-tip", role: "tooltip", id: newId(), hidden: true });
-    this.tools = h(
-      "div",
-      { class: "tgv-zoom", role: "group", "aria-label": `Zoom, ${label}` },
-      button("minus", "Zoom out", "-", () => this.zoom(1 / 1.25)),
-      button("fit", "Fit", "0", () => this.fit()),
-      button("plus", "Zoom in", "+", () => this.zoom(1.25)),
-    );
+    this.tools = zoomTools(label, { zoom: (factor) => this.zoom(factor), fit: () => this.fit() });
     host.classList.add("tgv-stage");
     this.path = h("nav", { class: "tgv-path", "aria-label": "Where in the graph", hidden: true });
     this.style = h("style"); // beside the picture: one that is put in its place needs no new styles, nor does the page
-    host.replaceChildren(this.style, this.path, this.frame, this.map, this.tools, this.tip);
+    host.replaceChildren(this.style, this.path, this.frame, this.map.element, this.tools, this.tip);
     this.#listen();
     this.width = 0; // asked for once: to ask while a picture changes makes the browser lay out the page each time
     this.observer = new ResizeObserver(() => {
@@ -145,7 +142,7 @@ export class Stage {
     this.shown = view;
     this.picture = { network: picture.network, folds: {} };
     this.open = null;
-    this.map.hidden = true;
+    this.map.element.hidden = true;
     this.path.hidden = true;
     this.networkHost = h("div", { class: "tgv-network" });
     this.frame.after(this.networkHost);
@@ -455,42 +452,7 @@ export class Stage {
     const pannable = view.w < this.box.w - 1 || view.h < this.box.h - 1;
     this.host.classList.toggle("tgv-pannable", pannable);
     this.svg.style.touchAction = touchAction(view, this.box);
-    this.#showMap(pannable);
-  }
-
-  /** The small map: where this part is in the whole picture, with boxes for its nodes and a frame that can be dragged. */
-  #showMap(wanted) {
-    this.map.hidden = !wanted;
-    if (!wanted) return;
-    const scale = Math.min(MAP.width / this.box.w, MAP.height / this.box.h);
-    if (this.mapOf !== this.svg) {
-      this.mapOf = this.svg;
-      const marks = this.nodes.filter((node) => !node.classList.contains("tab")).map((node) => {
-        const { x, y, width, height } = node.getBBox();
-        const mark = h("i", {});
-        mark.style.cssText = `left:${x * scale}px;top:${y * scale}px;width:${width * scale}px;height:${height * scale}px`;
-        return mark;
-      });
-      this.mapFrame = h("b", {});
-      this.map.style.width = `${this.box.w * scale}px`;
-      this.map.style.height = `${this.box.h * scale}px`;
-      this.map.replaceChildren(...marks, this.mapFrame);
-    }
-    const { view } = this;
-    const clip = (start, size, most) => [Math.max(0, start), Math.min(most, start + size)];
-    const [left, right] = clip((view.x - this.box.x) * scale, view.w * scale, this.box.w * scale);
-    const [top, bottom] = clip((view.y - this.box.y) * scale, view.h * scale, this.box.h * scale);
-    this.mapFrame.style.cssText = `left:${left}px;top:${top}px;width:${right - left}px;height:${bottom - top}px`;
-  }
-
-  /** Center what is at this position of the small map. */
-  #goOnMap(event) {
-    const place = this.map.getBoundingClientRect();
-    const { view, box } = this;
-    this.userView = true;
-    this.#setView({ ...view,
-      x: box.x + ((event.clientX - place.left) / place.width) * box.w - view.w / 2,
-      y: box.y + ((event.clientY - place.top) / place.height) * box.h - view.h / 2 });
+    this.map.show(view, this.box, this.svg, () => this.nodes.filter((node) => !node.classList.contains("tab")).map((node) => node.getBBox()));
   }
 
   zoom(factor, at) {
@@ -525,7 +487,7 @@ export class Stage {
       const top = corner.includes("bottom") ? stage.bottom - height - EDGE : stage.top + EDGE;
       return !nodes.some((node) => node.left < left + width && node.right > left && node.top < top + height && node.bottom > top);
     };
-    const corners = ["top left", "top right", "bottom left", ...(this.map.hidden ? ["bottom right"] : [])];
+    const corners = ["top left", "top right", "bottom left", ...(this.map.element.hidden ? ["bottom right"] : [])];
     this.tools.dataset.corner = corners.find(free) ?? corners[0];
     this.tools.style.setProperty("--tgv-above", `${shown.offsetTop + EDGE}px`); // whatever is scrolled or on its way
   }
@@ -627,11 +589,6 @@ export class Stage {
     });
     this.frame.addEventListener("focusout", () => this.hideTip());
     this.host.addEventListener("keydown", (event) => this.#key(event));
-    this.map.addEventListener("pointerdown", (event) => {
-      this.map.setPointerCapture(event.pointerId);
-      this.#goOnMap(event);
-    });
-    this.map.addEventListener("pointermove", (event) => event.buttons & 1 && this.#goOnMap(event));
   }
 
   #key(event) {
