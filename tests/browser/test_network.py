@@ -67,6 +67,29 @@ def test_enter_opens_down_to_single_ops_and_the_gradient_reaches_them(page: Any)
     page.keyboard.press("Escape")
 
 
+def test_what_does_not_fit_has_a_map_and_fit_shows_the_whole(page: Any) -> None:
+    small, window = page.locator(".tgv-network .tgv-map"), page.locator(".tgv-network svg")
+    expect(small).to_be_hidden()
+    blocks = box(page, "2 × Block")
+    blocks.focus()
+    blocks.click()
+    page.wait_for_timeout(400)
+    page.locator(".tgv-network .node").first.focus()
+    for _ in range(6):
+        page.keyboard.press("+")
+    expect(small).to_be_visible()
+    height, view = window.bounding_box()["height"], window.get_attribute("viewBox")
+    small.click(position={"x": 5, "y": 5})
+    assert window.get_attribute("viewBox") != view
+    page.keyboard.press("0")
+    expect(small).to_be_hidden()
+    assert window.bounding_box()["height"] == height, "nothing below it moves"
+    blocks_open = page.locator(".tgv-network .opened").filter(has_text="2 × Block")
+    blocks_open.focus()
+    page.keyboard.press("Escape")
+    expect(blocks_open).to_have_count(0)
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_in_a_network_with_its_colours(page: Any, theme: str) -> None:
     page.emulate_media(color_scheme=theme)

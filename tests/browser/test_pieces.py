@@ -90,7 +90,7 @@ return [heard, listeners.size]
 """
 SIGHT = "return given.map(([top, bottom]) => m.farEnough({ top, bottom }, { top: 100, bottom: 600 }))"
 LINES = ["w = T.tensor(2.0)  # <b>", "f'{x!r}' if True else None", "", 'a = "#not"', "x_1 = 1e-3"]
-KINDS = f"{CODE}[...p.children].map((each) => [each.className, each.textContent])"
+KINDS = f"{CODE}[...p.querySelectorAll('span')].map((each) => [each.className, each.textContent])"
 MARKED = [["tgv-keyword", "with"], ["tgv-string", "'a'"], ["tgv-number", "2"], ["tgv-comment", "# no"]]
 SMALL = {
     "past its edge the page moves": ("touch", PANNED, None, [0, 150, 0, 200, 50, "none", "pan-x pan-y", "pan-y"]),

@@ -122,3 +122,29 @@ def test_the_whole_explorer_is_on_the_screen(desk: Any, width: int, height: int)
         return low, listing["x"] + listing["width"] <= stage["x"] + 1, sideways
 
     eventually(measured, (True, True, False))
+
+
+def test_a_layer_of_ones_own_network_is_frozen_and_thawed(desk: Any) -> None:
+    cell = """\
+import torch, viz
+model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
+data = torch.ones(4, 2)
+def step():
+    loss = model(data).pow(2).mean()
+    loss.backward()
+viz.explore(step)"""
+    notebook = desk.open(desk.write("own.ipynb", cell))
+    notebook.run_all()
+    root = notebook.page.locator(".tgv-explorer")
+    pill = root.get_by_role("button", name="freeze 0", exact=True)
+    expect(pill).to_have_attribute("aria-pressed", "false")
+    boxes = root.locator(".tgv-network [data-key]")
+    before = boxes.evaluate_all("boxes => boxes.map((box) => box.getAttribute('aria-label'))")
+    pill.click()
+    expect(root.locator(".tgv-account")).to_contain_text("model.0 is frozen")
+    expect(root.locator(".tgv-added")).to_have_text("model[0].requires_grad_(False)")
+    expect(root.locator(".tgv-network [data-key]").filter(has_text="frozen").first).to_be_visible()
+    pill.click()
+    expect(root.locator(".tgv-account")).to_contain_text("model.0 learns")
+    expect(root.locator(".tgv-network [data-key]").filter(has_text="frozen")).to_have_count(0)
+    assert boxes.evaluate_all("boxes => boxes.map((box) => box.getAttribute('aria-label'))") == before

@@ -18,6 +18,7 @@ export class SmallMap {
       this.element.setPointerCapture(event.pointerId);
       go(event);
     });
+    this.element.addEventListener("mousedown", (event) => event.preventDefault()); // the focus, and its keys, stay where they are
     this.element.addEventListener("pointermove", (event) => event.buttons & 1 && go(event));
   }
 

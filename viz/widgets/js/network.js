@@ -176,7 +176,8 @@ export class NetworkStage {
     this.svg = svg("svg", { id: picture.id, role: "group", "aria-label": label, tabindex: "-1" }, svg("rect", { class: "paper" }),
       svg("g", { class: "network" }, this.frames, this.lines, this.nodes));
     this.legend = this.net.scale ? legendOf(this.net.scale) : null;
-    this.map = new SmallMap(({ x, y }) => this.#setView({ ...this.view, x: x - this.view.w / 2, y: y - this.view.h / 2 }));
+    this.map = new SmallMap(({ x, y }) =>
+      this.#setView(panned({ ...this.view, x: x - this.view.w / 2, y: y - this.view.h / 2 }, this.#whole, 0, 0).view));
     host.replaceChildren(this.style, h("div", { class: "tgv-window" }, this.svg, this.map.element), ...(this.legend ? [this.legend] : []));
     this.elements = new Map();
     this.curves = new Map();
