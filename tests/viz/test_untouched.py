@@ -20,7 +20,7 @@ import torch, torch.nn.functional as F
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 torch._dynamo.reset() if hasattr(torch, "_dynamo") else None
-torch.manual_seed(0), random.seed(0), np.random.seed(0)
+torch.manual_seed(0), random.seed(0), np.random.seed(0), torch.set_grad_enabled(True)
 class M(nn.Module):
     def __init__(self, forward, *parts, **held):
         super().__init__()
@@ -60,6 +60,18 @@ def seen(m, x, a):
     m.slots.kept = m.slots.kept + 1
     m.slots.kept[0].add_(1)
     return a(x)
+def remembers(m, x, layer, norm):
+    y = norm(layer(x))
+    m.mean = 0.9 * m.mean + y.detach().mean(0)
+    m.seen.resize_(4).add_(1)
+    m.cache.setdefault("keys", []).append(y)
+    m.last.copy_(y[0].detach())
+    m.calls, m.made = m.calls + 1, y
+    m.log.append(m.calls)
+    torch.rand(2, generator=m.sources[0]), m.sources[1].random(), m.sources[2].random()
+    m.eval()
+    torch.set_grad_enabled(False)
+    return x.mul_(2) + m.mean + y
 def inner(m, x, a):
     loss = a(x).sum()
     loss.backward(retain_graph=True)
@@ -139,6 +151,7 @@ PROGRAMS = {  # what makes the model and its input; after `---` the step, if it 
     "caught exception": "model = M(caught, nn.Linear(5, 5), L)",
     "raised exception": "model = nn.Sequential(L, nn.Linear(5, 5))",
     "state of its own": "model = M(seen, L, log=[], count=0, slots=Slots())\nmodel.register_buffer('mean', torch.zeros(4))\nmodel.slots.kept = torch.zeros(4)",
+    "state of every kind": "model = M(remembers, L, nn.BatchNorm1d(4), cache={}, log=[], last=torch.zeros(4), calls=0, sources=[torch.Generator(), random.Random(0), np.random.default_rng(0)])\nmodel.register_buffer('mean', torch.zeros(4))\nmodel.register_buffer('seen', torch.zeros(2))\n---\nmodel(x)",
     "backward in forward": "model = M(inner, L)",
     "tied weights": "model = nn.Sequential(L, nn.ReLU(), L)",
     "loop over parts": "model = M(lambda m, x, *parts: functools.reduce(lambda y, part: part(y), parts, x), body(), body())",
@@ -154,7 +167,8 @@ PROGRAMS = {  # what makes the model and its input; after `---` the step, if it 
 }
 
 
-KNOWN = {  # what stays, and is said
+KNOWN = {
+    ("state of every kind", "record"): {"modes"},  # a recording leaves the grad mode as it found it
     ("max norm", "draw"): {".model._parameters.weight"},  # the caption tells that forward wrote to it
     ("reentrant checkpoint", "record"): {
         ".x.grad"
@@ -215,6 +229,8 @@ class World:
             return self.tensor(thing), [("grad", thing.grad)] if thing.is_leaf else []
         if isinstance(thing, torch.Generator):
             return thing.get_state().tolist(), []
+        if isinstance(thing, (random.Random, np.random.Generator)):
+            return str(thing.getstate() if isinstance(thing, random.Random) else thing.bit_generator.state), []
         if isinstance(thing, (nn.Module, torch.optim.Optimizer)):
             thing = vars(thing)
         if isinstance(thing, dict):  # keys of hooks count on in a process
@@ -277,6 +293,12 @@ def diagnose(world):
 
 def compare(world):
     viz.compare(world.source)
+
+
+@pytest.fixture(autouse=True)
+def grad_mode():
+    yield
+    torch.set_grad_enabled(True)  # a program may have left it off
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
