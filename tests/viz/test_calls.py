@@ -158,6 +158,15 @@ def test_a_compiled_function_is_one_op_of_the_module_that_calls_it():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("make", ["torch.jit.trace(layer, x)", "torch.export.export(layer, (x,)).module()"])
+def test_what_runs_to_be_written_down_is_no_op_of_the_program(make):
+    recording = viz.record(
+        f"f = {make}\nf(x).sum().backward()", engine="torch", inputs={"layer": nn.Linear(4, 4), "x": X}
+    )
+    assert recording.error is None and not recording.graph.note
+    assert {op.line for op in recording.graph.ops.values()} == {2}
+
+
 def test_what_is_traced_while_a_program_is_recorded_is_the_program_alone():
     recording = viz.record("f = torch.jit.trace(lambda x: x.sin() * 2, x)\nprint(f.graph)", inputs={"x": X})
     assert recording.error is None and str(torch.jit.trace(lambda x: x.sin() * 2, X).graph).count(
