@@ -133,7 +133,7 @@ class Engine(ABC):
         return found
 
     def whole_calls(self) -> dict[CodeType, str]:
-        """The code of library functions that count as a single op in a picture, by kind: `step`, `clip`, `init`, `closed`."""
+        """The code of library functions that count as a single op in a picture, by kind: `step`, `clip`, `init`, `closed`, `made`."""
         optim, utils, init = self.module.optim, self.module.nn.utils, self.module.nn.init
         kinds: list[Any] = [getattr(optim, name) for name in dir(optim)]
         found = {
@@ -360,6 +360,8 @@ class Torch(Engine):
 
     def whole_calls(self) -> dict[CodeType, str]:
         found = super().whole_calls() | {self.module_type._call_impl.__code__: "closed"}  # type: ignore[attr-defined]
+        makers = (self.module.jit.trace, self.module.jit.trace_module, self.module.export.export)
+        found.update((inspect.unwrap(maker).__code__, "made") for maker in makers)  # they run a model to write it down
         if dynamo := sys.modules.get(_DYNAMO):
             parts = dynamo._TorchDynamoContext.__call__.__code__.co_consts
             found.update((one, "closed") for one in parts if getattr(one, "co_name", "") == "compile_wrapper")

@@ -6,11 +6,15 @@ import contextlib
 import copy
 import functools
 import itertools
+import operator
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from viz.engines import Engine
+from viz.recording.graph import Graph
+from viz.recording.own import named
+from viz.recording.state import Kept
 
 DEEPEST = 4  # levels of lists, dicts and objects that are searched
 WIDEST = 200  # things in each of them
@@ -26,16 +30,6 @@ def as_before(engine: Engine, things: list[Any]) -> Iterator[None]:
         for thing in things:
             stack.callback(_keep(engine, thing))
         yield
-
-
-def around(function: Callable[..., Any]) -> dict[str, Any]:
-    """The variables of the places around a function that it names; none of what is no function."""
-    if not hasattr(function, "__code__"):
-        return {}
-    code, scope = function.__code__, function.__globals__
-    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
-    outer = {name: cell.cell_contents for name, cell in cells if cell != types.CellType()}  # some are still empty
-    return {name: scope[name] for name in code.co_names if name in scope} | outer
 
 
 def found_in(engine: Engine, holder: Any) -> list[Any]:
@@ -62,7 +56,7 @@ def _parts(thing: Any) -> Iterable[Any]:
     if isinstance(thing, types.MethodType):
         return thing.__self__, thing.__func__
     if isinstance(thing, types.FunctionType):
-        return *around(thing).values(), *(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()
+        return [one for _, one in named(thing)]
     if isinstance(thing, functools.partial):
         return thing.func, *thing.args, *thing.keywords.values()
     if isinstance(thing, dict):
@@ -85,20 +79,19 @@ def _keep(engine: Engine, thing: Any) -> Callable[[], None]:
     if engine.is_tensor(thing):
         _keep_tensor(engine, thing, kept)
     elif engine.is_module(thing):
-        for tensor in (*thing.parameters(), *thing.buffers()):
+        for tensor in thing.parameters():
             _keep_tensor(engine, tensor, kept)
-        for module in thing.modules():  # its mode, its hooks, and what is registered in it
-            tables = [one for one in vars(module).values() if isinstance(one, dict)]
-            for table in (vars(module), *tables):
-                kept.callback(_fill, table, table.copy())
+        kept.callback(Kept(engine, thing, None, Graph()).put_back)  # buffers, modes, hooks, and what forward remembers
     elif isinstance(thing, engine.module.optim.Optimizer):
         for group in thing.param_groups:
             for tensor in group["params"]:
                 _keep_tensor(engine, tensor, kept)
-            copied = {name: _copied(engine, item) for name, item in group.items() if name != "params"}
-            kept.callback(_fill, group, {**copied, "params": list(group["params"])})
+            kept.callback(operator.setitem, group["params"], slice(None), list(group["params"]))
+            copied = {name: one if name == "params" else _copied(engine, one) for name, one in group.items()}
+            kept.callback(_fill, group, copied)
         kept.callback(_fill, thing.state, {key: _copied(engine, item) for key, item in thing.state.items()})
-        kept.callback(_fill, vars(thing), {**vars(thing), "param_groups": list(thing.param_groups)})
+        kept.callback(operator.setitem, thing.param_groups, slice(None), list(thing.param_groups))
+        kept.callback(_fill, vars(thing), vars(thing).copy())
     else:
         kept.callback(thing.load_state_dict, copy.deepcopy(thing.state_dict()))
     return kept.close
@@ -113,7 +106,8 @@ def _keep_tensor(engine: Engine, tensor: Any, kept: contextlib.ExitStack) -> Non
     hooks = {name: dict(getattr(tensor, name, None) or {}) for name in HOOKS}
 
     def put_back() -> None:
-        with engine.quietly(), engine.module.no_grad():
+        # A tensor on "meta" has no numbers to put back.
+        with engine.quietly(), engine.module.no_grad(), contextlib.suppress(NotImplementedError):
             if tensor.is_leaf and tensor.requires_grad != requires_grad:
                 tensor.requires_grad_(requires_grad)
             _write(engine, tensor, numbers)

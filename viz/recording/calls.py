@@ -8,9 +8,9 @@ import inspect
 import io
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import Any
 
 from viz.engines import Engine
@@ -19,7 +19,7 @@ from viz.recording.notation import name_values
 from viz.recording.reader import Reader, about_module, nested_tensors
 from viz.recording.saved import saved_tensors
 from viz.recording.source import Source
-from viz.recording.state import as_before
+from viz.recording.state import Kept, as_before
 from viz.recording.summary import measured, summarise
 from viz.recording.unseen import Unseen
 from viz.recording.watch import Watch
@@ -78,6 +78,7 @@ class _Inside(Watch):
         self.flops = 0
         self._wholes = engine.whole_modules()
         self.counted = False  # inside a module whose work is counted as a whole
+        self.state: Kept | None = None  # what is put back
         self.kept: dict[int, int] = {}  # bytes of each storage that is kept for backward
         self.passes.watch_leaf = lambda node: None  # type: ignore[method-assign]
 
@@ -98,10 +99,16 @@ class _Inside(Watch):
         op.calls, op.call = list(self.running), self._count
 
     def _through(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        name = getattr(func, "__name__", "")
+        writes = name == "backward" or name.endswith("_")
+        if self.state is not None and (writes or "out" in kwargs):
+            with Unseen(self.engine, self.graph):
+                given = self._tensors((*args, *kwargs.values()))
+                self.state.about_to_write(name if writes else "out", given)
         result = super()._through(func, args, kwargs)
         if not self.counted:
             with Unseen(self.engine, self.graph):
-                self.flops += 2 * products(getattr(func, "__name__", ""), args, kwargs, result)
+                self.flops += 2 * products(name, args, kwargs, result)
         return result
 
     def begins(self, module: Any, args: Any, kwargs: Any) -> None:
@@ -210,7 +217,7 @@ def run(
     watch.graph.note = " ".join(closed[:CLOSED_NAMED])
     with contextlib.ExitStack() as stack:
         stack.enter_context(engine.same_randomness())
-        stack.enter_context(as_before(engine, model, [args, kwargs], watch.graph))
+        watch.state = stack.enter_context(as_before(engine, model, [args, kwargs], watch.graph))
         with engine.quietly():
             for path, parameter in model.named_parameters(remove_duplicate=False):
                 watch.reader.bind(_joined(name, path), parameter)
@@ -267,6 +274,20 @@ def _initialised(engine: Engine, model: Any, args: tuple[Any, ...], kwargs: dict
     return model
 
 
+class _Hook:
+    """A hook on a module of the model. In a copy that the program makes of the module, it does nothing."""
+
+    def __init__(self, parts: Mapping[int, Any] = MappingProxyType({}), run: Callable[..., None] = print) -> None:
+        self._parts, self._run = parts, run
+
+    def __call__(self, module: Any, *given: Any) -> None:
+        if id(module) in self._parts:
+            self._run(module, *given)
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        return _Hook, ()
+
+
 @contextlib.contextmanager
 def _watching(watch: _Inside) -> Iterator[None]:
     """The context in which the model runs: with forward hooks on its open modules, and with a mode that sees every op."""
@@ -279,8 +300,8 @@ def _watching(watch: _Inside) -> Iterator[None]:
         if engine.why_closed(module):
             closed = True  # and takes no hook: the trace function sees its calls
         else:
-            handles.append(module.register_forward_pre_hook(watch.begins, with_kwargs=True))
-            handles.append(module.register_forward_hook(ends, with_kwargs=True, always_call=True))
+            handles.append(module.register_forward_pre_hook(_Hook(watch.parts, watch.begins), with_kwargs=True))
+            handles.append(module.register_forward_hook(_Hook(watch.parts, ends), with_kwargs=True, always_call=True))
     before = sys.gettrace()
     if closed or engine.compiles():
         sys.settrace(watch.trace)

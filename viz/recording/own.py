@@ -198,7 +198,7 @@ def _parts(thing: Any) -> Iterable[tuple[str, Any]]:
     if isinstance(thing, ModuleType) or engines_behind(thing) or _of_library(thing if callable(thing) else type(thing)):
         return []
     if isinstance(thing, FunctionType):
-        return _named(thing)
+        return named(thing)
     if isinstance(thing, type):
         return [("", one) for one in vars(thing).values() if isinstance(one, FunctionType)]
     rest = [("", one) for name, one in getattr(thing, "__dict__", {}).items() if name.startswith("_")]
@@ -212,7 +212,7 @@ def _of_library(thing: Any) -> bool:
     return home.partition(".")[0] in sys.stdlib_module_names - {"__main__"} or "-packages" in path
 
 
-def _named(function: FunctionType) -> list[tuple[str, Any]]:
+def named(function: FunctionType) -> list[tuple[str, Any]]:
     """What the code of a function names: its globals, what it closes over, and the values that arguments have by default."""
     found = [(name, function.__globals__[name]) for name in _globals(function.__code__) if name in function.__globals__]
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):

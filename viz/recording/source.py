@@ -105,8 +105,9 @@ def behind(program: Any) -> Any:
 
 
 def decorated(function: Any) -> Any:
-    """The function that a decorator has wrapped without `functools.wraps`: the only one that a function of `*args` closes over."""
-    if not isinstance(function, FunctionType) or not function.__code__.co_flags & inspect.CO_VARARGS:
+    """What a decorator has wrapped without `functools.wraps`: the one function that `(*args, **kwargs)` closes over."""
+    code, passes_on = getattr(function, "__code__", None), inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+    if not isinstance(code, CodeType) or code.co_argcount or code.co_flags & passes_on != passes_on:
         return None
     held = [cell.cell_contents for cell in function.__closure__ or () if cell != CellType()]
     functions = [one for one in held if isinstance(one, (FunctionType, MethodType))]

@@ -1,0 +1,321 @@
+"""What watches PyTorch never changes it: the whole visible state of a program is the same with and without us."""
+
+import random
+import sys
+import threading
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import viz
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+BEFORE = """
+import contextlib, copy, functools, io, pickle, random, threading
+import numpy as np
+import torch, torch.nn.functional as F
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+torch._dynamo.reset() if hasattr(torch, "_dynamo") else None
+torch.manual_seed(0), random.seed(0), np.random.seed(0), torch.set_grad_enabled(True)
+class M(nn.Module):
+    def __init__(self, forward, *parts, **held):
+        super().__init__()
+        self.f, self.parts = forward, nn.ModuleList(parts)
+        vars(self).update(held)
+    def forward(self, x):
+        return self.f(self, x, *self.parts)
+class Flip(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.view_as(x)
+    @staticmethod
+    def backward(ctx, gradient):
+        return -gradient
+class Sub(torch.Tensor):
+    pass
+class Slots:
+    __slots__ = ("kept",)
+L, body = nn.Linear(4, 4), lambda: nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.ReLU())
+x = torch.linspace(-1, 1, 32).reshape(8, 4)
+def caught(m, x, a, b):
+    try:
+        return a(x)
+    except RuntimeError:
+        return b(x)
+def threaded(m, x, a):
+    made = []
+    thread = threading.Thread(target=lambda: made.append(a(x)))
+    thread.start()
+    thread.join()
+    return made[0]
+def seen(m, x, a):
+    m.log.append(x)
+    m.count += 1
+    m.mean = 0.9 * m.mean + x.mean(0)
+    m.slots.kept = m.slots.kept + 1
+    m.slots.kept[0].add_(1)
+    return a(x)
+def remembers(m, x, layer, norm):
+    y = norm(layer(x))
+    m.mean = 0.9 * m.mean + y.detach().mean(0)
+    m.seen.resize_(4).add_(1)
+    m.cache.setdefault("keys", []).append(y)
+    m.last.copy_(y[0].detach())
+    m.calls, m.made = m.calls + 1, y
+    m.log.append(m.calls)
+    torch.rand(2, generator=m.sources[0]), m.sources[1].random(), m.sources[2].random()
+    m.eval()
+    torch.set_grad_enabled(False)
+    return x.mul_(2) + m.mean + y
+def inner(m, x, a):
+    loss = a(x).sum()
+    loss.backward(retain_graph=True)
+    return loss
+def packed(m, x, a):
+    return nn.utils.rnn.pad_packed_sequence(a(nn.utils.rnn.pack_padded_sequence(x[None], [8], batch_first=True))[0])[0]
+"""
+STEP = "out = model(x)\nloss = sum(one.float().sum() for one in (out if isinstance(out, tuple) else (out,)))\nloss.backward()"
+PROGRAMS = {  # what makes the model and its input; after `---` the step, if it is another one
+    "linear": "model = body()",
+    "identity before an in-place op": "model = nn.Sequential(L, nn.Identity(), nn.ReLU(inplace=True))",
+    "dropout": "model = nn.Sequential(L, nn.Dropout(0.5), nn.AlphaDropout(0.2))",
+    "dropout in eval": "model = nn.Sequential(L, nn.Dropout(0.5), nn.ReLU(True)).eval()",
+    "frozen body that is shifted": "b = nn.Sequential(L, nn.Identity()).requires_grad_(False)\ns = nn.Linear(4, 4)\ndef f(m, x, b, s):\n    h = b(x)\n    h += s(x)\n    return h\nmodel = M(f, b, s)",
+    "batch norm": "model = nn.Sequential(L, nn.BatchNorm1d(4), nn.BatchNorm1d(4, momentum=None))",
+    "checkpoint": "model = M(lambda m, x, b: checkpoint(b, x, use_reentrant=False), body())",
+    "reentrant checkpoint": "model = M(lambda m, x, b: checkpoint(b, x, use_reentrant=True), body())\nx.requires_grad_()",
+    "custom function": "model = M(lambda m, x, a: Flip.apply(a(x)), L)",
+    "func.grad": "model = M(lambda m, x, a: torch.func.grad(lambda y: a(y).pow(2).sum())(x), L)",
+    "vmap": "model = M(lambda m, x, a: torch.func.vmap(a)(x), L)",
+    "jacrev": "model = M(lambda m, x, a: torch.func.jacrev(a)(x[0]), L)",
+    "functional_call": "model = M(lambda m, x, a: torch.func.functional_call(a, {'weight': a.weight * 2}, x), L)",
+    "create_graph": "model = M(lambda m, x, a: torch.autograd.grad(a(x).pow(2).sum(), a.weight, create_graph=True)[0], L)",
+    "jacobian": "model = M(lambda m, x, a: torch.autograd.functional.jacobian(a, x[0], create_graph=True), L)",
+    "forward AD": "def f(m, x, a):\n    with torch.autograd.forward_ad.dual_level():\n        return torch.autograd.forward_ad.unpack_dual(a(torch.autograd.forward_ad.make_dual(x, x))).tangent\nmodel = M(f, L)",
+    "compiled": "model = nn.Sequential(L, torch.compile(body(), backend='eager'))",
+    "traced": "model = nn.Sequential(L, torch.jit.trace(nn.Sequential(nn.Linear(4, 4), nn.ReLU()), x))",
+    "scripted": "model = nn.Sequential(L, torch.jit.script(nn.Sequential(nn.Linear(4, 4), nn.ReLU())))\nfor _ in range(3):\n    model(x)",
+    "exported": "model = nn.Sequential(L, torch.export.export(nn.Sequential(nn.Linear(4, 4), nn.ReLU()), (x,)).module())",
+    "fx": "model = torch.fx.symbolic_trace(body())",
+    "forward hook": "model = body()\nmodel[0].register_forward_hook(lambda m, i, o: o * 2)",
+    "forward pre-hook": "model = body()\nmodel[1].register_forward_pre_hook(lambda m, i: (i[0] * 2,))",
+    "full backward hook": "model = body()\nmodel[0].register_full_backward_hook(lambda m, i, o: tuple(g if g is None else g * 2 for g in i))",
+    "full backward pre-hook": "model = body()\nmodel[2].register_full_backward_pre_hook(lambda m, o: (o[0] * 2,))",
+    "tensor hooks": "model = M(lambda m, x, a: (lambda y: (y.register_hook(lambda g: g * 2), y.retain_grad(), y)[2])(a(x)), L)",
+    "parameter hook": "model = body()\nmodel[0].weight.register_hook(lambda g: g.clamp(max=0.1))",
+    "post-accumulate hook": "model = body()\nmodel[0].weight.register_post_accumulate_grad_hook(lambda p: None)",
+    "node hook": "model = M(lambda m, x, a: (lambda y: (y.grad_fn.register_hook(lambda i, o: None), y)[1])(a(x)), L)",
+    "saved tensor hooks": "def f(m, x, a):\n    with torch.autograd.graph.saved_tensors_hooks(lambda t: (m.log.append(1), t)[1], lambda t: (m.log.append(2), t)[1]):\n        return a(x).exp()\nmodel = M(f, L, log=[])",
+    "save on cpu": "def f(m, x, a):\n    with torch.autograd.graph.save_on_cpu():\n        return a(x).exp()\nmodel = M(f, L)",
+    "state dict hook": "model = body()\nmodel.register_state_dict_post_hook(lambda *given: None)",
+    "module deleted hook": "def f(m, x, a):\n    a.register_forward_hook(lambda *g: None).remove()\n    return a(x)\nmodel = M(f, L)",
+    "subclass": "model = M(lambda m, x, a: a(x.as_subclass(Sub)) * 2, L)",
+    "parametrized": "model = nn.Sequential(nn.utils.parametrizations.weight_norm(L), nn.utils.parametrizations.orthogonal(nn.Linear(4, 4)))",
+    "spectral norm": "model = nn.utils.parametrizations.spectral_norm(L)",
+    "pruned": "import torch.nn.utils.prune as prune\nmodel = nn.Sequential(L)\nprune.l1_unstructured(L, 'weight', 0.5)",
+    "lazy": "model = nn.Sequential(nn.LazyLinear(3), nn.LazyBatchNorm1d())\nmodel(x)",
+    "meta": "model, x = body().to('meta'), x.to('meta')",
+    "quantized": "model = M(lambda m, x, a: a(torch.quantize_per_tensor(x, 0.1, 0, torch.qint8).dequantize()), L)",
+    "fake quantize": "model = nn.Sequential(L, torch.ao.quantization.FakeQuantize())",
+    "observer": "model = nn.Sequential(L, torch.ao.quantization.MinMaxObserver(), nn.ReLU())",
+    "sparse": "model = M(lambda m, x, a: torch.sparse.mm(x.to_sparse(), a.weight), L)",
+    "sparse gradient": "model, x = nn.Embedding(9, 4, sparse=True), torch.arange(8)",
+    "max norm": "model, x = nn.Embedding(9, 4, max_norm=0.5), torch.arange(8)\n---\nmodel(x).sum().backward()",
+    "nested": "model = M(lambda m, x, a: a(torch.nested.nested_tensor([x[:2], x[2:]])).to_padded_tensor(0.0), L)",
+    "jagged": "model = M(lambda m, x, a: a(torch.nested.as_nested_tensor([x[:2], x[2:]], layout=torch.jagged)).values(), L)",
+    "complex": "model, x = nn.Linear(4, 4, dtype=torch.cfloat), x.to(torch.cfloat)\n---\nout = model(x)\nout.abs().sum().backward()",
+    "bfloat16": "model, x = body().bfloat16(), x.bfloat16()",
+    "fp8": "model = M(lambda m, x, a: a(x.to(torch.float8_e4m3fn).float()), L)",
+    "double": "model, x = body().double(), x.double()",
+    "packed sequence": "model = M(packed, nn.GRU(4, 4, batch_first=True))",
+    "lstm": "model = M(lambda m, x, a: a(x)[0], nn.LSTM(4, 4, dropout=0.5, num_layers=2))",
+    "attention": "model = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)\nx = x[None]",
+    "autocast": "def f(m, x, a):\n    with torch.autocast('cpu', torch.bfloat16):\n        return a(x)\nmodel = M(f, L)",
+    "thread": "model = M(threaded, L)",
+    "generator": "def f(m, x, a):\n    y = x\n    for one in (a(y) for _ in range(2)):\n        y = one\n    return y\nmodel = M(f, L)",
+    "own generator": "model = M(lambda m, x, a: a(x) + torch.rand(8, 4, generator=m.source), L, source=torch.Generator().manual_seed(1))",
+    "random numbers": "import random, numpy as np\nmodel = M(lambda m, x, a: a(x) * random.random() + np.random.rand() + torch.randn(4), L)",
+    "inference mode": "def f(m, x, a):\n    with torch.inference_mode():\n        mean = a(x).mean(0)\n    return a(x) + mean\nmodel = M(f, L)",
+    "no_grad": "def f(m, x, a):\n    with torch.no_grad():\n        y = a(x)\n    return y + a(x)\nmodel = M(f, L)",
+    "in-place on a view": "def f(m, x, a):\n    y = a(x).clone()\n    y[:, 1].mul_(2)\n    return y\nmodel = M(f, L)",
+    "chunks": "model = M(lambda m, x, a: torch.cat([one.relu_() for one in a(x).clone().tensor_split(2)]), L)",
+    "deepcopy": "model = M(lambda m, x, a: copy.deepcopy(a)(x) + a(x), L)",
+    "copy": "model = M(lambda m, x, a: copy.copy(a)(x) + a(x), L)",
+    "pickle": "model = M(lambda m, x, a: pickle.loads(pickle.dumps(a))(x) + a(x), L)",
+    "save": "def f(m, x, a):\n    torch.save(a.state_dict(), io.BytesIO())\n    return a(x)\nmodel = M(f, L)",
+    "caught exception": "model = M(caught, nn.Linear(5, 5), L)",
+    "raised exception": "model = nn.Sequential(L, nn.Linear(5, 5))",
+    "state of its own": "model = M(seen, L, log=[], count=0, slots=Slots())\nmodel.register_buffer('mean', torch.zeros(4))\nmodel.slots.kept = torch.zeros(4)",
+    "state of every kind": "model = M(remembers, L, nn.BatchNorm1d(4), cache={}, log=[], last=torch.zeros(4), calls=0, sources=[torch.Generator(), random.Random(0), np.random.default_rng(0)])\nmodel.register_buffer('mean', torch.zeros(4))\nmodel.register_buffer('seen', torch.zeros(2))\n---\nmodel(x)",
+    "backward in forward": "model = M(inner, L)",
+    "tied weights": "model = nn.Sequential(L, nn.ReLU(), L)",
+    "loop over parts": "model = M(lambda m, x, *parts: functools.reduce(lambda y, part: part(y), parts, x), body(), body())",
+    "weights of its own": "def f(m, x, a, b):\n    a.weight.data = a.weight.data * 2\n    with torch.no_grad():\n        b.weight.mul_(2), b.bias.data.add_(1)\n        torch.add(a.bias, 1, out=a.bias)\n    return b(a(x))\nmodel = M(f, L, nn.Linear(4, 4))",
+    "parameter list": "model = M(lambda m, x, a: a(x) + m.p[0] + m.d['k'], L)\nmodel.p = nn.ParameterList([torch.ones(4)])\nmodel.d = nn.ParameterDict({'k': nn.Parameter(torch.ones(4))})",
+    "data parallel": "model = nn.DataParallel(body())",
+    "swa": "model = torch.optim.swa_utils.AveragedModel(body())",
+    "optimizer": "model = body()\noptimizer = torch.optim.Adam(model.parameters())\n---\noptimizer.zero_grad()\nmodel(x).sum().backward()\noptimizer.step()",
+    "closure": "model = body()\noptimizer = torch.optim.LBFGS(model.parameters(), max_iter=2)\n---\ndef closure():\n    optimizer.zero_grad()\n    loss = model(x).pow(2).sum()\n    loss.backward()\n    return loss\noptimizer.step(closure)",
+    "clipping": "model = body()\n---\nmodel(x).sum().backward()\nnn.utils.clip_grad_norm_(model.parameters(), 0.1)",
+    "twice": "model = body()\n---\nfor _ in range(2):\n    model(x).sum().backward()",
+    "anomaly": "model = body()\n---\nwith torch.autograd.detect_anomaly(check_nan=False):\n    model(x).sum().backward()",
+}
+
+
+KNOWN = {
+    ("state of every kind", "record"): {"modes"},  # a recording leaves the grad mode as it found it
+    ("max norm", "draw"): {".model._parameters.weight"},  # the caption tells that forward wrote to it
+    ("reentrant checkpoint", "record"): {
+        ".x.grad"
+    },  # a copy of the tensor that PyTorch would have taken over: its version
+}
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    exec(BEFORE, known := {"__name__": "program"})
+NOT_LOOKED_AT = {*known, "__builtins__", "__warningregistry__", "step", "_torchdynamo_wrapper_id"} - {"x", "L"}
+PLAIN = (int, float, str, type(None))
+
+
+class World:
+    """A program that has been set up, and its visible state."""
+
+    def __init__(self, text):
+        setup, _, step = text.partition("\n---\n")
+        step = step or STEP
+        self.source, self.names = f"{BEFORE}{setup}\n{step}", {"__name__": "program"}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            exec(BEFORE + setup, self.names)
+        exec("def step():\n    global out, loss\n    " + step.replace("\n", "\n    "), self.names)
+
+    def step(self):
+        try:
+            self.names["step"]()
+        except Exception as error:
+            return type(error).__name__, str(error)
+
+    def look(self, versions=True):
+        """All that a program can see, as plain data by path; an object that was met before is its number."""
+        self.versions, self.known = versions, {}
+        self.seen = {
+            "sources": (torch.get_rng_state().tolist(), repr(np.random.get_state()), random.getstate()),
+            "modes": (torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.is_autocast_enabled("cpu")),
+            "settings": (torch.get_default_dtype(), torch.is_anomaly_enabled(), sys.gettrace(), threading.gettrace()),
+            "stacks": (torch._C._len_torch_function_stack(), torch._C._len_torch_dispatch_stack()),
+            "hooks": [len(one) for name, one in sorted(vars(nn.modules.module).items()) if name.endswith("_hooks")],
+        }
+        self.visit(self.names, "")
+        return self.seen
+
+    def visit(self, thing, path):
+        if isinstance(thing, PLAIN):
+            self.seen[path] = thing
+        elif id(thing) in self.known:
+            self.seen[path] = self.known[id(thing)][0]
+        else:
+            self.known[id(thing)] = len(self.known), thing
+            about, parts = self.about(thing)
+            self.seen[path] = type(thing).__name__, about, [key for key, _ in parts]
+            for key, part in parts:
+                self.visit(part, f"{path}.{key}")
+
+    def about(self, thing):
+        if isinstance(thing, torch.Tensor):
+            return self.tensor(thing), [("grad", thing.grad)] if thing.is_leaf else []
+        if isinstance(thing, torch.Generator):
+            return thing.get_state().tolist(), []
+        if isinstance(thing, (random.Random, np.random.Generator)):
+            return str(thing.getstate() if isinstance(thing, random.Random) else thing.bit_generator.state), []
+        if isinstance(thing, (nn.Module, torch.optim.Optimizer)):
+            thing = vars(thing)
+        if isinstance(thing, dict):  # keys of hooks count on in a process
+            keys = [f"#{at}" if isinstance(key, int) else str(key) for at, key in enumerate(thing)]
+            return "", [(key, one) for key, one in zip(keys, thing.values(), strict=True) if key not in NOT_LOOKED_AT]
+        if isinstance(thing, (list, tuple)):
+            return "", list(enumerate(thing))
+        return "", [("kept", thing.kept)] if type(thing).__name__ == "Slots" else []
+
+    def tensor(self, one):
+        with torch._C.DisableTorchFunction():
+            plain = one.detach()
+            plain = plain.to_dense() if plain.layout is torch.sparse_coo else plain
+            numbers = "" if one.is_meta else repr(plain.tolist())
+        stack, nodes = [one.grad_fn], {}
+        while stack:
+            node = stack.pop()
+            if node is not None and node not in nodes:
+                nodes[node] = node.name()
+                stack += [behind for behind, _ in node.next_functions]
+        version = one._version if self.versions and not one.is_inference() else None
+        return (
+            one.dtype,
+            one.layout,
+            one.requires_grad,
+            len(one._backward_hooks or ()),
+            version,
+            str(one.shape),
+            numbers,
+            [*nodes.values()],
+        )
+
+
+def differing(ours, theirs):
+    return {key: (ours.get(key), theirs.get(key)) for key in {**ours, **theirs} if ours.get(key) != theirs.get(key)}
+
+
+def record(world):
+    error = viz.record(world.names["step"]).error
+    return error and (error["type"], error["message"])
+
+
+def watch(world):
+    with viz.watch(world.names["model"], progress=False, every=1):
+        return world.step()
+
+
+def draw(world):
+    try:
+        viz.draw(world.names["model"], world.names["x"])
+    except Exception as error:
+        return type(error).__name__, str(error)
+
+
+def diagnose(world):
+    viz.diagnose(world.names["step"], steps=1)
+    for name in ("out", "loss"):  # what the program itself leaves
+        world.names.pop(name, None)
+
+
+def compare(world):
+    viz.compare(world.source)
+
+
+@pytest.fixture(autouse=True)
+def grad_mode():
+    yield
+    torch.set_grad_enabled(True)  # a program may have left it off
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_is_the_same_with_and_without_us(name):
+    alone, differs = World(PROGRAMS[name]), {}
+    states = [{versions: alone.look(versions) for versions in (True, False)}]
+    raised = alone.step()
+    states.append({versions: alone.look(versions) for versions in (True, False)})
+    for entry in (record, watch, draw, diagnose, compare):
+        world, versions = World(PROGRAMS[name]), entry is not diagnose
+        said, runs = entry(world), entry in (record, watch)
+        found = differing(world.look(versions), states[runs][versions])
+        if not runs:
+            assert said in (None, raised)
+            said = world.step()
+            found |= differing(world.look(versions), states[True][versions])
+        assert said == raised
+        if found.keys() != KNOWN.get((name, entry.__name__), set()):
+            differs[entry.__name__] = found
+    assert not differs
