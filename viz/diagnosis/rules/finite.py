@@ -124,12 +124,12 @@ def _forward(seen: Observation, each: Through, root: Seen) -> Match:
         )
     whole = [abs(loss) for loss in losses if math.isfinite(loss)]
     if op is None or learnt or (len(whole) >= 3 and whole[-1] > GROWS * whole[0]):  # the loss grew until it was nan
-        held = next((one for one in seen.optimizers if one.rate is not None), None)
+        held = next(iter(seen.optimizers), None)
         return Match(
-            seen.given_in(held, held.rate) if held is not None else update, [each], path=[],
+            held.line if held is not None else update, [each], path=[],
             names=names if learnt else seen.called(leaf.nr for leaf in seen.trained()),
             walk=" → ".join(number(loss) for loss in (losses if len(losses) <= 5 else [*losses[:2], *losses[-3:]])),
-            rate=f" The learning rate is {held.rate:g}." if held is not None else "", given=THROWN,
+            given=THROWN,
         )  # fmt: skip
     end = f" It reaches the loss of line {each.line}, which is {_said(root)}."
     return _explained(seen, op, value, FORWARD, end, names=names, path=path)
@@ -150,8 +150,8 @@ def _backward(seen: Observation, each: Through, bad: list[int]) -> Match:
     )  # fmt: skip
 
 
-THROWN = telling("The loss went {walk} before it stopped being finite: each step throws {names} further than the last.{rate}",
-    "Make the learning rate ten times smaller, or clip the gradient before the step.", kind="rate-too-large", certain=False)  # fmt: skip
+THROWN = telling("The loss went {walk} before it stopped being finite: each step throws {names} further than the last.",
+    "Make the steps smaller, or clip the gradient before them.", kind="exploding", certain=False)  # fmt: skip
 WARNED = '{at}: NumPy warned of it, "{text}". What is not finite comes in with {name}, in {made}, and reaches the loss of line {back}.'
 UNSEEN = telling("The gradient of {names} is not finite after {at}.", "Look at the ops between it and the loss.", kind="not-finite")  # fmt: skip
 RULES = [

@@ -13,7 +13,6 @@ from itertools import pairwise
 from viz.diagnosis import families as ops
 from viz.diagnosis.observation import Exit, Leaf, Observation, Ran, Seen, Through, by_line, first_and_last
 from viz.diagnosis.places import once
-from viz.diagnosis.rules.left_over import behind, terms_left_out
 from viz.diagnosis.rules.rule import Match, Place, Rule, telling
 
 NEEDS_GRAD = "does not require grad"
@@ -121,10 +120,6 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
             cuts.setdefault((cut.kind, cut.line), (cut, []))[1].append(leaf)
         elif cut is None and leaf.requires_grad and leaf.held and not failed and not vain:
             idle.append(leaf)
-    # what only a term that is left out would reach lacks that term
-    spared = {leaf for op, _ in terms_left_out(seen) for leaf in behind(seen, op)} if cuts or idle else set()
-    cuts = {key: found for key, found in cuts.items() if any(leaf.nr not in spared for leaf in found[1])}
-    idle = [leaf for leaf in idle if leaf.nr not in spared]
     # rather than what an input is detached from
     if failed and _without_graph(seen, failed[0].roots, failed[0]) is not None:
         cuts = {key: found for key, found in cuts.items() if any(leaf.held for leaf in found[1])}

@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from viz.diagnosis.finding import NO_CODE
-from viz.diagnosis.observation import Moment, Observation, Through, by_line
+from viz.diagnosis.observation import Moment, Observation, by_line
 from viz.diagnosis.rules.rule import Match, Rule, telling
 
 AGAIN = 3  # times that show that it is always so
@@ -47,29 +46,6 @@ def _adding(seen: Observation) -> Iterator[Match]:
     )  # fmt: skip
 
 
-def _of_an_attack(seen: Observation) -> Iterator[Match]:
-    """Gradients that a pass left in the weights, where the program wanted that of an input: the step uses them too."""
-    asked = [leaf for leaf in seen.leaves if leaf.asked and not leaf.held and not leaf.parameter]
-    # an input belongs to one step; what gets gradients in several is to learn itself
-    inputs = {leaf.nr for leaf in asked if len({seen.passes[nr - 1].step for nr, _ in leaf.gradients}) == 1}
-    asking = [each for each in seen.passes if each.done and each.kind == "backward" and inputs & set(each.got)]
-    if not asking:
-        return
-    found: list[tuple[Through, Through]] = []
-    for step in (one for one in seen.moments if one.kind == "step" and 0 <= one.who < len(seen.optimizers)):
-        held = set(seen.optimizers[step.who].leaves)
-        since = max((m.order for m in seen.moments if m.kind == "zero" and m.order < step.order), default=0)
-        passes = [each for each in seen.passes if since < each.order < step.order and held & set(each.got)]
-        before = [each for each in passes if each in asking]
-        last = [each for each in passes[-1:] if each.given is None]  # else it goes on from that gradient itself
-        lines = {each.line for each in before}
-        found += [(before[-1], each) for each in last if before and each not in asking and each.line not in lines]
-    if len(found) >= AGAIN:
-        left, own = found[-1]
-        names = seen.called(sorted(inputs & set(left.got)))
-        yield Match(left, [own], names=names, own=own, count=len(found), given=ATTACKS)
-
-
 def _found_nothing(seen: Observation) -> Iterator[Match]:
     """Steps that find no gradient, or gradients that no step uses: one of both never comes, or they come in the wrong order."""
     steps = [moment for moment in seen.moments if moment.kind == "step"]
@@ -101,7 +77,6 @@ def _found_nothing(seen: Observation) -> Iterator[Match]:
             yield Match(emptied[-1], [own[-1]], names=names, count=len(own), step=own[-1].line)
         elif not passes:
             yield Match(seen.passes[-1], [own[-1]], names=names, count=len(own), step=own[-1], given=HANDED_OUT)
-    yield from _of_an_attack(seen)
     lost = {nr for moment in seen.moments for nr in moment.thrown if not seen.passes[nr - 1].used}
     done = by_line(each for each in seen.passes if each.done)
     for line, ran in done.items():  # of which others were used
@@ -116,7 +91,7 @@ def _found_nothing(seen: Observation) -> Iterator[Match]:
     events = sorted((one.order, one.kind) for one in every if one.kind in ENDS)
     for line, own in clips.items():
         places = [bisect.bisect(events, (one.order, "")) for one in own]
-        if len(own) >= AGAIN and all(one.moved == 0 and not one.empty for one in own):
+        if len(own) >= AGAIN and all(one.left == 0 and not one.empty for one in own):
             yield Match(line, count=len(own), given=TO_ZERO)
         # what becomes of the gradients after each
         follows = ["".join(kind for _, kind in events[place : place + 1]) for place in places]
@@ -134,8 +109,6 @@ def _own_call(seen: Observation, zero: Moment) -> int | None:
 
 TO_ZERO = telling("{at}, makes every gradient 0, each of {count} times: the largest size that it allows is 0.",
     "Allow a size above 0, such as 1.0, or leave the line out.", kind="times-zero", certain=False, share=0.9)  # fmt: skip
-ATTACKS = telling("{at}, is to give the gradient of {names}, and leaves that of every weight as well: {own}, adds to it, and the step uses the sum, {count} times.",
-    "Ask for the one gradient, `T.autograd.grad(loss, x)[0]`; or call zero_grad() before the pass that is to be learnt from.", kind="no-zero-grad", certain=False, share=0.8, change=NO_CODE)  # fmt: skip
 CLIPPED = telling("{at}, clips nothing, {count} times: no gradient was there, or no step used what it had clipped.",
     "Clip between backward() and step(), and give it the parameters anew each time, `model.parameters()`: a generator can be gone through once.",
     kind="not-kept", certain=False, share=0.5)  # fmt: skip
