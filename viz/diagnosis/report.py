@@ -15,6 +15,7 @@ from viz.diagnosis.finding import GROUPS, Finding
 from viz.diagnosis.observation import Observation
 from viz.recording.project import Project
 from viz.recording.recording import finite
+from viz.telling.explain import explain
 
 SCHEMA = 1
 WIDEST = 100  # characters of a line of prose
@@ -131,6 +132,8 @@ class Report:
             return ""
         at = "" if self.error["line"] is None else f" in {self.place(self.error['line'])}"
         told = f"It ended with {self.error['type']}{at}: {self.error['message']}"
+        if not any(one.explains_error for one in self.findings):
+            told = f"{told} {explain(self.error['type'], self.error['message'])}".rstrip()
         if NO_GPU.search(told) and self.engine == "torch":
             told += '. This machine has no GPU that PyTorch can use: run the program with device="cpu", or take `.cuda()` out.'
         return told
