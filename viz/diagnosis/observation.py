@@ -76,6 +76,7 @@ class Ran(Standing):
     step: int = 0  # how many optimizer steps there had been
     node: str = ""  # the name of the node that was recorded
     called: str = ""  # its name as the program spelled it
+    read: tuple[int, ...] = ()  # of its inputs, those that the forward of a Function read without being given them
 
 
 @dataclass(slots=True)

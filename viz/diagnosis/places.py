@@ -176,30 +176,6 @@ class Places:
             found.append((node, given))
         return [(node.lineno, node.end_lineno, given, _read(node)) for node, given in found]
 
-    @once
-    def flows(self, start: int | None, end: int | None) -> bool:
-        """Whether what line `start` computes can come to line `end` by the names that lines give and read."""
-        if start is None or end is None:
-            return False
-        tainted = self.carried(start)
-        return start == end or any(first <= end <= last and read & tainted for first, last, _, read in self._statements)
-
-    @once
-    def carried(self, start: int) -> set[str]:
-        """The names that what line `start` computes can come to."""
-        tainted = self._given_at(start)
-        begin = min((first for first, _ in self.loops(start)), default=start)
-        inside, grown = self.function_around(start), True
-        while grown:
-            grown = False
-            for line, _, given, read in self._statements:
-                if line < begin and not inside and not self.function_around(line):
-                    continue  # it ran before, and never again
-                if read & tainted and not given <= tainted:
-                    tainted |= given
-                    grown = True
-        return tainted
-
     def _given_at(self, line: int | None) -> set[str]:
         return set().union(*(given for first, last, given, _ in self._statements if first <= (line or 0) <= last))
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from statistics import median
 
 from viz.diagnosis import families as ops
 from viz.diagnosis.families import source
 from viz.diagnosis.observation import Leaf, Observation, Ran, Seen, Through
+from viz.diagnosis.paths import Step, first_on_path
 from viz.diagnosis.rules.rule import Match, Place, Rule
 from viz.diagnosis.rules.weights import outweighs, written
 
@@ -116,17 +116,18 @@ def _weighs(seen: Observation, op: Ran) -> bool:
 
 
 def _cause(seen: Observation, each: Through, leaf: Leaf) -> Match | None:
-    """The op nearest to the loss that got a gradient and let none of it through towards the leaf."""
+    """The op that got a gradient and let none of it through towards the leaf."""
     values, arrived = set(leaf.values), dict(each.reached)
-    for root in each.roots:
-        chain = seen.route(root, lambda value: value.nr in values, recorded=True)
-        for out, given in pairwise(seen.values[nr] for nr in chain):
-            got, op = arrived.get(out.nr), seen.maker(out)
-            if op is None or not got or got <= LOST or arrived.get(given.nr, 0.0 if given.nr in values else None) != 0:
-                continue
-            converged = op.name in ops.DISTANCES and out.peak == 0  # the model gives what is asked for
-            return None if converged else _of_op(seen, op, given, chain)
-    return None
+
+    def shuts(step: Step) -> bool:
+        passed = arrived.get(step.given.nr, 0.0 if step.given.nr in values else None)
+        return step.op is not None and arrived.get(step.made.nr, 0.0) > LOST and passed == 0
+
+    steps = (first_on_path(seen, values, root, shuts, recorded=True) for root in each.roots)
+    step = next((one for one in steps if one is not None), None)
+    if step is None or step.op is None or (step.op.name in ops.DISTANCES and step.made.peak == 0):
+        return None  # nothing shuts it off, or the model gives what is asked for
+    return _of_op(seen, step.op, step.given, step.way[::-1])
 
 
 def _of_op(seen: Observation, op: Ran, given: Seen, chain: list[int]) -> Match:

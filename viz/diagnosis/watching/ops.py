@@ -146,6 +146,7 @@ class Ops:
         next(noting)
         first, known = len(seen.ops), len(seen.values)
         yield
+        inside = {nr for op in seen.ops[first:] for nr in op.inputs}
         del seen.ops[first:]
         for leaf in seen.leaves:
             leaf.used_by = [nr for nr in leaf.used_by if nr < first]
@@ -153,6 +154,7 @@ class Ops:
             value.op = None
         own.result = call.result
         next(noting, None)
+        self._reads(first, {nr for nr in inside if nr < known and seen.values[nr].leaf is not None})
         users = kind.__module__.partition(".")[0] not in (watch.engine.name, "viz")
         checked = self._checked.get(kind, 0)
         if checked < MOST_CHECKS and watch.module.is_grad_enabled() and users:
@@ -160,6 +162,14 @@ class Ops:
             seen.functions += [found] if found is not None else []
             grows = found is not None and found.scale == 0  # a factor of 0 may: it is asked again
             self._checked[kind] = checked + 1 if grows else MOST_CHECKS
+
+    def _reads(self, nr: int, leaves: set[int]) -> None:
+        """Note that the forward of a Function read leaves that are none of its arguments."""
+        ops = self.watch.seen.ops
+        op = ops[nr] if nr < len(ops) else None
+        if op is not None and (read := tuple(sorted(leaves - {*op.inputs}))):
+            op.inputs, op.read = (*op.inputs, *read), read
+            self.values.used(op)
 
     def asks(self, call: Call) -> Noting:
         """`tensor.grad`."""
