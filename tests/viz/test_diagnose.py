@@ -341,6 +341,26 @@ def test_a_model_of_an_earlier_cell_is_none_of_this_one(T, engine):
     assert viz.diagnose(program, engine=engine, inputs={"other": other}).findings == []
 
 
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("a reentrant checkpoint of data", "ran unrecorded, since no input requires grad"),
+        ("a Function that reads a weight it is not given", "reads w without being given it"),
+        ("a backward over what forward kept on ctx", "its own derivative is not"),
+        ("a nan behind a where", "0 × nan is nan"),
+    ],
+)
+def test_a_fault_that_shows_only_in_the_record_is_told(engine, name, says):
+    program = next(case.program for case in BROKEN if case.name == name)
+    assert says in viz.diagnose(program, engine=engine).findings[0].message
+
+
+@pytest.mark.parametrize("name", ["a penalty on x.grad", "a slope without a graph, beside what has its shape alone"])
+def test_to_keep_a_graph_is_not_in_vain_where_create_graph_is_missing(name):
+    program = next(case.program for case in BROKEN if case.name == name)
+    assert [one.kind for one in viz.diagnose(program, engine="torch").findings] == ["cut"]
+
+
 def test_a_program_hears_nothing_of_what_the_watching_stumbles_over(engine, monkeypatch):
     from viz.diagnosis.watching.values import Values
 

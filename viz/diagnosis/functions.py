@@ -11,6 +11,7 @@ from viz.diagnosis.places import Places
 from viz.engines import Engine
 
 MOST = 12  # numbers of an input that are moved
+MOST_TWICE = 64  # numbers of a call whose second derivatives are measured
 LARGEST = 1_000_000  # numbers of a call that is checked, in which at most MOST of each input are moved
 STEP = 1e-6
 FAR = 1e-2  # of the gradient: a larger difference means that backward disagrees
@@ -59,7 +60,20 @@ def check_function(engine: Engine, kind: Any, args: Any, places: Places, call: i
     missing = grads[learns.index(argument)] is None
     # What the forward does not depend on may be handed on alone, as the parameters of an ODE's own function.
     flat = not measured.any()
-    return FunctionCheck(kind.__name__, line, call, float(far[worst]), flat, identity, opposite, missing, scale, text)
+    second = far[worst] < FAR and _second_is_wrong(engine, kind, given)
+    return FunctionCheck(
+        kind.__name__, line, call, float(far[worst]), flat, identity, opposite, missing, second, scale, text
+    )
+
+
+def _second_is_wrong(engine: Engine, kind: Any, given: list[Any]) -> bool:
+    """Whether a backward cannot be differentiated again, as one over what its forward made and kept; False where that cannot be told."""
+    if sum(item.numel() for item in given if engine.is_tensor(item)) > MOST_TWICE:
+        return False
+    try:
+        return not engine.module.autograd.gradgradcheck(kind.apply, given, raise_exception=False)
+    except Exception:
+        return False
 
 
 def _far(slopes: np.ndarray) -> np.ndarray:

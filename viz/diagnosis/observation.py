@@ -230,6 +230,7 @@ class FunctionCheck:
     identity: bool  # the forward gives back its input
     opposite: bool
     missing: bool  # None where the numbers say otherwise
+    second: bool  # the gradient is right, and its own derivative is not
     scale: float | None  # what backward multiplies by, where the forward hands its input on
     text: str
 

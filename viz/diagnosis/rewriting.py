@@ -58,7 +58,9 @@ PATTERNS: dict[str, list[tuple[str, str]]] = {
         (r"\.append\((\w+)\)$", r".append(copy.deepcopy(\1))"),
         (r" = ([\w.]+)$", r" = copy.deepcopy(\1)"),
     ],
-    "cut": [("create_graph=False", "create_graph=True"), (r"(\bgrad\(.*)\)$", r"\1, create_graph=True)")],
+    "cut": [
+        ("use_reentrant=True", "use_reentrant=False"), ("create_graph=False", "create_graph=True"),
+        (r"\.backward\(\)", ".backward(create_graph=True)"), (r"\.backward\(", ".backward(create_graph=True, "), (r"(\bgrad\(.*)\)$", r"\1, create_graph=True)")],
 }  # fmt: skip
 Changes = list[Change] | None
 

@@ -28,7 +28,15 @@ def _shapes(seen: Observation) -> Iterator[Match]:
             if sure or _among_rows(seen, op, a, b) or (held and not _pairwise(seen, a, b)):
                 found, rows, names = True, max(a.shape[0], b.shape[0]), [a.name, b.name]
                 shapes = [str(one) for one in (a.shape, b.shape, whole)]
-                yield Match(grew or op, [op], names=names, rows=rows, shapes=shapes, given={"certain": sure})
+                yield Match(
+                    grew or op,
+                    [op],
+                    names=names,
+                    rows=rows,
+                    shapes=shapes,
+                    shorter=min(a, b, key=lambda one: len(one.shape)).name or "y",
+                    given={"certain": sure},
+                )
         if found:
             return
 
@@ -90,5 +98,5 @@ def compared(seen: Observation, nr: int) -> bool:
 RULES = [
     Rule("broadcast-loss", _shapes,
         "{at}: shapes {shapes[0]} and {shapes[1]} are broadcast to {shapes[2]}: each guess is compared with all {rows} targets, and the best guess is their mean.",
-        "Give both the same shape: `y.unsqueeze(1)`, or `guess.squeeze(1)`."),
+        "Give both the same shape: `{shorter}.unsqueeze(1)`, or squeeze(1) of the other."),
 ]  # fmt: skip

@@ -35,10 +35,12 @@ CUTS = {
     OFF: ("{at}, switches requires_grad off for {names}: autograd records nothing there.",
         "Keep requires_grad on for everything that should learn: `p.requires_grad_(True)`."),
     "rebound": ("{at}, makes a new tensor and gives it the parameter's name. The new tensor is not a leaf that requires grad: {names} gets no further "
-        "gradient.", "Write into the parameter: `with T.no_grad(): w -= lr * w.grad`, or use an optimizer. Reset the gradient after the update, "
-        "or the next one is added to it: `w.grad = None`. Change other updates like it in the same way."),
+        "gradient.", "Write into the parameter: `with T.no_grad(): {name} -= lr * {name}.grad`, or use an optimizer. Reset the gradient after the update, "
+        "or the next one is added to it: `{name}.grad = None`. Change other updates like it in the same way."),
     "unread": ("{at}, ran unrecorded, since no input requires grad. Its forward reads {names}, and what it reads without being given it gets no gradient.",
         "Give it as an input what should learn. A checkpoint works with `use_reentrant=False`."),
+    "not-given": ("{at}: the forward of `{op}` reads {names} without being given {them}, and its backward answers only for what it is given.",
+        "Give it as an input what should learn, and return a gradient for it."),
     "wrong-backward": ("{at}: the result of this Function has no gradient, so none comes back to {names}.",
         "Return a differentiable output, with a gradient for each input that needs one."),
     "cut": ("{at}: `{op}` was not recorded, so no gradient comes back to {names}.", "Keep every op between the parameter and the loss recorded."),
@@ -60,6 +62,7 @@ def _left(seen: Observation, op: Ran, step: Step, names: set[str] | None = None)
 
 # Why an op was not recorded: the first that fits.
 WHY: tuple[tuple[str, Callable[[Observation, Ran, Step], object]], ...] = (
+    ("not-given", lambda seen, op, step: step.given.nr in op.read and op.recorded),
     ("unread", lambda seen, op, step: step.given.nr in op.read),
     ("numpy", lambda seen, op, step: op.name == "detach" and _left(seen, op, step, ARRAYS)),
     ("item", lambda seen, op, step: op.name == "detach" and _left(seen, op, step)),
@@ -121,7 +124,7 @@ def _told(seen: Observation, found: Cut, words: str, **more: object) -> dict[str
     """What is said of a cut: words, fix, and its line without it."""
     code = seen.places.code(found.line)
     new = re.sub(TAKEN_OUT.get(found.kind, "$"), "", code)
-    kind = "cut" if found.kind == "unread" else found.kind
+    kind = "cut" if found.kind in ("unread", "not-given") else found.kind
     return {
         "kind": kind,
         "words": words,
