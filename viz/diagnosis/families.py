@@ -33,7 +33,6 @@ SCORES = {"matmul", "bmm", "einsum"}  # products of two that are computed, as in
 MULTIPLIES = FACTORS | SCORES | {
     "mm", "mv", "dot", "linear", "conv1d", "conv2d", "conv3d", "layer_norm", "group_norm", "batch_norm",
 }  # fmt: skip
-TABLES = {"embedding", "one_hot"}
 ATTENTIONS = {"scaled_dot_product_attention", "multi_head_attention_forward"}
 LAYERS = SCORES | {
     "linear", "addmm", "mm", "baddbmm", "bilinear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
@@ -69,8 +68,6 @@ CHOICES = {
     "max_pool1d", "max_pool2d", "max_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
 }  # fmt: skip
 LINEAR = ADDITIVE | PRODUCTS | NEGATIONS | {"__getitem__", "cat", "stack", "where"}
-SCALES = FACTORS | NEGATIONS | AVERAGES | RESHAPES
-
 # what a rule keeps for the backward pass
 KEEPS_NOTHING = ADDITIVE | NEGATIONS | AVERAGES | RESHAPES | CHOSEN
 KEEPS_NOTHING |= {"clone", "data", "detach", "item", "requires_grad_"}
@@ -80,13 +77,9 @@ KEEPS_RESULT = BOUNDED | {"exp", "expm1", "sqrt", "rsqrt", "reciprocal", "softma
 DISTANCES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
 BINARY = {"binary_cross_entropy", "binary_cross_entropy_with_logits"}
 SCORE_LOSSES = {"cross_entropy"}  # which apply softmax themselves
-CLASS_LOSSES = SCORE_LOSSES | {"nll_loss", "multi_margin_loss"}
 POSITIVE = DISTANCES | BINARY | SCORE_LOSSES
 ERRORS = POSITIVE - {"binary_cross_entropy_with_logits"} | {"nll_loss"}
 BY_ELEMENT = DISTANCES | BINARY | {"gaussian_nll_loss", "poisson_nll_loss", "soft_margin_loss"}
-LOSSES = BY_ELEMENT | {
-    "cross_entropy", "nll_loss", "kl_div", "ctc_loss", "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss",
-}  # fmt: skip
 TAKES_CLASSES = PRODUCTS | {"nll_loss", "kl_div", "cross_entropy", "gather", "log", "__getitem__"}
 
 FAR = 6  # the most ops that the walk to a source goes past

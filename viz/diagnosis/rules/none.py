@@ -303,19 +303,24 @@ def _drawn(seen: Observation) -> Iterator[Match]:
     for each in first_and_last(seen.backwards):
         back = seen.recorded(each)
         values = {nr for leaf in seen.trained() if leaf.nr in each.got for nr in leaf.values}
-        for user in (one for one in ops.makers(seen, back) if one.name in ops.LAYERS):
-            for value in (seen.values[nr] for nr in user.inputs if not seen.values[nr].requires_grad):
-                found = cut(seen, values, value.nr) if value.floating and value.leaf is None else None
-                op = found.step.op if found is not None else None
-                if found is None or op is None or found.kind != "no-grad" or not _goes_on(seen, found, back, value.nr):
-                    continue
-                code = seen.places.code(op.line)
-                change = (code, code.replace(".sample(", ".rsample(")) if ".sample(" in code else None
-                yield Match(
-                    found.line if change is None else op, [op, user], made=op, user=user, path=found.step.way, cut=found.step.made.nr,
-                    given={"change": change},
-                )  # fmt: skip
-                return
+        takes = (
+            (user, seen.values[nr]) for user in ops.makers(seen, back) if user.name in ops.LAYERS for nr in user.inputs
+        )
+        loose = {
+            (user.line, value.line): (user, value)
+            for user, value in takes
+            if value.op is not None and not value.requires_grad
+        }
+        for user, value in loose.values():  # once for each line: a loop repeats itself
+            found = cut(seen, values, value.nr) if value.floating and value.leaf is None else None
+            op = found.step.op if found is not None else None
+            if found is None or op is None or found.kind != "no-grad" or not _goes_on(seen, found, back, value.nr):
+                continue
+            code = seen.places.code(op.line)
+            change = (code, code.replace(".sample(", ".rsample(")) if ".sample(" in code else None
+            at, made = found.line if change is None else op, found.step.made
+            yield Match(at, [op, user], made=op, user=user, path=found.step.way, cut=made.nr, given={"change": change})
+            return
 
 
 def _goes_on(seen: Observation, found: Cut, back: set[int], taken: int) -> bool:
