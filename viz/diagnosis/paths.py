@@ -63,7 +63,7 @@ def python_links(seen: Observation) -> dict[int, list[int]]:
         maker = seen.maker(value)
         born = maker or next(iter(seen.users(value.nr)), None)
         old = maker is None and (value.leaf is not None or value.of_grad is not None)
-        copies = maker is None or (maker.name in ops.COPIES and not maker.inputs)
+        copies = maker is None or (maker.name in ops.COPIES | {"from_numpy"} and not maker.inputs)
         if born is not None and not old and copies:
             before = bisect.bisect_right(left, born.nr, key=lambda one: one.op)
             found.setdefault(value.nr, []).extend(one.value for one in left[max(0, before - MOST_EXITS) : before])
