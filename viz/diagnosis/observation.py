@@ -178,7 +178,6 @@ class Held(Standing):
     nr: int
     kind: str
     stack: tuple[int, ...]
-    made_here: bool
     maximises: bool = False
     leaves: list[int] = field(default_factory=list)
     known: int = 0  # leaves that were known when it was made
@@ -362,13 +361,12 @@ class Observation:
 
     def route(
         self, root: int, goal: Callable[[Seen], bool], extra: dict[int, list[int]] | None = None, past_leaves: bool = False,
-        recorded: bool = False, past: frozenset[tuple[int | None, str]] = frozenset(),
+        recorded: bool = False,
     ) -> list[int]:  # fmt: skip
         """The shortest chain of values from `root` up to one that is a `goal`; empty where there is none.
 
         `extra` are further links, from a value to what its numbers came from by way of Python; `past_leaves` goes on where an op
-        made a leaf out of other tensors; with `recorded` it leads only through what requires grad;
-        `past` are lines and names of ops whose results it does not lead through.
+        made a leaf out of other tensors; with `recorded` it leads only through what requires grad.
         """
         before: dict[int, int | None] = {root: None}
         queue = [root]
@@ -380,9 +378,7 @@ class Observation:
                     chain.append(behind)
                 return chain[::-1]
             for one in [*self.inputs(value, past_leaves), *(self.values[nr] for nr in (extra or {}).get(nr, ()))]:
-                made = self.maker(one)
-                shut = made is not None and (made.line, made.name) in past
-                if one.nr not in before and not shut and (one.requires_grad or not recorded):
+                if one.nr not in before and (one.requires_grad or not recorded):
                     before[one.nr] = nr
                     queue.append(one.nr)
         return []

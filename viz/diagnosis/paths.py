@@ -27,13 +27,16 @@ class Step:
 
 def first_on_path(
     seen: Observation, values: Collection[int], root: int, fits: Callable[[Step], object],
-    *, links: dict[int, list[int]] | None = None, recorded: bool = False,
+    *, by_python: bool = False, recorded: bool = False,
 ) -> Step | None:  # fmt: skip
     """The first step that fits, on the shortest way from some values to a root.
 
-    `links` lead on from a value to what its numbers came from by way of Python. A `recorded` way leads only through what requires
+    `by_python`: also from a value to what its numbers came from by way of Python. A `recorded` way leads only through what requires
     grad; any other goes on past leaves that were made out of other tensors.
     """
+    if _behind(seen, root, by_python).isdisjoint(values):
+        return None
+    links = python_links(seen) if by_python else None
     way = seen.route(root, lambda value: value.nr in values, links, past_leaves=not recorded, recorded=recorded)[::-1]
     for given, made in pairwise(seen.values[nr] for nr in way):
         op = seen.maker(made)
@@ -41,6 +44,12 @@ def first_on_path(
         if fits(step):
             return step
     return None
+
+
+@once
+def _behind(seen: Observation, root: int, by_python: bool) -> set[int]:
+    """All values that a way from a root can come to: most leaves are behind no more than one of the roots."""
+    return seen.above([root], past_leaves=True, extra=python_links(seen) if by_python else None)
 
 
 @once

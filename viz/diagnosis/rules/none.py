@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from viz.diagnosis import families as ops
 from viz.diagnosis.observation import Leaf, Observation, Ran, Seen, Through, first_and_last
-from viz.diagnosis.paths import Step, exits, first_on_path, python_links, without_graph
+from viz.diagnosis.paths import Step, exits, first_on_path, without_graph
 from viz.diagnosis.places import indexed, once
 from viz.diagnosis.rules.rule import Match, Place, Rule, telling
 
@@ -103,7 +103,7 @@ def _ends(seen: Observation) -> Callable[[Step], object]:
 def cut(seen: Observation, values: set[int], root: int) -> Cut | None:
     """The first unrecorded step on the way from some values to a root, and why; by way of Python where there is no other."""
     step = first_on_path(seen, values, root, _ends(seen))
-    step = step or first_on_path(seen, values, root, _ends(seen), links=python_links(seen))
+    step = step or first_on_path(seen, values, root, _ends(seen), by_python=True)
     if step is None:
         return None
     op = step.op

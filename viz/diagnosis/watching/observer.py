@@ -50,7 +50,7 @@ class Observer:
             if self._watch.engine.is_module(thing):
                 self._modules.know(thing, name)
             elif hasattr(thing, "param_groups"):
-                self._optimizers.held(thing, made_here=False)
+                self._optimizers.held(thing)
 
     @contextmanager
     def watching(self) -> Iterator[None]:

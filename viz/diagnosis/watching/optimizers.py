@@ -35,7 +35,7 @@ class Optimizers:
     met: Callable[[type], None]  # hears of the class of each
     _numbers: Register[int] = field(default_factory=Register)
 
-    def held(self, optimizer: Any, stack: tuple[int, ...] = (), made_here: bool = True) -> int:
+    def held(self, optimizer: Any, stack: tuple[int, ...] = ()) -> int:
         """The number of an optimizer, with the leaves that it holds now."""
         seen = self.watch.seen
         if (nr := self._numbers[optimizer]) is None:
@@ -44,7 +44,7 @@ class Optimizers:
             first, last = seen.places.defined(kind, "__init__") or (0, -1)
             # what makes one of the program's own class is further out
             outside = tuple(line for line in stack if not first <= line <= last)
-            seen.optimizers.append(Held(nr, kind, outside, made_here))
+            seen.optimizers.append(Held(nr, kind, outside))
         known = seen.optimizers[nr]
         for group in optimizer.param_groups:
             known.maximises = known.maximises or bool(group.get("maximize"))
