@@ -338,10 +338,11 @@ def held_out() -> None:
     broken, healthy = read("held_out_broken"), read("held_out_healthy")
     reports = [viz.diagnose(case.program, engine="torch").findings for case in broken]
     quiet = [viz.diagnose(case.program, engine="torch").findings for case in healthy]
-    right = wrong = shown = 0
+    right = wrong = shown = certain = 0
     for case, findings in zip(broken, reports, strict=True):
         hit = bool(findings) and findings[0].kind in case.kinds and findings[0].line in case.lines
         right += hit
+        certain += hit and findings[0].certain
         wrong += bool(findings) and findings[0].certain and not hit
         shown += bool(findings) and bool(findings[0].changes)
         told = f"{findings[0].kind}, line {findings[0].line}" if findings else "nothing"
@@ -350,7 +351,7 @@ def held_out() -> None:
         for one in findings:
             print(f"false {'certain' if one.certain else 'likely'}: {case.name}: {one.kind}, line {one.line}")
     print(
-        f"first finding right in kind and line: {right} of {len(broken)}; {wrong} wrong ones certain; {shown} with a fix that ran and cured"
+        f"first finding right in kind and line: {right} of {len(broken)}, {certain} of them certain; {wrong} wrong ones certain; {shown} with a fix that ran and cured"
     )
     print(f"nothing said of a healthy program: {sum(not one for one in quiet)} of {len(healthy)}")
     print(f"called certain on a healthy one: {sum(any(each.certain for each in one) for one in quiet)}")

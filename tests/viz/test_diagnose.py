@@ -43,37 +43,6 @@ def test_the_cause_and_its_line_come_first(engine, case):
     assert report.observation.troubles == []
 
 
-def test_equal_units_are_seen_behind_a_transpose(engine):
-    program = """
-w = T.full((3, 4), 0.1, requires_grad=True)
-v = T.full((2, 3), 0.2, requires_grad=True)
-opt = T.optim.SGD([w, v], lr=0.1)
-x = T.arange(20.0).reshape(5, 4) / 20
-for _ in range(4):
-    opt.zero_grad()
-    ((T.tanh(x @ w.T) @ v.T - 1) ** 2).mean().backward()
-    opt.step()
-"""
-    assert ("equal-units", 1) in [(one.kind, one.line) for one in viz.diagnose(program, engine=engine).findings]
-
-
-def test_equal_units_are_seen_where_a_processor_gives_them_gradients_of_other_last_bits(engine):
-    program = """
-w = T.full((4, 3), 0.1, requires_grad=True)
-v = T.full((3, 2), 0.2, requires_grad=True)
-last_bits = 1 + 1e-5 * T.arange(3.0)
-w.register_hook(lambda grad: grad * last_bits)
-opt = T.optim.SGD([w, v], lr=0.1)
-x = T.arange(20.0).reshape(5, 4) / 20
-for _ in range(4):
-    opt.zero_grad()
-    ((T.tanh(x @ w) @ v - 1) ** 2).mean().backward()
-    opt.step()
-"""
-    report = viz.diagnose(program, engine=engine)
-    assert ("equal-units", 1) in [(finding.kind, finding.line) for finding in report.findings], repr(report)
-
-
 @pytest.mark.parametrize(("words", "program"), [one[1:] for one in FIXES], ids=[one[0] for one in FIXES])
 def test_the_fix_fits_the_way_the_number_is_used(engine, words, program):
     assert words in viz.diagnose(program, engine=engine).findings[0].fix
@@ -315,44 +284,6 @@ def test_the_ten_cases_of_the_page_are_what_it_says():
     ]
 
 
-DEEP = """\
-layers = []
-for _ in range(6):
-    layers += [T.nn.Linear(4, 4), T.nn.Sigmoid()]
-model = T.nn.Sequential(*layers, T.nn.Linear(4, 1))
-optimizer = T.optim.SGD(model.parameters(), lr=0.1)
-for _ in range(6):
-    optimizer.zero_grad()
-    model(T.ones(3, 4)).pow(2).mean().backward()
-    optimizer.step()
-"""
-
-
-def test_sizes_are_told_layer_by_layer_over_the_steps(engine):
-    report = viz.diagnose(DEEP, engine=engine)
-    assert report.layers.passes == [1, 3, 4, 6]
-    assert [row.name for row in report.layers.rows] == [f"model.{place}" for place in range(0, 14, 2)]
-    last = [row.gradients[-1] for row in report.layers.rows]
-    assert last == sorted(last)
-    assert all(len(row.activations) == 4 and min(row.activations) > 0 for row in report.layers.rows)
-    page = report._repr_mimebundle_()["text/html"]
-    assert "largest gradient" in page
-    assert "model.12" in page
-    assert "pass 6" in page
-
-
-def test_sizes_of_a_deep_model_are_folded_by_module_and_told_in_a_terminal(engine):
-    program = "T.manual_seed(0)\n" + DEEP.replace("range(6)", "range(40)", 1).replace("range(6)", "range(2)")
-    report = viz.diagnose(program, engine=engine)
-    rows = report.layers.rows
-    assert (sum(row.count for row in rows), len(rows) <= 20) == (41, True)
-    assert rows[0].name == "model.0 … 4"
-    told = repr(report)
-    assert "vanishing" in told
-    assert "largest gradient" in told
-    assert "█" in told
-
-
 def test_many_parameters_are_named_by_their_modules(engine):
     program = """
 body = T.nn.Sequential(*[T.nn.Linear(3, 3) for _ in range(6)])
@@ -391,6 +322,26 @@ def test_a_model_of_an_earlier_cell_is_none_of_this_one(T, engine):
     other = T.nn.Linear(2, 2)
     program = "w = T.ones(2, requires_grad=True)\n(w * w).sum().backward()"
     assert viz.diagnose(program, engine=engine, inputs={"other": other}).findings == []
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("a reentrant checkpoint of data", "ran unrecorded, since no input requires grad"),
+        ("a Function that reads a weight it is not given", "reads w without being given it"),
+        ("a backward over what forward kept on ctx", "its own derivative is not"),
+        ("a nan behind a where", "0 × nan is nan"),
+    ],
+)
+def test_a_fault_that_shows_only_in_the_record_is_told(engine, name, says):
+    program = next(case.program for case in BROKEN if case.name == name)
+    assert says in viz.diagnose(program, engine=engine).findings[0].message
+
+
+@pytest.mark.parametrize("name", ["a penalty on x.grad", "a slope without a graph, beside what has its shape alone"])
+def test_to_keep_a_graph_is_not_in_vain_where_create_graph_is_missing(name):
+    program = next(case.program for case in BROKEN if case.name == name)
+    assert [one.kind for one in viz.diagnose(program, engine="torch").findings] == ["cut"]
 
 
 def test_a_program_hears_nothing_of_what_the_watching_stumbles_over(engine, monkeypatch):
@@ -470,10 +421,8 @@ def test_a_program_that_shows_nothing_is_told_what_to_do(program, headline, said
         ("w = T.ones(3, requires_grad=True)\nm = T.tensor([[w[0], w[1]], [w[1], w[2]]])\nm.sum().backward()",
          "m = T.stack([T.stack([w[0], w[1]]), T.stack([w[1], w[2]])])"),
         ("w = T.ones(3, requires_grad=True)\nloss = w * 2\nloss.backward()", "loss.mean().backward()"),
-        ("f = T.nn.Linear(3, 2)\nsoftmax = T.nn.Softmax(dim=1)\np = softmax(f(T.ones(4, 3)))\nT.nn.functional.nll_loss(p, T.tensor([0, 1, 1, 0])).backward()",
-         "p = softmax(f(T.ones(4, 3))).log()"),
     ],
-    ids=["non-leaf", "sqrt", "division", "round", "shapes", "requires_grad", "rows", "several", "logarithm"],
+    ids=["non-leaf", "sqrt", "division", "round", "shapes", "requires_grad", "rows", "several"],
 )  # fmt: skip
 def test_the_changed_line_makes_the_finding_go_away(engine, program, after):
     finding = viz.diagnose(program, engine=engine).findings[0]
@@ -535,24 +484,6 @@ def test_a_fix_of_several_lines_makes_the_finding_go_away(engine, program, kind)
     again = viz.diagnose(report.repaired(), engine=engine)
     assert again.error is None
     assert [one for one in again.findings if one.certain or one.kind == kind] == []
-
-
-@pytest.mark.parametrize(
-    "turned",
-    [
-        "loss = -loss", "loss = loss * -1", "loss = -1 * loss", "loss = T.multiply(loss, -1)", "loss = T.mul(loss, -1)", "loss = loss.neg_()",
-        "loss.neg_()", "loss.div_(-1)", "loss = loss / -1", "loss *= -1", "loss = 0 - loss", "loss = T.negative(loss)",
-        "loss = T.subtract(T.zeros(()), loss)", "loss = T.true_divide(loss, -1)", "loss = -(out - x[:, :1]).pow(2).mean()",
-        "loss = -((out - x[:, :1]) ** 2).mean()", "loss = -(out - x[:, :1]).abs().mean()",
-    ],
-)  # fmt: skip
-def test_a_sign_is_found_however_it_is_written(engine, turned):
-    program = (
-        f"{START}for _ in range(4):\n    out = net(x)\n    loss = T.nn.functional.mse_loss(out, x[:, :1])\n    {turned}\n"
-        "    opt.zero_grad()\n    loss.backward()\n    opt.step()"
-    )
-    first = viz.diagnose(program, engine=engine).findings[0]
-    assert (first.kind, first.line, first.certain) == ("reversed", 8, False)
 
 
 TWO_WEIGHTS = """\

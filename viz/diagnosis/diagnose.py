@@ -18,7 +18,7 @@ from typing import Any
 from tinygrad_edu.sandbox.time_limit import Budget, TimeUp, time_limit
 from viz import engines
 from viz.diagnosis.change import applied
-from viz.diagnosis.finding import Finding, Trial, listed
+from viz.diagnosis.finding import Finding, Trial
 from viz.diagnosis.kinds import TELLS
 from viz.diagnosis.observation import Observation
 from viz.diagnosis.places import Places
@@ -41,7 +41,6 @@ from viz.recording.source import Source, codes_in
 
 LIMIT = 60.0  # seconds that a diagnosis may take
 RUNNING = 0.75  # of them for the program; the rest is for judging what was seen, and for trials of changes
-TOGETHER = 3  # changes of one kind that are tried together
 JUDGING = 2.0  # seconds of processor time for judging what was seen, beside a tenth of what the program took
 A_SHARE = 0.4  # of what is left of it, for one rule: one that walks long silences no other
 TRYING = 2.5  # likewise for trials, beside as long as the program took itself
@@ -282,60 +281,23 @@ class Run:
         for finding in findings:
             tells = TELLS.get(finding.kind, "")
             if finding.changes:
-                finding.trial = self._cures(seen, place, finding, end)
+                text, error = applied(self.places.text, finding.changes), (seen.error or {}).get("type")
+                finding.trial = place.ask(Question(finding, text, error, len(seen.passes)), end - time.monotonic())
+                finding.tried, finding.certain = finding.trial.sentence, finding.certain and finding.trial.proves
             confirmed = finding.cured and (finding.explains_error or not tells)
             finding.certain = finding.certain and (confirmed or finding.kind in BY_NUMBERS)
             finding.changes = finding.changes if finding.cured else []
             if not finding.certain and tells:
                 finding.fix += f" {tells}"
-        cured = {finding: {one.line for one in finding.changes} for finding in findings if finding.cured}
-        alone = {finding.line for finding, lines in cured.items() if len(lines) == 1}
-        for finding, lines in cured.items():  # what only helps together with a change that helps alone is not the cause
-            if finding.trial and len(finding.changes) > 1 and finding.line not in alone and alone & lines:
-                finding.trial.cured = finding.certain = False
-                finding.changes = []
-        if any(finding.cured for finding in findings):
-            # What another change cured comes first, and what cures others too before all.
-            causes = {
-                one: [each for each in _causes(one, findings) if each.explains_error >= one.explains_error]
-                for one in findings
-            }
-            findings[:] = sorted(findings, key=lambda one: (one.cured is False, len(causes[one])))
-            vain = [f"{one.kind} in line {one.line}" for one in findings if one.cured is False]
-            if vain and findings[0].cured:
-                findings[0].tried += f" Changes for {listed(vain)} were tried as well, in vain."
         for other in [one for one in findings if one.explains_error and one.certain][1:]:
             other.certain = False  # an error has one cause: another change ends it too, and does less
-        for other in findings:  # what another change took away, and whose own change left that, is a consequence
-            if any(one.cured for one in _causes(other, findings)):
-                other.certain = False
-
-    def _cures(self, seen: Observation, place: Place, finding: Finding, end: float) -> Trial:
-        """Whether a change cures: alone, or together with the same in other lines, as where two lines cut one path."""
-        changes, lines = finding.changes, [finding.line]
-        for _ in range(TOGETHER):
-            text, error = applied(self.places.text, changes), (seen.error or {}).get("type")
-            trial = place.ask(Question(finding, text, error, len(seen.passes)), end - time.monotonic())
-            together = sorted([*changes, *trial.further], key=lambda one: one.line)
-            moves = any(not one.new or "\n" in one.new for one in together)
-            twice = len({one.line for one in together}) < len(together)
-            if trial.cured is not False or not trial.further or moves or twice:
-                break
-            changes = together
-            lines += [one.line for one in trial.further]
-        finding.tried, finding.certain = trial.sentence, finding.certain and trial.proves
-        if trial.cured and len(lines) > 1:
-            finding.tried += f" Line {lines[0]} alone was tried in vain: {listed([f'line {one}' for one in lines])} have to change together."
-            finding.changes = changes
-            finding.lines = list(dict.fromkeys([*finding.lines, *(one for one in lines if one)]))
-        return trial
 
     def _again(self, asked: Question) -> Trial:
         """Run a changed program, in a fork, and judge it."""
         source, limit = self._rewritten(asked.text), asked.seconds / RUNNING
         run = replace(self, source=source, limit=limit, execute=None, output=Printed(), raised=None, timed_out=False)
         after = run.observe(self._things, most=asked.most)
-        return judged(asked, after, list(run._all(after)), run.raised, lambda finding: written(after, finding))
+        return judged(asked, after, list(run._all(after)), run.raised)
 
     def _rewritten(self, text: str) -> Source:
         """The program with another text; a function keeps what is around it."""
@@ -357,14 +319,3 @@ class Run:
         made = types.FunctionType(code, target.__globals__, target.__name__, target.__defaults__, closure)
         made.__kwdefaults__ = target.__kwdefaults__
         return Source(made if not inspect.ismethod(target) else types.MethodType(made, target.__self__))
-
-
-def _causes(one: Finding, findings: list[Finding]) -> list[Finding]:
-    """The findings that took this one away with them when their change was tried, where its own change left them."""
-
-    def takes_away(first: Finding, second: Finding) -> bool:
-        left = first.trial.left if first.trial is not None else None
-        return left is not None and second.kind not in left
-
-    others = [each for each in findings if each.kind != one.kind]
-    return [each for each in others if takes_away(each, one) and not takes_away(one, each)]

@@ -33,19 +33,14 @@ SCORES = {"matmul", "bmm", "einsum"}  # products of two that are computed, as in
 MULTIPLIES = FACTORS | SCORES | {
     "mm", "mv", "dot", "linear", "conv1d", "conv2d", "conv3d", "layer_norm", "group_norm", "batch_norm",
 }  # fmt: skip
-TABLES = {"embedding", "one_hot"}
 ATTENTIONS = {"scaled_dot_product_attention", "multi_head_attention_forward"}
 LAYERS = SCORES | {
     "linear", "addmm", "mm", "baddbmm", "bilinear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
     "conv_transpose3d", "lstm", "gru", "lstm_cell", "gru_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell",
 }  # fmt: skip
-SEQUENCES = {"lstm", "gru", "rnn_tanh", "rnn_relu"} | ATTENTIONS  # which go along one dimension
 NORMS = {
     "norm", "vector_norm", "matrix_norm", "linalg_norm", "dist", "cdist", "pairwise_distance", "cosine_similarity", "normalize", "hypot",
 }  # fmt: skip
-MAGNITUDES = {"pow", "square", "abs"}  # of a difference: what an error is made of
-APART = {"cdist", "pairwise_distance", "dist"}
-
 # shapes, types, places
 VIEWS = {"view", "reshape", "flatten"}
 TRANSPOSES = {"transpose", "permute", "swapaxes", "movedim", "swapdims", "t", "T", "mT"}  # `.T` is a permute in ours
@@ -57,7 +52,6 @@ SPLITS = {"chunk", "split", "unbind", "tensor_split", "__getitem__", "select", "
 JOINS = {"cat", "pad", "stack", "hstack", "vstack"}
 COPIES = {"tensor", "as_tensor", "asarray", "scalar_tensor", "Tensor", "FloatTensor", "new_tensor", "full", "array"}
 CHOSEN = {"__getitem__", "stack", "cat", "narrow", "select"}  # numbers of others, at places that the call names
-MONOTONE = {"relu", "leaky_relu", "softplus", "logsigmoid", "sigmoid", "tanh", "log", "exp"}
 PASSES_ON = {"dropout", "clone", "to", "float", "contiguous"}
 
 # slopes
@@ -65,24 +59,15 @@ FLAT = {"sign", "sgn", "round", "floor", "ceil", "trunc", "floor_divide", "heavi
 RELUS = {"relu", "relu6", "threshold", "hardtanh", "hardswish", "hardsigmoid", "prelu"}
 CLAMPS = {"relu6", "clamp", "clamp_min", "clamp_max", "minimum", "maximum", "hardtanh"}
 BOUNDED = {"sigmoid", "tanh"}
-PROBABILITIES = {"softmax", "sigmoid", "softmin"}
 SQUASHES = BOUNDED | {"softmax", "softmin", "logsigmoid", "hardsigmoid", "softsign", "erf"}
 SATURATES = (SQUASHES | {"log_softmax"}) - {"hardsigmoid"}
-RISES = {"exp", "clamp", "min", "max", "minimum", "maximum"}  # they rise with their input, or stay constant
-LOGS = {"log_softmax", "logsigmoid", "log_prob"}
 ARCS = {"acos", "asin", "atanh"}
 HIDERS = {"where", "masked_fill", "__setitem__", "nan_to_num", "maximum", "clamp", "nansum", "nanmean"}
-MASKS = {"masked_fill", "where", "add"}
 CHOICES = {
     "__getitem__", "gather", "index_select", "masked_select", "masked_fill", "where", "max", "min", "amax", "amin", "topk", "dropout",
     "max_pool1d", "max_pool2d", "max_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
 }  # fmt: skip
 LINEAR = ADDITIVE | PRODUCTS | NEGATIONS | {"__getitem__", "cat", "stack", "where"}
-KEEPS_SIGN = AVERAGES | RESHAPES | CHOSEN | {
-    "clone", "diagonal", "float", "gather", "index_select", "masked_select", "take_along_dim",
-}  # fmt: skip
-SCALES = FACTORS | NEGATIONS | AVERAGES | RESHAPES
-
 # what a rule keeps for the backward pass
 KEEPS_NOTHING = ADDITIVE | NEGATIONS | AVERAGES | RESHAPES | CHOSEN
 KEEPS_NOTHING |= {"clone", "data", "detach", "item", "requires_grad_"}
@@ -92,15 +77,9 @@ KEEPS_RESULT = BOUNDED | {"exp", "expm1", "sqrt", "rsqrt", "reciprocal", "softma
 DISTANCES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
 BINARY = {"binary_cross_entropy", "binary_cross_entropy_with_logits"}
 SCORE_LOSSES = {"cross_entropy"}  # which apply softmax themselves
-CLASS_LOSSES = SCORE_LOSSES | {"nll_loss", "multi_margin_loss"}
 POSITIVE = DISTANCES | BINARY | SCORE_LOSSES
 ERRORS = POSITIVE - {"binary_cross_entropy_with_logits"} | {"nll_loss"}
-TARGETED = CLASS_LOSSES | DISTANCES | BINARY
 BY_ELEMENT = DISTANCES | BINARY | {"gaussian_nll_loss", "poisson_nll_loss", "soft_margin_loss"}
-LOSSES = BY_ELEMENT | {
-    "cross_entropy", "nll_loss", "kl_div", "ctc_loss", "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss",
-}  # fmt: skip
-TAKES_LOGS = {"nll_loss", "kl_div", "ctc_loss"}  # of probabilities
 TAKES_CLASSES = PRODUCTS | {"nll_loss", "kl_div", "cross_entropy", "gather", "log", "__getitem__"}
 
 FAR = 6  # the most ops that the walk to a source goes past
@@ -131,11 +110,6 @@ def constants(op: Ran) -> list[float]:
     return [one for one in op.options.values() if isinstance(one, (int, float)) and not isinstance(one, bool)]
 
 
-def subtracted(op: Ran) -> tuple[int, ...]:
-    """The inputs of a difference that enter it with a minus."""
-    return op.inputs[:1] if op.name == "rsub" else op.inputs[1:]
-
-
 def source(seen: Observation, nr: int, past: set[str] = TURNS) -> tuple[Seen, Ran | None]:
     """A value and its maker, past ops that only change its shape or type."""
     value = seen.values[nr]
@@ -159,13 +133,3 @@ def origin(seen: Observation, nr: int) -> Seen:
             break
         value = before
     return value
-
-
-def numbers_of(seen: Observation, nr: int, depth: int = 0) -> object:
-    """What tells whether two values hold the same numbers, whatever their shape and type: where they come from, and how they were chosen there."""
-    value, maker = source(seen, nr, TURNS | {"long", "detach"})
-    if maker is None or maker.name not in CHOSEN or depth > FAR:
-        return value.nr
-    places = tuple(sorted((name, repr(option)) for name, option in maker.options.items()))
-    known = places or len(maker.inputs) > 1  # an index that nobody noted may be any
-    return (maker.name, places, *(numbers_of(seen, one, depth + 1) for one in maker.inputs)) if known else value.nr

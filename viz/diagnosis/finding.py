@@ -22,9 +22,7 @@ class Trial:
 
     cured: bool | None  # whether the claim no longer holds; None if it could not be tried
     said: str  # what was seen, as the end of a sentence
-    further: list[Change] = field(default_factory=list)  # where the same was found in another line: its change there
     proves: bool = True  # that the cause is certain; it does not where nothing uses a gradient that is there now
-    left: list[str] | None = None  # kinds that are still found; None where it did not run as far as the program did
 
     @property
     def sentence(self) -> str:

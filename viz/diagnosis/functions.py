@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,33 +11,29 @@ from viz.diagnosis.places import Places
 from viz.engines import Engine
 
 MOST = 12  # numbers of an input that are moved
+MOST_TWICE = 64  # numbers of a call whose second derivatives are measured
 LARGEST = 1_000_000  # numbers of a call that is checked, in which at most MOST of each input are moved
 STEP = 1e-6
 FAR = 1e-2  # of the gradient: a larger difference means that backward disagrees
 
 
+class _Measured(NamedTuple):
+    """The inputs of a call, copied, with the places of those that learn, its outputs, its gradients, and slopes told and measured by place."""
+
+    given: list[Any]
+    learns: list[int]
+    outputs: list[Any]
+    grads: Any
+    slopes: dict[int, np.ndarray]
+
+
 def check_function(engine: Engine, kind: Any, args: Any, places: Places, call: int | None) -> FunctionCheck | None:
     """Run the Function again in float64 on copies of its inputs, and compare. Returns None if that is impossible."""
-    T = engine.module
-    with T.enable_grad(), engine.seeded(0):
-        try:
-            given = [_copy(engine, item) for item in args]
-            learns = [at for at, item in enumerate(given) if engine.is_tensor(item) and item.requires_grad]
-            tensors = [given[at] for at in learns]
-            if not tensors or sum(t.numel() for t in tensors) > LARGEST:
-                return None
-            outputs = [t for t in _run(engine, kind, given) if t.requires_grad]
-            if not outputs or any(not t.dtype.is_floating_point for t in outputs):
-                return None
-            rng = np.random.default_rng(0)
-            weights = [T.tensor(rng.uniform(0.5, 1.5, tuple(t.shape)), dtype=t.dtype) for t in outputs]
-            grads = T.autograd.grad(outputs, tensors, weights, allow_unused=True)
-            slopes = {}  # by argument: what backward tells, and what was measured
-            for at, gradient in zip(learns, grads, strict=True):
-                told = np.zeros(given[at].numel()) if gradient is None else engine.array(gradient).reshape(-1)
-                slopes[at] = _slopes(engine, kind, given, at, told, weights)
-        except Exception:
-            return None
+    found = _measured(engine, kind, args)
+    if found is None:
+        return None
+    given, learns, outputs, grads, slopes = found
+    tensors = [given[at] for at in learns]
     told, measured = np.concatenate(list(slopes.values()), axis=1)
     if not measured.size or not np.isfinite(measured).all():
         return None
@@ -59,7 +55,45 @@ def check_function(engine: Engine, kind: Any, args: Any, places: Places, call: i
     missing = grads[learns.index(argument)] is None
     # What the forward does not depend on may be handed on alone, as the parameters of an ODE's own function.
     flat = not measured.any()
-    return FunctionCheck(kind.__name__, line, call, float(far[worst]), flat, identity, opposite, missing, scale, text)
+    second = far[worst] < FAR and _second_is_wrong(engine, kind, given)
+    return FunctionCheck(
+        kind.__name__, line, call, float(far[worst]), flat, identity, opposite, missing, second, scale, text
+    )
+
+
+def _measured(engine: Engine, kind: Any, args: Any) -> _Measured | None:
+    """Run the Function again on copies of its inputs, and measure; None if that is impossible."""
+    T = engine.module
+    with T.enable_grad(), engine.seeded(0):
+        try:
+            given = [_copy(engine, item) for item in args]
+            learns = [at for at, item in enumerate(given) if engine.is_tensor(item) and item.requires_grad]
+            tensors = [given[at] for at in learns]
+            if not tensors or sum(t.numel() for t in tensors) > LARGEST:
+                return None
+            outputs = [t for t in _run(engine, kind, given) if t.requires_grad]
+            if not outputs or any(not t.dtype.is_floating_point for t in outputs):
+                return None
+            rng = np.random.default_rng(0)
+            weights = [T.tensor(rng.uniform(0.5, 1.5, tuple(t.shape)), dtype=t.dtype) for t in outputs]
+            grads = T.autograd.grad(outputs, tensors, weights, allow_unused=True)
+            slopes = {}  # by argument: what backward tells, and what was measured
+            for at, gradient in zip(learns, grads, strict=True):
+                told = np.zeros(given[at].numel()) if gradient is None else engine.array(gradient).reshape(-1)
+                slopes[at] = _slopes(engine, kind, given, at, told, weights)
+        except Exception:
+            return None
+    return _Measured(given, learns, outputs, grads, slopes)
+
+
+def _second_is_wrong(engine: Engine, kind: Any, given: list[Any]) -> bool:
+    """Whether a backward cannot be differentiated again, as one over what its forward made and kept; False where that cannot be told."""
+    if sum(item.numel() for item in given if engine.is_tensor(item)) > MOST_TWICE:
+        return False
+    try:
+        return not engine.module.autograd.gradgradcheck(kind.apply, given, raise_exception=False)
+    except Exception:
+        return False
 
 
 def _far(slopes: np.ndarray) -> np.ndarray:

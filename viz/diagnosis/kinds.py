@@ -8,23 +8,17 @@ KINDS = {
     "not-finite-input": 3, "half-range": 3, "where": 3, "sqrt-at-zero": 3, "norm-at-zero": 3, "log-of-zero": 3,
     "zero-by-zero": 3, "overflow": 3, "not-finite": 3, "zero-before-step": 5, "step-before-backward": 5,
     "no-zero-grad": 5, "stale-optimizer": 5, "not-in-optimizer": 5, "broadcast-loss": 5, "double-softmax": 2,
-    "wrong-dim": 5, "wrong-loss": 5, "shuffled-apart": 5, "reversed": 7, "times-zero": 2, "flat": 2, "clamp": 2,
-    "dead-relu": 2, "saturated": 2, "equal-units": 2, "alias": 7, "used-twice": 7, "graph-grows": 6, "retain-graph": 6,
-    "vanishing": 4, "exploding": 4, "eval-mode": 5, "rate-too-large": 5, "rate-too-small": 5, "made-anew": 5,
-    "never-backward": 5, "never-steps": 5, "dropout-active": 5, "zero": 2, "unused": 1, "unlike-data": 7, "linear": 5, "mask": 5, "unshuffled": 5,
+    "wrong-dim": 5, "reversed": 7, "times-zero": 2, "flat": 2, "clamp": 2, "dead-relu": 2, "saturated": 2, "alias": 7,
+    "used-twice": 7, "graph-grows": 6, "retain-graph": 6, "eval-mode": 5, "vanishing": 4, "exploding": 4,
+    "never-backward": 5, "never-steps": 5, "zero": 2, "unused": 1,
 }  # fmt: skip
 
-# Of a mistake of intent, what would tell whether it is one: no second run can.
+# Of what can be meant, what would tell whether it is: no second run can.
 TELLS = {
     "requires-grad-off": "Freezing can be meant: if this part is to stay as it is, all is well.",
     "not-kept": "If the call is left over, take it away.",
-    "wrong-loss": "Only you know what the loss is to measure: work out its value for one example by hand.",
-    "shuffled-apart": "Print a few inputs with their labels, after the shuffle: they tell whether these belong together.",
     "reversed": "What the loss is to do tells: a cost falls while a program learns, a reward rises.",
     "alias": "If it is to hold the numbers of now, or to stay as it began, all is well.",
     "used-twice": "If the two places are to share their weights, all is well.",
     "eval-mode": "If batch norm and dropout are to stay as in evaluation, as in some fine-tuning, all is well.",
-    "dropout-active": "If the outputs are to be random, as in Monte Carlo dropout, all is well.",
-    "linear": "If the network is to be linear, all is well.",
-    "unlike-data": "If the network is meant to be tried on other data, all is well.",
 }

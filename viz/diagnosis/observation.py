@@ -9,11 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from viz.diagnosis.places import Places, indexed, once
 
-ENDED = 1e-3  # of its first rate: a step that takes no more does next to nothing
 FEW = 2  # passes at each end of a loop that are walked
 
 
@@ -35,8 +32,6 @@ class Seen:
     grad: float | None = None  # the largest magnitude of the last gradient that arrived at it
     of_grad: int | None = None  # the leaf whose `.grad` it is
     bound: float | None = None  # for a sigmoid, tanh or softmax: the share of results where its slope is nearly 0
-    shown: bool = False  # whether the program printed it
-    ahead: bool = False  # for a softmax over a square, or a mask, as in attention: whether places look at later ones
 
     @property
     def finite(self) -> bool:
@@ -81,6 +76,7 @@ class Ran(Standing):
     step: int = 0  # how many optimizer steps there had been
     node: str = ""  # the name of the node that was recorded
     called: str = ""  # its name as the program spelled it
+    read: tuple[int, ...] = ()  # of its inputs, those that the forward of a Function read without being given them
 
 
 @dataclass(slots=True)
@@ -113,13 +109,7 @@ class Leaf:
     reached_unwatched: bool = False  # whether a gradient came in a pass that was not watched, or by hand
     asked: bool = False  # whether the program read its `.grad`
     frozen_at: int | None = None  # line that switched its requires_grad off
-    frozen_after: int = 0  # passes there had been
-    frozen_ops: int = 0  # likewise, ops
-    undone: tuple[int | None, int | None] | None = None  # likewise, and that switched it on again before the next pass
     writes: list[Write] = field(default_factory=list)
-    # at each pass after new writes: whether its rows are all the same, and its columns
-    equal_rows: list[bool] = field(default_factory=list)
-    equal_columns: list[bool] = field(default_factory=list)
     size: float = 0.0  # its largest magnitude when last examined
     began: float = 0.0  # likewise, before the first step
 
@@ -156,18 +146,12 @@ class Through(Standing):
     step: int
     roots: list[int] = field(default_factory=list)
     loss: float | None = None
-    given: int | None = None  # the sign of the gradient that backward() was given; 0 where it has both
     raised: str = ""
     done: bool = False
     got: dict[int, float] = field(default_factory=dict)  # leaf -> largest magnitude
     reached: list[tuple[int, float]] = field(default_factory=list)  # values, in the order that gradients came to them
     stale: set[int] = field(default_factory=set)  # leaves whose .grad a step had used already and that was added to
     used: bool = False  # whether a step has used any gradient that it brought
-
-    @property
-    def sign(self) -> int:
-        """With which the loss is made smaller by what the pass brings; 0 where it cannot be told."""
-        return 1 if self.given is None else self.given
 
 
 @dataclass
@@ -182,8 +166,7 @@ class Moment(Standing):
     who: int = -1  # the optimizer or module, or the leaf of an update
     empty: bool = False  # step, clip: no leaf that it holds, or is given, has a gradient other than zero
     stale: tuple[int, ...] = ()  # step, update: leaves whose gradient holds what a step before had used
-    moved: float | None = None  # step: how far, relative to the weights; clip: the largest number that it left
-    rate: float | None = None  # step: the learning rate then
+    left: float | None = None  # clip: the largest number that it left
     uphill: bool | None = None  # step: whether it went along the gradients that the pass brought, and not against them
     thrown: tuple[int, ...] = ()  # zero: passes whose gradients no step had used
 
@@ -195,11 +178,6 @@ class Held(Standing):
     nr: int
     kind: str
     stack: tuple[int, ...]
-    made_here: bool
-    rate: float | None = None
-    base: float | None = None  # its first rate
-    taken: int = 0  # steps, also those that nobody watched
-    idle: int = 0  # of them, those at less than a thousandth of the first rate
     maximises: bool = False
     leaves: list[int] = field(default_factory=list)
     known: int = 0  # leaves that were known when it was made
@@ -251,6 +229,7 @@ class FunctionCheck:
     identity: bool  # the forward gives back its input
     opposite: bool
     missing: bool  # None where the numbers say otherwise
+    second: bool  # the gradient is right, and its own derivative is not
     scale: float | None  # what backward multiplies by, where the forward hands its input on
     text: str
 
@@ -295,9 +274,7 @@ class Observation:
     asked_in_vain: list[tuple[int, int]] = field(default_factory=list)
     asked_unrequired: dict[int, int] = field(default_factory=dict)  # likewise, of values without requires_grad
     hooks: list[tuple[int, int | None]] = field(default_factory=list)  # leaf that the program put a hook on, line
-    schedules: list[tuple[str, int | None]] = field(default_factory=list)  # class of a scheduler, line that made it
     aliases: list[Alias] = field(default_factory=list)
-    numbers: dict[int, np.ndarray] = field(default_factory=dict)  # value: class numbers and tokens that an op was given
     warned: list[tuple[str, int | None]] = field(default_factory=list)  # what NumPy said of numbers not finite, line
     troubles: list[str] = field(default_factory=list)  # errors of the observer itself
     error: dict[str, Any] | None = None
@@ -384,13 +361,12 @@ class Observation:
 
     def route(
         self, root: int, goal: Callable[[Seen], bool], extra: dict[int, list[int]] | None = None, past_leaves: bool = False,
-        recorded: bool = False, past: frozenset[tuple[int | None, str]] = frozenset(),
+        recorded: bool = False,
     ) -> list[int]:  # fmt: skip
         """The shortest chain of values from `root` up to one that is a `goal`; empty where there is none.
 
         `extra` are further links, from a value to what its numbers came from by way of Python; `past_leaves` goes on where an op
-        made a leaf out of other tensors; with `recorded` it leads only through what requires grad;
-        `past` are lines and names of ops whose results it does not lead through.
+        made a leaf out of other tensors; with `recorded` it leads only through what requires grad.
         """
         before: dict[int, int | None] = {root: None}
         queue = [root]
@@ -402,9 +378,7 @@ class Observation:
                     chain.append(behind)
                 return chain[::-1]
             for one in [*self.inputs(value, past_leaves), *(self.values[nr] for nr in (extra or {}).get(nr, ()))]:
-                made = self.maker(one)
-                shut = made is not None and (made.line, made.name) in past
-                if one.nr not in before and not shut and (one.requires_grad or not recorded):
+                if one.nr not in before and (one.requires_grad or not recorded):
                     before[one.nr] = nr
                     queue.append(one.nr)
         return []
@@ -462,10 +436,6 @@ class Observation:
         makers = (self.maker(self.values[one.values[0]]) for one in self.leaves if one.values and one.holder is None)
         others = [one.stack for one in makers if one is not None and one.line == made.line and one.stack != made.stack]
         return next((line for line in made.stack if all(line not in one for one in others)), made.line) or leaf.line
-
-    def given_in(self, held: Held, number: float | None) -> int | None:
-        """The line that gives an optimizer a number: the one that makes it, or a call around it that hands the number in."""
-        return held.line if number is None else self.places.where_written(number, held.stack) or held.line
 
     def called(self, nrs: Iterable[int]) -> list[str]:
         """The names of leaves, each once."""

@@ -8,14 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from viz.diagnosis import cause, chart
+from viz.diagnosis import cause
 from viz.diagnosis.finding import GROUPS, Finding
 from viz.diagnosis.report import Report
 from viz.draw import as_html
 from viz.picture.svg import escape
 
 STYLE = Path(__file__).with_name("report.css")
-SIZES = "the size of activations and gradients, layer by layer"
 PICTURES = 5  # findings that get a picture
 AROUND = 1  # lines of code shown before and after the line that matters
 Staged = Callable[[str, dict[str, Any]], str]
@@ -29,12 +28,9 @@ def fragment(report: Report, staged: Staged, starter: str) -> str:
     """
     body = "".join(_finding(report, place, finding, staged) for place, finding in enumerate(report.findings, 1))
     error = f"<p>{escape(report.ended)}</p>" if report.ended else ""
-    told = chart.text(report.layers)
     style = STYLE.read_text(encoding="utf-8")
-    lines = "\n".join(map(escape, told.splitlines()))  # which takes line breaks away
-    sizes = _folded(SIZES, f"<pre>{lines}</pre>", report.concerns_sizes) if told else ""
     return (
-        f'<style>{style}</style><div class="tgv-diagnosis"><h3>{escape(report.headline)}</h3>{body}{sizes}{error}'
+        f'<style>{style}</style><div class="tgv-diagnosis"><h3>{escape(report.headline)}</h3>{body}{error}'
         f'<p class="soft">{escape(report.looked_at)}</p>{starter if "tgv-cause-place" in body else ""}</div>'
     )
 

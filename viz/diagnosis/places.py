@@ -17,7 +17,6 @@ from viz.recording.source import Source
 _LIBRARIES = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
 _OURS = tuple(f"{Path(__file__).resolve().parents[2] / name}/" for name in ("viz", "tinygrad_edu"))
 ADDING = ("append", "appendleft", "add", "extend", "insert", "put", "push")  # methods that put things into a collection
-WRITES = ("load_state_dict", "copy_", "lerp_")
 _SWITCHES = ("no_grad", "inference_mode", "set_grad_enabled(")
 _LOOPS = (ast.For, ast.While)
 
@@ -145,22 +144,6 @@ class Places:
         calls = self.find(ast.Call, fits=lambda node: bool(re.search(r"set_grad_enabled\((?!True)", ast.unparse(node))))
         return max((node.lineno for node in calls if not stack or node.lineno <= stack[-1]), default=None)
 
-    @cached_property
-    def not_kept(self) -> dict[int, str]:
-        """The lines of functions and loops that call a method and do not keep the result, with the name of the method."""
-        calls = self.find(ast.Expr, fits=lambda node: isinstance(node.value, ast.Call))
-        inside = [one for one in calls if self.loops(one.lineno) or self.function_around(one.lineno)]
-        return {one.lineno: name for one in inside if (name := _last(one.value.func))}
-
-    @cached_property
-    def new_in_loops(self) -> dict[int, int]:
-        """The statements in loops that give the variable of the loop something else: first and last line."""
-        found: dict[int, int] = {}
-        for loop in self.find(ast.For):
-            inside = (node for node in self.find(ast.Assign) if loop.lineno < node.lineno <= loop.end_lineno)
-            found |= {one.lineno: one.end_lineno for one in inside if ast.unparse(one.targets[0]) in _read(loop.target)}
-        return found
-
     def condition(self, line: int) -> int | None:
         """The line of the innermost `if` that decides over a line: it holds it, or leaves the function before it."""
         around = self.find(ast.If, at=line, fits=lambda node: node.body[0].lineno <= line)
@@ -193,30 +176,6 @@ class Places:
             found.append((node, given))
         return [(node.lineno, node.end_lineno, given, _read(node)) for node, given in found]
 
-    @once
-    def flows(self, start: int | None, end: int | None) -> bool:
-        """Whether what line `start` computes can come to line `end` by the names that lines give and read."""
-        if start is None or end is None:
-            return False
-        tainted = self.carried(start)
-        return start == end or any(first <= end <= last and read & tainted for first, last, _, read in self._statements)
-
-    @once
-    def carried(self, start: int) -> set[str]:
-        """The names that what line `start` computes can come to."""
-        tainted = self._given_at(start)
-        begin = min((first for first, _ in self.loops(start)), default=start)
-        inside, grown = self.function_around(start), True
-        while grown:
-            grown = False
-            for line, _, given, read in self._statements:
-                if line < begin and not inside and not self.function_around(line):
-                    continue  # it ran before, and never again
-                if read & tainted and not given <= tainted:
-                    tainted |= given
-                    grown = True
-        return tainted
-
     def _given_at(self, line: int | None) -> set[str]:
         return set().union(*(given for first, last, given, _ in self._statements if first <= (line or 0) <= last))
 
@@ -244,12 +203,6 @@ class Places:
         return self.first(ast.Assign, fits=keeps)
 
     # lines by what stands in them
-
-    @cached_property
-    def where_rated(self) -> int | None:
-        """The last line that sets the rate of a group of parameters, `group["lr"] = …`."""
-        targets = self.find(ast.Subscript, fits=lambda node: _stored(node) and ast.unparse(node.slice) == "'lr'")
-        return max((one.lineno for one in targets), default=None)
 
     @once
     def where_given(self, name: str) -> int | None:
@@ -315,21 +268,9 @@ class Places:
         given = [node.targets[0] for node in self.find(ast.Assign, at=line)]
         return next((ast.unparse(one) for one in given if isinstance(one, (ast.Name, ast.Attribute))), "")
 
-    def may_write(self, ran: set[int]) -> bool:
-        """Whether a call that writes into weights stands in a line other than those that ran, and not in a function that nobody calls."""
-        calls = self.find(ast.Call, fits=lambda node: _last(node.func) in WRITES and node.lineno not in ran)
-        around = [self.find(ast.FunctionDef, at=one.lineno)[-1:] for one in calls]
-        return any(not one or self.where_read(one[0].name) for one in around)
-
     def where_not_called(self, method: str) -> int | None:
         """The first line that names a method and leaves out its parentheses: a statement that does nothing."""
         return self.first(ast.Expr, fits=lambda node: type(node.value) is ast.Attribute and node.value.attr == method)
-
-    def where_written(self, number: float, lines: Iterable[int]) -> int | None:
-        """The first of some lines in which a number stands."""
-        same = self.find(ast.Constant, fits=lambda node: type(node.value) in (int, float) and node.value == number)
-        standing = {node.lineno for node in same}
-        return next((line for line in lines if line in standing), None)
 
     def multiplies_a_list(self, line: int | None) -> bool:
         """Whether a line holds `[…] * n`: one object, n times."""
@@ -362,20 +303,6 @@ class Places:
         """The last `return` of a method of a class."""
         first, last = self.defined(kind, method) or (0, -1)
         return max((node.lineno for node in self.find(ast.Return) if first <= node.lineno <= last), default=None)
-
-    def where_loaded(self, line: int | None) -> int | None:
-        """The line that makes what a loop that begins in a line goes through, as a loader of batches."""
-        heads = self.find(ast.For, at=line or 0, fits=lambda node: node.lineno == line)
-        given = (self.where_given(name) for node in heads for name in sorted(_read(node.iter)))
-        return next((one for one in given if one is not None), None)
-
-    def where_left_out(self, term: int, loss: int) -> int | None:
-        """The line after a term, in the same function, that makes a loss without it: that computes it, or that gives it a name, or returns it."""
-        first, last = self.function_around(term) or (0, len(self.text))
-        names = self.carried(loss) if loss else set()
-        plain = self.find(ast.Assign, ast.Return, fits=lambda node: getattr(node.value, "id", None) in names)
-        after = [line for line in (loss, *(node.lineno for node in plain)) if term < line <= last]
-        return min(after, default=loss if first <= loss <= last else None)
 
     def where_returned(self, kind: str, place: int, in_part: bool) -> int | None:
         """The line that makes what a class's backward returns in one place: the one that gives its name, or the `return`.

@@ -16,12 +16,8 @@ EXPLAINS = {
     "dead-relu": {"times-zero"},
     "exploding": {"not-finite", "overflow"},
     "state-not-detached": {"second-backward", "retain-graph", "in-place"},
-    "reversed": {"rate-too-large"},
-    "dropout-active": {"rate-too-large"},
-    "not-kept": {"rate-too-large", "not-finite", "overflow"},
     "non-leaf": {"state-not-detached"},
     "unused": {"times-zero"},
-    "unshuffled": {"rate-too-large"},
 }
 ON_PURPOSE = "requires-grad-off"  # freezing is common: not reported beside a certain cause
 

@@ -7,17 +7,15 @@ import re
 import shutil
 import textwrap
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
-from viz.diagnosis import chart
 from viz.diagnosis.change import applied
 from viz.diagnosis.finding import GROUPS, Finding
-from viz.diagnosis.layers import Layers, layers
 from viz.diagnosis.observation import Observation
 from viz.recording.project import Project
 from viz.recording.recording import finite
+from viz.telling.explain import explain
 
 SCHEMA = 1
 WIDEST = 100  # characters of a line of prose
@@ -68,11 +66,6 @@ class Report:
             told += f" {_count(len(seen.troubles), 'thing')} could not be examined: {seen.troubles[0]}."
         return told
 
-    @cached_property
-    def layers(self) -> Layers:
-        """The largest activation and gradient of each layer, over the steps, from the input to the loss."""
-        return layers(self.observation)
-
     @property
     def source(self) -> list[str]:
         """The program's lines."""
@@ -81,10 +74,9 @@ class Report:
     def to_json(self) -> str:
         """The report as JSON text."""
         findings = [finding.as_data(self.source) for finding in self.findings]
-        sizes = {"passes": self.layers.passes, "rows": [vars(row) for row in self.layers.rows]}
         data = {  # the source is the script, and after it each file that it imports: `file` and `file_line` say where that stands
             "schema": SCHEMA, "engine": self.engine, "source": self.source, "looked_at": self.looked_at,
-            "groups": list(GROUPS.values()), "findings": findings, "layers": sizes, "error": self.error, "stdout": self.stdout,
+            "groups": list(GROUPS.values()), "findings": findings, "error": self.error, "stdout": self.stdout,
         }  # fmt: skip
         return json.dumps(finite(data), ensure_ascii=False, indent=1)
 
@@ -114,8 +106,6 @@ class Report:
                 lines.append(f"   {self.program.place(finding.line or 1)[1]:>4} | {code}")
             for kind, text in self.told_of(finding):
                 lines += [f"      {text}"] if kind == "change" else _wrapped(f"Fix: {text}" if kind == "fix" else text)
-        if self.concerns_sizes:
-            lines += ["", "The sizes, layer by layer, from the input to the loss:", chart.text(self.layers, width())]
         lines += ["", *_wrapped(self.looked_at, ""), *([self.ended] if self.ended else [])]
         return "\n".join(lines)
 
@@ -142,14 +132,11 @@ class Report:
             return ""
         at = "" if self.error["line"] is None else f" in {self.place(self.error['line'])}"
         told = f"It ended with {self.error['type']}{at}: {self.error['message']}"
+        if not any(one.explains_error for one in self.findings):
+            told = f"{told} {explain(self.error['type'], self.error['message'])}".rstrip()
         if NO_GPU.search(told) and self.engine == "torch":
             told += '. This machine has no GPU that PyTorch can use: run the program with device="cpu", or take `.cuda()` out.'
         return told
-
-    @property
-    def concerns_sizes(self) -> bool:
-        """True if the findings are about sizes: gradients that vanish, explode, are zero or not finite."""
-        return bool(self.layers.rows) and any(finding.group in (2, 3, 4) for finding in self.findings)
 
     def told(self, text: str) -> str:
         """A sentence with line numbers as the program's author counts them."""

@@ -11,7 +11,6 @@ from viz.diagnosis.change import Change, applied
 from viz.diagnosis.finding import NO_CODE, Finding
 from viz.diagnosis.observation import Observation
 
-ADAPTIVE = re.compile(r"\b(Adam|AdamW|RMSprop|NAdam|RAdam|Adamax)\(")
 LIBRARIES = re.compile(r"torch|T|F|np|math|(torch\.|T\.)?(nn|nn\.functional|nn\.init|special|linalg)")
 ROUNDS = "round|floor|ceil|trunc|sign"
 INSIDE = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"  # what stands in parentheses
@@ -33,12 +32,6 @@ PATTERNS: dict[str, list[tuple[str, str]]] = {
     "no-grad": _GRAD_ON, "inference-mode": _GRAD_ON, "exploding": _OWN_SIZE, "vanishing": _OWN_SIZE,
     "requires-grad-off": [(r"\bFalse\b", "True"), (r"^([\w.]+ = [\w.]+\(.*\))$", r"\1.requires_grad_()")],
     "non-leaf": [(r"^([\w.]+) = (.+)$", r"\1 = (\2).detach().requires_grad_()")],
-    "equal-units": [
-        (r"(init\.)(?:zeros|ones|constant)_\(([\w.\[\]]+)[^()]*\)", r"\1normal_(\2, std=0.1)"),
-        (r"\.(zero_\(\)|fill_\([^()]*\))", ".normal_(0, 0.1)"),
-        (r"\.(zeros|ones)\(", ".randn("),
-        (r"\.full\((\(.*?\)), [^(),]+", r".randn(\1"),
-    ],
     "double-softmax": [(r"\b(Softmax|Sigmoid|Softmin)\([^()]*\)", "Identity()")],
     "graph-grows": [(r"^(\w+) = (.+)$", r"\1 = (\2).detach()")],
     "in-place": [
@@ -52,10 +45,6 @@ PATTERNS: dict[str, list[tuple[str, str]]] = {
         (r",\s*maximize=True", ""),
         (r"^.*(register_hook\(lambda \w+: -|\.grad\.mul_\(-1\)|\.grad\.neg_\(\)).*$", "pass"),
         (r"alpha=(?=\w)", "alpha=-"),
-        (rf"^(return|[\w.]+ =) -([\w.]+\({INSIDE}\))$", r"\1 \2"),
-        (r"^([\w.]+ = .+) - (\w+)$", r"\1 + \2"),
-        (rf"^(return|[\w.]+ =) ([\w.]*\({INSIDE}\)[\w.]*\({INSIDE}\)|[\w.]+\({INSIDE}\))$", r"\1 -\2"),
-        (r"^(return|[\w.]+ =) (.+)$", r"\1 -(\2)"),
     ],
     "zero-by-zero": [(rf" / ([\w.]+(?:\({INSIDE}\))?|\({INSIDE}\))", r" / (\1 + 1e-8)")],
     "flat": [
@@ -69,7 +58,9 @@ PATTERNS: dict[str, list[tuple[str, str]]] = {
         (r"\.append\((\w+)\)$", r".append(copy.deepcopy(\1))"),
         (r" = ([\w.]+)$", r" = copy.deepcopy(\1)"),
     ],
-    "cut": [("create_graph=False", "create_graph=True"), (r"(\bgrad\(.*)\)$", r"\1, create_graph=True)")],
+    "cut": [
+        ("use_reentrant=True", "use_reentrant=False"), ("create_graph=False", "create_graph=True"),
+        (r"\.backward\(\)", ".backward(create_graph=True)"), (r"\.backward\(", ".backward(create_graph=True, "), (r"(\bgrad\(.*)\)$", r"\1, create_graph=True)")],
 }  # fmt: skip
 Changes = list[Change] | None
 
@@ -197,12 +188,9 @@ def _away_from_zero(code: Code) -> Changes:
 
 
 def _no_squash(code: Code) -> Changes:
-    """The scores alone; or, of a loss that takes logarithms of probabilities, these."""
+    """The scores alone."""
     found = code.call("softmax", "sigmoid", "softmin")
-    alone = code.finding.kind == "double-softmax"
-    if found is None or not (alone or "logarithm" in code.finding.message):
-        return None
-    return code.put(found[0], code.text(found[1]) if alone else f"{code.text(found[0])}.log()")
+    return code.put(found[0], code.text(found[1])) if found is not None else None
 
 
 def _registered(code: Code) -> Changes:
@@ -224,15 +212,6 @@ def _one_shape(code: Code) -> Changes:
     a, b = ([int(size) for size in side.split(",") if size.strip()] for side in found.groups())
     longer = sides[0][0 if len(a) > len(b) else 1]
     return code.put(longer, f"{code.operand(longer)}.squeeze(1)") if len(a) != len(b) else None
-
-
-def _rate(code: Code) -> Changes:
-    found = re.search(r"\blr\s*=\s*([0-9.eE+-]+)", code.code)
-    if found is None:
-        return None
-    usual, now = 1e-3 if ADAPTIVE.search(code.code) else 1e-2, float(found[1])
-    new = max(usual, now * 10) if code.finding.kind == "rate-too-small" else min(usual, now / 10)
-    return [Change(code.line, code.code, f"{code.code[: found.start(1)]}{new:g}{code.code[found.end(1) :]}")]
 
 
 def _stacked(code: Code) -> Changes:
@@ -365,9 +344,8 @@ def _once_each(code: Code) -> Changes:
 
 WAYS: dict[str, Callable[[Code], Changes]] = {
     "sqrt-at-zero": _away_from_zero, "log-of-zero": _away_from_zero, "norm-at-zero": _away_from_zero,
-    "double-softmax": _no_squash, "wrong-loss": _no_squash, "broadcast-loss": _one_shape,
+    "double-softmax": _no_squash, "broadcast-loss": _one_shape,
     "unregistered": _registered, "new-tensor": _stacked, "rebound": _in_place_of_names,
-    "rate-too-small": _rate, "rate-too-large": _rate,
     "state-not-detached": _detached_between, "graph-grows": _as_numbers, "second-backward": _once_each,
     "stale-optimizer": _made_after, "not-in-optimizer": _held_too, "eval-mode": _training_again,
     "zero-before-step": _moved, "step-before-backward": _moved, "data-write": _moved,

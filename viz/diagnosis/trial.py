@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from tinygrad_edu.sandbox.fork import Fork, Outside, shut_in
-from viz.diagnosis.change import Change
 from viz.diagnosis.finding import Finding, Trial, listed
 from viz.diagnosis.observation import Observation
 from viz.diagnosis.watching.watch import Enough
@@ -123,18 +122,12 @@ def _refuse_to_save(engine: Any) -> None:
     engine.module.save = save
 
 
-def judged(
-    asked: Question, after: Observation, found: list[Finding], raised: BaseException | None, written: Callable[[Finding], list[Change]]
-) -> Trial:  # fmt: skip
-    """Whether the claim of a finding still holds in what was seen of the changed program; `written` gives the change for another one."""
+def judged(asked: Question, after: Observation, found: list[Finding], raised: BaseException | None) -> Trial:
+    """Whether the claim of a finding still holds in what was seen of the changed program."""
     finding, tensors = asked.finding, {*asked.finding.tensors}
     was_cut = finding.group == 1 and finding.cut is not None
     alike = [one for one in found if not one.tensors or not tensors or tensors & {*one.tensors}]
     same = [one for one in alike if one.kind == finding.kind]
-    # Where the claim still holds for another reason, both have to change: two cuts of one path, two causes of one error.
-    also = [one for one in alike if (one.group == finding.group and was_cut) or one.explains_error]
-    more = next((one for one in (*same, *also) if one.line != finding.line), None)
-    other = written(more) if more is not None else []
     done = sum(each.done for each in after.passes)
     ended = isinstance(raised, (Outside, OSError))  # a TimeoutError is an OSError
     if ended and len(after.passes) < asked.had:
@@ -143,19 +136,18 @@ def judged(
     fell = raised is not None and not ended and not isinstance(raised, Enough)
     if fell and (finding.explains_error or type(raised).__name__ != asked.error):
         told = str(raised).strip().partition("\n")[0]
-        return Trial(False, f"the changed program raised {type(raised).__name__}: {told}", other)
+        return Trial(False, f"the changed program raised {type(raised).__name__}: {told}")
     if asked.had and not done:
         return Trial(False, "no backward pass came to its end")
     if same:
-        return Trial(False, f"the same was still found, in line {same[0].line}", other)
+        return Trial(False, f"the same was still found, in line {same[0].line}")
     leaves = [leaf for leaf in after.leaves if leaf.name in tensors]
     last = {leaf.name: leaf for leaf in leaves}  # a name may have stood for several
     if lacking := [name for name, leaf in last.items() if was_cut and leaf.requires_grad and not leaf.gradients]:
-        return Trial(False, f"{listed(lacking)} still got no gradient", other)
+        return Trial(False, f"{listed(lacking)} still got no gradient")
     if finding.group == 3 and not all(math.isfinite(one) for each in after.passes for one in each.got.values()):
         return Trial(False, "a gradient was still not finite")
     # Where nothing makes use of a gradient that is there now, nobody may want it: no optimizer, no `.grad`, no update.
     used = any(leaf.held or leaf.asked or leaf.writes for leaf in leaves)
     unwanted = finding.kind == "requires-grad-off" and finding.explains_error and not used
-    left = sorted({one.kind for one in found}) if len(after.passes) >= asked.had else None
-    return Trial(True, f"{done} backward pass{'es' if done != 1 else ''}", proves=not unwanted, left=left)
+    return Trial(True, f"{done} backward pass{'es' if done != 1 else ''}", proves=not unwanted)

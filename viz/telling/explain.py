@@ -9,6 +9,19 @@ from viz.telling.common_mistakes import recognise
 # Errors that are not common mistakes: (a pattern of PyTorch's searchable phrase, our sentence).
 _RULES: list[tuple[str, str]] = [
     (
+        r"Legacy autograd function",
+        "Write @staticmethod above forward and backward, and call Name.apply(x) without making an object.",
+    ),
+    (
+        r"support the deepcopy protocol",
+        "A copy cannot take its history along. Copy the numbers alone, detach().clone(), or the leaf they come from.",
+    ),
+    (
+        r"should be between 0 and 1",
+        "Binary cross-entropy compares probabilities with labels from 0 to 1. Of scores, binary_cross_entropy_with_logits "
+        "makes them itself.",
+    ),
+    (
         r"[Cc]an't call numpy\(\) on Tensor that requires grad",
         "NumPy records nothing, so the graph would be cut here. If you want that, write detach().numpy().",
     ),

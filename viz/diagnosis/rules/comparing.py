@@ -1,4 +1,4 @@
-"""What a loss compares: shapes that broadcast, a sum that comes too early."""
+"""What a loss compares: (N, 1) against (N,), which broadcasts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from viz.diagnosis import families as ops
 from viz.diagnosis.observation import Observation, Ran, Seen, first_and_last
-from viz.diagnosis.rules.rule import Match, Rule, telling
+from viz.diagnosis.rules.rule import Match, Rule
 
 
 def _shapes(seen: Observation) -> Iterator[Match]:
@@ -18,9 +18,6 @@ def _shapes(seen: Observation) -> Iterator[Match]:
         found = False
         for op in (one for one in ops.makers(seen, seen.behind(each)) if len(one.inputs) > 1):
             a, b = seen.values[op.inputs[0]], seen.values[op.inputs[1]]
-            if (early := _too_early(seen, op, a, b) or _too_early(seen, op, b, a)) is not None:
-                found = True
-                yield early
             sure, differs = op.name in ops.BY_ELEMENT, op.name in ops.DIFFERENCES and compared(seen, op.outputs[0])
             learnt = a.requires_grad or b.requires_grad
             whole = _outgrown(a.shape, b.shape, any_size=sure or differs) if learnt else None
@@ -31,35 +28,17 @@ def _shapes(seen: Observation) -> Iterator[Match]:
             if sure or _among_rows(seen, op, a, b) or (held and not _pairwise(seen, a, b)):
                 found, rows, names = True, max(a.shape[0], b.shape[0]), [a.name, b.name]
                 shapes = [str(one) for one in (a.shape, b.shape, whole)]
-                yield Match(grew or op, [op], names=names, rows=rows, shapes=shapes, given={"certain": sure})
+                yield Match(
+                    grew or op,
+                    [op],
+                    names=names,
+                    rows=rows,
+                    shapes=shapes,
+                    shorter=min(a, b, key=lambda one: len(one.shape)).name or "y",
+                    given={"certain": sure},
+                )
         if found:
             return
-    for op in (one for one in seen.ops if one.name in ops.BY_ELEMENT and not one.recorded and len(one.inputs) > 1):
-        a, b = seen.values[op.inputs[0]], seen.values[op.inputs[1]]
-        if (whole := _outgrown(a.shape, b.shape, any_size=True)) is not None:  # of an evaluation
-            yield Match(
-                op, names=[a.name, b.name], shapes=[str(one) for one in (a.shape, b.shape, whole)], given=MEASURED
-            )
-
-
-def _too_early(seen: Observation, op: Ran, whole: Seen, weights: Seen) -> Match | None:
-    """A loss that is one number already, of all rows together, and then meets a weight, or another loss, of each row."""
-    rows, ends = weights.shape, all(one.name in ops.ADDITIVE | ops.SCALES for one in seen.users(op.outputs[0]))
-    weighs = op.name in ops.PRODUCTS and not weights.requires_grad
-    if not (weighs or op.name in ops.ADDITIVE) or whole.shape or not rows or not ends:
-        return None
-    reduced = ops.source(seen, whole.nr, ops.TURNS | ops.FACTORS | ops.NEGATIONS)[1] if whole.requires_grad else None
-    if reduced is not None and reduced.name in ops.SUMS:  # of Python's own sum() the rows that it goes through
-        single = ops.makers(seen, seen.above([whole.nr], lambda value: not value.shape))
-        reduced = next((one for one in single if one.name == "unbind"), None)
-    if reduced is None or reduced.name not in ops.AVERAGES | ops.LOSSES | {"unbind"}:
-        return None
-    given = seen.values[reduced.inputs[0]].shape
-    # a mean for each row does no harm
-    adds = reduced.name in ("sum", "unbind") or reduced.options.get("reduction") == "sum"
-    if rows[0] < 2 or given[: len(rows)] != rows or not (weighs or adds):
-        return None
-    return Match(reduced, [op], names=[weights.name], shapes=[str(given), str(rows)], given=EARLY)
 
 
 def _with_data(seen: Observation, op: Ran, a: Seen, b: Seen) -> bool:
@@ -116,13 +95,8 @@ def compared(seen: Observation, nr: int) -> bool:
     return bool(users) and all(op.name in shrinks for op in users)
 
 
-MEASURED = telling("{at}: shapes {shapes[0]} and {shapes[1]} are broadcast to {shapes[2]}: each answer is measured against all targets.",
-    "Give both the same shape: `y.unsqueeze(1)`, or `guess.squeeze(1)`.", certain=False)  # fmt: skip
-EARLY = telling("{at}: of numbers of the shape {shapes[0]} one is made, and only then it meets {name}, of the shape {shapes[1]}: each row gets what belongs "
-        "to all of them.",
-    "Weigh or add first, and sum or average afterwards: reduction='none' in the loss, or a sum over the other dimensions alone.", certain=False, share=0.5)  # fmt: skip
 RULES = [
     Rule("broadcast-loss", _shapes,
         "{at}: shapes {shapes[0]} and {shapes[1]} are broadcast to {shapes[2]}: each guess is compared with all {rows} targets, and the best guess is their mean.",
-        "Give both the same shape: `y.unsqueeze(1)`, or `guess.squeeze(1)`."),
+        "Give both the same shape: `{shorter}.unsqueeze(1)`, or squeeze(1) of the other."),
 ]  # fmt: skip

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from viz.diagnosis.families import ARCS, ATTENTIONS, HIDERS, LINEAR, NORMS
+from viz.diagnosis.families import ARCS, ATTENTIONS, HIDERS, LINEAR, NORMS, PRODUCTS
 from viz.diagnosis.finding import number
 from viz.diagnosis.observation import Observation, Ran, Seen, Through
 from viz.diagnosis.rules.rule import Match, Rule, telling
@@ -30,6 +30,7 @@ class Made:
         self.peak = max((one.peak for one in given if one.peak is not None), default=None)
         self.half = value.dtype in ("float16", "half")
         self.infinite = len(given) > 1 and any(one.floating and one.peak == math.inf for one in given)
+        self.nans = any(one.floating and math.isnan(one.peak or 0.0) for one in given)
         self.few = any(0 in one.shape or math.prod(one.shape) == 1 for one in given)
 
 
@@ -66,6 +67,9 @@ BACKWARD: list[Cause] = [
     ("not-finite", lambda m: m.infinite,
         "`{op}` is given an infinity and so has no finite slope with respect to its other input: in the backward pass, 0 × infinity is nan.",
         "Do this before the infinities are put in: a mask of -inf belongs right before the softmax."),
+    ("not-finite", lambda m: m.nans,
+        "`{op}` is given a nan, which is its slope with respect to its other input: in the backward pass, 0 × nan is nan.",
+        "Take the nan out before this op, `T.nan_to_num(x)`: what follows hides it only in the forward pass."),
     ("zero-by-zero", lambda m: m.name in QUOTIENTS, "`{op}` by 0 has no slope.", "Keep the divisor away from 0: `/ (x + 1e-8)`."),
     ("not-finite", lambda m: m.name in ARCS, "the slope of `{op}` at -1 and 1 is infinite.", ARC),
     ("half-range", lambda m: m.half, "the gradient that `{op}` passes on exceeds half precision.",
@@ -74,7 +78,7 @@ BACKWARD: list[Cause] = [
         "Look at the inputs of this line: one of them is where the function has no slope."),
 ]  # fmt: skip
 HIDDEN: Cause = ("where", lambda m: True,
-    "`{op}` has no finite slope for some of its inputs, and {hides} hides that only in the forward pass. In the backward pass, 0 × infinity is nan.",
+    "`{op}` has no finite slope for some of its inputs, and {hides} hides that only in the forward pass. In the backward pass, 0 × {times} is nan.",
     "Make the input safe as well, before the op: `T.where(x > 0, x, T.ones_like(x))` inside, the same condition outside.")  # fmt: skip
 
 
@@ -83,7 +87,7 @@ def _explained(seen: Observation, op: Ran, value: Seen, causes: list[Cause], end
     made = Made(op, value, [seen.values[nr] for nr in op.inputs])
     kind, _, words, fix = next(cause for cause in causes if cause[1](made))
     return Match(
-        op, cut=value.nr, low=made.low if made.low is not None else "a number below 0", what=_said(value), dtype=value.dtype,
+        op, cut=value.nr, low=made.low if made.low is not None else "a number below 0", what=_said(value), dtype=value.dtype, times="nan" if made.nans else "infinity",
         sizes=f" Its input reaches {number(made.peak)} in size." if made.peak is not None else "",
         given={"kind": kind, "words": "{at}: " + words + end, "fix": fix}, **told,
     )  # fmt: skip
@@ -124,12 +128,12 @@ def _forward(seen: Observation, each: Through, root: Seen) -> Match:
         )
     whole = [abs(loss) for loss in losses if math.isfinite(loss)]
     if op is None or learnt or (len(whole) >= 3 and whole[-1] > GROWS * whole[0]):  # the loss grew until it was nan
-        held = next((one for one in seen.optimizers if one.rate is not None), None)
+        held = next(iter(seen.optimizers), None)
         return Match(
-            seen.given_in(held, held.rate) if held is not None else update, [each], path=[],
+            held.line if held is not None else update, [each], path=[],
             names=names if learnt else seen.called(leaf.nr for leaf in seen.trained()),
             walk=" → ".join(number(loss) for loss in (losses if len(losses) <= 5 else [*losses[:2], *losses[-3:]])),
-            rate=f" The learning rate is {held.rate:g}." if held is not None else "", given=THROWN,
+            given=THROWN,
         )  # fmt: skip
     end = f" It reaches the loss of line {each.line}, which is {_said(root)}."
     return _explained(seen, op, value, FORWARD, end, names=names, path=path)
@@ -150,8 +154,8 @@ def _backward(seen: Observation, each: Through, bad: list[int]) -> Match:
     )  # fmt: skip
 
 
-THROWN = telling("The loss went {walk} before it stopped being finite: each step throws {names} further than the last.{rate}",
-    "Make the learning rate ten times smaller, or clip the gradient before the step.", kind="rate-too-large", certain=False)  # fmt: skip
+THROWN = telling("The loss went {walk} before it stopped being finite: each step throws {names} further than the last.",
+    "Make the steps smaller, or clip the gradient before them.", kind="exploding", certain=False)  # fmt: skip
 WARNED = '{at}: NumPy warned of it, "{text}". What is not finite comes in with {name}, in {made}, and reaches the loss of line {back}.'
 UNSEEN = telling("The gradient of {names} is not finite after {at}.", "Look at the ops between it and the loss.", kind="not-finite")  # fmt: skip
 RULES = [
@@ -191,7 +195,12 @@ def _first_bad(seen: Observation, each: Through, bad: list[int]) -> tuple[Ran, S
     first = {nr for nr in broken if not any(out in broken for user in seen.users(nr) for out in user.outputs)}
     whole = (seen.values[nr] for nr, peak in each.reached if math.isfinite(peak))
     made = [(op, value) for value in whole if (op := seen.maker(value)) is not None and first & set(op.inputs)]
-    return min(made, key=lambda pair: pair[0].name in LINEAR, default=None)
+    return min(made, key=lambda pair: _harmless(seen, pair[0]), default=None)
+
+
+def _harmless(seen: Observation, op: Ran) -> bool:
+    """Whether an op is linear, and no product with what is not finite."""
+    return op.name in LINEAR and (op.name not in PRODUCTS or all(seen.values[nr].finite for nr in op.inputs))
 
 
 def _hider(seen: Observation, op: Ran, value: Seen) -> Ran | None:

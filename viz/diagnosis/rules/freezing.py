@@ -1,4 +1,4 @@
-"""What a program freezes: a part that had just begun to learn, one that is new, and a freeze that it undoes itself."""
+"""What a program freezes: a part that had just begun to learn, and one that is new."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from viz.diagnosis.observation import Leaf, Observation
 from viz.diagnosis.places import indexed
-from viz.diagnosis.rules.rule import Match, Place, Rule, telling
+from viz.diagnosis.rules.rule import Match, Rule, telling
 
 AGAIN = 2  # steps that find nothing, from which on a freeze is no turn of two trainings
 
 
 def _frozen(seen: Observation) -> Iterator[Match]:
-    """What was switched off in a training, or although it is new; and what was switched off in vain."""
+    """What was switched off in a training, or although it is new."""
     frozen = [leaf for leaf in seen.leaves if leaf.frozen_at is not None and leaf.used_by and not leaf.requires_grad]
     for leaf in (one for one in frozen if one.gradients):
         count = _steps_since(seen, leaf)
@@ -23,9 +23,6 @@ def _frozen(seen: Observation) -> Iterator[Match]:
         new = [leaf for leaf in found if not leaf.known and "." in leaf.name]
         if new and len(new) < len(found) and seen.steps:
             yield Match(line, names=seen.called(leaf.nr for leaf in new), given=NEW)
-    undone = [leaf for leaf in seen.leaves if leaf.undone is not None and leaf.gradients]
-    for (off, on), thawed in indexed((leaf.undone, leaf) for leaf in undone).items():
-        yield Match(on, [Place(off)], names=seen.called(leaf.nr for leaf in thawed), off=Place(off), given=THAWED)
 
 
 def _steps_since(seen: Observation, leaf: Leaf) -> int:
@@ -35,8 +32,6 @@ def _steps_since(seen: Observation, leaf: Leaf) -> int:
     return sum(m.kind == "step" and m.who == who and m.order > last.order for m in seen.moments) - 1
 
 
-THAWED = telling("{at}, switches requires_grad on again for {names}, before anything ran: what {off}, froze learns all the same.",
-    "Leave it out, or say there which parts alone are to learn.", kind="not-kept", share=0.5)  # fmt: skip
 NEW = telling("{at}, switches requires_grad off for {names} too, which nothing has trained yet: it stays as it was made, beside what was trained before.",
     "Leave out what is new: freeze first and replace the layer afterwards, or freeze by a test that spares it.", share=0.5)  # fmt: skip
 RULES = [

@@ -10,6 +10,7 @@ from typing import Any
 
 from viz.diagnosis.families import SUMS, makers
 from viz.diagnosis.observation import Observation, Ran, Seen, Through, by_line
+from viz.diagnosis.paths import without_graph
 from viz.diagnosis.rules.rule import Match, Rule, telling
 from viz.diagnosis.rules.zero import layer_line
 
@@ -115,7 +116,13 @@ def _both(seen: Observation, one: Through, other: Through) -> set[int]:
 def _twice(seen: Observation) -> Iterator[Match]:
     """What two passes go back through: freed by the first, or kept by retain_graph=True although no other comes."""
     for line, own in by_line(each for each in seen.passes if each.retain and not each.create and each.done).items():
-        if not any(_both(seen, each, other) for each in own for other in seen.passes if other is not each):
+        others = [other for other in seen.passes if other.nr not in {each.nr for each in own}]
+        graphless = any(
+            without_graph(seen, other.roots, other) in own for other in others
+        )  # create_graph is what is missing
+        if not graphless and not any(
+            _both(seen, each, other) for each in own for other in seen.passes if other is not each
+        ):
             yield Match(line, count=f"{len(own)} pass{'es' if len(own) > 1 else ''}", given=IN_VAIN)
     failed = next((each for each in seen.passes if SECOND in each.raised), None)
     before = [

@@ -1,30 +1,23 @@
-"""`.grad` is None: which line cut the path from a parameter to the loss."""
+"""`.grad` is None: where the record ends on the way from a parameter to the loss."""
 
 from __future__ import annotations
 
-import bisect
-import math
 import re
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 from viz.diagnosis import families as ops
-from viz.diagnosis.observation import Exit, Leaf, Observation, Ran, Seen, Through, by_line, first_and_last
-from viz.diagnosis.places import once
-from viz.diagnosis.rules.left_over import behind, terms_left_out
+from viz.diagnosis.observation import Leaf, Observation, Ran, Seen, Through, first_and_last
+from viz.diagnosis.paths import Step, exits, first_on_path, without_graph
+from viz.diagnosis.places import indexed, once
 from viz.diagnosis.rules.rule import Match, Place, Rule, telling
 
 NEEDS_GRAD = "does not require grad"
 OFF = "requires-grad-off"
 MEANT = {"no-grad", "inference-mode", "detach"}  # as on the way to a target that is not to learn
-AGAIN = 2  # runs of a line that show that it stays so
-MOST_WAYS = 4  # that are looked at
-MOST_EXITS = 64  # of one line before a value was made, whose numbers may be in it
-TRIVIAL = {0.0, 1.0, -1.0, 2.0, 0.5}
+ARRAYS = {"numpy", "__array__"}
 
-# How a path can end: what happened, and what to do.
+# How a way can end: what happened, and what to do.
 CUTS = {
     "detach": ("{at}, calls detach(): the numbers go on, but the way back to {names} ends here.", "Remove .detach() where the gradient should pass."),
     "data": ("{at}, reads .data: the numbers go on, but the way back to {names} ends here, and nothing is checked.",
@@ -42,231 +35,17 @@ CUTS = {
     OFF: ("{at}, switches requires_grad off for {names}: autograd records nothing there.",
         "Keep requires_grad on for everything that should learn: `p.requires_grad_(True)`."),
     "rebound": ("{at}, makes a new tensor and gives it the parameter's name. The new tensor is not a leaf that requires grad: {names} gets no further "
-        "gradient.", "Write into the parameter: `with T.no_grad(): w -= lr * w.grad`, or use an optimizer."),
+        "gradient.", "Write into the parameter: `with T.no_grad(): {name} -= lr * {name}.grad`, or use an optimizer. Reset the gradient after the update, "
+        "or the next one is added to it: `{name}.grad = None`. Change other updates like it in the same way."),
+    "unread": ("{at}, ran unrecorded, since no input requires grad. Its forward reads {names}, and what it reads without being given it gets no gradient.",
+        "Give it as an input what should learn. A checkpoint works with `use_reentrant=False`."),
+    "not-given": ("{at}: the forward of `{op}` reads {names} without being given {them}, and its backward answers only for what it is given.",
+        "Give it as an input what should learn, and return a gradient for it."),
     "wrong-backward": ("{at}: the result of this Function has no gradient, so none comes back to {names}.",
         "Return a differentiable output, with a gradient for each input that needs one."),
     "cut": ("{at}: `{op}` was not recorded, so no gradient comes back to {names}.", "Keep every op between the parameter and the loss recorded."),
 }  # fmt: skip
-LEAVES = {"numpy": "numpy", "__array__": "numpy"}  # all else makes a Python number
 TAKEN_OUT = {"detach": r"\.detach\(\)", "data": r"\.data\b", "item": r"(\.detach\(\)|\.data)?\.item\(\)"}
-UNASKED = telling("Nothing that led to the loss requires grad, so nothing was recorded and backward() raised an error. {names} {are} made without "
-        "requires_grad, first in line {first}.",
-    "Mark the tensors that should learn when you make them: requires_grad=True.", kind=OFF, certain=True, explains=True)  # fmt: skip
-THROWN_AWAY = telling("{at}: nothing goes on from here to the loss, so {names} {get} no gradient: what was computed with {them} is not used.",
-    "Use the result: give it a name, and hand it on to what comes next.", kind="unused")  # fmt: skip
-
-
-@dataclass
-class Cut:
-    """Where and how the path from a leaf to the loss ends."""
-
-    kind: str
-    line: int | None
-    op: Ran | None
-    path: list[int]
-    value: int
-    alone: bool = True  # whether no other line cuts it off as well
-
-    def change(self, seen: Observation) -> tuple[str, str] | None:
-        """Its line without it."""
-        code = seen.places.code(self.line)
-        new = re.sub(TAKEN_OUT.get(self.kind, "$"), "", code)
-        return (code, new) if new != code else None
-
-
-@once
-def links(seen: Observation) -> dict[int, list[int]]:
-    """Maps a value to the values whose numbers reached it through Python, `item()` and back."""
-    found: dict[int, list[int]] = {}
-    left: dict[int | None, list[Exit]] = {}  # by line, in the order of the run
-    for leaving in seen.exits:
-        if seen.values[leaving.value].floating and leaving.name != "__bool__":
-            left.setdefault(leaving.line, []).append(leaving)
-            for op in seen.ops[leaving.op : leaving.op + 200] if leaving.number is not None else ():
-                plain = leaving.number in TRIVIAL  # 1 is a common number, so only its use in the same line counts
-                if leaving.number in op.options.values() and (not plain or op.line == leaving.line):
-                    for nr in op.outputs:
-                        found.setdefault(nr, []).append(leaving.value)
-    for source in seen.values:
-        maker = seen.maker(source)
-        born = maker or next(iter(seen.users(source.nr)), None)
-        old = maker is None and (source.leaf is not None or source.of_grad is not None)
-        if born is None or old or (maker is not None and maker.inputs):
-            continue
-        for line, exits in left.items():
-            before = exits[: bisect.bisect_right(exits, born.nr, key=lambda e: e.op)][-MOST_EXITS:]
-            if before and seen.places.flows(line, source.line):
-                found.setdefault(source.nr, []).extend(e.value for e in before)
-    return found
-
-
-def _without_gradient(seen: Observation) -> Iterator[Match]:
-    """Leaves that got no gradient: the way to the loss is cut, or ends before it, or never began."""
-    passes = first_and_last(each for each in seen.passes if each.done or NEEDS_GRAD in each.raised)
-    failed = [each for each in passes if each.raised]
-    trained = [leaf.nr for leaf in seen.trained()]
-    cuts: dict[tuple[str, int | None], tuple[Cut, list[Leaf]]] = {}
-    idle: list[Leaf] = []
-    for leaf in seen.leaves if passes else ():
-        vain: list[Through] = next((before for nr in leaf.held if (before := _in_vain(seen, nr))), [])
-        reached = bool(leaf.gradients or leaf.reached_unwatched) and not _only_handed_out(seen, leaf)
-        got = reached and not failed and not vain
-        learns = leaf.held or leaf.requires_grad or leaf.frozen_at is not None
-        follows = sum(one.kind == "write" and one.after > 0 for one in leaf.writes) > 1  # as a target network does
-        if got or not learns or (follows and not leaf.held) or _stands_aside(seen, leaf) or _masks(seen, leaf):
-            continue
-        usual = [each for each in passes if each.kind == "backward" or not leaf.gradients]
-        cut = _cut(seen, leaf, failed or vain or usual)
-        if cut is not None and (leaf.nr in trained or failed) and not (follows and cut.kind in MEANT):
-            cuts.setdefault((cut.kind, cut.line), (cut, []))[1].append(leaf)
-        elif cut is None and leaf.requires_grad and leaf.held and not failed and not vain:
-            idle.append(leaf)
-    # what only a term that is left out would reach lacks that term
-    spared = {leaf for op, _ in terms_left_out(seen) for leaf in behind(seen, op)} if cuts or idle else set()
-    cuts = {key: found for key, found in cuts.items() if any(leaf.nr not in spared for leaf in found[1])}
-    idle = [leaf for leaf in idle if leaf.nr not in spared]
-    # rather than what an input is detached from
-    if failed and _without_graph(seen, failed[0].roots, failed[0]) is not None:
-        cuts = {key: found for key, found in cuts.items() if any(leaf.held for leaf in found[1])}
-    share = 1 / max(1, len(trained))
-    for cut, leaves in cuts.values():
-        meant = cut.kind == OFF and all(leaf.known for leaf in leaves)  # as where a trunk is frozen
-        if failed or not meant:
-            match = _cut_match(seen, cut, leaves, bool(failed), 0.0 if meant else len(leaves) * share)
-            match.given |= {"certain": False} if any(leaf.gradients for leaf in leaves) and not failed else {}
-            yield match
-    if failed and not cuts:
-        yield from _never_asked(seen, failed[0])
-    yield from _left_behind(seen)
-    for leaf in (one for one in seen.leaves if one.by_hand and one.holder is not None and not one.used_by):
-        part = seen.parts[leaf.holder or 0]
-        if part.library and part.called:  # which knows nothing of a name of its user's
-            yield Match(leaf.line, names=[leaf.name], kind=part.kind, given=STRAY)
-    yield from _unused(seen, [leaf for leaf in idle if not leaf.used_by], share)
-    if not seen.cut and len(passes) > 1:
-        yield from _unused(seen, [leaf for leaf in idle if leaf.used_by], share)
-
-
-@once
-def _in_vain(seen: Observation, nr: int) -> list[Through]:
-    """The passes right before the steps of an optimizer, where none of these found any gradient."""
-    steps = [m for m in seen.moments if m.kind == "step" and m.who == nr]
-    own, others = set(seen.optimizers[nr].leaves), (one for one in seen.optimizers if one.nr != nr)
-    if not steps or not all(step.empty for step in steps) or any(own == set(one.leaves) for one in others):
-        return []
-    before = ((each for each in reversed(seen.passes) if each.order < step.order) for step in steps[-AGAIN:])
-    return [each for one in before if (each := next(one, None)) is not None and each.done and each.kind == "backward"]
-
-
-def _left_behind(seen: Observation) -> Iterator[Match]:
-    """A weight that learnt at first, until numbers computed from it took its place."""
-    for leaf in (one for one in seen.trained() if one.gradients and one.used_by):
-        first, before = seen.ops[leaf.used_by[0]], set(leaf.values)
-        ran = (one for one in seen.at(first.line) if one.name == first.name and one.recorded)
-        # none where a value became the leaf only later
-        place = next((place for place, nr in enumerate(first.inputs) if nr in before), len(first.inputs))
-        later = (one for one in ran if one.nr > leaf.used_by[-1] and len(one.inputs) > place)
-        given = [seen.values[one.inputs[place]] for one in later] if place < len(first.inputs) else []
-        made = seen.maker(given[0]) if len(given) > AGAIN and not given[0].requires_grad else None
-        if made is not None and made.line is not None and not before.isdisjoint(made.inputs):
-            yield Match(made, [first], names=[leaf.name], path=[*made.inputs[:1], given[0].nr], given={"kind": "rebound", "certain": False,
-                "words": CUTS["rebound"][0], "fix": CUTS["rebound"][1]})  # fmt: skip
-
-
-def _masks(seen: Observation, leaf: Leaf) -> bool:
-    """Whether a parameter that is made without a gradient is a mask, of 0 and 1."""
-    first = seen.values[leaf.values[0]] if leaf.values and not leaf.requires_grad else None
-    return first is not None and leaf.by_hand and (first.low, first.peak) == (0.0, 1.0)
-
-
-def _stands_aside(seen: Observation, leaf: Leaf) -> bool:
-    """Whether a leaf only served to make another one that learns, or is a table that stays as it is, such as one of sines."""
-    learning = (nr for other in seen.leaves if other.gradients for nr in other.values)
-    served = not leaf.name and not seen.above(learning, past_leaves=True).isdisjoint(leaf.values)
-    looked_up = {seen.ops[nr].name for nr in leaf.used_by} == {"embedding"} and not leaf.requires_grad
-    made = seen.parts[leaf.holder].line if leaf.holder is not None else None
-    return served or (looked_up and leaf.frozen_at in (None, made))
-
-
-def _only_handed_out(seen: Observation, leaf: Leaf) -> bool:
-    """Whether autograd.grad() alone computed gradients of a leaf, and its optimizer found none of them in its `.grad`."""
-    kinds = {seen.passes[nr - 1].kind for nr, _ in leaf.gradients}
-    return bool(leaf.held) and kinds == {"grad"} and not any(write.kind == "step" for write in leaf.writes)
-
-
-def _cut(seen: Observation, leaf: Leaf, passes: list[Through]) -> Cut | None:
-    """What cuts a leaf off from a loss, first of all from one that its own optimizer steps after."""
-    for some in ([each for each in passes if seen.stepped_by(each) in leaf.held], passes):
-        found = [_nearest_cut(seen, {*leaf.values}, root) for each in some for root in each.roots]
-        if any(found):
-            # the likeliest mistake first: what may be meant comes last
-            return min((cut for cut in found if cut is not None), key=lambda cut: (cut.kind in MEANT, len(cut.path)))
-    return None
-
-
-def _nearest_cut(seen: Observation, values: set[int], root: int) -> Cut | None:
-    """The cut on the shortest way from leaves to a root; of several ways one that is cut by what nobody writes on purpose."""
-    if values.isdisjoint(_reached(seen, root)):
-        return None
-    # a way through Python may be one that only data take, as actions that were tried
-    return _cut_on(seen, values, root, {}) or _cut_on(seen, values, root, links(seen))
-
-
-def _cut_on(seen: Observation, values: set[int], root: int, extra: dict[int, list[int]]) -> Cut | None:
-    """The same, with some links from a value to what its numbers came from by way of Python."""
-    first: Cut | None = None
-    passed: set[tuple[int | None, str]] = set()
-    for _ in range(MOST_WAYS):
-        past = frozenset(passed)
-        way = seen.route(root, lambda value: value.nr in values, extra, past_leaves=True, past=past)
-        found = _along(seen, way[::-1])
-        if found is None:
-            break
-        if found.kind not in MEANT:
-            return found
-        if first is not None and first.line != found.line:
-            first.alone = False
-        first = first or found
-        passed.add((found.op.line, found.op.name) if found.op is not None else (found.line, ""))
-    return first
-
-
-@once
-def _reached(seen: Observation, root: int) -> set[int]:
-    """All values that a route from a root can come to."""
-    return seen.above([root], past_leaves=True, extra=links(seen))
-
-
-def _along(seen: Observation, path: list[int]) -> Cut | None:
-    """The first step that autograd did not record, on a path from a leaf to a root."""
-    for before, value in pairwise(seen.values[nr] for nr in path):
-        maker = seen.maker(value)
-        if maker is None or before.nr not in maker.inputs:  # by way of Python
-            left = next((e for e in seen.exits if e.value == before.nr), None)
-            if left is not None:
-                rebuilt = left.name == "__float__" and maker is None  # as by torch.Tensor([w[0], w[1]])
-                return Cut("new-tensor" if rebuilt else LEAVES.get(left.name, "item"), left.line, None, path, value.nr)
-        elif not value.requires_grad or (value.leaf is not None and not maker.recorded):
-            return _of_op(seen, maker, before, value, path)
-    return None
-
-
-def _of_op(seen: Observation, op: Ran, before: Seen, value: Seen, path: list[int]) -> Cut:
-    """Why an op was not recorded."""
-    left = next((e for e in seen.exits if e.value == value.nr and e.line == op.line), None)
-    kinds = (
-        (LEAVES.get(left.name, "item") if left is not None else "detach", op.name == "detach"),
-        ("data", op.name == "data"), ("rebound", not op.in_place and _gradients(seen, op) & {before.leaf}), ("inference-mode", op.inference),
-        ("no-grad", not op.grad_on), ("new-tensor", op.name in ops.COPIES), ("integer-op", not value.floating),
-        (OFF, not before.requires_grad), ("wrong-backward", op.name.endswith(".apply")), ("cut", True),
-    )  # fmt: skip
-    kind, line = next(kind for kind, fits in kinds if fits), op.line
-    if kind in ("no-grad", "inference-mode"):
-        line = seen.places.switched_off(op.stack) or line
-    elif kind == OFF and before.leaf is not None:
-        leaf = seen.leaves[before.leaf]
-        line = leaf.frozen_at or seen.origin(leaf)
-    return Cut(kind, line, op, path, value.nr)
 
 
 def _gradients(seen: Observation, op: Ran) -> set[int | None]:
@@ -275,40 +54,168 @@ def _gradients(seen: Observation, op: Ran) -> set[int | None]:
     return {one.of_grad for value in given for one in (value, *seen.inputs(value))} - {None}
 
 
-def _cut_match(seen: Observation, cut: Cut, leaves: list[Leaf], failed: bool, share: float) -> Match:
-    words, fix = CUTS[cut.kind]
-    words += " None of {count} backward passes gave {them} a gradient."
-    if failed:
-        words += " backward() itself raised an error, because nothing that led to the loss requires grad."
-    certain = cut.alone and (failed or cut.kind != OFF)  # freezing is common
-    given = {"kind": cut.kind, "words": words, "fix": fix, "certain": certain, "explains": failed, "share": share}
-    return Match(
-        cut.line, [cut.op], names=seen.called(leaf.nr for leaf in leaves), path=cut.path, cut=cut.value, ran=cut.op, count=len(seen.passes),
-        where=cut.op.where if cut.op else None, op=cut.op.name if cut.op else "", given=given | {"change": cut.change(seen)},
-    )  # fmt: skip
+def _left(seen: Observation, op: Ran, step: Step, names: set[str] | None = None) -> bool:
+    """Whether what a detach() made left the engine in its line, as in `.detach().numpy()`."""
+    one = exits(seen).get(step.made.nr)
+    return one is not None and one.line == op.line and (names is None or one.name in names)
+
+
+# Why an op was not recorded: the first that fits.
+WHY: tuple[tuple[str, Callable[[Observation, Ran, Step], object]], ...] = (
+    ("not-given", lambda seen, op, step: step.given.nr in op.read and op.recorded),
+    ("unread", lambda seen, op, step: step.given.nr in op.read),
+    ("numpy", lambda seen, op, step: op.name == "detach" and _left(seen, op, step, ARRAYS)),
+    ("item", lambda seen, op, step: op.name == "detach" and _left(seen, op, step)),
+    ("detach", lambda seen, op, step: op.name == "detach"),
+    ("data", lambda seen, op, step: op.name == "data"),
+    ("rebound", lambda seen, op, step: not op.in_place and step.given.leaf in _gradients(seen, op)),
+    ("inference-mode", lambda seen, op, step: op.inference),
+    ("no-grad", lambda seen, op, step: not op.grad_on),
+    ("new-tensor", lambda seen, op, step: op.name in ops.COPIES),
+    ("integer-op", lambda seen, op, step: not step.made.floating),
+    (OFF, lambda seen, op, step: not step.given.requires_grad),
+    ("wrong-backward", lambda seen, op, step: op.name.endswith(".apply")),
+    ("cut", lambda seen, op, step: True),
+)  # fmt: skip
+
+
+@dataclass
+class Cut:
+    """Where and why the way from a leaf to the loss ends."""
+
+    kind: str
+    line: int | None
+    step: Step
+
+
+def _ends(seen: Observation) -> Callable[[Step], object]:
+    """The predicate of a step that autograd did not record."""
+
+    def ends(step: Step) -> bool:
+        if step.op is None:
+            return step.given.nr in exits(seen)
+        unrecorded = not step.made.requires_grad or (step.made.leaf is not None and not step.op.recorded)
+        return unrecorded or step.given.nr in step.op.read
+
+    return ends
+
+
+def cut(seen: Observation, values: set[int], root: int) -> Cut | None:
+    """The first unrecorded step on the way from some values to a root, and why; by way of Python where there is no other."""
+    step = first_on_path(seen, values, root, _ends(seen))
+    step = step or first_on_path(seen, values, root, _ends(seen), by_python=True)
+    if step is None:
+        return None
+    op = step.op
+    if op is None:
+        left = exits(seen)[step.given.nr]
+        rebuilt = left.name == "__float__" and seen.maker(step.made) is None  # as by torch.Tensor([w[0], w[1]])
+        return Cut("new-tensor" if rebuilt else "numpy" if left.name in ARRAYS else "item", left.line, step)
+    kind, line = next(kind for kind, fits in WHY if fits(seen, op, step)), op.line
+    if kind in ("no-grad", "inference-mode"):
+        line = seen.places.switched_off(op.stack) or line
+    elif kind == OFF and step.given.leaf is not None:
+        leaf = seen.leaves[step.given.leaf]
+        line = leaf.frozen_at or seen.origin(leaf)
+    return Cut(kind, line, step)
+
+
+def _told(seen: Observation, found: Cut, words: str, **more: object) -> dict[str, object]:
+    """What is said of a cut: words, fix, and its line without it."""
+    code = seen.places.code(found.line)
+    new = re.sub(TAKEN_OUT.get(found.kind, "$"), "", code)
+    kind = "cut" if found.kind in ("unread", "not-given") else found.kind
+    return {
+        "kind": kind,
+        "words": words,
+        "fix": CUTS[found.kind][1],
+        "change": (code, new) if new != code else None,
+        **more,
+    }
+
+
+def _without_gradient(seen: Observation) -> Iterator[Match]:
+    """Leaves that got no gradient, by the step that cuts them off."""
+    failed = [each for each in seen.passes if NEEDS_GRAD in each.raised]
+    if failed and (handed := without_graph(seen, failed[0].roots, failed[0])) is not None:
+        yield Match(
+            handed, failed[:1], given={"words": NO_GRAPH, "fix": CREATE_GRAPH, "explains": True, "certain": True}
+        )
+        return
+    cuts, _ = _lacking(seen)
+    for (_, line), found in cuts.items():
+        first, leaves = found[0][0], [leaf for _, leaf in found]
+        if first.kind == OFF and not failed and all(_deliberate(seen, leaf) for leaf in leaves):
+            continue
+        words = CUTS[first.kind][0] + " None of {count} backward passes gave {them} a gradient."
+        if failed:
+            words += " backward() itself raised an error, because nothing that led to the loss requires grad."
+        certain = bool(failed) or (first.kind != OFF and not any(leaf.gradients for leaf in leaves))
+        op = first.step.op
+        yield Match(
+            line, [op], names=seen.called(leaf.nr for leaf in leaves), path=first.step.way, cut=first.step.made.nr, ran=op,
+            where=op.where if op else None, op=op.name if op else "", count=len(seen.passes),
+            given=_told(seen, first, words, certain=certain, explains=bool(failed), share=len(leaves) / max(1, len(list(seen.trained())))),
+        )  # fmt: skip
+    if failed and not cuts:
+        yield from _never_asked(seen, failed[0])
+
+
+def _deliberate(seen: Observation, leaf: Leaf) -> bool:
+    """Whether what is switched off was trained or loaded before, as a trunk is, no optimizer holds it, or it was made so."""
+    made = leaf.holder is not None and leaf.frozen_at in (None, seen.parts[leaf.holder].line)
+    return leaf.known or not leaf.held or made
+
+
+@once
+def _lacking(seen: Observation) -> tuple[dict[tuple[str, int | None], list[tuple[Cut, Leaf]]], list[Leaf]]:
+    """The leaves that got no gradient: those that are cut off, by kind and line, and those that lead to no loss."""
+    passes = first_and_last(each for each in seen.passes if each.done or NEEDS_GRAD in each.raised)
+    failed = [each for each in passes if each.raised]
+    found, idle = [], []
+    for leaf in (seen.leaves if failed else [*seen.trained()]) if passes else ():
+        if (not failed and _reached(seen, leaf)) or (failed and not _may_learn(leaf)):
+            continue
+        own = [each for each in passes if seen.stepped_by(each) in leaf.held]
+        one = _likeliest(seen, leaf, failed or own) or _likeliest(seen, leaf, passes)
+        if one is not None and not (_follows(leaf) and one.kind in MEANT):
+            found.append(((one.kind, one.line), (one, leaf)))
+        elif one is None and leaf.requires_grad and leaf.held and not failed:
+            idle.append(leaf)
+    return indexed(found), idle
+
+
+def _reached(seen: Observation, leaf: Leaf) -> bool:
+    """Whether a pass brought a leaf a gradient that its optimizer can find: autograd.grad() alone only hands them out."""
+    kinds = {seen.passes[nr - 1].kind for nr, _ in leaf.gradients}
+    handed_out = bool(leaf.held) and kinds == {"grad"} and not any(write.kind == "step" for write in leaf.writes)
+    return bool(leaf.gradients or leaf.reached_unwatched) and not handed_out
+
+
+def _may_learn(leaf: Leaf) -> bool:
+    return bool(leaf.held or leaf.requires_grad or leaf.frozen_at is not None)
+
+
+def _follows(leaf: Leaf) -> bool:
+    """Whether a leaf follows others by writes, as a target network does."""
+    return sum(one.kind == "write" and one.after > 0 for one in leaf.writes) > 1
+
+
+def _likeliest(seen: Observation, leaf: Leaf, passes: list[Through]) -> Cut | None:
+    """The cut of a leaf: the likeliest mistake first, what may be meant last."""
+    found = [one for each in passes for root in each.roots if (one := cut(seen, {*leaf.values}, root)) is not None]
+    return min(found, key=lambda one: (one.kind in MEANT, len(one.step.way)), default=None)
 
 
 def _never_asked(seen: Observation, failed: Through) -> Iterator[Match]:
     """backward() was refused because nothing that led to the loss requires grad, and nothing was cut off."""
-    bare = _without_graph(seen, failed.roots, failed)
-    if bare is not None:
-        yield Match(bare, [failed], given={"kind": "cut", "words": NO_GRAPH, "fix": CREATE_GRAPH, "explains": True})
-        return
-    above = (seen.values[nr] for nr in seen.above(failed.roots))
-    sources = [value for value in above if value.floating and not seen.inputs(value)]
-    weights = sorted([value for value in sources if _weighs(seen, value)] or sources, key=lambda one: one.line or 0)
+    sources = [one for nr in seen.above(failed.roots) if (one := seen.values[nr]).floating and not seen.inputs(one)]
+    weights = sorted([one for one in sources if _weighs(seen, one)] or sources, key=lambda one: one.line or 0)
     for first in weights[:1]:
         code = seen.places.code(first.line)
-        given = UNASKED | {"change": (code, re.sub(r"\)$", ", requires_grad=True)", code))}
         names = dict.fromkeys(value.name or f"the tensor made in line {value.line}" for value in weights)
-        yield Match(first, weights, names=names, first=first.line, given=given)
-
-
-def _without_graph(seen: Observation, roots: list[int], later: Through) -> Through | None:
-    """The autograd.grad() without create_graph from whose gradients values were computed, before a later pass."""
-    handed = {seen.values[nr].of_grad for nr in seen.above(roots, past_leaves=True)}
-    before = (each for each in reversed(seen.passes) if each.order < later.order and handed & set(each.got))
-    return next((each for each in before if each.kind == "grad" and not each.create), None)
+        change = code, re.sub(r"\)$", ", requires_grad=True)", code)
+        yield Match(first, weights, names=names, first=first.line, given=UNASKED | {"change": change})
 
 
 def _weighs(seen: Observation, value: Seen) -> bool:
@@ -320,207 +227,175 @@ def _weighs(seen: Observation, value: Seen) -> bool:
     )  # fmt: skip
 
 
-def _unused(seen: Observation, unused: list[Leaf], share: float) -> Iterator[Match]:
-    """Parameters that no op was given, or that lead to no loss: the line that reads their part, and whether it ran, or that makes it."""
-    groups: dict[int | None, list[Leaf]] = defaultdict(list)
-    idle = {leaf.nr for leaf in unused}
-    for leaf in unused:
-        groups[_whole(seen, leaf.holder, idle)].append(leaf)
+def _unused(seen: Observation) -> Iterator[Match]:
+    """Parameters that lead to no loss: the line that reads their part, and whether it ran, or that makes it."""
+    _, idle = _lacking(seen)
     ran = {line for op in seen.ops for line in op.stack}
-    for holder, leaves in groups.items():
-        names = seen.called(leaf.nr for leaf in leaves)
+    for holder, leaves in indexed((_whole(seen, leaf, idle), leaf) for leaf in idle).items():
         part = seen.parts[holder] if holder is not None else None
-        # by a stack of ready-made layers
-        copied = part is not None and part.library and part.parents and any(seen.inside(part.nr))
-        if copied and any(one.called for one in seen.parts if part is not None and one.kind == part.kind):
-            continue
+        names = seen.called(leaf.nr for leaf in leaves)
         path = (part.path if part else names[0]).split(".")
         attribute = next((one for one in reversed(path) if one and not one.isdigit()), "")
         reads, made = seen.places.where_read(attribute), (part or leaves[0]).line
         if leaves[0].used_by:
-            if _last_turn(seen, seen.ops[leaves[0].used_by[-1]]):
-                continue
-            line = next((line for line in reads if line in ran), made)
-            yield Match(line, names=names, given=THROWN_AWAY | {"share": len(leaves) * share})
+            left = _as_number(seen, leaves[0])
+            line = next((line for line in reads if line in ran), made) if left is None else left
+            given = THROWN_AWAY if left is None else telling(*CUTS["item"], kind="item")
+            yield Match(line, names=names, given=given)
             continue
         silent = [line for line in reads if line not in ran and "parameters" not in seen.places.code(line)]
-        asleep = [Place(line) for line in silent[:3]]
         condition = next((found for line in silent[:3] if (found := seen.places.condition(line))), None)
-        how = "{asleep}, never ran" if asleep else "no op ever received {them}"
-        how += ", for line {decides} decides otherwise" if condition else ""
-        words = "{names} took part in no op of this run: " + how + ". So no gradient came."
-        given = telling(words, "Use it in forward, or leave it out.", kind="unused", share=len(leaves) * share)
-        line = condition or (silent[0] if silent else made)
-        yield Match(line, asleep, names=names, asleep=next(iter(asleep), None), decides=condition, given=given)
+        asleep = [Place(line) for line in silent[:3]]
+        how = ("{asleep}, never ran" if asleep else "no op ever received {them}") + (
+            ", for line {decides} decides otherwise" if condition else ""
+        )
+        given = telling(
+            "{names} took part in no op of this run: " + how + ". So no gradient came.",
+            "Use it in forward, or leave it out.",
+        )
+        yield Match(
+            (condition, *silent, made)[0] if condition else (*silent, made)[0],
+            asleep,
+            names=names,
+            asleep=next(iter(asleep), None),
+            decides=condition,
+            given=given,
+        )
 
 
-def _last_turn(seen: Observation, op: Ran) -> bool:
-    """Whether earlier turns of a loop that an op ends lead to the loss: what the last one makes for the next may be left over."""
-    each = next((each for each in seen.passes if each.ops > op.nr), None)
-    behind = seen.behind(each) if each is not None else set()
-    needed = [one.nr for one in seen.at(op.line) if one.name == op.name and not behind.isdisjoint(one.outputs)]
-    inner = (loop for line in op.stack for loop in seen.places.loops(line))
-    turns = each is not None and any(not first <= (each.line or 0) <= last for first, last in inner)
-    return bool(needed) and max(needed) < op.nr and turns
+def _as_number(seen: Observation, leaf: Leaf) -> int | None:
+    """The line where what a leaf was used for last left the engine, while it was recorded."""
+    below = seen.below(leaf.values[-1:], lambda value: value.requires_grad)
+    return next((one.line for one in reversed(seen.exits) if one.value in below and one.name != "__bool__"), None)
 
 
-def _whole(seen: Observation, holder: int | None, idle: set[int]) -> int | None:
-    """The outermost module around one of which nothing is used, as a whole network."""
-    around = [nr for nr in seen.parts[holder].parents if nr != holder] if holder is not None else []
-    whole = [nr for nr in around if seen.parts[nr].path and idle.issuperset(seen.weights(seen.parts[nr]))]
-    return _whole(seen, whole[0], idle) if whole else holder
+def _whole(seen: Observation, leaf: Leaf, idle: list[Leaf]) -> int | None:
+    """The outermost module around a leaf of which nothing is used, as a whole network."""
+    holder, unused = leaf.holder, {one.nr for one in idle}
+    while holder is not None:
+        around = [nr for nr in seen.parts[holder].parents if nr != holder and seen.parts[nr].path]
+        whole = [nr for nr in around if unused.issuperset(seen.weights(seen.parts[nr]))]
+        if not whole:
+            break
+        holder = whole[0]
+    return holder
 
 
 def _lost_in_part(seen: Observation) -> Iterator[Match]:
-    """Leaves get gradients, but not from all that they took part in: a term of the loss, or what a layer goes on from, was cut off."""
-    learning = {nr for leaf in seen.trained() for nr in leaf.values}
-    passes = by_line(each for each in seen.passes if each.kind == "backward" and each.done and each.roots)
-    for each in (one for own in passes.values() for one in {own[-1].nr: own[-1], own[0].nr: own[0]}.values()):
+    """A number that the loss adds, and that depends on what learns, is a constant."""
+    for each in first_and_last(seen.backwards):
+        values = {nr for leaf in seen.trained() if leaf.nr in each.got for nr in leaf.values}
+        for op in (one for one in ops.makers(seen, seen.recorded(each)) if one.name in ops.ADDITIVE):
+            for value in (seen.values[nr] for nr in op.inputs if not seen.values[nr].requires_grad):
+                single = value.floating and value.leaf is None and not value.shape and value.of_grad is None
+                found = cut(seen, values, value.nr) if single else None
+                if found is not None and without_graph(seen, [value.nr], each) is None:
+                    words = "{at}, cuts a term of the loss off, which {user} adds: it is a constant there, and nothing learns from it."
+                    yield Match(
+                        found.line, [op, found.step.op], user=op, path=found.step.way, cut=found.step.made.nr,
+                        given=_told(seen, found, words, certain=False, share=0.6),
+                    )  # fmt: skip
+                    return
+
+
+def _drawn(seen: Observation) -> Iterator[Match]:
+    """A layer goes on from what ran unrecorded, such as a draw, though the loss reaches what that was made of in another way."""
+    for each in first_and_last(seen.backwards):
         back = seen.recorded(each)
-        own = [leaf for leaf in seen.trained() if seen.stepped_by(each) in leaf.held and leaf.nr in each.got]
-        values = {nr for leaf in own for nr in leaf.values}
-        terms = seen.above(each.roots, lambda one: _summed(seen, one))
-        start = max((one.ops for one in seen.passes if one.nr < each.nr), default=0)
-        for user in ops.makers(seen, back):
-            added = user.name in ops.ADDITIVE and not terms.isdisjoint(user.outputs)
-            gradients = [seen.values[nr].of_grad is not None and user.name in ops.ADDITIVE for nr in user.inputs]
-            given = [seen.values[nr] for nr in user.inputs if added or user.name in ops.LAYERS or any(gradients)]
-            loose = (one for one in given if one.floating and not one.requires_grad)
-            left = _as_number(seen, user, start, learning) if added and len(user.inputs) == 1 else None
-            if left is not None:
-                cut = _nearest_cut(seen, values, left.value) or Cut("item", left.line, None, [left.value], left.value)
-                yield _part(seen, cut, user, True)
-                return
-            for value in (one for one in loose if _single(one) or not added):
-                asked = _without_graph(seen, [value.nr], each) if added or any(gradients) else None
-                if asked is not None and seen.behind(asked) & learning:
-                    yield Match(asked, [user, each], user=user, path=[value.nr, *each.roots[:1]])
-                    return
-                found = _nearest_cut(seen, values, value.nr) if added or user.name in ops.LAYERS else None
-                if found is not None and (
-                    added or _beside(seen, found, back, value.nr) or _each_turn(seen, found, user, value.nr, start)
-                ):
-                    yield _part(seen, found, user, added)
-                    return
-                behind = [one for one in ops.makers(seen, seen.above([value.nr])) if added and one.nr >= start]
-                for op in (one for one in behind if one.name in ops.LOSSES) if found is None else ():
-                    yield Match(op, [user], user=user, op=op.name, given=NOTHING_IN_IT)
-                    return
+        values = {nr for leaf in seen.trained() if leaf.nr in each.got for nr in leaf.values}
+        takes = (
+            (user, seen.values[nr]) for user in ops.makers(seen, back) if user.name in ops.LAYERS for nr in user.inputs
+        )
+        loose = {
+            (user.line, value.line): (user, value)
+            for user, value in takes
+            if value.op is not None and not value.requires_grad
+        }
+        for user, value in loose.values():  # once for each line: a loop repeats itself
+            found = cut(seen, values, value.nr) if value.floating and value.leaf is None else None
+            op = found.step.op if found is not None else None
+            if found is None or op is None or found.kind != "no-grad" or not _goes_on(seen, found, back, value.nr):
+                continue
+            code = seen.places.code(op.line)
+            change = (code, code.replace(".sample(", ".rsample(")) if ".sample(" in code else None
+            at, made = found.line if change is None else op, found.step.made
+            yield Match(at, [op, user], made=op, user=user, path=found.step.way, cut=made.nr, given={"change": change})
+            return
 
 
-def _as_number(seen: Observation, user: Ran, start: int, learning: set[int]) -> Exit | None:
-    """What left the engine in this turn as a number, from what learns, and comes back by way of Python in a sum with a number that varies."""
-    numbers = {number for one in seen.at(user.line) if one.name == user.name for number in ops.constants(one)} - TRIVIAL
-    first = bisect.bisect_left(seen.exits, start, key=lambda one: one.op)
-    varies = len(numbers) > 1 and numbers.intersection(ops.constants(user))
-    turn = [one for one in seen.exits[first:] if varies and one.op <= user.nr and one.name != "__bool__"]
-    flow = (one for one in turn[::-1] if seen.places.flows(one.line, user.line))
-    return next((one for one in flow if not learning.isdisjoint(seen.above([one.value]))), None)
+def _goes_on(seen: Observation, found: Cut, back: set[int], taken: int) -> bool:
+    """Whether ops alone lead from a cut to what is taken, and the loss needs what was cut, but never asks how likely the draw was."""
+    needed = any(nr in back and seen.values[nr].leaf is None for nr in found.step.way)
+    on = seen.below([found.step.made.nr], lambda value: not value.requires_grad)
+    asked = any(one.recorded and one.name in ops.DIFFERENCES for nr in on for one in seen.users(nr))
+    return needed and not asked and taken in on
 
 
-def _summed(seen: Observation, value: Seen) -> bool:
-    """Whether a value is one number, learnt from, and a sum of others or a multiple of one."""
-    op = seen.maker(value)
-    return value.requires_grad and _single(value) and op is not None and op.name in ops.ADDITIVE | ops.SCALES
-
-
-def _single(value: Seen) -> bool:
-    return math.prod(value.shape) == 1
-
-
-def _beside(seen: Observation, found: Cut, back: set[int], taken: int) -> bool:
-    """Whether a pass goes back in another way through what no_grad, a draw or detach() cuts off from `taken`.
-
-    Where what is detached goes on to another layer as it is, the part behind the detach() may be a probe.
-    """
-    kept = [nr for nr in found.path if nr in back and seen.values[nr].leaf is None]
-    on = seen.below(kept[-1:], lambda one: one.nr in back) - {*kept}
-    goes_on = any(op.name in ops.LAYERS for op in ops.makers(seen, on))
-    # not by way of Python, as a state that follows an action, nor a draw of which the loss asks how likely it was
-    made = found.op.outputs if found.op is not None else ()
-    drawn = seen.below(made, lambda value: not value.requires_grad)
-    asked = any(one.recorded and one.name in ops.DIFFERENCES for nr in drawn for one in seen.users(nr))
-    by_ops = bool(kept) and not asked and taken in seen.below(made)
-    return by_ops and (found.kind == "no-grad" or (found.kind in ("detach", "data") and not goes_on))
-
-
-def _each_turn(seen: Observation, found: Cut, user: Ran, taken: int, start: int) -> bool:
-    """Whether a loop within one turn detaches what the same line made before, and the loss needs it in no other way."""
-    source = seen.values[found.op.inputs[0]] if found.op is not None and found.op.inputs else None
-    made = seen.maker(source) if source is not None else None
-    alike = made is not None and (made.name == user.name or made.owner == user.owner is not None)
-    again = made is not None and alike and made.nr >= start and made.line == user.line
-    by_ops = found.op is not None and taken in seen.below(found.op.outputs)  # and not as a state that follows an action
-    return found.kind in ("detach", "data") and again and by_ops and source is not None and not source.grad
-
-
-def _part(seen: Observation, cut: Cut, user: Ran, added: bool) -> Match:
-    """What `user` adds to the loss, or goes on from, although it was cut off."""
-    if added:
-        given = CONSTANT | {"kind": cut.kind, "fix": CUTS[cut.kind][1], "change": cut.change(seen)}
-        return Match(cut.line, [user, cut.op], user=user, path=cut.path, cut=cut.value, given=given)
-    line = seen.places.switched_off(cut.op.stack) if cut.kind == "no-grad" and cut.op is not None else None
-    code, given = seen.places.code(cut.op.line if cut.op is not None else None), NOT_RECORDED[cut.kind]
-    if line is None and ".sample(" in code:  # a draw, which records nothing by itself
-        given = given | {"change": (code, code.replace(".sample(", ".rsample("))}
-    return Match(line or cut.op, [cut.op, user], made=cut.op, user=user, path=cut.path, cut=cut.value, given=given)
+def _no_second_order(seen: Observation) -> Iterator[Match]:
+    """A gradient without a graph of its own becomes a part of a later loss: a constant, though it depends on what learns."""
+    learning = {leaf.nr for leaf in seen.trained()}
+    for each in first_and_last(seen.backwards):
+        asked = without_graph(seen, each.roots, each)
+        if asked is not None and {seen.values[nr].leaf for nr in seen.behind(asked)} & learning:
+            handed = (value.nr for value in seen.values if value.of_grad in asked.got)
+            path = [*handed][:1] + each.roots[:1]
+            yield Match(asked, [each], path=path, cut=path[0])
+            return
 
 
 def _asked_in_vain(seen: Observation) -> Iterator[Match]:
-    """The program read `.grad` of a tensor that has none: it was computed, an update made it anew, or it requires no gradient."""
-    taken = ((op, {seen.values[nr].leaf for nr in op.inputs} - {None}) for op in seen.ops if not op.in_place)
-    updates = {op.nr: op.line for op, leaves in taken if leaves and leaves & _gradients(seen, op)}  # w - lr * w.grad
-    above = seen.above([root for each in seen.passes if each.done for root in each.roots])
+    """The program read `.grad` of a tensor that was computed, or that an update made anew."""
     error = seen.error["message"] if seen.error is not None else ""
     explains = "NoneType" in error or "can't optimize a non-leaf Tensor" in error
     for nr, read in (*seen.asked_in_vain, *seen.asked_unrequired.items()):
         value = seen.values[nr]
         op = seen.maker(value)
-        if op is not None and (value.requires_grad or op.nr in updates):
-            rebound = bool(_gradients(seen, op))
-            others = [Place(other) for other in dict.fromkeys(updates.values()) if rebound and other != op.line]
-            given = REBOUND if rebound else {}
+        rebound = (
+            op is not None and not op.in_place and _gradients(seen, op) & {seen.values[one].leaf for one in op.inputs}
+        )
+        if op is not None and (value.requires_grad or rebound):
             here = seen.places.function_around(read)  # of a helper, its call
             at = next((line for line in op.stack if seen.places.function_around(line) == here), op.line)
+            given = telling(*CUTS["rebound"], kind="rebound") if rebound else {}
             yield Match(
-                at, [op, *others, read], op=op.name, where=op.where, names=[value.name], path=[*op.inputs[:1], nr], cut=nr, read=read, given=given | {"explains": explains},
+                at, [op, read], op=op.name, where=op.where, names=[value.name], path=[*op.inputs[:1], nr], cut=nr, read=read,
+                given=given | {"explains": explains},
             )  # fmt: skip
-        elif nr in above and value.floating and not any(seen.values[one].requires_grad for one in seen.above([nr])):
-            attribute = value.name.rpartition(".")[2]
-            line = seen.places.where_given(f"self.{attribute}") or value.line
-            yield Match(line, [read], names=[value.name], what=value.name or "the tensor", read=read, given=UNREQUIRED)
+
+
+def _asked_unrequired(seen: Observation) -> Iterator[Match]:
+    """The program read `.grad` of a tensor that the loss depends on, and that was made without requires_grad."""
+    above = seen.above([root for each in seen.passes if each.done for root in each.roots])
+    for nr, read in seen.asked_unrequired.items():
+        value = seen.values[nr]
+        if nr in above and value.floating and not any(seen.values[one].requires_grad for one in seen.above([nr])):
+            line = seen.places.where_given(f"self.{value.name.rpartition('.')[2]}") or value.line
+            yield Match(line, [read], names=[value.name], what=value.name or "the tensor", read=read)
             return
 
 
-STRAY = telling("{at}, gives {names} to a {kind}, which reads no parameter of that name: nothing takes what it holds.",
-    "Write the name that the layer uses, such as `weight`.", kind="unused", share=0.5)  # fmt: skip
-CONSTANT = {
-    "words": "{at}, cuts a term of the loss off, which {user} adds: it is a constant there, and nothing learns from it.", "certain": False,
-}  # fmt: skip
-NOTHING_IN_IT = telling("{at}: `{op}` compares what nothing that learns had a part in, and {user}, adds it to the loss: it is a constant there.",
-    "One of its two sides is to be the answer of what learns.", kind="wrong-loss", certain=False, share=0.5)  # fmt: skip
-NOT_RECORDED = {
-    "no-grad": telling("{at}: {made}, ran without being recorded, and {user}, goes on from its numbers: nothing in front of it learns from that.",
-        "Compute it outside of no_grad, and draw so that a slope is left: `rsample()`, or `mean + std * T.randn_like(std)`.",
-        kind="no-grad", certain=False, share=0.5),
-    **{kind: telling("{at}, " + does + ", and {user}, goes on from its numbers: nothing in front of it learns from that, although the same loss "
-        "reaches it elsewhere.", CUTS[kind][1], kind=kind, certain=False, share=0.5)
-        for kind, does in (("detach", "calls detach()"), ("data", "reads .data"))},
-}  # fmt: skip
-REBOUND = telling(CUTS["rebound"][0], CUTS["rebound"][1] + " Reset the gradient after the update, or the next one is added to it: "
-        "`{name}.grad = None`. Change other updates like it in the same way.", kind="rebound")  # fmt: skip
-UNREQUIRED = telling("{at}, makes {what} without requires_grad. The loss depends on it, but no gradient is computed for it: its .grad, read in line "
-        "{read}, is None.",
-    "If it should learn, make it with requires_grad=True, and in a module as a Parameter: `self.w = T.nn.Parameter(…)`.",
-    kind=OFF, certain=False, share=0.5)  # fmt: skip
+UNASKED = telling("Nothing that led to the loss requires grad, so nothing was recorded and backward() raised an error. {names} {are} made without "
+        "requires_grad, first in line {first}.",
+    "Mark the tensors that should learn when you make them: requires_grad=True.", kind=OFF, certain=True, explains=True)  # fmt: skip
+THROWN_AWAY = telling("{at}: nothing goes on from here to the loss, so {names} {get} no gradient: what was computed with {them} is not used.",
+    "Use the result: give it a name, and hand it on to what comes next.")  # fmt: skip
 NO_GRAPH = "{at}, computes gradients without create_graph=True, so they have no history, and what is computed from them is a constant."
 CREATE_GRAPH = "Ask for a graph of the gradient itself: `create_graph=True`."
 RULES = [
+    Rule("no-grad", _drawn,
+        "{at}: {made}, ran without being recorded, and {user}, goes on from its numbers: nothing in front of it learns from that.",
+        "Compute it outside of no_grad, and draw so that a slope is left: `rsample()`, or `mean + std * T.randn_like(std)`.", share=0.5),
     Rule("non-leaf", _asked_in_vain,
         "{at}, computes {name} from another tensor (`{op}`), so {name} is not a leaf. backward() keeps gradients only for leaves: {name}.grad, read "
         "in line {read}, is None.",
         "Make {name} first and switch its gradient on afterwards, with `{name}.requires_grad_()` on a separate line. Or call {name}.retain_grad() "
         "before backward() to look at the gradient.", certain=True, share=1.0),
+    Rule(OFF, _asked_unrequired,
+        "{at}, makes {what} without requires_grad. The loss depends on it, but no gradient is computed for it: its .grad, read in line "
+        "{read}, is None.",
+        "If it should learn, make it with requires_grad=True, and in a module as a Parameter: `self.w = T.nn.Parameter(…)`.", share=0.5),
     Rule("cut", _without_gradient),
-    Rule("cut", _lost_in_part, NO_GRAPH + " {user} adds it to the loss, and no weight learns from it.", CREATE_GRAPH, certain=True, share=0.6),
+    Rule("unused", _unused),
+    Rule("cut", _no_second_order, NO_GRAPH + " The loss of a later pass uses them, and no weight learns from that.", CREATE_GRAPH, certain=True, share=0.6),
+    Rule("cut", _lost_in_part),
 ]  # fmt: skip

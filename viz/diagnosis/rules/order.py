@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from viz.diagnosis.finding import NO_CODE
-from viz.diagnosis.observation import Moment, Observation, Through, by_line
+from viz.diagnosis.observation import Held, Moment, Observation, by_line
 from viz.diagnosis.rules.rule import Match, Rule, telling
 
 AGAIN = 3  # times that show that it is always so
@@ -47,31 +46,8 @@ def _adding(seen: Observation) -> Iterator[Match]:
     )  # fmt: skip
 
 
-def _of_an_attack(seen: Observation) -> Iterator[Match]:
-    """Gradients that a pass left in the weights, where the program wanted that of an input: the step uses them too."""
-    asked = [leaf for leaf in seen.leaves if leaf.asked and not leaf.held and not leaf.parameter]
-    # an input belongs to one step; what gets gradients in several is to learn itself
-    inputs = {leaf.nr for leaf in asked if len({seen.passes[nr - 1].step for nr, _ in leaf.gradients}) == 1}
-    asking = [each for each in seen.passes if each.done and each.kind == "backward" and inputs & set(each.got)]
-    if not asking:
-        return
-    found: list[tuple[Through, Through]] = []
-    for step in (one for one in seen.moments if one.kind == "step" and 0 <= one.who < len(seen.optimizers)):
-        held = set(seen.optimizers[step.who].leaves)
-        since = max((m.order for m in seen.moments if m.kind == "zero" and m.order < step.order), default=0)
-        passes = [each for each in seen.passes if since < each.order < step.order and held & set(each.got)]
-        before = [each for each in passes if each in asking]
-        last = [each for each in passes[-1:] if each.given is None]  # else it goes on from that gradient itself
-        lines = {each.line for each in before}
-        found += [(before[-1], each) for each in last if before and each not in asking and each.line not in lines]
-    if len(found) >= AGAIN:
-        left, own = found[-1]
-        names = seen.called(sorted(inputs & set(left.got)))
-        yield Match(left, [own], names=names, own=own, count=len(found), given=ATTACKS)
-
-
-def _found_nothing(seen: Observation) -> Iterator[Match]:
-    """Steps that find no gradient, or gradients that no step uses: one of both never comes, or they come in the wrong order."""
+def _never(seen: Observation) -> Iterator[Match]:
+    """Steps without any pass, or passes without any step."""
     steps = [moment for moment in seen.moments if moment.kind == "step"]
     passes = [each for each in seen.passes if each.done and each.kind == "backward"]
     by_hand = any(write.kind == "update" for leaf in seen.leaves for write in leaf.writes)
@@ -82,47 +58,63 @@ def _found_nothing(seen: Observation) -> Iterator[Match]:
         held, (line, how) = seen.optimizers[0], _called(seen, "step")
         at = line or passes[-1].line
         yield Match(at, [passes[-1], held], count=len(passes), held=held.kind, made=held.line, how=how, given=NO_STEP)
+
+
+def _found_nothing(seen: Observation) -> Iterator[Match]:
+    """Steps of an optimizer that all find no gradient, though passes brought some: these come in the wrong order."""
     for held in seen.optimizers:
-        own = [step for step in steps if step.who == held.nr]
+        own = [one for one in seen.moments if one.kind == "step" and one.who == held.nr]
         brought = any(set(held.leaves) & set(each.got) for each in seen.passes)
-        if not own or not brought or not all(step.empty for step in own):
-            continue
-        last = max((each.order for each in seen.passes if each.order < own[-1].order), default=0)
-        zeros = [m for m in seen.moments if m.kind == "zero" and last < m.order < own[-1].order]
-        names = seen.called(sorted(held.leaves))
-        zeroed = (op for op in seen.ops if op.in_place and op.name == "zero_")
-        emptied = [op for op in zeroed if seen.values[op.inputs[0]].of_grad in held.leaves]
-        if own[0].order < seen.passes[0].order:
-            yield Match(own[-1], names=names, count=len(own), given=TOO_EARLY)
-        elif zeros:
-            at = _own_call(seen, zeros[-1])
-            yield Match(at, [zeros[-1], own[-1]], names=names, count=len(own), step=own[-1].line)
-        elif emptied:
-            yield Match(emptied[-1], [own[-1]], names=names, count=len(own), step=own[-1].line)
-        elif not passes:
-            yield Match(seen.passes[-1], [own[-1]], names=names, count=len(own), step=own[-1], given=HANDED_OUT)
-    yield from _of_an_attack(seen)
+        if own and brought and all(step.empty for step in own):
+            match = _lost_before(seen, held, own)
+            if match is not None:
+                match.names, match.told["count"] = seen.called(sorted(held.leaves)), len(own)
+                yield match
+
+
+def _lost_before(seen: Observation, held: Held, own: list[Moment]) -> Match | None:
+    """What took away the gradients that steps look for, or why they never came."""
+    last = max((each.order for each in seen.passes if each.order < own[-1].order), default=0)
+    zeros = [m for m in seen.moments if m.kind == "zero" and last < m.order < own[-1].order]
+    zeroed = (op for op in seen.ops if op.in_place and op.name == "zero_")
+    emptied = [op for op in zeroed if seen.values[op.inputs[0]].of_grad in held.leaves]
+    if own[0].order < seen.passes[0].order:
+        return Match(own[-1], given=TOO_EARLY)
+    if zeros:
+        return Match(_own_call(seen, zeros[-1]), [zeros[-1], own[-1]], step=own[-1].line)
+    if emptied:
+        return Match(emptied[-1], [own[-1]], step=own[-1].line)
+    if all(each.kind == "grad" for each in seen.passes if each.done):
+        return Match(seen.passes[-1], [own[-1]], step=own[-1], given=HANDED_OUT)
+    return None
+
+
+def _thrown(seen: Observation) -> Iterator[Match]:
+    """Gradients that are reset before a step has used them, of a line of which other passes were used."""
+    steps = sum(moment.kind == "step" for moment in seen.moments)
     lost = {nr for moment in seen.moments for nr in moment.thrown if not seen.passes[nr - 1].used}
-    done = by_line(each for each in seen.passes if each.done)
-    for line, ran in done.items():  # of which others were used
+    for line, ran in by_line(each for each in seen.passes if each.done).items():
         thrown = {each.nr for each in ran} & lost
         many = len(thrown) > max(1, LEFT_OVER * len(ran))
-        if many and any(each.used for each in ran) and len(ran) > SEVERAL * len(steps):
+        if many and any(each.used for each in ran) and len(ran) > SEVERAL * steps:
             reset = next(m for m in seen.moments if thrown.intersection(m.thrown))
-            yield Match(reset, [line], count=len(ran), back=line, thrown=len(thrown), given=THROWN)
+            yield Match(reset, [line], count=len(ran), back=line, thrown=len(thrown))
 
+
+def _clips(seen: Observation) -> Iterator[Match]:
+    """Clips that find no gradient, or whose result no step uses; or that leave nothing of what they find."""
     clips = by_line(moment for moment in seen.moments if moment.kind == "clip")
     every: list[Any] = [*seen.moments, *seen.passes] if clips else []
     events = sorted((one.order, one.kind) for one in every if one.kind in ENDS)
     for line, own in clips.items():
-        places = [bisect.bisect(events, (one.order, "")) for one in own]
-        if len(own) >= AGAIN and all(one.moved == 0 and not one.empty for one in own):
+        if len(own) >= AGAIN and all(one.left == 0 and not one.empty for one in own):
             yield Match(line, count=len(own), given=TO_ZERO)
+        places = [bisect.bisect(events, (one.order, "")) for one in own]
         # what becomes of the gradients after each
         follows = ["".join(kind for _, kind in events[place : place + 1]) for place in places]
         vain = [one.empty or kind in ("zero", "backward") for one, kind in zip(own, follows, strict=True)]
         if sum(vain) >= AGAIN and all(vain[1:-1]):  # at first a generator is not used up, and nothing follows the last
-            yield Match(line, count=sum(vain), given=CLIPPED)
+            yield Match(line, count=sum(vain))
 
 
 def _own_call(seen: Observation, zero: Moment) -> int | None:
@@ -134,11 +126,6 @@ def _own_call(seen: Observation, zero: Moment) -> int | None:
 
 TO_ZERO = telling("{at}, makes every gradient 0, each of {count} times: the largest size that it allows is 0.",
     "Allow a size above 0, such as 1.0, or leave the line out.", kind="times-zero", certain=False, share=0.9)  # fmt: skip
-ATTACKS = telling("{at}, is to give the gradient of {names}, and leaves that of every weight as well: {own}, adds to it, and the step uses the sum, {count} times.",
-    "Ask for the one gradient, `T.autograd.grad(loss, x)[0]`; or call zero_grad() before the pass that is to be learnt from.", kind="no-zero-grad", certain=False, share=0.8, change=NO_CODE)  # fmt: skip
-CLIPPED = telling("{at}, clips nothing, {count} times: no gradient was there, or no step used what it had clipped.",
-    "Clip between backward() and step(), and give it the parameters anew each time, `model.parameters()`: a generator can be gone through once.",
-    kind="not-kept", certain=False, share=0.5)  # fmt: skip
 NO_PASS = telling("{count} steps were taken, in {step}, but no backward pass ran: no step found a gradient.{how}",
     "Call backward() before each step: `loss.backward()`.", kind="never-backward")  # fmt: skip
 HANDED_OUT = telling("{at}, returns the gradients of {names} and leaves .grad as it is, where the step in {step}, looks: none of {count} steps found one.",
@@ -147,9 +134,6 @@ NO_STEP = telling("{count} backward passes ran, and the {held} of line {made} ne
     "Call optimizer.step() after backward().", kind="never-steps", certain=False)  # fmt: skip
 TOO_EARLY = telling("{at}, steps before the backward() of the same iteration: none of {count} steps found a gradient.",
     "Call zero_grad(), backward() and step() in this order.", kind="step-before-backward")  # fmt: skip
-THROWN = telling("{at}, resets gradients that no step has used: of {count} passes of line {back}, the gradients of {thrown} were thrown away.",
-    "If gradients should add up over several batches, reset them only after the step, and take a last step for what is left of them.",
-    certain=False, share=0.9)  # fmt: skip
 RULES = [
     Rule("no-zero-grad", _adding,
         "{adding} adds to gradients that a step had already used: nothing reset them. The step in line {step} then used the sum, {times} times.{how}",
@@ -157,4 +141,10 @@ RULES = [
     Rule("zero-before-step", _found_nothing,
         "{at}, resets the gradients between backward() and step(): none of {count} steps in line {step} found one.",
         "Zero the gradients before backward(), or after step().", certain=True, share=1.0, change=_with_call),
+    Rule("never-backward", _never, certain=True, change=_with_call),
+    Rule("zero-before-step", _thrown,
+        "{at}, resets gradients that no step has used: of {count} passes of line {back}, the gradients of {thrown} were thrown away.",
+        "If gradients should add up over several batches, reset them only after the step, and take a last step for what is left of them."),
+    Rule("not-kept", _clips, "{at}, clips nothing, {count} times: no gradient was there, or no step used what it had clipped.",
+        "Clip between backward() and step(), and give it the parameters anew each time, `model.parameters()`: a generator can be gone through once.", share=0.5),
 ]  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Iterator
 
@@ -59,12 +58,6 @@ def _not_kept(seen: Observation, line: int, said: re.Match[str]) -> Match:
     return Match(next(began, None) or line, [line], used=line)
 
 
-def _unstatic(seen: Observation, line: int, said: re.Match[str]) -> Match:
-    """A Function that a line makes an object of: where its forward is defined."""
-    methods = (seen.places.defined(node.id, "forward") for node in seen.places.find(ast.Name, at=line))
-    return Match(next((method[0] for method in methods if method), line), [line])
-
-
 def _miscounted(seen: Observation, line: int, said: re.Match[str]) -> Match:
     """A backward that returns more gradients than forward has inputs, or fewer."""
     place = seen.places.where_returns(said[1], "backward") or line
@@ -115,33 +108,11 @@ REFUSALS: tuple[tuple[str, str, str, str, Finder], ...] = (
         "Call `loss.backward()` first.", _none_read),
     ("used in an in-place operation", "in-place", "{at}, writes into a leaf that requires grad, and autograd records: the value before would be lost.",
         "Write under no_grad, as an optimizer does: `with T.no_grad(): …`; or into a clone() of it.", _here),
-    (r"Can't call numpy\(\) on Tensor that requires grad", "numpy", "{at}: a tensor with a history cannot become an array.",
-        "Take it out of the graph first, `.detach().numpy()`; what NumPy computes from it has no gradient.", _written(r"\.numpy\(\)", ".detach().numpy()")),
     ("appears to not have been used in the graph", "unused", "{at}, asks for the gradient of a tensor that the result was not computed from.",
         "Compute the result from it; or say allow_unused=True, and take None for an answer.", _written(r"\)$", ", allow_unused=True)")),
-    (r"floating point (?:and complex )?dtype can require gradients", "integer-op", "{at}: whole numbers have no slope, so they cannot require a gradient.",
-        "Make it of numbers with a point: `1.0` for 1, or dtype=T.float32.", _written("requires_grad=True", "dtype={T}.float32, requires_grad=True")),
-    ("support the deepcopy protocol", "non-leaf", "{at}, copies a tensor that was computed from another one, and no copy can take its history along.",
-        "Copy its numbers alone, `y.detach().clone()`; or copy the leaf that it was computed from.", _written(r"deepcopy\((\w+)\)", r"deepcopy(\1.detach())")),
-    (r"multi-target not supported|Expected target size", "wrong-loss", "{at}: the labels have another shape than the loss takes, which is one class number for each row.",
-        "Take it away, `y.squeeze(1)`; of rows with one 1 each, take the classes: `y.argmax(1)`.", _here),
-    (r"expected (?:scalar type|target dtype to be) Long", "wrong-loss", "{at}: class labels are whole numbers, and these are not.",
-        "Give the labels as they are counted: `y.long()`.", _here),
-    ("must be the same as input size", "broadcast-loss", "{at}: the answers and the labels have different shapes.",
-        "Give both the same shape: `y.unsqueeze(1)`, or `guess.squeeze(1)`.", _here),
-    (r"Target -?\d+ is out of bounds", "wrong-loss", "{at}: a label names a class that the answers have no place for. Classes are counted from 0.",
-        "Count the labels from 0, and let the last layer have as many outputs as there are classes.", _here),
-    ("elements cannot be converted to Scalar", "item", "{at}: item() gives one number, and there are several.",
-        "Make one of them first, `.mean().item()`; or take all: `.tolist()`.", _written(r"\.item\(\)", ".tolist()")),
-    ("Legacy autograd function", "wrong-backward", "{at}: forward and backward of a Function are static methods, and it runs by apply().",
-        "Write @staticmethod above both, and call `Name.apply(x)` without making an object.", _unstatic),
     ("got an empty parameter list", "unregistered", "{at}: parameters() does not look into a plain list or dict, and the optimizer of line {made} got nothing.",
         "Keep the layers as attributes of the model, and several in nn.ModuleList.", _nothing_held),
     ("Inference tensors cannot be saved for backward", "inference-mode", "{at}, makes tensors that no gradient can ever pass by. Line {used} needs one for "
         "backward().", "Use no_grad in place of inference_mode, or make a clone() of it outside.", _not_kept),
-    ("target should be between 0 and 1", "wrong-loss", "{at}: binary cross-entropy takes probabilities, but a label is outside 0 to 1.",
-        "Give labels of 0 and 1; for more classes use cross_entropy.", _here),
-    ("should be between 0 and 1", "wrong-loss", "{at}: binary cross-entropy takes probabilities, but its input is outside 0 to 1.",
-        "Use binary_cross_entropy_with_logits (nn.BCEWithLogitsLoss) on the scores, or put a sigmoid before it.", _here),
 )  # fmt: skip
 RULES = [Rule("not-scalar", _refused, certain=True, explains=True)]

@@ -57,6 +57,15 @@ def _checked(seen: Observation) -> Iterator[Match]:
         )  # fmt: skip
 
 
+def _second_order(seen: Observation) -> Iterator[Match]:
+    """A custom Function whose gradient is right, in a program that goes on from gradients: the derivative of that gradient is wrong."""
+    for check in seen.functions if any(each.create for each in seen.passes) else ():
+        if check.second:
+            yield Match(
+                seen.places.where_returns(check.name, "backward") or check.call, [check.call], names=[check.name]
+            )
+
+
 def _shared(seen: Observation) -> Iterator[Match]:
     """One layer where two were meant: two lines use it, beside one of its shape that none does, or a list repeats it."""
     weights = {part.nr: [seen.leaves[nr] for nr in seen.weights(part)] for part in seen.parts}
@@ -118,5 +127,9 @@ RULES = [
         certain=True),
     Rule("wrong-backward", _checked, "The backward of {names} {what} what its own forward does: {text}.{more}",
         "Check it against measured slopes while you write it: `T.autograd.gradcheck(F.apply, inputs)` in float64."),
+    Rule("wrong-backward", _second_order,
+        "The gradient that {names} returns is right, but its own derivative is not: to a backward that is differentiated again, what forward made "
+        "and kept is a constant.",
+        "Compute it anew in backward from the inputs, which `ctx.save_for_backward` keeps; `T.autograd.gradgradcheck` tells.", share=0.5),
     Rule("used-twice", _shared, share=0.6),
 ]  # fmt: skip

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from viz.diagnosis.families import CHOSEN, RESHAPES, SQUASHES, source
-from viz.diagnosis.layers import layers
 from viz.diagnosis.observation import Leaf, Observation, Ran, Through
 from viz.diagnosis.rules.rule import Match, Place, Rule, placed, telling
 from viz.diagnosis.rules.weights import sized, written
@@ -55,7 +54,12 @@ def _sizes(seen: Observation) -> Iterator[Match]:
     first = next(each for each in whole if each.line == whole[-1].line)
     fall = max(_falls(seen, first), key=lambda one: abs(one.whole), default=None)
     line = (_to_change(seen, fall) or fall.line) if fall is not None else None
-    if fall is not None and fall.whole < -math.log(VANISHES) and _uneven(seen, line) and not _settles(seen, fall):
+    if (
+        fall is not None
+        and fall.whole < -math.log(VANISHES)
+        and _uneven(seen, first, line)
+        and not _settles(seen, fall)
+    ):
         yield _told(seen, fall, line, SHRINKS)
     elif fall is not None and fall.whole > math.log(BY_HAND if line != fall.line else EXPLODES):
         yield _told(seen, fall, line, GROWS)
@@ -81,12 +85,15 @@ def _told(seen: Observation, fall: Fall, line: int | None, given: dict[str, Any]
     )  # fmt: skip
 
 
-def _uneven(seen: Observation, line: int | None) -> bool:
-    """Whether a line gave weights their size by hand, or the layers, as the report shows them, get gradients of very different sizes."""
+def _uneven(seen: Observation, each: Through, line: int | None) -> bool:
+    """Whether a line gave weights their size by hand, or the layers get gradients of very different sizes."""
     by_hand: set[int | None] = {one for leaf in seen.leaves for one in written(leaf)}
     by_hand |= {seen.origin(leaf) for leaf in seen.leaves if leaf.holder is None or leaf.by_hand}
-    sizes = [size for row in layers(seen).rows if row.gradients and (size := row.gradients[-1])]
-    known = [size for size in sizes if 0 < size < math.inf]
+    layers: dict[int | None, float] = {}  # by module, the largest gradient
+    for leaf in (seen.leaves[nr] for nr in each.got):
+        key = leaf.holder if leaf.holder is not None else ~leaf.nr
+        layers[key] = max(layers.get(key, 0.0), each.got[leaf.nr])
+    known = [size for size in layers.values() if 0 < size < math.inf]
     return line in by_hand or len(known) < 3 or min(known) < EVEN * max(known)
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from statistics import median
 
 from viz.diagnosis import families as ops
 from viz.diagnosis.families import source
 from viz.diagnosis.observation import Leaf, Observation, Ran, Seen, Through
+from viz.diagnosis.paths import Step, first_on_path
 from viz.diagnosis.rules.rule import Match, Place, Rule, telling
 from viz.diagnosis.rules.weights import outweighs, written
 
@@ -19,13 +18,12 @@ LOST = 1e-20  # a gradient below this underflows to 0 in the next ops: it vanish
 FAR_OUT = 20.0  # an input where a sigmoid or tanh is flat in single precision
 MOST = 0.85  # of the results of a sigmoid or tanh, or of the rows of a softmax: if these lie at the bound, most learn nothing
 MANY_UNITS = 0.4  # likewise, before any step, where the program itself made the weights so large
+MASKS = {"masked_fill", "where", "add"}
 WIDE = 4.0  # scores of an attention, in size, where nothing divides them: divided, they stay around 1
 HALF_AS_MUCH = 2.0  # times
 NARROW = 8  # products that a score adds up, at least
 RAW = 50.0  # of numbers that nobody scaled: pictures from 0 to 255
 HARDLY = 0.02  # of a gradient: the most that a nearly saturated op lets pass
-LOOKS_UP = {"embedding", "__getitem__", "index_select"}  # rows of a table
-ZERO = r"(?<![\w.])0(\.0*)? *\*|\* *0(\.0*)?(?![\w.])"  # written as such it keeps something in the graph on purpose
 SATURATING = 4.0  # an input from which on a sigmoid, tanh or softmax can pass nothing at all
 
 
@@ -35,9 +33,8 @@ class Shut:
     def __init__(self, seen: Observation, op: Ran, given: Seen) -> None:
         self.name, self.out = op.name, seen.values[op.outputs[0]]
         self.peak = given.peak if given.peak is not None else math.inf  # of what got nothing
-        # what it multiplied by, if that is 0 everywhere; the line that made it; whether it is a weight that cannot learn either
-        zero = _zero_factor(seen, op, given) if op.name in ops.MULTIPLIES else ("", None, False)
-        self.factor, self.made, self.stays = zero
+        # what it multiplied by, if that is 0 everywhere, and the line that made it
+        self.factor, self.made = _zero_factor(seen, op, given) if op.name in ops.MULTIPLIES else ("", None)
         dim = op.options.get("dim", op.options.get("1", -1))
         shape = self.out.shape if op.name in ("softmax", "log_softmax") else ()
         self.cancels = (
@@ -63,9 +60,6 @@ CAUSES: list[Cause] = [
     ("saturated", lambda shut: shut.name in ops.SATURATES and shut.peak > SATURATING,
         "`{op}` is saturated: its input reaches {peak} in size, where its slope is 0.",
         "Scale the inputs to about 1 (subtract the mean, divide by the deviation), or make the weights smaller."),
-    ("equal-units", lambda shut: shut.stays, "`{op}` multiplies by {factor}, which is 0 everywhere, and so is its own gradient: it "
-        "stays as it is, for layers that begin at the same constant learn nothing.",
-        "Begin with random numbers, as layers do by themselves; a constant is for biases only."),
     ("times-zero", lambda shut: shut.factor, "`{op}` multiplies by {factor}, which is 0 everywhere.",
         "Find out where that 0 comes from: a weight of the loss, a mask that lets nothing through, or a layer that starts at 0."),
     ("times-zero", lambda shut: shut.name in ops.JOINS, "`{op}` puts this beside other numbers, and what follows chooses none of it: no gradient passes.",
@@ -106,23 +100,15 @@ def _blocked(seen: Observation) -> Iterator[Match]:
 
 
 def _terms_of_nothing(seen: Observation) -> Iterator[Match]:
-    """A part of the loss that brings no gradient, where the leaves behind it learn from another part."""
+    """A flat op in a part of the loss, where the leaves behind it learn from another part."""
     last = {each.line: each for each in seen.passes if each.kind == "backward" and each.done}
-    every = [(each, op) for each in last.values() for op in ops.makers(seen, seen.recorded(each))]
-    for each, op in every:
-        given, out = seen.values[op.inputs[0]] if op.inputs else None, seen.values[op.outputs[0]]
-        if given is None:
-            continue
+    for op in (op for each in last.values() for op in ops.makers(seen, seen.recorded(each)) if op.inputs):
+        given, out = seen.values[op.inputs[0]], seen.values[op.outputs[0]]
         flat = op.name == "normal" or (op.name in ops.FLAT and given.leaf is None and given.grad == 0)
         if flat and out.grad and op.recorded and not _weighs(seen, op):
             match = _of_op(seen, op, given, [out.nr, given.nr])
             match.given |= {"words": match.given["words"] + " Nothing behind it learns from that.", "share": 0.5}
             yield match
-        elif op.name in ops.PRODUCTS and not out.shape and ops.constants(op) == [0]:
-            count = sum(one.name == op.name and ops.constants(one) == [0] for one in seen.at(op.line))
-            always = count >= max(3, sum(one.line == each.line for one in seen.passes))
-            if always and not re.search(ZERO, seen.places.code(op.line)):
-                yield Match(op, names=[given.name], count=count, given=NO_WEIGHT)
 
 
 def _weighs(seen: Observation, op: Ran) -> bool:
@@ -134,18 +120,18 @@ def _weighs(seen: Observation, op: Ran) -> bool:
 
 
 def _cause(seen: Observation, each: Through, leaf: Leaf) -> Match | None:
-    """The op nearest to the loss that got a gradient and let none of it through towards the leaf."""
+    """The op that got a gradient and let none of it through towards the leaf."""
     values, arrived = set(leaf.values), dict(each.reached)
-    for root in each.roots:
-        chain = seen.route(root, lambda value: value.nr in values, recorded=True)
-        for out, given in pairwise(seen.values[nr] for nr in chain):
-            got, op = arrived.get(out.nr), seen.maker(out)
-            if op is None or not got or got <= LOST or arrived.get(given.nr, 0.0 if given.nr in values else None) != 0:
-                continue
-            converged = op.name in ops.DISTANCES and out.peak == 0  # the model gives what is asked for
-            dropped = "dropout" in op.name  # another rule reports how much it drops
-            return None if converged or dropped else _of_op(seen, op, given, chain)
-    return None
+
+    def shuts(step: Step) -> bool:
+        passed = arrived.get(step.given.nr, 0.0 if step.given.nr in values else None)
+        return step.op is not None and arrived.get(step.made.nr, 0.0) > LOST and passed == 0
+
+    steps = (first_on_path(seen, values, root, shuts, recorded=True) for root in each.roots)
+    step = next((one for one in steps if one is not None), None)
+    if step is None or step.op is None or (step.op.name in ops.DISTANCES and step.made.peak == 0):
+        return None  # nothing shuts it off, or the model gives what is asked for
+    return _of_op(seen, step.op, step.given, step.way[::-1])
 
 
 def _of_op(seen: Observation, op: Ran, given: Seen, chain: list[int]) -> Match:
@@ -169,25 +155,21 @@ def _of_op(seen: Observation, op: Ran, given: Seen, chain: list[int]) -> Match:
     )  # fmt: skip
 
 
-def _zero_factor(seen: Observation, op: Ran, given: Seen) -> tuple[str, int | None, bool]:
-    """What a product is multiplied by and is 0, the line that made it, and whether it is a weight that stays so."""
+def _zero_factor(seen: Observation, op: Ran, given: Seen) -> tuple[str, int | None]:
+    """What a product is multiplied by and is 0, and the line that made it."""
     factors = [seen.values[nr] for nr in op.inputs]
     if "norm" in op.name:
         factors = [one for one in factors if one.leaf is not None][:1]  # its scale: not its averages, nor its bias
     for other in factors:
         first = _first_zero(seen, other) if other.peak == 0 and other.nr != given.nr else None
         if first is not None and first.leaf is None:
-            return other.name or f"the tensor of line {other.line}", first.line, False
+            return other.name or f"the tensor of line {other.line}", first.line
         if first is not None and first.leaf is not None:
             leaf = seen.leaves[first.leaf]
             if any(peak > 0 for _, peak in leaf.gradients):
                 break  # it is 0 at the start alone, as in an adapter: steps that move nothing are another cause
-            return (
-                leaf.name or "a weight",
-                (seen.origin(leaf), *written(leaf))[-1],
-                leaf.requires_grad and "norm" not in op.name,
-            )
-    return "the number 0" if 0 in ops.constants(op) else "", None, False
+            return leaf.name or "a weight", (seen.origin(leaf), *written(leaf))[-1]
+    return "the number 0" if 0 in ops.constants(op) else "", None
 
 
 def _first_zero(seen: Observation, value: Seen) -> Seen | None:
@@ -252,12 +234,12 @@ def _raw(seen: Observation, value: Seen) -> int | None:
 def _undivided(seen: Observation, op: Ran) -> Match | None:
     """Scores of an attention, the products of two projections, that nothing divides by the root of their width."""
     given = scores = source(seen, op.inputs[0])[0]
-    while (maker := source(seen, given.nr)[1]) is not None and maker.name in ops.MASKS | ops.FACTORS:
+    while (maker := source(seen, given.nr)[1]) is not None and maker.name in MASKS | ops.FACTORS:
         learnt = next((nr for nr in maker.inputs if seen.values[nr].requires_grad), None)
         if learnt is None:
             return None
         given = source(seen, learnt)[0]
-        scores = given if maker.name in ops.MASKS else scores
+        scores = given if maker.name in MASKS else scores
     if op.name != "softmax" or op.step or maker is None or maker.name not in ops.SCORES:
         return None  # after the first step, projections are no longer as they were made
     made = [source(seen, nr, ops.TURNS | ops.SPLITS)[1] for nr in maker.inputs]
@@ -267,43 +249,10 @@ def _undivided(seen: Observation, op: Ran) -> Match | None:
     least = (given.peak or 0.0) * HALF_AS_MUCH / math.sqrt(width)  # that is left where the root divides
     if width < NARROW or not max(WIDE, least) <= peak < math.inf or len(projected) < len(made):
         return None
-    code, less = seen.places.code(maker.line), (given.peak or 0.0) / math.sqrt(width)
-    change = code, re.sub(r"^(\w+ = )(.+)$", rf"\1(\2) / {width} ** 0.5", code)
-    told = UNDIVIDED | ({"change": change} if change[1] != code else {})
-    return Match(maker, [op], peak=peak, width=width, here=op, less=less, cut=op.inputs[0], given=told)
+    less = (given.peak or 0.0) / math.sqrt(width)
+    return Match(maker, [op], peak=peak, width=width, here=op, less=less, cut=op.inputs[0], given=UNDIVIDED)
 
 
-def _equal_units(seen: Observation) -> Iterator[Match]:
-    """Weights whose units are equal before and after every step, so all of them compute the same."""
-    for leaf in seen.trained():
-        rows = _units_are_rows(seen, leaf)
-        if rows is None:
-            continue
-        same, count = (leaf.equal_rows, leaf.shape[0]) if rows else (leaf.equal_columns, leaf.shape[1])
-        moved = any(peak > 0 for _, peak in leaf.gradients) and (leaf.size != leaf.began or not leaf.held)
-        if len(same) > 1 and all(same) and moved and count > 1:
-            line, units = (*written(leaf), seen.origin(leaf))[0], "rows" if rows else "columns"
-            yield Match(line, names=seen.called([leaf.nr]), count=count, units=units, times=len(same))
-
-
-def _units_are_rows(seen: Observation, leaf: Leaf) -> bool | None:
-    """Whether each row of a weight is a unit, or each column, by the first layer that uses it; None where it is no layer's weight."""
-    for op in (seen.ops[nr] for nr in leaf.used_by if len(leaf.shape) > 1):
-        value, turned = next(one for one in op.inputs if seen.values[one].leaf == leaf.nr), op.name in ops.TRANSPOSES
-        if turned:
-            value = op.outputs[0]
-            op = next(iter(seen.users(value)), op)
-        if op.name in ("matmul", "mm", "addmm"):
-            return (op.inputs[-1] != value) != turned
-        if op.name in ops.LAYERS and value not in op.inputs[: op.name == "baddbmm"]:  # what that adds is a bias
-            return not turned
-        if op.name in LOOKS_UP:
-            return False
-    return None
-
-
-NO_WEIGHT = telling("{at}, multiplies a term of the loss by 0, each of the {count} times: nothing is learnt from {name}.",
-    "Print that weight: a division of whole numbers, or a warm-up that never ends, may be what makes it 0.", kind="times-zero", share=0.4)  # fmt: skip
 NOTHING_LEFT = {
     "certain": False, "fix": "Look at what the loss compares, and at the masks in it: it is 0 as well. If they are right, nothing is left to learn: "
     "choose harder pairs or a larger margin.",
@@ -315,10 +264,6 @@ UNDIVIDED = telling("{at}: the scores that `softmax` in {here}, weighs reach {pe
     "Divide the products by the root of how many each adds up: `q @ k.transpose(-2, -1) / math.sqrt(d)`.")  # fmt: skip
 RULES = [
     Rule("zero", _blocked),
-    Rule("equal-units", _equal_units,
-        "{at}: all {count} {units} of {names} are the same, each of the {times} times that they were looked at. Equal weights get equal gradients, so "
-        "the layer works like a single unit.",
-        "Start with random numbers, as layers do by default. Use a constant only for biases.", certain=True, share=0.5),
     Rule("saturated", _nearly_flat, NEARLY_FLAT,
         "Scale the inputs to about 1 (subtract the mean, divide by the deviation), or make the weights smaller.", share=0.3),
 ]  # fmt: skip

@@ -50,7 +50,7 @@ class Observer:
             if self._watch.engine.is_module(thing):
                 self._modules.know(thing, name)
             elif hasattr(thing, "param_groups"):
-                self._optimizers.held(thing, made_here=False)
+                self._optimizers.held(thing)
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -91,9 +91,6 @@ class Observer:
         for name in ("clip_grad_norm_", "clip_grad_value_"):
             self._hear(nn.utils, name, optimizers.clips)
         self._meet(optim.Optimizer)
-        schedulers = optim.lr_scheduler
-        for scheduler in {schedulers.LRScheduler, schedulers.ReduceLROnPlateau}:  # which calls no __init__ but its own
-            self._hear(scheduler, "__init__", optimizers.scheduled)
         for name in dir(nn.init):
             if name.endswith("_") and not name.startswith("_") and callable(getattr(nn.init, name)):
                 self._hear(nn.init, name, functools.partial(self._writes.initialised, name), hidden=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from viz.diagnosis.families import ATTENTIONS, BOUNDED, CLASS_LOSSES, TABLES, canonical
+from viz.diagnosis.families import BOUNDED, canonical
 from viz.diagnosis.functions import check_function
 from viz.diagnosis.observation import Exit, Ran
 from viz.diagnosis.watching.passes import Passes
@@ -19,13 +19,10 @@ from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Call, Hears, Noting, Watch
 from viz.diagnosis.watching.writes import Writes
 
-LOOKED_UP = TABLES | CLASS_LOSSES  # ops whose whole numbers are kept
 MOST_CHECKS = 4  # of one custom Function
-FAR_DOWN = 1e3  # what a mask takes away, at least
 WEIGHED = 256  # ops after which it is asked what watching has cost
 PASSES = ("backward", "grad")
 EXITS = {"item", "tolist", "numpy", "__float__", "__int__", "__bool__", "__array__", "__index__"}
-PRINTS = {"__repr__", "__str__", "__format__"}
 PLAIN_VIEWS = {"T", "mT", "H", "mH", "data", "real", "imag"}
 ALIASES = {
     "detach", "data", "view", "reshape", "T", "mT", "__getitem__", "squeeze", "unsqueeze", "transpose", "t", "permute",
@@ -33,7 +30,7 @@ ALIASES = {
 }  # fmt: skip
 IGNORED = {
     "dim", "size", "numel", "stride", "is_contiguous", "__len__", "is_floating_point", "nelement", "element_size", "data_ptr",
-    "__hash__", "retain_grad", "_set_grad_enabled",
+    "__hash__", "__repr__", "__str__", "__format__", "retain_grad", "_set_grad_enabled",
     "is_complex", "storage_offset", "untyped_storage", "get_device", "type", "ndimension", "is_same_size", "__contains__",
     "_record_function_enter_new", "_record_function_exit._RecordFunction", "manual_seed", "__deepcopy__", "__reduce_ex__",
     "result_type", "is_grad_enabled", "is_inference", "set_default_dtype", "get_default_dtype", "__dir__", "finfo",
@@ -85,8 +82,6 @@ class Ops:
             name = attribute
         if name in PASSES:
             return partial(self.passes.runs, name)
-        if name in PRINTS:
-            return self.shows
         if name in ("requires_grad_", "register_hook"):
             return self.switches if name == "requires_grad_" else self.hooks
         if name in IGNORED and not (name == "type" and given > 1):  # with a type it is a cast
@@ -126,15 +121,7 @@ class Ops:
         op.outputs = tuple(self.values.value(tensor, op.line, op.nr, base) for tensor in made)
         if (op.name in BOUNDED or op.name == "softmax") and recorded and made:
             dim = op.options.get("dim", op.options.get("1"))
-            value = seen.values[op.outputs[0]]
-            value.bound, value.ahead = watch.at_bound(op.name, made[0], dim), watch.looks_ahead(made[0])
-        for tensor, nr in zip(tensors[3:], inputs[3:], strict=True) if op.name in ATTENTIONS else ():
-            truths = watch.engine.dtype(tensor) == "bool"  # which tell where not to look, or where to
-            turned = truths and op.name != "scaled_dot_product_attention"
-            seen.values[nr].ahead = watch.looks_ahead(tensor, 0.0 if truths else -FAR_DOWN, turned)
-        for tensor, nr in zip(tensors, inputs, strict=True) if op.name in LOOKED_UP else ():
-            if nr not in seen.numbers and (found := watch.whole(tensor)) is not None:
-                seen.numbers[nr] = found
+            seen.values[op.outputs[0]].bound = watch.at_bound(op.name, made[0], dim)
         for tensor in changed:
             op.outputs += (self.values.value(tensor, op.line, op.nr),)
             self.writes.wrote(op.outputs[-1], op)
@@ -159,6 +146,7 @@ class Ops:
         next(noting)
         first, known = len(seen.ops), len(seen.values)
         yield
+        inside = {nr for op in seen.ops[first:] for nr in op.inputs}
         del seen.ops[first:]
         for leaf in seen.leaves:
             leaf.used_by = [nr for nr in leaf.used_by if nr < first]
@@ -166,6 +154,7 @@ class Ops:
             value.op = None
         own.result = call.result
         next(noting, None)
+        self._reads(first, {nr for nr in inside if nr < known and seen.values[nr].leaf is not None})
         users = kind.__module__.partition(".")[0] not in (watch.engine.name, "viz")
         checked = self._checked.get(kind, 0)
         if checked < MOST_CHECKS and watch.module.is_grad_enabled() and users:
@@ -173,6 +162,14 @@ class Ops:
             seen.functions += [found] if found is not None else []
             grows = found is not None and found.scale == 0  # a factor of 0 may: it is asked again
             self._checked[kind] = checked + 1 if grows else MOST_CHECKS
+
+    def _reads(self, nr: int, leaves: set[int]) -> None:
+        """Note that the forward of a Function read leaves that are none of its arguments."""
+        ops = self.watch.seen.ops
+        op = ops[nr] if nr < len(ops) else None
+        if op is not None and (read := tuple(sorted(leaves - {*op.inputs}))):
+            op.inputs, op.read = (*op.inputs, *read), read
+            self.values.used(op)
 
     def asks(self, call: Call) -> Noting:
         """`tensor.grad`."""
@@ -195,11 +192,6 @@ class Ops:
             number = float(np.asarray(result).item()) if single and name != "__bool__" else None
             seen.exits.append(Exit(name, self.values.value(tensor, call.line), call.line, len(seen.ops), number))
 
-    def shows(self, call: Call) -> Noting:
-        """A tensor as text."""
-        self.watch.seen.values[self.values.value(call.args[0], call.line)].shown = True
-        yield
-
     def switches(self, call: Call) -> Noting:
         """`requires_grad_(…)`, and `requires_grad = …`."""
         yield
@@ -207,17 +199,11 @@ class Ops:
         if not watch.is_leaf(tensor):
             return
         if call.given(1, "requires_grad", True):
-            leaf = leaves[self.values.leaf(tensor, call.line)]
-            since = watch.seen.ops[leaf.frozen_ops :]  # what a module did meanwhile was to be without gradients
-            alone = leaf.frozen_after == len(watch.seen.passes) and all(op.owner is None for op in since)
-            if leaf.frozen_at is not None and alone:
-                leaf.undone = leaf.frozen_at, call.line
-            leaf.frozen_at = None
+            leaves[self.values.leaf(tensor, call.line)].frozen_at = None
             self.values.value(tensor, call.line)
         elif not watch.running:
             leaf = leaves[self.values.leaf(tensor)]
-            leaf.requires_grad, leaf.frozen_at, leaf.undone = False, call.line, None
-            leaf.frozen_after, leaf.frozen_ops = len(watch.seen.passes), len(watch.seen.ops)
+            leaf.requires_grad, leaf.frozen_at = False, call.line
 
 
 def _options(args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The optimizers of a run: what they hold, when they call step and zero_grad, and how far a step goes."""
+"""The optimizers of a run: what they hold, when they call step and zero_grad, and which way a step goes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from viz.diagnosis.observation import ENDED, Held
+from viz.diagnosis.observation import Held
 from viz.diagnosis.watching.names import Names
 from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Call, Noting, Register, Watch
@@ -35,7 +35,7 @@ class Optimizers:
     met: Callable[[type], None]  # hears of the class of each
     _numbers: Register[int] = field(default_factory=Register)
 
-    def held(self, optimizer: Any, stack: tuple[int, ...] = (), made_here: bool = True) -> int:
+    def held(self, optimizer: Any, stack: tuple[int, ...] = ()) -> int:
         """The number of an optimizer, with the leaves that it holds now."""
         seen = self.watch.seen
         if (nr := self._numbers[optimizer]) is None:
@@ -44,12 +44,10 @@ class Optimizers:
             first, last = seen.places.defined(kind, "__init__") or (0, -1)
             # what makes one of the program's own class is further out
             outside = tuple(line for line in stack if not first <= line <= last)
-            seen.optimizers.append(Held(nr, kind, outside, made_here))
+            seen.optimizers.append(Held(nr, kind, outside))
         known = seen.optimizers[nr]
         for group in optimizer.param_groups:
             known.maximises = known.maximises or bool(group.get("maximize"))
-            known.rate = known.rate if group.get("lr") is None else float(group["lr"])
-            known.base = known.base or known.rate
             for leaf in map(self.values.leaf, group["params"]):
                 if leaf not in known.leaves:
                     known.leaves.append(leaf)
@@ -95,8 +93,8 @@ class Optimizers:
         empty = not any(tensor.grad is not None for tensor in self.watch.tensors([given]))
         yield
         gradients = (tensor.grad for tensor in self.watch.tensors([given]) if tensor.grad is not None)
-        left = [self.watch.peak(gradient) or 0.0 for gradient in gradients]
-        self.watch.moment("clip", call.stack, empty=empty, moved=max(left, default=None))
+        left = max((self.watch.peak(gradient) or 0.0 for gradient in gradients), default=None)
+        self.watch.moment("clip", call.stack, empty=empty, left=left)
 
     def steps(self, call: Call) -> Noting:
         """`step()` of an optimizer; a closure that it is given is the program's, and is seen as such."""
@@ -113,16 +111,11 @@ class Optimizers:
         yield
         watch.seen.steps += 1
         watch.weigh()
-        rate = max((float(one["lr"]) for one in optimizer.param_groups if one.get("lr") is not None), default=None)
-        if (nr := self._numbers[optimizer]) is not None:
-            own = watch.seen.optimizers[nr]
-            own.taken += 1
-            own.idle += rate is not None and rate < ENDED * (own.base or 0.0)
         if looking:
             order = watch.following()
-            moved, uphill = self._moved(run, call.line, order)
-            found: Any = {"empty": run.empty, "stale": tuple(sorted(run.stale)), "moved": moved, "uphill": uphill}
-            watch.moment("step", call.stack, order, who=who, rate=rate, **found)
+            uphill = self._moved(run, call.line, order)
+            stale = tuple(sorted(run.stale))
+            watch.moment("step", call.stack, order, who=who, empty=run.empty, stale=stale, uphill=uphill)
 
     def _around_closure(self, run: _Step, closure: Any) -> Any:
         def observed(*args: Any, **kwargs: Any) -> Any:
@@ -147,9 +140,9 @@ class Optimizers:
             if not leaf.gradients and not leaf.reached_unwatched:  # the program put it there by hand
                 leaf.reached_unwatched = bool(self.watch.peak(grad))
 
-    def _moved(self, run: _Step, line: int | None, order: int) -> tuple[float | None, bool | None]:
-        """How far a step moved all that it holds, relative to its size; and whether along the gradients of the last pass."""
-        furthest = largest = along = 0.0
+    def _moved(self, run: _Step, line: int | None, order: int) -> bool | None:
+        """Whether a step moved what it holds along the gradients of the last pass; None where neither tells."""
+        along = 0.0
         for p, nr, old in run.held:
             brought = self.values.brought.pop(nr, None)
             new = self.watch.sample(p)
@@ -157,18 +150,10 @@ class Optimizers:
                 along += float(np.dot(new - old, brought))
             if p.grad is not None:
                 leaf = self.watch.seen.leaves[nr]
-                furthest = max(furthest, float(np.abs(new - old).max()) if new.size else 0.0)
                 leaf.size = float(np.abs(old).max()) if old.size else 0.0
-                leaf.began, largest = leaf.began or leaf.size, max(largest, leaf.size)
+                leaf.began = leaf.began or leaf.size
                 self.writes.note(nr, "step", "step", line, order)
-        return furthest / largest if largest else None, along > 0 if along and np.isfinite(along) else None
-
-    def scheduled(self, call: Call) -> Noting:
-        """Note the class of a new learning-rate scheduler, and the line that makes it."""
-        known = type(call.args[0]).__name__, call.line
-        if known not in self.watch.seen.schedules:
-            self.watch.seen.schedules.append(known)
-        yield
+        return along > 0 if along and np.isfinite(along) else None
 
 
 def _parameters(optimizer: Any) -> list[Any]:

@@ -35,8 +35,6 @@ class Passes:
         roots = watch.tensors([call.given(0, "outputs", call.kwargs.get("tensors"))])
         if watched:
             self._begins(current, roots)
-            words = (1, "gradient", call.kwargs.get("grad_tensors")) if name == "backward" else (2, "grad_outputs")
-            current.given = self._sign(call.given(*words))
             if name == "backward":
                 self.writes.before_pass(current)
         before, watch.passing = watch.passing, current if watched else watch.passing
@@ -68,14 +66,6 @@ class Passes:
         current.roots = [self.values.value(tensor, current.line) for tensor in roots]
         if roots and roots[0].numel() == 1:
             current.loss = float(roots[0].detach().item())
-
-    def _sign(self, given: Any) -> int | None:
-        """Which way the gradient that a pass is given points: `loss.backward(-one)` makes the loss larger."""
-        numbers = [self.watch.engine.array(tensor.detach()) for tensor in self.watch.tensors([given])]
-        if not numbers:
-            return None
-        up, down = (all((sign * one >= 0).all() for one in numbers) for sign in (1, -1))
-        return 1 if up else -1 if down else 0
 
     def _handed_out(self, current: Through, given: Any, result: Any) -> None:
         """`grad()` writes no `.grad`: its results are the leaves' gradients."""

@@ -21,10 +21,7 @@ from viz.interrupts import hold, release
 
 SAMPLE = 64  # numbers of a leaf that are examined before and after a step
 SPREAD = 1_024  # numbers of a result that are examined for its bound
-MOST_NUMBERS = 1_000_000  # of class numbers and tokens that are kept
 SLOPE = 1e-3  # distance from its bound at which a sigmoid, tanh or softmax is flat
-SQUARE = 3  # places of a sequence, at least, of which it is asked whether they look ahead
-PLACES = 64  # the most of these that are examined
 SMALL = 100_000  # numbers of a softmax, the most whose rows are examined
 FREE = 1.5  # seconds of processor time that watching may take beside as long as the program takes itself
 WINDOW = 4  # backward passes that are watched together, at least
@@ -95,7 +92,7 @@ class Watch:
         self._order = 0
         self._began = time.perf_counter(), time.process_time()
         self._since = 0  # passes that had been seen when watching began, or began again
-        self._room, self._full = MOST_NUMBERS, MOST_OPS
+        self._full = MOST_OPS
         self._quick = hasattr(engine.module, "aminmax")  # which needs one pass and no memory
 
     def heard(self, hears: Hears, function: Any, call: Call, hidden: bool = False) -> Any:
@@ -202,21 +199,6 @@ class Watch:
         else:
             return None
         return float(flat.mean()) if flat.size else None
-
-    def looks_ahead(self, tensor: Any, least: float = 0.0, turned: bool = False) -> bool:
-        """Whether a square of weights, or a mask, lets most places reach beyond the diagonal: above `least`, or not where it is `turned`."""
-        if tensor.ndim < 2 or tensor.shape[-1] != tensor.shape[-2] or tensor.shape[-1] < SQUARE:
-            return False
-        one = tensor.detach().reshape(-1, *tensor.shape[-2:])[0, :PLACES, :PLACES]
-        later = self.engine.array(one)[np.triu_indices(one.shape[0], 1)] > least
-        return bool((later != turned).mean() > 0.5)
-
-    def whole(self, tensor: Any) -> np.ndarray | None:
-        """A copy of the numbers of a tensor of integers, while there is room for them."""
-        if "int" not in self.engine.dtype(tensor) or tensor.numel() > self._room:
-            return None
-        self._room -= tensor.numel()
-        return self.engine.array(tensor)
 
     def peak(self, tensor: Any) -> float | None:
         """The largest magnitude; None if there are no numbers."""

@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from viz.diagnosis.observation import Leaf, Ran, Through, Write
+from viz.diagnosis.observation import Ran, Through, Write
 from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Call, Noting, Watch
 
-LARGEST_ROWS = 100_000  # numbers of a matrix whose rows are compared
 MOST_AHEAD = 12  # values that are asked whether a gradient went into them
 UPDATES = {"sub", "add", "mul", "copy_", "addcdiv", "lerp", "__set__"}  # in place
 
@@ -25,7 +22,6 @@ class Writes:
     _used: set[int] = field(default_factory=set)  # leaves whose .grad a step has used
     _mixed: set[int] = field(default_factory=set)  # leaves whose .grad is a sum that includes what a step had used
     _waiting: dict[int, set[int]] = field(default_factory=dict)  # leaf: passes whose gradients no step has used yet
-    _looked: dict[int, int] = field(default_factory=dict)  # leaf: its writes when its rows were looked at last
 
     def note(self, nr: int, kind: str, name: str, line: int | None, order: int = 0) -> Write:
         """Note a write into a leaf; `order` as in `Watch.moment`."""
@@ -130,27 +126,8 @@ class Writes:
             self._used.discard(nr)
             if peak and math.isfinite(peak):
                 self._waiting.setdefault(nr, set()).add(current.nr)
-        for leaf, tensor in self.values.leaves():
-            matrix = len(tensor.shape) > 1 and max(tensor.shape[:2]) > 1 and tensor.numel() <= LARGEST_ROWS
-            if matrix and leaf.nr in current.got and len(leaf.writes) != self._looked.get(leaf.nr):
-                self._looked[leaf.nr] = len(leaf.writes)
-                self._look_at_rows(leaf, self.watch.engine.array(tensor))
-
-    def _look_at_rows(self, leaf: Leaf, array: np.ndarray) -> None:
-        """Note whether all rows of a matrix are equal, and all of its columns."""
-        # Equal numbers are written equal. Their gradients differ in the last bits where the processor adds them in blocks.
-        stepped = bool(leaf.equal_rows)
-        leaf.equal_rows.append(_equal(array, array[:1], stepped))
-        leaf.equal_columns.append(_equal(array, array[:, :1], stepped))
 
 
 def _turns(op: Ran) -> bool:
     """Whether an op was given a number below 0, and so turns a sign."""
     return any(isinstance(one, (int, float)) and one < 0 for one in op.options.values())
-
-
-def _equal(array: np.ndarray, first: np.ndarray, stepped: bool) -> bool:
-    """Whether all units equal the first one: exactly, or after steps up to what rounding can make of equal gradients."""
-    if not stepped or array.dtype.kind != "f" or not np.isfinite(array).all():
-        return bool((array == first).all())
-    return bool(np.abs(array - first).max() <= math.sqrt(np.finfo(array.dtype).eps) * np.abs(array).max())

@@ -1,0 +1,98 @@
+"""Where a way in the graph of a run goes wrong: the first step of it that fits a predicate."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from itertools import pairwise
+
+from viz.diagnosis import families as ops
+from viz.diagnosis.observation import Exit, Observation, Ran, Seen, Through
+from viz.diagnosis.places import once
+
+MOST_EXITS = 64  # numbers that left before a value was made, of which one may be in it
+TRIVIAL = {0.0, 1.0, -1.0, 2.0, 0.5}  # common numbers: only their use in the same line counts
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a way: what an op was given, and what it made of that; no op where numbers went by way of Python."""
+
+    op: Ran | None
+    given: Seen
+    made: Seen
+    way: list[int]  # all values, from the leaf to the root
+
+
+def first_on_path(
+    seen: Observation, values: Collection[int], root: int, fits: Callable[[Step], object],
+    *, by_python: bool = False, recorded: bool = False,
+) -> Step | None:  # fmt: skip
+    """The first step that fits, on the shortest way from some values to a root.
+
+    `by_python`: also from a value to what its numbers came from by way of Python. A `recorded` way leads only through what requires
+    grad; any other goes on past leaves that were made out of other tensors.
+    """
+    if _behind(seen, root, by_python).isdisjoint(values):
+        return None
+    links = python_links(seen) if by_python else None
+    way = seen.route(root, lambda value: value.nr in values, links, past_leaves=not recorded, recorded=recorded)[::-1]
+    for given, made in pairwise(seen.values[nr] for nr in way):
+        op = seen.maker(made)
+        step = Step(op if op is not None and given.nr in op.inputs else None, given, made, way)
+        if fits(step):
+            return step
+    return None
+
+
+@once
+def _behind(seen: Observation, root: int, by_python: bool) -> set[int]:
+    """All values that a way from a root can come to: most leaves are behind no more than one of the roots."""
+    return seen.above([root], past_leaves=True, extra=python_links(seen) if by_python else None)
+
+
+@once
+def exits(seen: Observation) -> dict[int, Exit]:
+    """The first time that each value left the engine."""
+    return {one.value: one for one in reversed(seen.exits)}
+
+
+@once
+def python_links(seen: Observation) -> dict[int, list[int]]:
+    """Maps a value to the values whose numbers reached it through Python, `item()` and back."""
+    found: dict[int, list[int]] = {}
+    left = [one for one in seen.exits if seen.values[one.value].floating and one.name != "__bool__"]
+    for one in (one for one in left if one.number is not None):
+        for op in seen.ops[one.op : one.op + 200]:
+            if one.number in op.options.values() and (one.number not in TRIVIAL or op.line == one.line):
+                for nr in op.outputs:
+                    found.setdefault(nr, []).append(one.value)
+    for value in seen.values if left else ():
+        maker = seen.maker(value)
+        born = maker or next(iter(seen.users(value.nr)), None)
+        old = maker is None and (value.leaf is not None or value.of_grad is not None)
+        copies = maker is None or (maker.name in ops.COPIES | {"from_numpy"} and not maker.inputs)
+        if born is not None and not old and copies:
+            before = bisect.bisect_right(left, born.nr, key=lambda one: one.op)
+            found.setdefault(value.nr, []).extend(one.value for one in left[max(0, before - MOST_EXITS) : before])
+    return found
+
+
+def without_graph(seen: Observation, roots: list[int], later: Through) -> Through | None:
+    """The pass without create_graph whose gradients became a part of some values, before a later pass.
+
+    A gradient that goes into a layer with the data, as that of an attack does, is no part of a loss; nor is one that backward() left
+    for an update of what learns.
+    """
+    learning = {leaf.nr for leaf in seen.trained()}
+
+    def near(value: Seen) -> bool:
+        taken = [seen.values[nr].leaf for nr in seen.ops[value.op].inputs] if value.op is not None else []
+        return value.nr in roots or not value.requires_grad or learning.isdisjoint(taken)
+
+    handed = {seen.values[nr].of_grad for nr in seen.above(roots, near, past_leaves=True)} - {None}
+    before = (each for each in reversed(seen.passes) if each.order < later.order)
+    asked = (each for each in before if handed & (set(each.got) - (learning if each.kind == "backward" else set())))
+    found = next(asked, None)
+    return None if found is None or found.create else found
