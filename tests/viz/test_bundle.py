@@ -30,6 +30,32 @@ def test_a_question_without_a_picture_brings_no_stage() -> None:
     assert "tgv-zoom" in bundle.style("player.js")
 
 
+def classes_in(text: str) -> set[str]:
+    return set(re.findall(r"(?<!--)\btgv-[a-z][\w-]*", text)) - {"tgv"}
+
+
+def rules_of(sheet: str) -> list[str]:
+    """The selectors of a style sheet, those of one rule each for itself."""
+    text = re.sub(r"/\*.*?\*/|@(?:container|media)[^{]*\{", "", bundle._text(sheet), flags=re.DOTALL)
+    return [
+        one.strip()
+        for rule in re.findall(r"([^{}]+)\{", text)
+        for one in re.split(r",(?![^(]*\))", rule)
+        if one.strip()
+    ]
+
+
+@pytest.mark.parametrize("sheet", sorted(path.name for path in bundle.HERE.glob("*.css") if path.name != "common.css"))
+def test_the_rules_of_one_widget_fit_nothing_of_another(sheet: str) -> None:
+    others = {name: bundle.script(name) for name in WIDGETS if bundle._text(sheet) not in bundle.style(name)}
+    own = {"slope.css": ["training.js"], "predict.css": ["training.js"]}.get(
+        sheet, []
+    )  # who takes it without importing it
+    for name in others.keys() - own:
+        used = classes_in(others[name])
+        assert [rule for rule in rules_of(sheet) if classes_in(rule) and classes_in(rule) <= used] == []
+
+
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Writes the files of a folder that stands for that of the widgets."""
