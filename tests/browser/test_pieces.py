@@ -105,8 +105,13 @@ SMALL = {
     "the kinds of words are marked": ("code", KINDS, "with T.no_grad(): y = 'a' * 2  # no", MARKED),
     "text of a page counts as one cell": ("cover", FOLLOWING, CELLS, ["a", "b", "c"]),
     "a section ends what follows": ("cover", FOLLOWING, CELLS.replace('<p id="b"></p>', "<section></section>"), ["a"]),
-    # In sight, cut below, below, too high for the place: its top is seen.
-    "into sight": ("sight", SIGHT, [[100, 500], [300, 700], [700, 900], [200, 1200]], [0, 108, 308, 92]),
+    # In sight, cut below, below, too high for the place (its top is seen), cut above.
+    "into sight": (
+        "sight",
+        SIGHT,
+        [[100, 500], [300, 700], [700, 900], [200, 1200], [-50, 400]],
+        [0, 108, 308, 92, -158],
+    ),
     "a listener that is ended hears nothing": ("model", LISTENS, None, [["step"], 0]),
 }
 

@@ -1,11 +1,12 @@
-// When the reader runs a widget's cell by Shift + Enter in JupyterLab, the whole widget scrolls into view, not only its upper
-// edge. A notebook that is opened, or run as a whole, does not scroll.
+// When the reader runs a widget's cell by Shift + Enter in JupyterLab, which shows the next cell, the whole widget scrolls into
+// view, its toolbar first. A notebook that is opened, or run as a whole, does not scroll.
 
 const EDGE = 8; // pixels that stay free at the edges of the screen
 
-/** How far to scroll so that the range from `top` to `bottom` is visible; the top has priority. */
+/** How far to scroll so that the range from `top` to `bottom` is visible, negative for up; the top has priority. */
 export function farEnough({ top, bottom }, place) {
-  return Math.max(0, Math.min(bottom - (place.bottom - EDGE), top - (place.top + EDGE)));
+  const [above, below] = [top - (place.top + EDGE), bottom - (place.bottom - EDGE)];
+  return top < place.top ? above : Math.max(0, Math.min(above, below));
 }
 
 /** Scroll `el` into view once it has been drawn; returns a function that cancels this. */
