@@ -656,3 +656,19 @@ def test_lines_between_calls_of_the_engine_cost_little_and_what_follows_is_seen(
     found = [(op.name, op.line, op.loops and op.loops[-1][1]) for op in recording.graph.ops.values()]
     assert [one[1:] for one in found] == [(5, 1), (5, 2)]
     assert recording.stdout.startswith("0\n1\n2\n") and "is not kept" in recording.stdout[-100:]
+
+
+class Waits:
+    def __await__(self):
+        yield "for something"
+
+
+async def waiting():
+    await Waits()
+
+
+def test_a_coroutine_runs_where_an_event_loop_runs_unless_it_waits(T, monkeypatch):
+    monkeypatch.setattr(asyncio, "_get_running_loop", object)  # as in a notebook
+    recording = viz.record(Trainer(T).coroutine)
+    assert recording.graph.ops and not recording.graph.note
+    assert "waits for something" in viz.record(waiting).graph.note

@@ -11,7 +11,7 @@ import importlib.util
 import inspect
 import itertools
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -102,9 +102,12 @@ def starter(function: Callable[..., Any], engine: Engine, given: dict[str, Any],
             return f"The program is a generator; it ran to its {ROUNDS}th yield." if ran == ROUNDS else ""
         if not inspect.iscoroutine(result):
             return ""
-        if asyncio._get_running_loop() is not None:
-            result.close()
-            return f"The program is a coroutine, which cannot run in a notebook's own event loop: {call}(lambda: asyncio.run(step())) in a script."
+        if asyncio._get_running_loop() is not None:  # as in a notebook
+            return (
+                ""
+                if _ran_to_its_end(result)
+                else f"The program is a coroutine that waits for something: give it to {call} in a script."
+            )
         loop = asyncio.new_event_loop()
         try:
             loop.run_until_complete(result)
@@ -113,6 +116,17 @@ def starter(function: Callable[..., Any], engine: Engine, given: dict[str, Any],
         return ""
 
     return start
+
+
+def _ran_to_its_end(coroutine: Coroutine[Any, Any, Any]) -> bool:
+    """Run a coroutine without an event loop, as far as it waits for nothing."""
+    with contextlib.suppress(StopIteration):
+        for _ in range(ROUNDS):
+            if coroutine.send(None) is not None:  # it waits; what only lets others run gives None
+                break
+        coroutine.close()
+        return False
+    return True
 
 
 def engine_of(program: str | Callable[..., Any], given: Mapping[str, Any]) -> Engine:

@@ -570,8 +570,12 @@ class Explorer(Live):
         dtype = None if engine == CORE else state.get("default_dtype")
         inputs = {"input": _asks, **self._parsed.namespace}
         at_dtype = chosen.default_dtype(dtype) if dtype else contextlib.nullcontext()
-        outside = found_in(chosen, self._parsed.namespace) if self._parsed.alone else []
-        with as_before(chosen, outside), at_dtype, chosen.on_one_thread(), chosen.seeded(SEED, device) as asked:
+        outside = (
+            contextlib.nullcontext()
+            if not self._parsed.alone
+            else as_before(chosen, found_in(chosen, self._parsed.namespace))
+        )
+        with outside, at_dtype, chosen.on_one_thread(), chosen.seeded(SEED, device) as asked:
             used = self._own if engine == CORE and self._own else engine
             return record(source, used, device, inputs=inputs, limit=limit), asked()
 

@@ -180,7 +180,8 @@ export class Listing {
       const above = (wanted) => Object.keys(wanted ?? {}).filter((other) => `${path}.`.startsWith(`${other}.`))
         .sort((one, other) => other.length - one.length)[0]; // the innermost switch that decides
       const on = () => this.state.frozen?.[above(this.state.frozen)] ?? own;
-      const name = roots.length > 1 ? path : path.slice(path.indexOf(".") + 1);
+      const within = path.slice(path.indexOf(".") + 1);
+      const name = roots.length > 1 || /^\d/.test(within) ? path : within; // a bare number says nothing
       const freeze = pill(`freeze ${name}`, `Whether ${path}, ${title}, gets no gradient`, on, () => this.change(`freeze ${path}`, (next) => {
         const wanted = Object.fromEntries(Object.entries(next.frozen ?? {}).filter(([other]) => !`${other}.`.startsWith(`${path}.`)));
         const now = !on();
