@@ -120,6 +120,7 @@ def test_a_network_made_by_the_text_is_frozen_behind_its_line() -> None:
     assert made.result["verdict"]["agree"], "both engines run what makes all that it uses"
     made.state = {"text": "\n".join(made.result["code"]).replace(".sum()", ".mean()")}
     assert made.result["state"]["frozen"] == {"net.weight": True}, "an edit by hand keeps the switch"
+    assert not any(part["frozen"] for part in made.program["parts"]), "the program itself freezes nothing"
 
 
 def test_text_takes_what_it_does_not_make_from_its_caller() -> None:
@@ -158,7 +159,7 @@ def test_a_path_is_written_as_python(path: str, spelled: str) -> None:
 
 def test_only_a_network_with_a_name_has_switches() -> None:
     recording = viz.record("import torch\nloss = torch.nn.Linear(2, 1)(torch.ones(2)).sum()")
-    assert parts_of(parse("\n".join(recording.source)), recording) == []
+    assert parts_of(parse("\n".join(recording.source)), recording, {}) == []
     with pytest.raises(ProgramError, match="no line makes net"):
         edit(parse("\n".join(recording.source)), Edits(frozen={"net": True}))
 

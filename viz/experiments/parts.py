@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -31,10 +32,11 @@ class Part:
         return self.path.partition(".")[0]
 
 
-def parts_of(program: Program, recording: Recording) -> list[Part]:
+def parts_of(program: Program, recording: Recording, switched: Mapping[str, bool]) -> list[Part]:
     """Every module and parameter of the networks that a run used, each network's in the order in which it holds them.
 
-    A network counts if a variable of the program holds it: a line can only freeze what has a name.
+    A network counts if a variable of the program holds it: a line can only freeze what has a name. `switched` are the switches
+    that the run had, by path: they say the opposite of what the program does by itself.
     """
     modules = recording.graph.modules
     made = {name: line.first for line in program.lines for name in line.names}
@@ -45,7 +47,11 @@ def parts_of(program: Program, recording: Recording) -> list[Part]:
         if tensor["is_leaf"] and path.partition(".")[0] in held and "." in path
     }
     paths = dict.fromkeys(owner for path in leaves for owner in (*_owners(path), path))
-    learn = {owner for path, tensor in leaves.items() if tensor["requires_grad"] for owner in (*_owners(path), path)}
+    learn: set[str] = set()
+    for path, tensor in leaves.items():
+        own = [*_owners(path), path]
+        if next((switched[owner] for owner in own if owner in switched), tensor["requires_grad"]):
+            learn.update(own)
     alone = {line for line in held.values() if list(held.values()).count(line) == 1}
     found = []
     for path in sorted(paths, key=lambda path: list(held).index(path.partition(".")[0])):

@@ -401,7 +401,11 @@ class Explorer(Live):
         result["took"] = round((time.perf_counter() - began) * 1000, 1)
         with self.hold_sync():
             if program is not self._parsed or not before.recordings:
-                parts = parts_of(self._parsed, next(iter(recordings.values()))) if recordings else []
+                parts = (
+                    parts_of(self._parsed, next(iter(recordings.values())), state.get("frozen") or {})
+                    if recordings
+                    else []
+                )
                 self.program = {
                     **_description(self._parsed),
                     "values": self._tensors(),
