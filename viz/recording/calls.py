@@ -19,7 +19,7 @@ from viz.recording.notation import name_values
 from viz.recording.reader import Reader, about_module, nested_tensors
 from viz.recording.saved import saved_tensors
 from viz.recording.source import Source
-from viz.recording.state import Kept, as_before
+from viz.recording.state import Kept, as_before, writes
 from viz.recording.summary import measured, summarise
 from viz.recording.unseen import Unseen
 from viz.recording.watch import Watch
@@ -100,11 +100,9 @@ class _Inside(Watch):
 
     def _through(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         name = getattr(func, "__name__", "")
-        writes = name == "backward" or name.endswith("_")
-        if self.state is not None and (writes or "out" in kwargs):
+        if self.state is not None and (writes(name) or "out" in kwargs):
             with Unseen(self.engine, self.graph):
-                given = self._tensors((*args, *kwargs.values()))
-                self.state.about_to_write(name if writes else "out", given)
+                self.state.about_to_write(name, self._tensors((*args, *kwargs.values())))
         result = super()._through(func, args, kwargs)
         if not self.counted:
             with Unseen(self.engine, self.graph):

@@ -59,7 +59,7 @@ class Kept:
             for one in self._parameters:
                 if one.grad is not None:
                     self._copy(one.grad)
-        elif name.endswith("_") or name == "out":
+        else:
             places = {self._engine.storage(one) for one in tensors} - {0}
             for one in self._parameters:
                 if one.place in places:
@@ -149,6 +149,11 @@ class _Parameter:
             self.tensor.data = self.data
         if self.tensor.grad is not self.grad:
             self.tensor.grad = self.grad
+
+
+def writes(name: str) -> bool:
+    """Whether a call of this name writes: `backward` to gradients; `add_`, `__setitem__` and `__iadd__` to a tensor."""
+    return name == "backward" or (name.endswith("_") and (name[-2:-1] != "_" or name.startswith(("__i", "__set"))))
 
 
 def _items(thing: Any) -> list[Any]:
