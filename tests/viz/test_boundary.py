@@ -2,7 +2,11 @@
 
 import contextlib
 import io
-import itertools
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +14,6 @@ import viz
 from viz.engines import Torch
 from viz.recording.passes import Passes
 from viz.recording.reader import Reader
-from viz.recording.record import Recorder
 from viz.recording.watch import Watch
 
 COULD_NOT = "viz could not read"
@@ -70,75 +73,51 @@ Nothing.apply(y).sum().backward()
     assert [gradient.array for gradient in hook.gradients] == [None, None]
 
 
-PROGRAMS = {
-    "two passes": f"""{X}
-x.register_hook(lambda gradient: gradient * 2)
-x.register_hook(lambda gradient: print(gradient))
-for step in range(2):
-    y = (x * x.sin()).sum()
-    y.backward()
-    print(step, y.item(), x.grad)
-""",
-    "training": """import torch
-torch.manual_seed(0)
-model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for step in range(2):
-    optimizer.zero_grad()
-    loss = (model(torch.ones(4, 2)) ** 2).mean()
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), 0.5)
-    optimizer.step()
-    print(loss.item(), [parameter.grad.norm().item() for parameter in model.parameters()])
-""",
-    "its own error": f"""{X}
-y = x.exp()
-try:
-    y.backward()
-except RuntimeError as error:
-    print(error)
-(first,) = torch.autograd.grad(y.sum(), x, create_graph=True)
-print(first, torch.autograd.grad(first.sum(), x))
-y.sum().backward()
-y.sum().backward()
-""",
-}
-ENTRIES = [
-    *((Reader, name) for name in ("value", "node", "bind", "copy", "numbers", "match", "_fill")),
-    *((Watch, name) for name in ("_settle", "_ran", "_arguments", "_met_op", "_tensors", "_did_whole", "_gradient")),
-    *((Passes, name) for name in ("watch", "watch_leaf", "watched_hook", "start", "end", "_check_freed", "reach")),
-    (Recorder, "_state"),
-    *((Torch, name) for name in ("array", "node", "dtype", "device")),
-]
+OF_EACH_KIND = (
+    "optimizer",
+    "clipping",
+    "closure",
+    "twice",
+    "tensor hooks",
+    "saved tensor hooks",
+    "reentrant checkpoint",
+    "jacobian",
+    "in-place on a view",
+    "raised exception",
+)
 
 
-@pytest.fixture(scope="module")
-def without_us():
-    """What each program prints, and what it raises."""
-    return {name: alone(program) for name, program in PROGRAMS.items()}
+def differing(entry, most):
+    """Run the ten programs with a fault at `most` of the observer's calls, one after the other; 0 is at each."""
+    command = [sys.executable, "-m", "support.faults", entry, str(most), *OF_EACH_KIND]
+    tests = Path(__file__).resolve().parents[1]
+    paths = os.pathsep.join(map(str, (tests.parent, tests, tests / "viz")))
+    ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": paths})
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize("home, name", ENTRIES, ids=lambda one: one if isinstance(one, str) else one.__name__)
-def test_the_program_goes_on_as_without_us_wherever_our_observation_fails(monkeypatch, without_us, home, name):
-    whole, used = getattr(home, name), 0
-    for program, expected in without_us.items():
-        calls = itertools.count()
+@pytest.mark.outer
+@pytest.mark.parametrize("entry", ["record", "watch", "draw", "diagnose"])
+def test_a_program_goes_on_as_without_us_wherever_our_observation_fails(entry):
+    assert differing(entry, most=5) == []
 
-        def entry(*arguments, calls=calls, **keywords):
-            if next(calls) == 1:
-                raise LookupError("ours")
-            return whole(*arguments, **keywords)
 
-        with monkeypatch.context() as patched:
-            patched.setattr(home, name, entry)
-            recording = viz.record(PROGRAMS[program])
-        error = recording.error
-        assert (recording.stdout, error and (error["type"], error["message"])) == expected
-        if next(calls) > 1:
-            used += 1
-            assert recording.graph.note.startswith(COULD_NOT) and recording.graph.note.endswith(": ours")
-        assert recording.to_json()
-    assert used
+@pytest.mark.long
+@pytest.mark.parametrize("entry", ["record", "watch", "draw", "diagnose"])
+def test_the_same_at_every_call(entry):
+    assert differing(entry, most=0) == []
+
+
+@pytest.mark.parametrize("place", [(Reader, "value"), (Watch, "_settle"), (Passes, "watch"), (Torch, "array")])
+def test_an_error_of_ours_is_a_note(monkeypatch, place):
+    def fails(*arguments, **keywords):
+        raise LookupError("ours")
+
+    monkeypatch.setattr(*place, fails)
+    recording = viz.record(X + "(x * x).sum().backward()")
+    assert recording.error is None and recording.to_json()
+    assert recording.graph.note.startswith(COULD_NOT) and recording.graph.note.endswith(": ours")
 
 
 def test_interrupts_pass(monkeypatch):

@@ -268,9 +268,12 @@ def differing(ours, theirs):
     return {key: (ours.get(key), theirs.get(key)) for key in {**ours, **theirs} if ours.get(key) != theirs.get(key)}
 
 
-def record(world):
-    error = viz.record(world.names["step"]).error
+def told(error):
     return error and (error["type"], error["message"])
+
+
+def record(world):
+    return told(viz.record(world.names["step"]).error)
 
 
 def watch(world):
@@ -286,9 +289,10 @@ def draw(world):
 
 
 def diagnose(world):
-    viz.diagnose(world.names["step"], steps=1)
+    error = viz.diagnose(world.names["step"], steps=1).error
     for name in ("out", "loss"):  # what the program itself leaves
         world.names.pop(name, None)
+    return told(error)
 
 
 def compare(world):

@@ -25,10 +25,10 @@ class Listener(Protocol):
     def pass_ended(self) -> None:
         """It has returned."""
 
-    def step_begins(self, optimizer: Any, closure: bool) -> None:
-        """An optimizer's `step` is called; with a closure, the passes come inside it."""
+    def step_begins(self, optimizer: Any, args: Any, kwargs: dict[str, Any]) -> None:
+        """An optimizer's `step` is called; with a closure (`has_closure`), the passes come inside it."""
 
-    def step_ended(self, optimizer: Any, closure: bool) -> None:
+    def step_ended(self, optimizer: Any, args: Any, kwargs: dict[str, Any]) -> None:
         """It has returned."""
 
 
@@ -79,18 +79,15 @@ class _Passes:
 
         return kept
 
-    def _as_it_was(self, roots: Any) -> Any:
-        """What `backward` starts from, before it was scaled."""
-        found = next((before for after, before in self._unscaled if after is roots), roots)
-        self._unscaled = []
-        return found
-
     def _around(self, backward: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(backward)
         def told(*args: Any, **kwargs: Any) -> Any:
             if self._depth or not self.listeners:
                 return backward(*args, **kwargs)
-            listeners, roots = self.listeners, self._as_it_was(args[0] if args else kwargs.get("tensors"))
+            listeners, roots = self.listeners, args[0] if args else kwargs.get("tensors")
+            for scaled, before in self._unscaled:
+                roots = before if scaled is roots else roots
+            self._unscaled = []
             for one in listeners:
                 one.pass_begins(roots)
             self._depth += 1
@@ -116,13 +113,10 @@ def listening(engine: Engine, listener: Listener) -> Iterator[None]:
     home = importlib.import_module(f"{engine.module.__name__}.optim.optimizer")
     passes = _passes(engine.name)
 
-    def begins(optimizer: Any, args: Any, kwargs: Any) -> None:
-        listener.step_begins(optimizer, _has_closure(args, kwargs))
-
-    def ended(optimizer: Any, args: Any, kwargs: Any) -> None:
-        listener.step_ended(optimizer, _has_closure(args, kwargs))
-
-    handles = [home.register_optimizer_step_pre_hook(begins), home.register_optimizer_step_post_hook(ended)]
+    handles = [
+        home.register_optimizer_step_pre_hook(listener.step_begins),
+        home.register_optimizer_step_post_hook(listener.step_ended),
+    ]
     passes.add(listener)
     try:
         yield
@@ -132,5 +126,6 @@ def listening(engine: Engine, listener: Listener) -> Iterator[None]:
             handle.remove()
 
 
-def _has_closure(args: Any, kwargs: dict[str, Any]) -> bool:
+def has_closure(args: Any, kwargs: dict[str, Any]) -> bool:
+    """Whether an optimizer's `step` was given a closure."""
     return callable(args[1] if len(args) > 1 else kwargs.get("closure"))

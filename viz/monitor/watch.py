@@ -14,7 +14,7 @@ from viz import engines
 from viz.monitor.activations import Activations
 from viz.monitor.health import Health, health
 from viz.monitor.history import Column
-from viz.monitor.hooks import listening
+from viz.monitor.hooks import has_closure, listening
 from viz.monitor.layers import Layer, Layers, unseen
 from viz.picture.axis import short
 
@@ -176,7 +176,7 @@ class Watch:
             if self._hand is not None:
                 self._hand.keep()
 
-    def step_begins(self, optimizer: Any, closure: bool) -> None:
+    def step_begins(self, optimizer: Any, args: Any, kwargs: dict[str, Any]) -> None:
         """Keep the weights before a step that is watched, and the size of the gradients."""
         if self._failed:
             return
@@ -199,10 +199,10 @@ class Watch:
                 return
             known.due = (self.steps // self.every + 1) * self.every
             with self.engine.quietly(), self.engine.module.no_grad():
-                sizes = [] if closure else self._gradients(layers)
+                sizes = [] if has_closure(args, kwargs) else self._gradients(layers)
                 self._before[id(optimizer)] = known, sizes, self._copied(layers)
 
-    def step_ended(self, optimizer: Any, closure: bool) -> None:
+    def step_ended(self, optimizer: Any, args: Any, kwargs: dict[str, Any]) -> None:
         """A step is over: measure how far it went."""
         if self._failed:
             return
@@ -211,7 +211,7 @@ class Watch:
                 known, sizes, before = self._before.pop(id(optimizer))
                 with self.engine.quietly(), self.engine.module.no_grad():
                     layers = [layer for layer, _ in before]
-                    roots = self._roots[-1:] if closure else self._roots
+                    roots = self._roots[-1:] if has_closure(args, kwargs) else self._roots
                     sizes = sizes or self._gradients(layers)
                     early = [(layer, told) for layer, told in self._early if any(layer is one for one in layers)]
                     self.take(known.number, sizes, before, self._seen.taken(layers) or early, roots)

@@ -125,9 +125,10 @@ class _Inside(Watch):
         """A module has returned, or raised. What it returns and no op call showed is its own, such as a custom Function's."""
         number = self.running[-1]
         call = self.graph.calls[number]
-        if error is not None and error is not self.failed[0]:
-            self.failed = error, number
         with Unseen(self.engine, self.graph):
+            error = sys.exc_info()[1] if error is None and output is None else error
+            if error is not None and error is not self.failed[0]:
+                self.failed = error, number
             given = [one for _, one in nested_tensors([args, kwargs], self.engine)]
             tensors = [one for _, one in nested_tensors(output, self.engine)]
             fresh = [one for one in tensors if self.reader.known(one) is None]
@@ -291,15 +292,14 @@ def _watching(watch: _Inside) -> Iterator[None]:
     """The context in which the model runs: with forward hooks on its open modules, and with a mode that sees every op."""
     engine, handles, closed = watch.engine, [], False
 
-    def ends(module: Any, args: Any, kwargs: Any, output: Any) -> None:
-        watch.ends(module, args, kwargs, output, sys.exc_info()[1] if output is None else None)
-
     for _, module in watch.parts.values():
         if engine.why_closed(module):
             closed = True  # and takes no hook: the trace function sees its calls
         else:
             handles.append(module.register_forward_pre_hook(_Hook(watch.parts, watch.begins), with_kwargs=True))
-            handles.append(module.register_forward_hook(_Hook(watch.parts, ends), with_kwargs=True, always_call=True))
+            handles.append(
+                module.register_forward_hook(_Hook(watch.parts, watch.ends), with_kwargs=True, always_call=True)
+            )
     before = sys.gettrace()
     if closed or engine.compiles():
         sys.settrace(watch.trace)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from bisect import insort
 from collections.abc import Callable
@@ -71,8 +72,8 @@ class Passes:
     def watch(self, op: Op, node: Any) -> None:
         """Observe the node of an op."""
         key = op.key
-        self._handles.append(node.register_prehook(lambda gradients: self._runs(key, gradients)))
-        self._handles.append(node.register_hook(lambda sent, received: self._sent(key, sent)))
+        self._handles.append(node.register_prehook(functools.partial(self._runs, key)))
+        self._handles.append(node.register_hook(functools.partial(self._sent, key)))
 
     def watch_leaf(self, node: Any) -> None:
         """Observe an AccumulateGrad node."""
@@ -80,8 +81,8 @@ class Passes:
         if name in self._accumulators:
             return
         self._accumulators[name] = node
-        self._handles.append(node.register_prehook(lambda gradients: self._leaf_runs(name, gradients)))
-        self._handles.append(node.register_hook(lambda sent, received: self._leaf_sent(name)))
+        self._handles.append(node.register_prehook(functools.partial(self._leaf_runs, name)))
+        self._handles.append(node.register_hook(functools.partial(self._leaf_sent, name)))
 
     def watched_hook(self, hook: Callable[[Any], Any], key: str, line: int | None) -> Callable[[Any], Any]:
         """Wrap a user's tensor hook: run it and record it."""
@@ -181,7 +182,7 @@ class Passes:
                 incoming.append(Gradient(key, value, number, self.reader.copy(gradient)))
             self.events.append(Event("run", current.line, key, gradients=incoming, pass_nr=current.number))
 
-    def _sent(self, key: str, sent: Any) -> None:
+    def _sent(self, key: str, sent: Any, received: Any) -> None:
         if not self.active or self.current is None:
             return
         self.closed = False
@@ -216,7 +217,7 @@ class Passes:
             incoming = [Gradient(leaf.accumulate, leaf.key, 0, self.reader.copy(gradients[0]))]
             self.events.append(Event("run", current.line, leaf.accumulate, gradients=incoming, pass_nr=current.number))
 
-    def _leaf_sent(self, name: int) -> None:
+    def _leaf_sent(self, name: int, sent: Any, received: Any) -> None:
         if not self.active or self.current is None:
             return
         with Unseen(self.engine, self.graph):

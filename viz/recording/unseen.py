@@ -9,6 +9,7 @@ from viz.engines import Engine
 from viz.recording.graph import Graph
 
 LONGEST_REASON = 200  # characters
+PART = "a part of this program"
 
 
 class Reading:
@@ -17,7 +18,7 @@ class Reading:
     What is raised here becomes the note of the graph, and the program goes on. Interrupts and time limits pass.
     """
 
-    def __init__(self, engine: Engine, graph: Graph, what: str = "a part of this program") -> None:
+    def __init__(self, engine: Engine, graph: Graph, what: str = PART) -> None:
         self._quietly = engine.quietly()
         self._graph = graph
         self._what = what
@@ -31,10 +32,15 @@ class Reading:
         self._quietly.__exit__(kind, error, traceback)
         if not isinstance(error, Exception):
             return False
-        reason = " ".join((str(error) or type(error).__name__).encode("utf-8", "replace").decode().split())
-        reason = reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…"
-        self._graph.note = self._graph.note or f"viz could not read {self._what}: {reason}"
+        note(self._graph, error, self._what)
         return True
+
+
+def note(graph: Graph, error: Exception, what: str = PART) -> None:
+    """Note what of the program could not be read, and why. The first note stays."""
+    reason = " ".join((str(error) or type(error).__name__).encode("utf-8", "replace").decode().split())
+    reason = reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…"
+    graph.note = graph.note or f"viz could not read {what}: {reason}"
 
 
 class Unseen(Reading):

@@ -18,7 +18,7 @@ from viz.recording.passes import Pass, Passes
 from viz.recording.reader import Reader, about_module, legible, tensors_in
 from viz.recording.recording import Event
 from viz.recording.source import Loops, Source, variables_of
-from viz.recording.unseen import Reading, Unseen
+from viz.recording.unseen import Reading, Unseen, note
 
 SIGNS = {"mul", "add", "sub", "rsub", "div", "pow", "remainder", "mm", "bmm", "mv", "dot"}  # accept tensors of any kind
 ALIASES = {
@@ -128,6 +128,14 @@ class Watch:
         code = frame.f_code
         if self._whole or id(code) in self._of_no_interest:
             return None
+        try:
+            return self._begins(frame, code)
+        except Exception as error:
+            note(self.graph, error)
+            return None
+
+    def _begins(self, frame: FrameType, code: CodeType) -> Any:
+        """A function begins: the program's, or one of the engine's that may matter."""
         entry = self._entries.get(code)
         if entry is not None:
             return self._enter(frame, entry)
@@ -161,13 +169,13 @@ class Watch:
     def _step(self, frame: FrameType, event: str, argument: Any) -> Any:
         if event in ("line", "return"):
             line = self._lines.get(id(frame))
-            if not self.engine.is_traced():
-                with Reading(self.engine, self.graph):
+            now = self._lines[id(frame)] = frame.f_lineno - self.source.first + 1
+            with Reading(self.engine, self.graph):
+                if not self.engine.is_traced():
                     self._settle(frame, line)
-            if event == "line":
-                now = self._lines[id(frame)] = frame.f_lineno - self.source.first + 1
-                if self.source.loops:
+                if event == "line" and self.source.loops:
                     self._loops.setdefault(id(frame), Loops(self._runs)).reach(now, self.source.loops)
+            if event == "line":
                 self._idle += 1
                 frame.f_trace_lines = self._idle <= IDLE
             else:
@@ -416,7 +424,8 @@ class Watch:
                 raised[:] = [argument[1]]
             elif event == "return":
                 self._whole = False
-                self.engine.put_on(self.mode, above)
+                with Unseen(self.engine, self.graph):
+                    self.engine.put_on(self.mode, above)
                 self._closed = [called[0]] if self.engine.is_module(called[0]) else []
                 if known is not None:
                     with Unseen(self.engine, self.graph):
@@ -464,14 +473,15 @@ class Watch:
 
     def _called(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         __tracebackhide__ = True
-        if self._idle > IDLE:
-            self._look_again(sys._getframe(2))
+        frame, line = sys._getframe(2), None
+        with Reading(self.engine, self.graph):
+            if self._idle > IDLE:
+                self._look_again(frame)
+            line = self.source.line(frame)
         self._idle = 0
         if not self.passes.active or self._whole or self.passes.closed or self.engine.is_traced():
             return func(*args, **kwargs)
         name = getattr(func, "__name__", "")
-        frame = sys._getframe(2)
-        line = self.source.line(frame)
         if self._limit is not None and len(self.events) >= self._limit and self.passes.current is None:
             self.cut = line or 0
             self.passes.active = False

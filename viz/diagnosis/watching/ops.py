@@ -63,8 +63,9 @@ class Ops:
         watch, name = self.watch, getattr(func, "__name__", "")
         if not watch.active or watch.within or (watch.skipping and name not in PASSES):
             return func(*args, **kwargs)
-        frame = sys._getframe(2)
-        hears = self._hears(func, name, frame, len(args) + len(kwargs))
+        frame, hears = sys._getframe(2), None
+        with watch.aside:
+            hears = self._hears(func, name, frame, len(args) + len(kwargs))
         if hears is None:
             return func(*args, **kwargs)
         return watch.heard(hears, func, Call(watch, frame, args, kwargs))
