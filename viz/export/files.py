@@ -15,6 +15,7 @@ from typing import Any
 from viz.draw import NetworkPicture, Picture
 from viz.export import bundle, film
 from viz.export.animation import animated
+from viz.export.letters import drawable
 from viz.frames import scene
 from viz.frames.director import VIEWS, Director
 from viz.frames.levels import packed
@@ -27,12 +28,9 @@ from viz.picture.svg import State
 from viz.recording.recording import Recording
 from viz.telling.numbers import all_sheets
 
-HERE = Path(__file__).parent
-FONTS = [str(HERE / "fonts" / name) for name in ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf")]
 NEEDS = {"resvg_py": "resvg-py", "fpdf": "fpdf2", "PIL": "pillow"}
 PICTURE_FORMATS = ("svg", "png", "pdf", "html", "dot")
 RECORDING_FORMATS = ("json", "html", "svg", "png", "pdf", "gif", "dot")
-SYSTEM_FROM = "\u2e80"  # characters from here on are in none of our fonts
 SCALE = 2.0  # pixels of a PNG or GIF for each pixel of the picture
 LONGEST_SIDE = 4000  # pixels of a PNG, unless a scale is given
 
@@ -245,17 +243,14 @@ def _package(name: str, form: str) -> Any:
 def png(picture: str, scale: float | None = None) -> bytes:
     """A plain SVG as PNG, drawn with our own fonts, so that it looks the same everywhere.
 
-    Without a `scale` it is twice as large as the picture, but no side is longer than `LONGEST_SIDE`. Characters that our
-    fonts lack, such as Chinese, use the system's fonts.
+    Without a `scale` it is twice as large as the picture, but no side is longer than `LONGEST_SIDE`.
     """
     resvg = _package("resvg_py", "png")
     if scale is None:
         sides = [float(found) for found in re.findall(r'(?:width|height)="([\d.]+)"', picture)[:2]]
         scale = min(SCALE, LONGEST_SIDE / max(*sides, 1.0))
-    own = picture.isascii() or max(picture) < SYSTEM_FROM
-    return bytes(
-        resvg.svg_to_bytes(svg_string=_with_used_styles(picture), zoom=scale, skip_system_fonts=own, font_files=FONTS)
-    )
+    picture, fonts = drawable(_with_used_styles(picture))
+    return bytes(resvg.svg_to_bytes(svg_string=picture, zoom=scale, skip_system_fonts=True, font_files=fonts))
 
 
 def _with_used_styles(picture: str) -> str:
@@ -276,7 +271,7 @@ def pdf(picture: str) -> bytes:
     _package("fpdf", "pdf")
     from viz.export.pdf import draw
 
-    return draw(picture, FONTS)
+    return draw(*drawable(picture))
 
 
 def page(title: str, body: str, style: str = "", script: str = "") -> str:

@@ -20,6 +20,7 @@ _PATH = {
     "h": ("horizontal_line_relative", 1),
     "v": ("vertical_line_relative", 1),
 }
+BASELINE = 0.3  # of the size of the letters, below the middle of a cell of fpdf2's
 _SPACE = "{http://www.w3.org/2000/svg}"
 
 
@@ -35,6 +36,9 @@ def draw(picture: str, fonts: list[str]) -> bytes:
     document.c_margin = 0
     document.add_font("sans", "", fonts[0])
     document.add_font("sans", "B", fonts[1])
+    for font in fonts[2:]:
+        document.add_font(font, "", font)
+    document.set_fallback_fonts(fonts[2:], exact_match=False)
     document.set_title(next((one.text or "" for one in root.iter(f"{_SPACE}title")), ""))
     document.add_page()
     rules = _rules(next(one.text or "" for one in root.iter(f"{_SPACE}style")))
@@ -138,4 +142,8 @@ def _text(document: Any, element: Any, look: dict[str, str], left: float, top: f
     x, y = float(element.get("x", "0")) + left, float(element.get("y", "0")) + top
     if look.get("text-anchor") == "middle":
         x -= document.get_string_width(element.text) / 2
-    document.text(x, y, element.text)
+    if element.text.isascii():
+        document.text(x, y, element.text)
+    else:  # with the other fonts, and from right to left where it is written so
+        document.set_xy(x, y - BASELINE * size)
+        document.cell(h=0, text=element.text)
