@@ -566,6 +566,7 @@ def test_what_ran_in_another_thread_is_said(T, target, said):
         thread.join()
 
     assert viz.record(step).graph.note.startswith(said) and x.grad is not None
+    assert "thread, which viz does not follow" in viz.diagnose(step).headline
 
 
 @pytest.mark.parametrize(

@@ -278,6 +278,7 @@ class Observation:
     warned: list[tuple[str, int | None]] = field(default_factory=list)  # what NumPy said of numbers not finite, line
     troubles: list[str] = field(default_factory=list)  # errors of the observer itself
     error: dict[str, Any] | None = None
+    left_thread: bool = False  # whether the program has started a thread, in which nothing is seen
     cut: bool = False  # True if a part of the program ran unwatched: see `watching.watch.Watch.weigh`
     unwatched: int = 0  # backward passes in such parts
     steps: int = 0

@@ -13,6 +13,7 @@ from typing import ClassVar
 from viz.diagnosis.change import applied
 from viz.diagnosis.finding import GROUPS, Finding
 from viz.diagnosis.observation import Observation
+from viz.recording.passes import HERE
 from viz.recording.project import Project
 from viz.recording.recording import finite
 from viz.telling.explain import explain
@@ -153,6 +154,8 @@ class Report:
         seen = self.observation
         if not self.findings and not (seen.passes or seen.steps):
             ran = "no backward pass and no optimizer step ran. Give the whole training step, from the forward pass to backward()."
+            if seen.left_thread:
+                ran = f"the program started a thread, which viz does not follow. {HERE}"
             ended = "the program ended with an error before any backward pass."
             return f"Nothing could be judged: {ran if self.error is None else ended}"
         if not self.findings:

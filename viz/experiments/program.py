@@ -191,11 +191,13 @@ def _body_of(function: Callable[..., Any]) -> tuple[str, str, dict[str, Any]]:
     try:
         text = textwrap.dedent(inspect.getsource(function))
         tree = ast.parse(text)
-    except (OSError, TypeError, SyntaxError) as error:
-        raise ProgramError(f"the source of {name} cannot be read ({error}); pass it as a string") from None
+    except (OSError, TypeError, SyntaxError):
+        raise ProgramError(
+            f"the source of {name} cannot be read: pass its lines, or a call of it, as a string"
+        ) from None
     node = tree.body[0]
-    if not isinstance(node, ast.FunctionDef):
-        raise ProgramError(f"{name} is not a plain `def`; pass its source as a string")
+    if not isinstance(node, ast.FunctionDef) or inspect.isgeneratorfunction(function):
+        raise ProgramError(f"{name} is not a plain `def`: pass its lines, or a call of it, as a string")
     owner = getattr(function, "__self__", None)
     parameters = list(inspect.signature(function).parameters.values())
     takes_engine = bool(parameters) and parameters[0].default is parameters[0].empty

@@ -19,7 +19,7 @@ from viz.recording.saved import is_freed
 from viz.recording.summary import summarise
 from viz.recording.unseen import Unseen
 
-HERE = "Call it in the thread that records."
+HERE = "Run it in the thread that calls viz."
 
 
 @dataclass

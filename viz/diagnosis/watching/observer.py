@@ -9,9 +9,12 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import get_ident
+from types import FrameType
 from typing import Any
 
 from viz.diagnosis.observation import Observation
@@ -55,6 +58,8 @@ class Observer:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """A context in which everything is observed, and warnings are not shown. At its end it removes what it installed."""
+        of_threads = threading.gettrace()
+        threading.settrace(self._leave_thread)
         try:
             self._surround()
             with warnings.catch_warnings(), self._ops.mode():
@@ -66,9 +71,15 @@ class Observer:
                 self._watch.active = True
                 yield
         finally:
+            threading.settrace(of_threads)  # type: ignore[arg-type]
             self._replaced.undo()
             self._watch.active = False
             self._values.close()
+
+    def _leave_thread(self, frame: FrameType, event: str, argument: Any) -> None:
+        """A thread starts, and is left alone, as a mode is of one thread."""
+        sys.settrace(None)
+        self.seen.left_thread = True
 
     def _warned(self, message: Any, *how: Any, **more: Any) -> None:
         """What NumPy says of numbers that are not finite."""
@@ -126,7 +137,7 @@ class Observer:
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             frame = sys._getframe(1)
-            unheard = not watch.active or watch.within or (watch.skipping and not always)
+            unheard = not watch.active or watch.within or (watch.skipping and not always) or get_ident() != watch.thread
             if unheard or (own and not watch.places.source.owns(frame)):
                 return function(*args, **kwargs)
             return watch.heard(hears, function, Call(watch, frame, args, kwargs), hidden)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import threading
 import time
 import weakref
 from collections.abc import Callable, Generator, Iterator
@@ -90,6 +91,7 @@ class Watch:
         self.skipping = False  # whether the program runs unwatched for a while: watching it has cost too much so far
         self.aside = _Aside(self)
         self._order = 0
+        self.thread = threading.get_ident()  # what runs in another one is not seen
         self._began = time.perf_counter(), time.process_time()
         self._since = 0  # passes that had been seen when watching began, or began again
         self._full = MOST_OPS
