@@ -67,6 +67,30 @@ class UNet(nn.Module):
         return x
 
 
+class Translator(nn.Module):
+    """An encoder, and a loop of attention, embedding, cell and head: 40 boxes a step."""
+
+    def __init__(self):
+        super().__init__()
+        self.source, self.target = nn.Embedding(9, 8), nn.Embedding(9, 8)
+        self.encoder, self.cell = nn.GRU(8, 8, batch_first=True), nn.GRUCell(16, 8)
+        self.score, self.head = nn.Linear(16, 1), nn.Linear(8, 9)
+
+    def forward(self, words):
+        seen, (hidden,) = self.encoder(self.source(words))
+        made = []
+        for word in words.T:
+            scores = self.score(torch.cat([hidden[:, None].expand_as(seen), seen], 2)).squeeze(2).softmax(1)
+            context = (scores[:, None] @ seen).squeeze(1)
+            hidden = self.cell(torch.cat([self.target(word), context], 1), hidden)
+            made.append(self.head(hidden))
+        return torch.stack(made)
+
+
+def translator():
+    return Translator(), (torch.ones(3, 5, dtype=torch.long),)
+
+
 def u_net():
     return UNet(), (torch.ones(1, 1, 16, 16),)
 
@@ -76,7 +100,7 @@ def transformer():
     return nn.TransformerEncoder(layer, 12, enable_nested_tensor=False), (torch.ones(2, 5, 16),)
 
 
-NETWORKS = [convolutional, deep, recurrent, u_net, transformer]
+NETWORKS = [convolutional, deep, recurrent, translator, u_net, transformer]
 
 
 def shown(picture):
@@ -144,3 +168,25 @@ def test_the_networks_behind_a_loss_are_those_of_the_callers_variables(T):
     titles = {unit.title for unit in picture._network[3].units.values() if unit.kind == "leaf"}
     assert titles == {"body.0.weight", "body.0.bias", "head.weight", "head.bias"}
     assert viz.draw(loss, view="values").view == "values"
+
+
+class Flow(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.slope = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 2))
+
+    def forward(self, x):
+        for _ in range(5):
+            x = x + 0.1 * self.slope(x)
+        return x
+
+
+def test_what_runs_between_two_calls_of_a_module_is_not_in_it():
+    flow = Flow()
+    ops = viz.draw(flow(torch.ones(3, 2)).exp()).graph.ops.values()
+    homes = {(op.name, op.module) for op in ops if op.name in ("AddBackward0", "TanhBackward0", "ExpBackward0")}
+    assert homes - {("AddBackward0", "")} == {
+        ("AddBackward0", "flow"),
+        ("TanhBackward0", "flow.slope"),
+        ("ExpBackward0", ""),
+    }

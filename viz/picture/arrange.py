@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from viz.picture.boxes import CALLS, LISTS, PADDING, REPEATS, ROOT, RUNNING, RUNS, TITLE, WHOLE, Boxes, Unit
+from viz.picture.boxes import CALLS, LISTS, LOOPS, PADDING, REPEATS, ROOT, RUNNING, RUNS, TITLE, WHOLE, Boxes, Unit
 from viz.picture.layout import Placed
 from viz.picture.nested import title_width
 from viz.picture.recurrence import LEAST, Part, unrolled
@@ -33,7 +33,7 @@ HIDDEN = 0.5  # the largest share of the parameters that a closed box may hide
 # How much is folded, and how wide a text is in small letters (0: in large ones), in the order in which they are tried.
 ATTEMPTS = [
     *((WHOLE, 0), (WHOLE, 1), (REPEATS, 0), (REPEATS, 1), (WHOLE, 2), (REPEATS, 2)),
-    *((CALLS, 0), (CALLS, 1), (CALLS, 2), (RUNS, 0), (RUNS, 1), (RUNS, 2)),
+    *((CALLS, 0), (CALLS, 1), (CALLS, 2), (RUNS, 0), (RUNS, 1), (RUNS, 2), (LOOPS, 2)),
 ]
 
 

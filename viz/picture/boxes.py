@@ -6,6 +6,7 @@
 - `REPEATS`: of blocks that are alike and follow each other, the first is shown, and one box stands for the rest.
 - `CALLS`: so it is with single layers and the steps of a loop; the ops of one call, such as a cross entropy, are one box.
 - `RUNS`: neighbouring ops are one box. What cuts the graph (`detach`, `no_grad`) and parameters stay in sight.
+- `LOOPS`: all steps of a loop are one box.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from viz.picture.theme import SIZE, shorten, text_width
 from viz.recording import notation
 from viz.recording.graph import Graph, Op, Value
 
-WHOLE, REPEATS, CALLS, RUNS = range(4)
+WHOLE, REPEATS, CALLS, RUNS, LOOPS = range(5)
 ROOT = "root"
 WIDEST = 210.0  # pixels for one line of text
 LONG = 150.0  # pixels of an op's name; a longer one takes two lines
@@ -249,11 +250,11 @@ class Boxes:
                 one.level is not None and other.level is not None and one.level.path == other.level.path
                 for one, other in zip(pattern, groups[start + block :], strict=False)
             )
-            stop = end - block if steps else end
-            rest = groups[start + block : stop]
-            if len(rest) < 2 * block or not self._goes_on(groups[start:end], block):
+            whole = steps and self.folding >= LOOPS
+            first, stop = start if whole else start + block, end - block if steps and not whole else end
+            if stop - first < 2 * block or not self._goes_on(groups[start:end], block):
                 continue
-            made += [*groups[at : start + block], self._rest(rest, block, steps)]
+            made += [*groups[at:first], self._rest(groups[first:stop], block, "" if whole else "more ", steps)]
             at = stop
         return made + groups[at:]
 
@@ -289,7 +290,7 @@ class Boxes:
         listed = about.get("library") and path in self._inner  # of a Sequential the class tells nothing
         return about.get("class", path), tuple(dict.fromkeys(map(notation.symbol, group.ops))) if listed else ()
 
-    def _rest(self, rest: list[Group], block: int, steps: bool) -> Group:
+    def _rest(self, rest: list[Group], block: int, more: str, steps: bool) -> Group:
         """The fold of the rest: `11 × Block` and `1 … 11`, or `4 more steps` and `cat, Linear, tanh`."""
         kinds = [self._kind(group) for group in rest[:block]]
         what = kinds[0] if block == 1 else f"({', '.join(kinds[:3])}{', …' if block > 3 else ''})"
@@ -297,7 +298,7 @@ class Boxes:
         count = len(rest) // block
         title, below = f"{count} × {what}", f"{paths[0]} … {paths[-1]}" if paths and paths[0] != paths[-1] else ""
         if steps:
-            title, below = f"{count} more steps", what.strip("()")
+            title, below = f"{count} {more}steps", what.strip("()")
         return Group(_ops(rest), title=title, below=below, parts=rest, rest=True)
 
     def _kind(self, group: Group) -> str:
@@ -473,7 +474,8 @@ class Boxes:
                 if not self.units[key].fold and not _within(value.home, self.units[key].title)
             )
             around = around[: next(outer, len(around))]
-        while parameter and self.units[around[-1]].fold:  # a fold of ops hides no parameter
+        loops = self.folding >= LOOPS  # all steps of a loop have their parameters inside; a fold of ops hides none
+        while parameter and self.units[around[-1]].fold and not (loops and self.units[around[-1]].rest):
             around = around[:-1]
         return [around]
 

@@ -141,41 +141,48 @@ def _modules(graph: Graph, ops: list[Op], limit: int, one_level: bool = False) -
 
 
 def places_of(graph: Graph, ops: list[Op]) -> list[tuple[str, ...]] | None:
-    """The path of the module that each op belongs to; None if few parameters have a path.
+    """The path of the module that each op belongs to; None if the modules are not known and few parameters have a path.
 
     A recording knows it; for a drawn graph it follows from the names of parameters, and from the modules if they are known.
     """
-    ran = any(op.module for op in ops)
+    if any(op.module for op in ops):
+        return [tuple(filter(None, op.module.split("."))) for op in ops]
     uses: Counter[str] = Counter()
-    paths = [tuple(filter(None, op.module.split("."))) if ran else _module_of(graph, op, uses) for op in ops]
-    if sum(bool(path) for path in paths) < len(ops) // 8:
+    known = [_module_of(graph, op, uses) for op in ops]
+    if not graph.modules and sum(one is not None for one in known) < len(ops) // 8:
         return None
-    following: list[tuple[str, ...]] = [()] * len(ops)
-    later: tuple[str, ...] = ()
-    for position in range(len(ops) - 1, -1, -1):
-        later = paths[position] if paths[position] is not None else later  # type: ignore[assignment]
-        following[position] = later
+    following: list[tuple[tuple[str, ...], int]] = []
+    later: tuple[tuple[str, ...], int] = (), 0
+    for one in reversed(known):
+        later = one or later
+        following.append(later)
     # an op without parameters belongs to the block before it; outside blocks, to the common path of the modules around it
     places: list[tuple[str, ...]] = []
     before: tuple[str, ...] = ()
-    for path, after in zip(paths, following, strict=True):
-        if path is not None:
-            before = path
-            places.append(path)
+    call = 0
+    for one, (after, next_call) in zip(known, reversed(following), strict=True):
+        if one is not None:
+            before, call = one
+            places.append(before)
+        elif len(before) > 1 and after and not graph.modules:
+            places.append(before)
         else:
-            inside = len(before) > 1 and after and not graph.modules
-            places.append(before if inside else _common(before, after))
+            common = _common(before, after)
+            ends = next_call > call and not graph.modules.get(".".join(common), {}).get(
+                "loops"
+            )  # between two of its calls
+            places.append(common[:-1] if ends and len(common) > 1 else common)
     return places
 
 
-def _module_of(graph: Graph, op: Op, uses: Counter[str]) -> tuple[str, ...] | None:
-    """The module whose parameter an op uses; for a tied parameter with several names, the next one at each use."""
+def _module_of(graph: Graph, op: Op, uses: Counter[str]) -> tuple[tuple[str, ...], int] | None:
+    """The module whose parameter an op uses, and in which of its calls; a tied parameter with several names has the next one at each use."""
     for key in op.inputs:
         if key is not None and (value := graph.values[key]).op is None and value.requires_grad and "." in value.name:
             paths = [name.rpartition(".")[0] for name in value.names]
             known = [path for path in paths if path in graph.modules] or paths[:1]
             uses[key] += 1
-            return tuple(known[min(uses[key], len(known)) - 1].split("."))
+            return tuple(known[min(uses[key], len(known)) - 1].split(".")), uses[key]
     return None
 
 
