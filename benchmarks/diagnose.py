@@ -335,7 +335,8 @@ def causes() -> None:
 
 def held_out() -> None:
     """Print the rates on the programs that are held out."""
-    broken, healthy = read("held_out_broken"), read("held_out_healthy")
+    cases = read("held_out")
+    broken, healthy = [case for case in cases if case.kinds], [case for case in cases if not case.kinds]
     reports = [viz.diagnose(case.program, engine="torch").findings for case in broken]
     quiet = [viz.diagnose(case.program, engine="torch").findings for case in healthy]
     right = wrong = shown = certain = 0

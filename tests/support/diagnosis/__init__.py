@@ -6,8 +6,11 @@ that looks like a mistake: nothing certain may be said of it. Of one in `usual` 
 A `torch` among the kinds: only PyTorch has what the
 program calls.
 
-What is in `held_out_*` was written before the rules were read, and no test runs it: `benchmarks/diagnose.py --held-out` prints its
-rates. Change no rule for one of its programs, or it measures nothing any more.
+A text that begins with `@@ name` is that program of the same file with other lines: each `@@` begins a place, `-` and `+` stand
+before the lines that go and come.
+
+What is in `held_out` was written before the rules were read, and no test runs it: `benchmarks/diagnose.py --held-out` prints its
+rates. Change no rule for one of its programs, or it measures nothing any more. Those without kinds are right.
 """
 
 from __future__ import annotations
@@ -51,10 +54,23 @@ class Program:
 
 def heads(subject: str) -> Iterator[tuple[str, str, str]]:
     """The programs of a subject: name, what stands behind it in the head, and text."""
+    texts: dict[str, str] = {}
     for part in (HERE / f"{subject}.txt").read_text(encoding="utf-8").split("#### ")[1:]:
         head, _, text = part.partition("\n")
         name, _, rest = head.partition(" | ")
-        yield name, rest, text.strip("\n")
+        first, _, changes = text.strip("\n").partition("\n")
+        texts[name] = _changed(texts[first[3:]], changes) if first.startswith("@@ ") else text.strip("\n")
+        yield name, rest, texts[name]
+
+
+def _changed(text: str, changes: str) -> str:
+    """A program with other lines."""
+    for place in changes.split("\n@@\n"):
+        lines = [(line[:1] or " ", line[1:]) for line in place.split("\n")]
+        old, new = ("".join(f"{line}\n" for sign, line in lines if sign in (" ", own)) for own in "-+")
+        assert f"\n{text}\n".count(f"\n{old}") == 1, old
+        text = f"\n{text}\n".replace(f"\n{old}", f"\n{new}").strip("\n")
+    return text
 
 
 def read(subject: str) -> list[Program]:
