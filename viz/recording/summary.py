@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -82,7 +83,13 @@ def _heat_map(numbers: np.ndarray) -> list[list[float]]:
         numbers = np.resize(numbers, (side, -(-numbers.size // side)))
     rows = numbers.reshape(-1, numbers.shape[-1])
     for axis in (0, 1):
-        cuts = np.linspace(0, rows.shape[axis], min(MAP_SIDE, rows.shape[axis]) + 1).astype(int)
-        counts = np.diff(cuts)
-        rows = np.add.reduceat(rows, cuts[:-1], axis=axis) / (counts[:, None] if axis == 0 else counts)
-    return [[float(f"{cell:.3g}") for cell in row] for row in rows]
+        starts, counts = _cuts(rows.shape[axis])
+        rows = np.add.reduceat(rows, starts, axis=axis) / (counts[:, None] if axis == 0 else counts)
+    return [[float(f"{cell:.3g}") for cell in row] for row in rows.tolist()]
+
+
+@functools.cache
+def _cuts(length: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where the cells of a heat-map begin along an axis, and how many numbers each holds."""
+    cuts = np.linspace(0, length, min(MAP_SIDE, length) + 1).astype(int)
+    return cuts[:-1], np.diff(cuts)
