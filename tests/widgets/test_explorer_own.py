@@ -129,6 +129,14 @@ def test_text_takes_what_it_does_not_make_from_its_caller() -> None:
     assert not made.result["errors"]
 
 
+@pytest.mark.parametrize("program", [train_step, "loss = model(inputs).sum()\nloss.backward()"])
+def test_an_edit_takes_what_is_there_by_then(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    explorer = explored(program)
+    monkeypatch.setitem(globals(), "later", nn.Linear(3, 1))
+    explorer.state = {"text": "loss = later(inputs).sum()\nloss.backward()"}
+    assert explorer.result["errors"] == [] and {part["path"] for part in explorer.program["parts"]} >= {"later.weight"}
+
+
 def test_a_method_is_a_program() -> None:
     trainer = Trainer()
     made = explored(trainer.step)

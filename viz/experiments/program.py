@@ -96,6 +96,9 @@ class Program:
     passes: dict[str, bool]  # whether its backward calls use retain_graph and create_graph
     engine_name: str
     namespace: dict[str, Any] = field(default_factory=dict, compare=False)  # what it takes from outside, by name
+    outer: Mapping[str, Any] = field(
+        default_factory=dict, compare=False, repr=False
+    )  # what an edit of it may take, too
 
     @property
     def alone(self) -> str:
@@ -116,11 +119,10 @@ def parse(program: str | Callable[..., Any], outer: Mapping[str, Any] | None = N
         source = spread(textwrap.dedent(program).strip("\n"))
         if (called := _called_alone(source, outer or {})) is not None:
             return parse(called)
-        read = flow(tree_of(source))[0] - ENGINE_NAMES - vars(builtins).keys() if outer else set()
-        return _parse(source, None, _checked({name: outer[name] for name in sorted(read) if outer and name in outer}))
+        return _parse(source, None, {}, outer or {})
     if callable(program):
         text, engine_name, namespace = _body_of(program)
-        return _parse(spread(text), engine_name, _checked(namespace))
+        return _parse(spread(text), engine_name, _checked(namespace), getattr(program, "__globals__", {}))
     raise TypeError(
         f"a program is a source string or a function that takes the engine module, not {type(program).__name__}"
     )
@@ -154,7 +156,7 @@ def reread(text: str, program: Program) -> Program:
         ProgramError: `text` is not valid Python; `line` says where.
     """
     engine_name = program.engine_name if re.search(rf"\b{program.engine_name}\b", text) else None
-    return _parse(spread(textwrap.dedent(text).strip("\n")), engine_name, program.namespace)
+    return _parse(spread(textwrap.dedent(text).strip("\n")), engine_name, program.namespace, program.outer)
 
 
 def spread(source: str) -> str:
@@ -252,8 +254,10 @@ def tree_of(source: str) -> ast.Module:
         raise ProgramError(f"this is not Python, {error.msg}{code}", error.lineno) from None
 
 
-def _parse(source: str, engine_name: str | None, namespace: dict[str, Any]) -> Program:
+def _parse(source: str, engine_name: str | None, namespace: dict[str, Any], outer: Mapping[str, Any]) -> Program:
     tree = tree_of(source)
+    read = flow(tree)[0] - ENGINE_NAMES - vars(builtins).keys() - {engine_name} - namespace.keys()
+    namespace = namespace | _checked({name: outer[name] for name in sorted(read) if name in outer})
     inputs: dict[str, Input] = {}
     values: dict[str, None] = {}
     lines = []
@@ -285,7 +289,7 @@ def _parse(source: str, engine_name: str | None, namespace: dict[str, Any]) -> P
     if engine_name is None:
         used = {n.value.id for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)}
         engine_name = "torch" if "torch" in used and "T" not in used else "T"
-    return Program(source, tuple(inputs.values()), tuple(values), tuple(lines), passes, engine_name, namespace)
+    return Program(source, tuple(inputs.values()), tuple(values), tuple(lines), passes, engine_name, namespace, outer)
 
 
 BLOCKS = (

@@ -9,6 +9,7 @@ import json
 import sys
 import time
 import warnings
+from collections import ChainMap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -140,7 +141,7 @@ def explore(program: str | Callable[..., Any], engine: Any = None, **options: An
     if engine is not None:
         check(engine)
     frame = sys._getframe(1)
-    read = parse(program, {**frame.f_globals, **frame.f_locals})
+    read = parse(program, ChainMap(frame.f_locals, frame.f_globals))  # to which later cells add names
     return Explorer(read, engine, **options)
 
 
