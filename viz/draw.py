@@ -504,11 +504,9 @@ def _final_state(
             layers[value.key] = [drawn]
             state[drawn.key] = State("on")
         if value.kind == "leaf":
-            text["grad"] = "grad: none yet" if value.grad is None else f"grad {notation.brief(value.grad)}"
-            text["short"] = "grad: none" if value.grad is None else notation.gradient(value.grad)
+            text["grad"], text["short"] = f".grad {notation.brief(value.grad) or None}", notation.held(value.grad)
         elif value.grad is not None:
-            text["short"] = notation.gradient(value.grad)
-            text["grad"], text["note"] = f"grad {notation.brief(value.grad)}", "kept in .grad"
+            text["note"] = notation.held(value.grad)
         state[value.key] = State("", text)
         longest[value.key] = text
     for op in graph.ops.values():

@@ -44,7 +44,7 @@ def test_a_graph_whose_buffers_are_freed_is_drawn_with_struck_tabs_and_a_dict_gi
     L.backward()
     picture = viz.draw({"loss": L, "weight": w})
     assert [saved.state for op in picture.graph.ops.values() for saved in op.saved] == ["freed", "freed"]
-    assert {"loss", "weight", "grad 18"} <= words(picture)
+    assert {"loss", "weight", ".grad 18"} <= words(picture)
 
 
 @pytest.mark.parametrize(("requires_grad", "said"), [(False, "requires no grad"), (True, "This is a leaf")])
