@@ -64,6 +64,9 @@ def test_a_second_backward_raises_unless_the_graph_is_kept(hands: Hands) -> None
     hands.press(7, "call it twice")
     hands.raises("retain_graph=True")
     expect(hands.code(7)).to_have_text("L.backward()L.backward()")
+    line = "([row]) => [row, row.parentElement].map((each) => each.getBoundingClientRect())"
+    row, listing = hands.line(7).evaluate_all(line)
+    assert listing["top"] <= row["top"] < row["bottom"] <= listing["bottom"] + 1, "the line that failed is in sight"
     hands.button("keep the graph: retain_graph=True")
     expect(hands.errors).to_have_count(0)
     hands.agrees("w", "−2.4", "−2.4", "✓")
