@@ -332,7 +332,7 @@ function renderExplorer({ model, el }) {
       if (!fixes.has(label)) button.style.visibility = "hidden";
       return button;
     }),
-    ...(mistake ? [command("why?", () => askForLesson(mistake), { title: "This mistake and its fixes, step by step", "aria-label": "see this mistake" })] : []));
+    ...(mistake ? [command("an example of it", () => askForLesson(mistake), { title: "A small program that raises this error, and its fixes, step by step" })] : []));
     failed = told.length ? listingLine(result, told[0].line) : null;
     listing.drawCode(result);
     if (asked?.text !== undefined) editor.markError(result.refused ? result.line ?? null : null);
@@ -431,7 +431,8 @@ function renderExplorer({ model, el }) {
       root.focus();
     });
     lesson.replaceChildren(close, view.el);
-    close.focus();
+    close.focus({ preventScroll: true });
+    requestAnimationFrame(() => lesson.scrollIntoView({ block: "start" }));
   }
 
   root.addEventListener("keydown", (event) => {

@@ -45,7 +45,7 @@ def hands(notebook: Any) -> Hands:
 
 def test_a_mistake_that_has_a_lesson_opens_it_below(hands: Hands) -> None:
     hands.press(3, "call it twice")
-    see = hands.root.get_by_role("button", name="see this mistake")
+    see = hands.root.get_by_role("button", name="an example of it")
     see.click()
     lesson = hands.page.locator(".tgv-lesson")
     expect(lesson.locator(".tgv-mistake svg .node").first).to_be_visible()
