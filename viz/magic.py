@@ -27,8 +27,7 @@ from viz.recording.reader import tensors_in
 from viz.recording.record import STEPS, Recorder
 from viz.recording.recording import Recording
 from viz.recording.source import Source
-from viz.telling.account import not_built
-from viz.telling.account import end_of
+from viz.telling.account import end_of, not_built
 from viz.telling.explain import explain
 from viz.widgets.comparison import ComparisonView
 from viz.widgets.explorer import Explorer

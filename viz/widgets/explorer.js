@@ -76,7 +76,7 @@ function renderExplorer({ model, el }) {
       h("label", { class: "tgv-labelled" }, "in", defaultDtype)] });
   const numbers = new Numbers({ onAsk: askForNumbers, onStep: (key) => engines.goToElement(counted.engine, key),
     onClose: () => engines.element.querySelector(".tgv-node[tabindex='0']")?.focus({ preventScroll: true }) });
-  engines.theatre.append(numbers.element);
+  numbers.standIn(engines.theatre);
   const listing = new Listing({ change, write: (label, text, drag) => write(label, text, drag), open: openEditor });
   const editor = new Editor({ onWrite: (text) => write("edit by hand", text), onClose: () => {
     editButton.setAttribute("aria-pressed", "false");

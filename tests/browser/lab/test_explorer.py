@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from typing import Any
 
 import pytest
@@ -235,8 +236,10 @@ def test_a_click_on_a_node_opens_its_numbers_and_they_follow_a_change(hands: Han
     expect(hands.root.locator(".tgv-lit .tgv-plate").first).to_be_visible()
     sheet.get_by_role("button", name="0.6").click()
     expect(sheet).to_contain_text("no op made it")
-    sheet.press("Escape")
+    leaf = hands.root.locator("svg .node.leaf", has_text="w").first
+    leaf.press("Escape")
     expect(sheet).to_be_hidden()
+    expect(leaf).to_have_attribute("aria-label", re.compile(r"\.grad 2\.4|\.grad 1\.2"))
 
 
 def test_a_program_that_never_ends_is_stopped_from_the_explorer_and_reset_works(desk: Any) -> None:
