@@ -514,7 +514,19 @@ def halves_in_place(T, y, seen):
 
 
 @halve_gradient.wrong(
-    "The handle is missing: return what `register_hook` returns, or nobody can remove the hook again."
+    "`seen` holds the very tensor that you then halved in place, so it shows the half, and so does everyone else who holds "
+    "it. Return a new tensor: `grad / 2`."
+)
+def halves_what_was_seen(T, y, seen):
+    def hook(grad):
+        seen.append(grad)
+        return grad.mul_(0.5)
+
+    return y.register_hook(hook)
+
+
+@halve_gradient.wrong(
+    "The handle is missing: return what `register_hook` returns, and not y, or nobody can remove the hook again."
 )
 def no_handle(T, y, seen):
     with_a_function(T, y, seen)
