@@ -96,6 +96,7 @@ def test_the_core_never_imports_the_pictures_but_the_course_and_the_report_may_w
     may = {
         "tinygrad_edu.course.cli",
         "tinygrad_edu.course.doctor",
+        "tinygrad_edu.course.progress",
         "tinygrad_edu.course.review",
         "tinygrad_edu.course.site.live.pages",
         "tinygrad_edu.exercises.judging.report",

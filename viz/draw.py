@@ -21,11 +21,12 @@ from viz.frames.director import VIEWS
 from viz.frames.scene import MODULES
 from viz.picture import dot, shapes, svg
 from viz.picture import grid as grids
+from viz.picture.fit import Fitter, Room
 from viz.picture.fold import Folding, fold, places_of
 from viz.picture.layout import Layout
 from viz.picture.nested import Network
-from viz.picture.network import svg_of
-from viz.picture.shapes import Drawing
+from viz.picture.network import CELL, svg_of
+from viz.picture.shapes import FULL, Detail, Drawing
 from viz.picture.svg import State
 from viz.recording import calls as running
 from viz.recording import notation, own
@@ -36,6 +37,8 @@ from viz.recording.mathematics import readable
 from viz.recording.reader import Reader, about_module, tensors_in
 
 NOTHING = object()  # no input was given
+HEIGHT = 600.0  # pixels of a picture in a notebook on a laptop, with its caption
+SHORTEST = 60  # characters of a line of the caption, at least
 PARAMETERS_ALONE = (
     "These are the model's parameters: what it computes is known when it runs. viz.draw(model, x) runs it once and draws it; "
     "loss=… adds gradients."
@@ -67,27 +70,38 @@ class Picture:
     identity: str = field(default_factory=scene.new_identity)
     folding: Folding | None = None
     heading: str = ""  # the title, if one was asked for: it is drawn above the picture
+    width: float = CELL[0]  # pixels of the place that shows it
 
     save: ClassVar[Callable[..., Path]]  # bound by `viz/show.py`
 
+    def _drawn(self, folding: Folding | None, detail: Detail = FULL) -> Drawing:
+        return shapes.drawing(self.graph, self.view, self.longest, self.layers, folding, detail=detail)
+
     @cached_property
     def _drawing(self) -> Drawing:
-        return shapes.drawing(self.graph, self.view, self.longest, self.layers, self.folding)
+        return self._drawn(self.folding)
 
     @cached_property
     def layout(self) -> Layout:
-        """The positions of all parts of the picture."""
+        """The positions of all parts of the picture for a file: it has every detail, and the paper that it needs."""
         return scene.arrange(self._drawing)
 
     @cached_property
     def svg(self) -> str:
-        """The picture as one `<svg>` element."""
-        return self.drawn(self.theme)
+        """The picture for a notebook as one `<svg>` element: as much of it as is whole in sight there and readable."""
+        height = HEIGHT - (svg.NOTE + 4) * (len(self.caption) // SHORTEST + 1)
+        placed = Fitter(self.graph, self._drawn, self.folding).fit(Room(self.width, height))
+        return self._written(placed.drawing, placed.layout, self.theme)
 
     def drawn(self, theme: str, plain: bool = False) -> str:
-        """The picture as SVG in another theme: `"auto"`, `"light"` or `"dark"`; `plain` as in `theme.css`."""
-        about = self.title, self.description, theme, self.notes, plain
-        return svg.write(self._drawing, self.layout, self.identity, self.state, *about, heading=self.heading)
+        """The picture for a file, as SVG in a theme: `"auto"`, `"light"` or `"dark"`; `plain` as in `theme.css`."""
+        return self._written(self._drawing, self.layout, theme, plain)
+
+    def _written(self, drawing: Drawing, layout: Layout, theme: str, plain: bool = False) -> str:
+        said = " ".join(filter(None, (self.caption, self.graph.note, _folded(drawing, self.graph), layout.note)))
+        notes = textwrap.wrap(said, max(SHORTEST, int(layout.width / 6.6))) if said else []
+        about = self.title, self.description, theme, notes, plain
+        return svg.write(drawing, layout, self.identity, self.state, *about, heading=self.heading)
 
     @property
     def source(self) -> str:
@@ -102,13 +116,6 @@ class Picture:
         counts = f"{len(self.graph.values)} values and {recorded} recorded ops."
         steps = [self._line(key) for key in list(self.graph.ops)[:40]]
         return " ".join([self.caption, counts, *steps, self.graph.note]).strip()
-
-    @property
-    def notes(self) -> list[str]:
-        """The notes below the picture: why it shows no more, or how it was laid out."""
-        said = " ".join(filter(None, (self.graph.note, _folded(self._drawing, self.graph), self.layout.note)))
-        said = " ".join(filter(None, (self.caption, said)))
-        return textwrap.wrap(said, max(60, int(self.layout.width / 6.6))) if said else []
 
     def _line(self, key: str) -> str:
         op = self.graph.ops[key]
@@ -138,6 +145,8 @@ class NetworkPicture(Picture):
     run: Run | None = None
     depth: int | None = None
     direction: str | None = None
+
+    svg = cached_property(lambda self: self.drawn(self.theme))
 
     @property
     def _counted(self) -> str:
@@ -504,11 +513,9 @@ def _final_state(
             layers[value.key] = [drawn]
             state[drawn.key] = State("on")
         if value.kind == "leaf":
-            text["grad"] = "grad: none yet" if value.grad is None else f"grad {notation.brief(value.grad)}"
-            text["short"] = "grad: none" if value.grad is None else notation.gradient(value.grad)
+            text["grad"], text["short"] = f".grad {notation.brief(value.grad) or None}", notation.held(value.grad)
         elif value.grad is not None:
-            text["short"] = notation.gradient(value.grad)
-            text["grad"], text["note"] = f"grad {notation.brief(value.grad)}", "kept in .grad"
+            text["note"] = notation.held(value.grad)
         state[value.key] = State("", text)
         longest[value.key] = text
     for op in graph.ops.values():

@@ -27,7 +27,7 @@ from viz.recording.reader import tensors_in
 from viz.recording.record import STEPS, Recorder
 from viz.recording.recording import Recording
 from viz.recording.source import Source
-from viz.telling.account import not_built
+from viz.telling.account import end_of, not_built
 from viz.telling.explain import explain
 from viz.widgets.comparison import ComparisonView
 from viz.widgets.explorer import Explorer
@@ -237,7 +237,7 @@ class AutogradMagics(Magics):
         outer = {name: self.shell.user_ns[name] for name in read}  # what the cell takes from the notebook
         recording = running.record()
         if recording.stdout:
-            print(recording.stdout, end="")
+            print(end_of(recording.stdout), end="")
         player = Player(recording, link=link.answer(code, outer))
         player.step = step % len(player.scene["steps"])
         display(player)

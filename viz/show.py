@@ -23,6 +23,7 @@ from viz.experiments.train import Training
 from viz.export import files
 from viz.frames.scene import scene
 from viz.monitor.watch import Watch
+from viz.picture.network import CELL
 from viz.recording import own
 from viz.recording.record import record, record_backward
 from viz.recording.recording import Recording
@@ -102,13 +103,19 @@ def show_recording(recording: Recording) -> None:
         play(recording)._ipython_display_()
 
 
-def picture(recording: Recording, step: int | None = None, view: str = "values", theme: str = "auto") -> Picture:
+def picture(
+    recording: Recording, step: int | None = None, view: str = "values", theme: str = "auto", width: float = CELL[0]
+) -> Picture:
     """One step as a picture that shows and saves itself; the last step by default.
+
+    `width` is that of the place that shows it, in pixels. Details go, and parts fold, until it is readable there.
 
     Raises:
         IndexError: there is no such step.
     """
-    return files.Frames(recording, view).picture(step, theme)
+    made = files.Frames(recording, view).picture(step, theme)
+    made.width = width
+    return made
 
 
 def bundle_of_network(picture: NetworkPicture, include: Any = None, exclude: Any = None) -> dict[str, str]:

@@ -57,7 +57,7 @@ def test_each_view_has_its_own_frames_and_its_own_legend(player: Any, view: str,
     legend = player.get_by_label("Legend")
     expect(legend.get_by_text("leaf that requires grad")).to_be_visible(visible=view == "values")
     expect(legend.get_by_text("AccumulateGrad, adds into a leaf's .grad")).to_be_visible(visible=view == "grad_fn")
-    expect(legend.get_by_text("gradient flowing back")).to_be_visible()
+    expect(legend.get_by_text("gradient flowing back (")).to_be_visible()
 
 
 def test_a_click_opens_the_numbers_that_are_there_at_this_step(browser: Any, tmp_path: Any) -> None:

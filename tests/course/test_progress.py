@@ -47,6 +47,7 @@ def test_the_best_answer_of_several_notebooks_counts_and_is_shown(folder: Path) 
     assert state_of(found, "mul_backward") == (3, True)
     assert "1. Slopes and local derivatives: 3 of 9\n   · central_difference\n   ✓ mul_backward" in repr(found)
     assert '<progress max="9" value="3"' in found._repr_html_()
+    assert f'href="../{LESSON}#Exercise-2:-mul_backward"' in found._repr_html_()
 
 
 def test_a_missing_folder_is_reported() -> None:

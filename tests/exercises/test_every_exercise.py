@@ -38,7 +38,8 @@ def test_a_wrong_answer_fails_with_its_own_hint_and_a_picture_and_is_not_told_th
         assert callable(right) or repr(right) not in text
     if get(id).drawing:
         pytest.importorskip("viz.draw")
-        assert report._repr_html_().count("<svg") == 1
+        before, *after = report._repr_html_().split("<svg")
+        assert (len(after), before.count("✗")) == (1, 1), "one picture, below its own input"
 
 
 @pytest.mark.parametrize("id", all_exercises())

@@ -1,13 +1,17 @@
 """The picture of an existing graph: what it shows, and what it says when there is nothing to show."""
 
+import re
 import sys
 import types
 import xml.etree.ElementTree as ET
 
 import pytest
+from support.stage_programs import PROGRAMS as USUAL
 
 import viz
+from viz.picture.fit import READABLE
 from viz.picture.layout import GraphvizMissing
+from viz.picture.network import CELL
 
 
 def line(T):
@@ -44,7 +48,7 @@ def test_a_graph_whose_buffers_are_freed_is_drawn_with_struck_tabs_and_a_dict_gi
     L.backward()
     picture = viz.draw({"loss": L, "weight": w})
     assert [saved.state for op in picture.graph.ops.values() for saved in op.saved] == ["freed", "freed"]
-    assert {"loss", "weight", "grad 18"} <= words(picture)
+    assert {"loss", "weight", ".grad 18"} <= words(picture)
 
 
 @pytest.mark.parametrize(("requires_grad", "said"), [(False, "requires no grad"), (True, "This is a leaf")])
@@ -52,7 +56,7 @@ def test_a_tensor_without_a_graph_is_drawn_alone_and_says_why(T, requires_grad, 
     x = T.tensor(3.0, requires_grad=requires_grad)
     picture = viz.draw(x)
     assert list(picture.graph.ops) == []
-    assert said in " ".join(picture.notes)
+    assert said in " ".join(re.findall(">([^<]+)</text>", picture.svg))
     assert {"x", "3"} <= words(picture)
 
 
@@ -112,3 +116,14 @@ def test_what_other_libraries_call_modules_are_no_modules_of_a_network(T):
     w = T.tensor(2.0, requires_grad=True)
     picture = viz.draw((w * 2).sum())  # not inside the assert: pytest would give the tensor a name
     assert "MulBackward0" in words(picture)
+
+
+@pytest.mark.outer
+@pytest.mark.parametrize("width", [CELL[0], 440.0])
+@pytest.mark.parametrize("program", USUAL.values(), ids=[*USUAL])
+def test_a_still_is_whole_in_sight_and_readable_in_its_place(program, width):
+    picture = viz.record(program).picture(width=width).svg
+    wide, high = (float(size) for size in re.search(r'width="(\d+)" height="(\d+)"', picture).groups())
+    scale = min(1.0, width / wide)
+    assert scale * (10 if re.search(r'class="(mid )?tiny', picture) else 11) >= READABLE - 0.1
+    assert scale * high <= 620

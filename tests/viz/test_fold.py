@@ -74,7 +74,7 @@ def test_a_layout_that_takes_too_long_is_replaced_by_a_simple_one_that_says_so(T
     monkeypatch.setattr(layout.subprocess, "run", forever)
     y = chain(T, 10)
     picture = viz.draw(y)
-    assert "plain rows" in " ".join(picture.notes)
+    assert "plain rows" in picture.drawn("light")
     spots = picture.layout.spots
     assert len(spots) == len(picture._drawing.boxes)
     assert len({(round(spot.x), round(spot.y)) for spot in spots.values()}) == len(spots)

@@ -71,9 +71,9 @@ def words(svg, of=""):
 def test_gradients_appear_when_they_arrive_and_not_before(scene):
     steps = scene["steps"]
     before = next(position for position, step in enumerate(steps) if step["phase"] == "backward")
-    assert words(frame(scene, "values", before)).count("grad: none yet") == 2
+    assert words(frame(scene, "values", before)).count(".grad None") == 2
     assert not any("18" in word for word in words(frame(scene, "values", before)))
-    assert "grad 18" in words(frame(scene, "values", len(steps) - 1))
+    assert ".grad 18" in words(frame(scene, "values", len(steps) - 1))
 
 
 def test_the_legend_has_what_a_view_of_the_picture_uses_and_nothing_else(engine, scene):
@@ -132,7 +132,17 @@ def test_a_new_pass_starts_without_the_gradients_of_the_last_on_their_way(view, 
     (start,) = [at for at, step in enumerate(scene["steps"]) if step["title"].startswith("Backward 2 starts")]
     before, after = (words(frame(scene, view, at), of="grad") for at in (start - 1, start))
     assert len(before) > 4
-    assert after == (["grad 27"] if view == "values" else [])  # what has been added to `.grad` stays there
+    assert after == ([".grad 27"] if view == "values" else [])  # what has been added to `.grad` stays there
+
+
+@pytest.mark.parametrize("room", [WIDE[0], LAPTOP, Room(100, 60)])
+def test_a_box_tells_what_passes_through_from_what_grad_holds(engine, room):
+    source = "w = T.tensor(2.0, requires_grad=True)\nh = w * 3\nh.retain_grad()\nL = h * h\n(h + 1).backward(retain_graph=True)\nL.backward()"
+    scene = viz.record(source, engine=engine).scene(rooms=(room,))
+    first = next(at for at, step in enumerate(scene["steps"]) if step["title"].startswith("Backward 2 starts"))
+    assert ".grad 1" in words(frame(scene, "values", first))
+    assert {".grad 13", ".grad 39"} <= {*words(frame(scene, "values", -1))}
+    assert ("grad 12" in words(frame(scene, "values", -1))) == (room.width > 100)
 
 
 def wide(count):

@@ -14,15 +14,15 @@ from ..exercises.grading.submissions import Answer, read_submissions
 from .working_copy import lessons_root, students_version
 
 
-def lesson_notebooks() -> list[dict[str, Any]]:
+def lesson_notebooks() -> dict[Path, dict[str, Any]]:
     """The numbered lessons as parsed JSON, in order, with their answers."""
-    return [json.loads(path.read_bytes()) for path in sorted(lessons_root().glob("[0-9][0-9]_*/*.ipynb"))]
+    return {path: json.loads(path.read_bytes()) for path in sorted(lessons_root().glob("[0-9][0-9]_*/*.ipynb"))}
 
 
 @cache
 def handed_out() -> dict[str, str]:
     """The answer cell of each exercise as a student gets it."""
-    return answer_cells([students_version(notebook) for notebook in lesson_notebooks()])
+    return answer_cells([students_version(notebook) for notebook in lesson_notebooks().values()])
 
 
 def answer_cells(notebooks: list[dict[str, Any]]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from ..exercises import all_exercises, counted
@@ -93,8 +94,21 @@ def _mark(id: str, verdict: Verdict | None) -> str:
     sign, word, colour = _state(verdict)
     return (
         f'<span style="margin-right:14px;white-space:nowrap" title="{word}"><b style="color:{colour}" role="img" '
-        f'aria-label="{word}">{sign}</b> {html.escape(id)}</span> '
+        f'aria-label="{word}">{sign}</b> <a href="{html.escape(_links().get(id, ""))}">{html.escape(id)}</a></span> '
     )
+
+
+@cache
+def _links() -> dict[str, str]:
+    """Where each exercise stands, seen from another lesson's folder: its notebook, and the heading above its answer."""
+    found, heading = {}, ""
+    for path, notebook in lesson_notebooks().items():
+        for cell in notebook["cells"]:
+            text = "".join(cell["source"])
+            heading = next((line for line in text.splitlines() if line.startswith("### Exercise")), heading)
+            if id := cell["metadata"].get("nbgrader", {}).get("grade_id"):
+                found[id] = f"../{path.parent.name}/{path.name}#{heading[4:].replace('`', '').replace(' ', '-')}"
+    return found
 
 
 def progress(folder: Path | str | None = None) -> Progress:
@@ -113,11 +127,16 @@ def progress(folder: Path | str | None = None) -> Progress:
     exercises, answers = all_exercises(), list(begun(folder))
     best: dict[str, Verdict] = {}
     if answers:
+        from viz.progress import Bar
+
+        bar = Bar(len(answers), "answers are judged")
         with Sandbox(PROGRAM, {engine for exercise, _ in answers for engine in exercise.engines}) as sandbox:
-            for exercise, answer in answers:
+            for done, (exercise, answer) in enumerate(answers):
+                bar.show(done)
                 verdict = judge(exercise, sandbox.run(unit_of(exercise, **vars(answer))))
                 if exercise.id not in best or verdict.points > best[exercise.id].points:
                     best[exercise.id] = verdict
+        bar.close()
     lessons = []
     for number, title in _titles().items():
         mine = [exercise for exercise in exercises.values() if exercise.lesson == number]
@@ -145,7 +164,7 @@ def _of_engine(folder: Path) -> str:
 def _titles() -> dict[int, str]:
     """The title of each numbered lesson, from its first heading: `# 3. Order and accumulation`."""
     titles = {}
-    for notebook in lesson_notebooks():
+    for notebook in lesson_notebooks().values():
         number, dot, title = (
             "".join(notebook["cells"][0]["source"]).partition("\n")[0].removeprefix("# ").partition(". ")
         )

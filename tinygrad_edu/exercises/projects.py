@@ -355,7 +355,11 @@ def named(cause: Any, right: str) -> str:
     """Whether a cause is the right one. For the judge."""
     if cause == right:
         return "the cause"
-    return f"{cause!r}, which is another one" if cause in [*CAUSES] else "no cause of the list: print(CAUSES) has it"
+    return (
+        f"{cause!r}, which is not the cause here"
+        if cause in [*CAUSES]
+        else "no cause of the list: print(CAUSES) has it"
+    )
 
 
 def weighed(given: Any, name: str) -> dict[str, Any]:

@@ -170,7 +170,7 @@ def _steps(seen: Observation, path: Path, stage: Stage) -> Iterator[tuple[str, s
     if first.before.leaf is not None:
         known = seen.leaves[first.before.leaf].gradients
         told = number(known[-1][1]) if known else "None"
-        stage.passing(first.given.key, "error", "done", grad=f"grad {told}", short=f"grad {told}")
+        stage.passing(first.given.key, "error", "done", grad=f".grad {told}", short=f".grad {told}")
         largest = "" if told in ("None", "0", "nan") else " at most"
         yield "end", f"{name}.grad", f"{name}.grad {'is' if known else 'stays'} {told}{largest}.", first.given.line
 

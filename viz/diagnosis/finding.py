@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from viz.diagnosis.change import Change
+from viz.diagnosis.kinds import TELLS
 
 Named = TypeVar("Named")
 NO_CODE = ("", "")  # in place of a line as it is and as it should be: no trial could tell whether a change cures
@@ -68,7 +69,7 @@ class Finding:
     @property
     def sure(self) -> str:
         """How far it can be trusted, in a word."""
-        return "certain" if self.certain else "likely"
+        return "certain" if self.certain else "possible" if self.kind in TELLS else "likely"
 
     @property
     def change(self) -> tuple[str, str] | None:

@@ -52,7 +52,7 @@ def page(report: Report, staged: Staged, starter: str) -> str:
 
 
 def _finding(report: Report, place: int, finding: Finding, staged: Staged) -> str:
-    sure = '<b class="sure">certain</b>' if finding.certain else "<small>likely</small>"
+    sure = '<b class="sure">certain</b>' if finding.certain else f"<small>{finding.sure}</small>"
     title = f"{place}. {escape(finding.kind.replace('-', ' '))}"
     where = report.place(finding.line) if finding.line is not None else ""
     about = escape(" · ".join(filter(None, (where, GROUPS[finding.group]))))

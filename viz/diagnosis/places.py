@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import contextlib
+import keyword
 import re
 import sysconfig
 from collections.abc import Callable, Iterable
@@ -103,6 +105,12 @@ class Places:
     def nodes(self) -> list[ast.AST]:
         """All nodes of the tree: it is searched often, and walking it takes long."""
         return list(ast.walk(self.tree))
+
+    @cached_property
+    def names(self) -> set[str]:
+        """The names in the program, and those that every program has."""
+        used = {getattr(node, kind, "") for node in self.nodes for kind in ("id", "arg", "attr", "name", "asname")}
+        return {*used, "T", *dir(builtins), *keyword.kwlist}
 
     @cached_property
     def _of_type(self) -> dict[type, list[Any]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from viz.diagnosis.finding import Finding
-from viz.diagnosis.kinds import KINDS
+from viz.diagnosis.kinds import KINDS, TELLS
 
 # Of two equally certain findings, the one that the other follows from comes first.
 _PLACE = {kind: place for place, kind in enumerate(KINDS)}
@@ -36,4 +38,8 @@ def rank(findings: list[Finding]) -> list[Finding]:
     if certain and ON_PURPOSE not in certain:
         explained.add(ON_PURPOSE)
     left = [finding for finding in once.values() if finding.kind not in explained]
-    return sorted(left, key=lambda one: (not one.explains_error, not one.certain, _PLACE[one.kind], -one.share))
+
+    def turn(one: Finding) -> tuple[Any, ...]:
+        return not one.explains_error, not one.certain, one.kind in TELLS, _PLACE[one.kind], -one.share
+
+    return sorted(left, key=turn)

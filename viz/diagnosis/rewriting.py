@@ -277,7 +277,9 @@ def _held_too(code: Code) -> Changes:
     doubled = any(set(own.leaves) <= set(one.leaves) for one in others)
     idle = not any(code.seen.leaves[nr].gradients for nr in own.leaves)
     instead = doubled or idle or old.startswith(f"{root}.")
-    return code.put(call.args[0], f"{root}.parameters()" if instead else f"[*{old}, *{root}.parameters()]")
+    alone = root in code.finding.tensors  # a tensor, and not the parameters of a module
+    left = f"[*{old}, {root if alone else f'*{root}.parameters()'}]"
+    return code.put(call.args[0], (f"[{root}]" if alone else f"{root}.parameters()") if instead else left)
 
 
 def _training_again(code: Code) -> Changes:

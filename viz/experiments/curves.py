@@ -7,6 +7,7 @@ a frame with `data-last` covers all steps of a chart, and reducing its width sho
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from itertools import pairwise
 
 from viz.experiments.surface import Surface
@@ -29,7 +30,7 @@ STYLE = """<style>
 .tgc .head{font-weight:600;fill:var(--tgv-text,#1b1f24)}
 .tgc .name{paint-order:stroke;stroke:var(--tgv-bg,#fff);stroke-width:3px}
 .tgc .plane{fill:none;stroke:var(--tgv-line,#d5d9df)}
-.tgc .cell{fill:var(--tgv-blue,#0072b2);shape-rendering:crispEdges}
+.tgc .contour{fill:none;stroke:var(--tgv-blue,#0072b2)}
 .tgc .path{fill:none;stroke-width:2}
 .tgc .curve{fill:none;stroke:var(--tgv-blue,#0072b2);stroke-width:2}
 .tgc .run0{stroke:var(--tgv-flow,#d55e00)}
@@ -102,9 +103,10 @@ class Panel:
         where = iter(stops(len(points)))
         stop = next(where, None)
         for step, each in enumerate(points):
-            if all(map(math.isfinite, each)):
-                drawn.append(self.at(*each))
-            else:
+            x, y = self.at(*each) if all(map(math.isfinite, each)) else (math.inf, math.inf)
+            if abs(x - self.x - self.wide / 2) < 1.5 * self.wide and abs(y - self.y - self.high / 2) < 1.5 * self.high:
+                drawn.append((x, y))
+            else:  # too far outside for its line to have the right direction
                 drawn.clear()
             if step != stop:
                 continue
@@ -118,6 +120,10 @@ class Panel:
             if drawn and (len(points) <= DOTTED or step == len(points) - 1):
                 x, y = drawn[-1]
                 parts.append(f'<circle class="dot run{run % LOOKS}" {mark} cx="{x:.1f}" cy="{y:.1f}" r="2.6"/>')
+            if drawn and step in (0, len(points) - 1):
+                x, y = drawn[-1]
+                end = "start" if step == 0 else "end"
+                parts.append(f'<text class="name" {mark} x="{x + 6:.1f}" y="{y - 6:.1f}">{end}</text>')
             del drawn[:-1]
         return "".join(parts)
 
@@ -204,28 +210,35 @@ def _surface(box: tuple[float, float, float, float], surface: Surface, runs: lis
         return _slice(box, surface, runs)
     panel = Panel(box, surface.window)
     marks = [(tick, short(tick)) for tick in ticks(surface.window[2], surface.window[3])]
-    panel.axes(f"{surface.names[1]} (upwards); the stronger the blue, the lower the loss", surface.names[0], marks)
+    panel.axes(
+        f"{surface.names[1]} (upwards), with lines of equal loss: the stronger, the lower", surface.names[0], marks
+    )
     known = [height for row in surface.heights for height in row if math.isfinite(height)] or [0.0]
     floor, span = min(known), (max(known) - min(known)) or 1.0
     # Contours at powers of ten above the lowest loss: differences near the minimum are small, and those far away do not matter.
     rows = [[math.log(height - floor + 1e-4 * span) if math.isfinite(height) else math.inf for height in row] for row in surface.heights]  # fmt: skip
     low, steep = math.log(1e-4 * span), math.log((max(known) - floor + 1e-4 * span) / (1e-4 * span)) or 1.0
-    across = [round(panel.x + panel.wide * column / len(rows[0])) for column in range(len(rows[0]) + 1)]
-    down = [round(panel.y + panel.high * row / len(rows)) for row in range(len(rows) + 1)]
-    cells = []
-    for row, heights in enumerate(rows):
-        levels = [
-            math.floor(LEVELS * max(0.0, 1 - (height - low) / steep)) if height < math.inf else 0 for height in heights
-        ]
-        start = 0
-        for column in range(1, len(levels) + 1):  # equal neighbours are one rectangle
-            if column == len(levels) or levels[column] != levels[start]:
-                place = f'x="{across[start]}" y="{down[row]}"'
-                size = f'width="{across[column] - across[start]}" height="{down[row + 1] - down[row]}"'
-                cells.append(f'<rect class="cell" {place} {size} fill-opacity="{0.75 * levels[start] / LEVELS:.3f}"/>')
-                start = column
+    lines = []
+    for number in range(1, LEVELS):
+        drawn = "".join(_contour(panel, rows, low + steep * number / LEVELS))
+        lines.append(f'<path class="contour" stroke-opacity="{1 - 0.8 * number / LEVELS:.2f}" d="{drawn}"/>')
     paths = [panel.walk(index, [(x, y) for x, y in map(point, run.steps)]) for index, run in enumerate(runs)]
-    return panel.drawn("".join(cells + paths))
+    return panel.drawn("".join(lines + paths))
+
+
+def _contour(panel: Panel, rows: list[list[float]], level: float) -> Iterator[str]:
+    """Where the heights cross a level: in each square of four neighbours a segment, or two, between its edges."""
+    for y, (upper, lower) in enumerate(pairwise(rows)):
+        for x, square in enumerate(zip(pairwise(upper), pairwise(lower), strict=True)):
+            corners = [(0, 0, square[0][0]), (1, 0, square[0][1]), (1, 1, square[1][1]), (0, 1, square[1][0])]
+            crossed = []
+            for (left, top, one), (right, low, other) in pairwise([*corners, corners[0]]):
+                if (one < level) != (other < level) and math.isfinite(one + other):
+                    part = (level - one) / (other - one)
+                    across = (x + 0.5 + left + part * (right - left)) / len(upper)
+                    down = (y + 0.5 + top + part * (low - top)) / len(rows)
+                    crossed.append(f"{panel.x + panel.wide * across:.1f} {panel.y + panel.high * down:.1f}")
+            yield from (f"M{crossed[at]}L{crossed[at + 1]}" for at in range(0, len(crossed) - 1, 2))
 
 
 def _slice(box: tuple[float, float, float, float], surface: Surface, runs: list[Run]) -> str:

@@ -46,7 +46,7 @@ def save_picture(picture: Picture, path: str | os.PathLike[str], scale: float | 
     form = _form(target, PICTURE_FORMATS)
     theme = "light" if picture.theme == "auto" else picture.theme
     makers: dict[str, Callable[[], str | bytes]] = {
-        "svg": lambda: _standalone(picture.svg),
+        "svg": lambda: _standalone(picture.drawn(picture.theme)),
         "dot": lambda: picture.source,
         "html": lambda: page(picture.title, figure(picture)),
         "png": lambda: png(picture.drawn(theme, plain=True), scale),
@@ -125,18 +125,19 @@ class Frames:
         self._director = director
         self._first = stage.first
         self._drawing = shapes.drawing(recording.graph, view, stage.longest, director.layers)
+        self._all = stage.patches
         self._patches = [translated(patch, self._drawing) for patch in stage.patches]
         self._layout: Layout = scene.arrange(self._drawing)
         self._view = view
         self._longest = stage.longest
         self._identity = scene.new_identity()
 
-    def state(self, step: int) -> dict[str, State]:
-        """The look of every element at a step."""
+    def state(self, step: int, patches: list[dict[str, dict[str, Any]]] | None = None) -> dict[str, State]:
+        """The look of every element at a step: with `patches`, also of those that this picture does not draw."""
         if not -self.count <= step < self.count:
             raise IndexError(f"step must be from 0 to {self.count - 1}, not {step}")
         state = {key: State(one.classes, dict(one.text)) for key, one in self._first.items()}
-        for patch in self._patches[1 : step % self.count + 1]:
+        for patch in (patches or self._patches)[1 : step % self.count + 1]:
             for key, change in patch.items():
                 one = state.setdefault(key, State())
                 one.classes = change.get("class", one.classes)
@@ -146,7 +147,7 @@ class Frames:
     def picture(self, step: int | None, theme: str) -> Picture:
         """A step as a picture."""
         which = self.count - 1 if step is None else step
-        state = self.state(which)
+        state = self.state(which) | self.state(which, self._all)
         about = self._director.steps[which]
         layers = self._director.layers
         made = Picture(self._director.graph, self._view, theme, about.title, state, self._longest, layers)

@@ -21,7 +21,7 @@ LEGEND = {
     "saved": "saved tensor (struck through: freed)",
     "share": "shares memory with",
     "forward": "value flowing forward",
-    "back": "gradient flowing back",
+    "back": "gradient flowing back (.grad: what a tensor holds)",
 }
 
 # The parts that only one of the views draws.

@@ -178,8 +178,8 @@ class Director:
             self.stages["values"].set(f"{value.key}x", "on")
         if value.requires_grad and value.kind == "leaf":
             before = self.stages["values"].state.get(value.shares or "", State()).text.get("grad", "")
-            texts["grad"] = before if before and value.how_shared == "in-place" else "grad: none yet"
-            texts["short"] = texts["grad"] if texts["grad"] == before else "grad: none"
+            texts["grad"] = before if before and value.how_shared == "in-place" else notation.held(None)
+            texts["short"] = texts["grad"]
         self._passing(value.key, "now", "done", **texts)
         if value.accumulate:
             self._set(value.accumulate, "done")
@@ -360,8 +360,8 @@ class Director:
             self.stages[view].move("into", place, short(given), short(total))
         if leaf is not None:
             other = self._beside.gradient(leaf, total, event.pass_nr, left=True) if self._beside is not None else None
-            text = NONE if total is None else both(f"grad {grids.words(total)}".strip(), other)
-            brief_text = "grad: none" if total is None else both(notation.gradient(total), other, few=True)
+            text = notation.held(None) if total is None else both(f".grad {grids.words(total)}".strip(), other)
+            brief_text = both(notation.held(total), other, few=True)
             for one in {leaf.key, *(sent.value or leaf.key for sent in waiting)}:  # also the version that was used
                 self._passing(one, "running", "done" if total is None else "done has-grad", grad=text, short=brief_text)
             self.flow.show(leaf, total)

@@ -52,7 +52,7 @@ class Flow:
                 for view, place in (("values", gradient.value), ("grad_fn", key)):
                     self.stages[view].move("at", place, joined(waiting), brief(gradient.array))
             if gradient.value is not None and gradient.array is not None:
-                self.arrived(self.graph.values[gradient.value], gradient.array)
+                self.arrived(self.graph.values[gradient.value], gradient.array, gradient.held)
                 self.stages["values"].set(f"b{gradient.value}", "has-grad")
                 self._lit["values", f"b{gradient.value}"] = None
         there = [gradient for gradient in gradients if gradient.array is not None]
@@ -77,7 +77,7 @@ class Flow:
         for key in self._given:
             value = self.graph.values.get(key)
             if value is not None:
-                self._set(key, None, grad="", short="", note="")
+                self._set(key, None, grad="", short="")
                 self.show(value, None)
             else:
                 self.stages["grad_fn"].set(key, None, grad="")
@@ -89,18 +89,17 @@ class Flow:
         self._set(value.key, None, grad=f"grad {brief(first)} → {brief(after)}", short=notation.gradient(after))
         self.stages["values"].move("at", value.key, met, brief(before), brief(after))
 
-    def arrived(self, value: Value, array: Array | None) -> None:
-        """The gradient of a value is complete."""
-        note = "" if value.kind == "leaf" else "kept in .grad" if value.retains_grad else ".grad stays None"
+    def arrived(self, value: Value, array: Array | None, held: Array | None = None) -> None:
+        """The gradient of a value is complete; `held` is in its `.grad` by now."""
         text = {"grad": f"grad {grids.words(array)}".strip(), "short": notation.gradient(array)}
         if value.key in self.hooked:
             text["grad"] = f"grad {brief(self.hooked[value.key])} → {brief(array)}"
         other = self.beside.gradient(value, array, self.number) if self.beside is not None else None
         text = {slot: both(words, other, slot == "short") for slot, words in text.items()}
-        if note and grids.grid("", array) is not None:
-            text["grad"] += f", {note}"
-        elif note:
-            text["note"] = note
+        if held is not None:
+            text["note"] = notation.held(held)
+        elif value.kind != "leaf" and not value.retains_grad:
+            text["note"] = ".grad stays None"
         if value.kind == "value":
             self._given[value.key] = None
         self._set(value.key, None, **text)

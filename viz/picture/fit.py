@@ -73,10 +73,12 @@ class Fitter:
     next.
     """
 
-    def __init__(self, graph: Graph, make: Callable[[Folding, Detail], Drawing]) -> None:
+    def __init__(
+        self, graph: Graph, make: Callable[[Folding, Detail], Drawing], folding: Folding | None = None
+    ) -> None:
         self.graph = graph
         self._make = make
-        self._foldings = [fold(graph)]
+        self._foldings = [folding or fold(graph)]
         self._drawings: dict[tuple[int, str], Drawing] = {}
         self._placed: dict[tuple[int, str, str], Placed] = {}
 

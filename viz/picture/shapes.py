@@ -415,8 +415,8 @@ def _value_box(
             rows.append(Row("", "grid", beside=layers))
         if longest.get("grad"):
             rows.append(Row("grad", "grad", "", longest["grad"]))
-        if longest.get("note") and detail is FULL:
-            rows.append(Row("note", "tiny", "", longest["note"]))
+    if longest.get("note") and (value.retains_grad or detail is FULL):
+        rows.append(Row("note", "grad" if value.retains_grad else "tiny", "", longest["note"]))
     if value.version > made_at:
         rows.append(Row("version", "tiny", f"v{value.version}" if detail.snug else f"version {value.version}"))
     rows[0].text = rows[0].cut(rows[0].text)

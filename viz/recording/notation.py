@@ -340,10 +340,15 @@ def short(array: Array | None) -> str:
     return f"norm {number(array.norm, 2)}"
 
 
-def gradient(array: Array | None) -> str:
-    """A gradient as briefly as possible: `grad 3`, or by its norm, `|grad| 0.76`."""
+def gradient(array: Array | None, name: str = "grad") -> str:
+    """A gradient that passes through, as briefly as possible: `grad 3`, or by its norm, `|grad| 0.76`."""
     text = short(array)
-    return f"|grad| {text.removeprefix('norm ')}" if text.startswith("norm ") else f"grad {text}".strip()
+    return f"|{name}| {text.removeprefix('norm ')}" if text.startswith("norm ") else f"{name} {text}".strip()
+
+
+def held(array: Array | None) -> str:
+    """What the attribute `.grad` holds, as briefly as possible: `.grad 3`, `.grad None`."""
+    return ".grad None" if array is None else gradient(array, ".grad")
 
 
 def scalar(array: Array | None) -> float | None:

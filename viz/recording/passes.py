@@ -179,7 +179,8 @@ class Passes:
             incoming = []
             for number, gradient in enumerate(gradients):
                 value = self.reader.output(key, number) if gradient is not None else None
-                incoming.append(Gradient(key, value, number, self.reader.copy(gradient)))
+                held = self.reader.retained(value) if value is not None else None
+                incoming.append(Gradient(key, value, number, self.reader.copy(gradient), held))
             self.events.append(Event("run", current.line, key, gradients=incoming, pass_nr=current.number))
 
     def _sent(self, key: str, sent: Any, received: Any) -> None:

@@ -262,6 +262,11 @@ class Reader:
                 outputs.sort(key=lambda k: self.graph.values[k].output_nr)
         return key
 
+    def retained(self, key: str) -> Array | None:
+        """The `.grad` of a value on whose tensor the program called `retain_grad`."""
+        tensor = self._holder.get(key, lambda: None)()
+        return self.copy(tensor.grad) if tensor is not None and tensor.retains_grad else None
+
     def adopt(self, op: str, key: str) -> None:
         """Make a value that has no history an output of an op, such as the indices of a maximum."""
         value, outputs = self.graph.values[key], self.graph.ops[op].outputs

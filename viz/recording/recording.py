@@ -23,6 +23,7 @@ class Gradient:
     value: str | None
     output_nr: int = 0
     array: Array | None = None  # None: the engine sent none
+    held: Array | None = None  # the value's `.grad` now, if the program called `retain_grad`
 
 
 @dataclass

@@ -94,17 +94,18 @@ def pictured(
     return {name: made[name] for name in ("views", "details", "steps")}
 
 
-def _end_of(printed: str) -> str:
-    """The end of what a program printed, in whole lines where it has several."""
+def end_of(printed: str) -> str:
+    """The end of what a program printed, in whole lines where it has several, below how much is hidden."""
     if len(printed) <= PRINTED:
         return printed
     kept = printed[-PRINTED:]
-    return "…\n" + (kept.partition("\n")[2] or kept)
+    kept = kept.partition("\n")[2] or kept
+    return f"… {len(printed) - len(kept):,} characters printed before this are hidden\n{kept}"
 
 
 def said(recording: Recording) -> dict[str, Any]:
     """What a side says without a picture: why there is none, the error with our sentence, the output."""
-    side: dict[str, Any] = {"stdout": _end_of(recording.stdout)}
+    side: dict[str, Any] = {"stdout": end_of(recording.stdout)}
     if not recording.graph.values:
         side["missing"] = NOTHING if recording.error is None else NOT_YET
     if recording.error is not None:

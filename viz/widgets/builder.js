@@ -3,7 +3,7 @@
 
 import { highlight } from "./js/code.js";
 import { h, ownTheKeys } from "./js/dom.js";
-import { listen, widget } from "./js/model.js";
+import { listen, widget, wonder } from "./js/model.js";
 
 function renderBuilder({ model, el }) {
   let chosen = []; // names, the oldest first, at most two
@@ -17,7 +17,7 @@ function renderBuilder({ model, el }) {
   const send = (name, value) => {
     el.setAttribute("aria-busy", "true");
     clearTimeout(slow);
-    slow = setTimeout(() => { said.textContent = "Running… If no kernel runs: run this cell again."; }, 700);
+    slow = wonder(model, (text) => { said.textContent = text; });
     model.set(name, value);
     model.save_changes();
   };

@@ -30,6 +30,7 @@ OPS = {
 }
 NAMES = list("pqrstuvabcdefghijklmno")
 VIEWS = ("values", "grad_fn")
+STAGE = 560.0  # pixels beside the code in a notebook on a laptop
 
 
 class Builder(Live):
@@ -102,7 +103,7 @@ class Builder(Live):
         self.result = {
             "code": lines,
             "values": values,
-            "svgs": {view: recording.picture(view=view).svg for view in VIEWS},
+            "svgs": {view: recording.picture(view=view, width=STAGE).svg for view in VIEWS},
             "sentence": self._sentence(lines, made, recording),
             "error": bool(error),
             "full": len(made) == len(self._free()),

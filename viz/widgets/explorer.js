@@ -6,7 +6,7 @@ import { Editor } from "./editor.js";
 import { h, ownTheKeys } from "./js/dom.js";
 import { Engines } from "./js/engines.js";
 import { LinkButton } from "./js/link.js";
-import { listen, widget } from "./js/model.js";
+import { GONE, isHeard, listen, widget } from "./js/model.js";
 import { Numbers } from "./js/numbers.js";
 import { Sheets } from "./js/sheets.js";
 import { Listing } from "./listing.js";
@@ -19,12 +19,13 @@ const STEPS = 60; // pixels of the buttons below a stage
 const MUCH = 0.1; // of a stage's width or height: it is worth another picture
 const SLOW = 700; // milliseconds after which somebody wonders
 const BEGIN = "Press a switch beside a line, drag a number, or edit the code: it runs again, and the graph changes.";
-const RUNNING = "Running… It waits for a cell that runs. If it never ends: press stop, or Kernel > Interrupt. If no kernel runs: run this cell again.";
+const RUNNING = "Running… It waits for a cell that runs. If it never ends: press stop, or Kernel > Interrupt.";
 const AS_WRITTEN = "The program is as it was written";
 
 function renderExplorer({ model, el }) {
   let program = null; // what the listing is made of now
   let state = {};
+  let ran = {}; // the state that the answer in sight is of
   let sequence = 0;
   let waiting = false; // one message under way at a time; what changes meanwhile goes with the next
   let question = null; // what is asked beside the state: {text, drag, why}; null where nothing waits to be asked
@@ -75,7 +76,7 @@ function renderExplorer({ model, el }) {
       h("label", { class: "tgv-labelled" }, "in", defaultDtype)] });
   const numbers = new Numbers({ onAsk: askForNumbers, onStep: (key) => engines.goToElement(counted.engine, key),
     onClose: () => engines.element.querySelector(".tgv-node[tabindex='0']")?.focus({ preventScroll: true }) });
-  engines.theatre.append(numbers.element);
+  numbers.standIn(engines.theatre);
   const listing = new Listing({ change, write: (label, text, drag) => write(label, text, drag), open: openEditor });
   const editor = new Editor({ onWrite: (text) => write("edit by hand", text), onClose: () => {
     editButton.setAttribute("aria-pressed", "false");
@@ -181,12 +182,26 @@ function renderExplorer({ model, el }) {
     model.set("state", { ...state, ...asked, seq: sequence });
     model.save_changes();
     clearTimeout(slow);
+    isHeard(model).then((heard) => heard || putBack());
     slow = setTimeout(() => {
       overdue = true;
+      engines.doubt();
       account.textContent = model.widget_manager?.kernel?.why?.() ?? RUNNING; // a page without Jupyter knows why
       errors.replaceChildren();
       ways.replaceChildren(command("stop", stop, { title: "Stop the program that runs" }));
     }, SLOW);
+  }
+
+  /** No Python will answer: the code in sight stays the one that ran. */
+  function putBack() {
+    clearTimeout(slow);
+    waiting = false;
+    answering = question = null;
+    postponed.length = 0;
+    state = structuredClone(ran);
+    drawSwitches();
+    root.removeAttribute("aria-busy");
+    account.textContent = GONE;
   }
 
   /** Interrupt the kernel: the program that runs may never end. */
@@ -317,7 +332,7 @@ function renderExplorer({ model, el }) {
       if (!fixes.has(label)) button.style.visibility = "hidden";
       return button;
     }),
-    ...(mistake ? [command("why?", () => askForLesson(mistake), { title: "This mistake and its fixes, step by step", "aria-label": "see this mistake" })] : []));
+    ...(mistake ? [command("an example of it", () => askForLesson(mistake), { title: "A small program that raises this error, and its fixes, step by step" })] : []));
     failed = told.length ? listingLine(result, told[0].line) : null;
     listing.drawCode(result);
     if (asked?.text !== undefined) editor.markError(result.refused ? result.line ?? null : null);
@@ -325,6 +340,8 @@ function renderExplorer({ model, el }) {
     drawSwitches();
     changes = result.refused ? null : result.lit;
     engines.show((result.sides ?? []).map((side) => withPictures(side, asked)), result.table ?? [], result.verdict);
+    if (result.refused) engines.doubt();
+    else if (!waiting) ran = state;
     addOther();
     codeBox.show(result, model.get("program").source);
     if (numbers.isOpen && !result.refused) askForNumbers({ key: counted.key, of: counted.of, index: counted.index }); // they follow a change
@@ -414,7 +431,8 @@ function renderExplorer({ model, el }) {
       root.focus();
     });
     lesson.replaceChildren(close, view.el);
-    close.focus();
+    close.focus({ preventScroll: true });
+    requestAnimationFrame(() => lesson.scrollIntoView({ block: "start" }));
   }
 
   root.addEventListener("keydown", (event) => {

@@ -74,7 +74,10 @@ export class Listing {
     this.list = h("ol", { class: "tgv-program", "aria-label": "Program with its switches" });
     this.element = h("div", { class: "tgv-listing" }, this.list);
     this.#listen(open);
-    this.observer = new ResizeObserver(() => this.#settle());
+    this.observer = new ResizeObserver(() => {
+      this.#settle();
+      this.#reveal(); // an error takes room from the listing
+    });
     this.observer.observe(this.list);
   }
 
@@ -479,6 +482,16 @@ export class Listing {
     const mark = (index, name) => this.list.querySelector(`code[data-index="${index}"]`)?.classList.add(name);
     if (line) mark(line - 1, "tgv-here");
     if (failed) mark(failed - 1, "tgv-failed");
+    if (failed !== this.failed) this.#reveal();
+    this.failed = failed;
+  }
+
+  /** Scroll the listing, and nothing else, so that the line that failed is in sight with its switches. */
+  #reveal() {
+    const row = this.list.querySelector(".tgv-failed")?.closest("li");
+    if (!row) return;
+    const [top, below] = [row.offsetTop - this.list.offsetTop, row.offsetHeight - this.list.clientHeight];
+    this.list.scrollTop = Math.min(top, Math.max(this.list.scrollTop, top + below));
   }
 }
 

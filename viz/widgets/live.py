@@ -66,7 +66,8 @@ class Live(anywidget.AnyWidget):
         if still is not None:
             self._shown = display(still, raw=True, display_id=True)
         data, metadata = self._repr_mimebundle_() or ({}, {})
-        display({**data, "text/plain": self._text()}, metadata=metadata, raw=True)
+        text = self._text() if still is None else ""  # else it stands above, also in what is converted or printed
+        display({**data, "text/plain": text}, metadata=metadata, raw=True)
 
     def _at_home(self, work: Callable[[], None]) -> None:
         """Do `work` in the thread in which the widget's cell ran.

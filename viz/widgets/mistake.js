@@ -4,7 +4,7 @@ import { Bench } from "./js/bench.js";
 import { CodeList } from "./js/code.js";
 import { h, ownTheKeys } from "./js/dom.js";
 import { Engines } from "./js/engines.js";
-import { listen, widget } from "./js/model.js";
+import { listen, widget, wonder } from "./js/model.js";
 
 const KINDS = { fixes: "fixes it", tells: "does not fix it, but it is no longer silent", wrong: "does not fix it" };
 const MARKS = {
@@ -98,7 +98,7 @@ function renderMistake({ model, el }) {
     const part = partOf(index);
     clearTimeout(slow);
     if (!part) { // Python is asked, and answers with a change of `parts`
-      slow = setTimeout(() => { effect.textContent = "Running… If no kernel runs: run this cell again."; }, 700);
+      slow = wonder(model, (text) => { effect.textContent = text; });
       return;
     }
     if (drawn === index) return;

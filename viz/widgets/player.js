@@ -120,7 +120,7 @@ export function mountPlayer(el, scene, options = {}) {
     onStep: goToStepOf,
     onClose: () => stageHost.querySelector(".tgv-node[tabindex='0']")?.focus({ preventScroll: true }),
   });
-  stageHost.append(numbers.element);
+  numbers.standIn(stageHost);
   bench.onArrange = (height) => {
     stage.setHeight(height);
     if (stage.svg) limitLegend(legend, state.view, stage.svg);

@@ -4,7 +4,7 @@
 // next request. So nothing runs unseen, and the kernel is free in between.
 import { CodeList, copy } from "./js/code.js";
 import { button, h, icon, ownTheKeys } from "./js/dom.js";
-import { listen, widget } from "./js/model.js";
+import { listen, widget, wonder } from "./js/model.js";
 import { Neurons } from "./js/neurons.js";
 import { Plane } from "./js/plane.js";
 import { mountPlayer } from "./player.js";
@@ -17,7 +17,7 @@ const NARROW = 5; // layers of a network that is shown as such at first
 const ALIVE = 300; // steps that it takes by itself, when it is first seen
 const LOST = 5000; // after which a question is asked again
 const LETTERS = ["A", "B"];
-const WAITING = "Waiting for Python. If a cell runs, this continues after it. If no kernel runs: run this cell again.";
+const WAITING = "Waiting for Python. If a cell runs, this continues after it.";
 const SPEEDS = [[1, "1 step a frame"], [5, "5 steps a frame"], [25, "25 steps a frame"]];
 const RATES = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
 /**
@@ -82,7 +82,7 @@ function renderPlayground({ model, el }) {
     model.set("asked", { data, points, settings, looked, at, playing, wide, ...what, seq: sent.seq });
     model.save_changes();
     clearTimeout(slow);
-    if (!alive) slow = setTimeout(() => say(WAITING), SLOW);
+    if (!alive) slow = wonder(model, say, WAITING, SLOW);
   }
 
   /** What is asked while it plays. */

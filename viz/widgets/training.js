@@ -2,7 +2,7 @@
 // shows it up to a step. Looking needs no kernel; more steps and further runs are requests to Python.
 
 import { h, ownTheKeys } from "./js/dom.js";
-import { listen, widget } from "./js/model.js";
+import { listen, widget, wonder } from "./js/model.js";
 
 function renderTraining({ model, el }) {
   const set = (name, value) => {
@@ -15,7 +15,7 @@ function renderTraining({ model, el }) {
     set("asked", { ...what, seq: `${Date.now()}-${(sequence += 1)}` });
     if (what.stop) return;
     clearTimeout(slow);
-    slow = setTimeout(() => { note.textContent = "Running… If no kernel runs: run this cell again."; }, 700);
+    slow = wonder(model, (text) => { note.textContent = text; });
   };
   const runs = h("div", { class: "tgv-options", role: "group", "aria-label": "Training run" });
   const frame = h("div", { class: "tgv-curves" });

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from typing import Any
 
 import pytest
@@ -64,6 +65,9 @@ def test_a_second_backward_raises_unless_the_graph_is_kept(hands: Hands) -> None
     hands.press(7, "call it twice")
     hands.raises("retain_graph=True")
     expect(hands.code(7)).to_have_text("L.backward()L.backward()")
+    line = "([row]) => [row, row.parentElement].map((each) => each.getBoundingClientRect())"
+    row, listing = hands.line(7).evaluate_all(line)
+    assert listing["top"] <= row["top"] < row["bottom"] <= listing["bottom"] + 1, "the line that failed is in sight"
     hands.button("keep the graph: retain_graph=True")
     expect(hands.errors).to_have_count(0)
     hands.agrees("w", "−2.4", "−2.4", "✓")
@@ -181,8 +185,10 @@ def test_the_listing_is_edited_by_hand_and_a_syntax_error_keeps_the_graph(hands:
     expect(hands.account).to_contain_text("this is not Python")
     expect(hands.root.locator(".tgv-copy .tgv-failed")).to_have_text("d = w *(x + b")
     hands.counts(recorded=0, unrecorded=5)
+    expect(hands.badge).to_contain_text("not run yet")
     hands.editor.fill(PROGRAM.replace("w * x", "w * x * x"))
     hands.counts(recorded=5)
+    expect(hands.badge).to_contain_text("agrees")
     hands.editor.press("Escape")
     expect(hands.code(5)).to_have_text("d = w * x * x + b")
     hands.press(5, "no_grad")
@@ -230,8 +236,10 @@ def test_a_click_on_a_node_opens_its_numbers_and_they_follow_a_change(hands: Han
     expect(hands.root.locator(".tgv-lit .tgv-plate").first).to_be_visible()
     sheet.get_by_role("button", name="0.6").click()
     expect(sheet).to_contain_text("no op made it")
-    sheet.press("Escape")
+    leaf = hands.root.locator("svg .node.leaf", has_text="w").first
+    leaf.press("Escape")
     expect(sheet).to_be_hidden()
+    expect(leaf).to_have_attribute("aria-label", re.compile(r"\.grad 2\.4|\.grad 1\.2"))
 
 
 def test_a_program_that_never_ends_is_stopped_from_the_explorer_and_reset_works(desk: Any) -> None:

@@ -45,7 +45,7 @@ def hands(notebook: Any) -> Hands:
 
 def test_a_mistake_that_has_a_lesson_opens_it_below(hands: Hands) -> None:
     hands.press(3, "call it twice")
-    see = hands.root.get_by_role("button", name="see this mistake")
+    see = hands.root.get_by_role("button", name="an example of it")
     see.click()
     lesson = hands.page.locator(".tgv-lesson")
     expect(lesson.locator(".tgv-mistake svg .node").first).to_be_visible()
@@ -104,8 +104,11 @@ def test_a_restarted_kernel_leaves_three_pictures_and_sentences(notebook: Any) -
         expect(cell.locator(".tgv, .tgv-fallback").locator("visible=true").first).to_contain_text("w")
     notebook.cell(0)
     hands = Hands(notebook)
-    hands.root.locator(".tgv-pill").first.click()
-    expect(hands.account).to_contain_text("If no kernel runs: run this cell again")
+    switch = hands.root.locator(".tgv-pill").first
+    before = switch.get_attribute("aria-pressed")
+    switch.click()
+    expect(hands.account).to_contain_text("Run its cell again")
+    expect(switch, "the code in sight is the one that ran").to_have_attribute("aria-pressed", before)
     notebook.run_all()
     notebook.cell(0)
     Hands(notebook).counts(recorded=1)

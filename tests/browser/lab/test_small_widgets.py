@@ -114,5 +114,5 @@ def test_after_a_restart_they_still_answer_and_the_builder_keeps_its_picture(not
     built = page.locator(".tgv-builder")
     built.locator('.tgv-built-value[data-name="w"]').press("Enter")
     built.locator('[data-op="square"]').press("Enter")
-    expect(built.locator(".tgv-built-said")).to_contain_text("If no kernel runs: run this cell again")
+    expect(built.locator(".tgv-built-said")).to_contain_text("Run its cell again")
     expect(built.locator("svg .node").first).to_be_attached()

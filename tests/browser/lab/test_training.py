@@ -171,4 +171,4 @@ def test_a_restarted_kernel_leaves_the_picture_and_a_sentence(notebook: Any, car
     card.slider.press("Home")
     expect(card.sentence).to_contain_text("Step 0: loss = 4.")
     card.more.click()
-    expect(card.note).to_contain_text("If no kernel runs: run this cell again.")
+    expect(card.note).to_contain_text("Run its cell again.")

@@ -64,7 +64,7 @@ class Beside:
         def code(source: str, whose: str) -> str:
             return (
                 f'<div style="flex:1 1 24em;min-width:0"><div style="opacity:.7">{whose}</div>'
-                f'<pre style="white-space:pre-wrap;overflow-wrap:anywhere;margin:0 0 8px;font-size:12px;line-height:1.35">{html.escape(source)}</pre></div>'
+                f'<pre style="white-space:pre-wrap;word-break:normal;margin:0 0 8px;font-size:12px;line-height:1.35">{html.escape(source)}</pre></div>'
             )
 
         return (

@@ -114,7 +114,8 @@ mistaken(
 mistaken(
     project_classifier,
     "eighty_numbers",
-    "There should be 80 numbers in the difference, one for each point. Draw the loss, and read off the shape of `p - y`.",
+    "80 is what it should be, one for each point. Evidence is what the broken program shows: draw its loss, and read off the "
+    "shape of `p - y`.",
     evidence={"last loss": 0.246, "numbers in the difference": 80},
 )
 

@@ -295,6 +295,29 @@ def plus_the_score(T, scores, target):
     return T.log(T.exp(scores).sum()) + scores[target]
 
 
+@class_loss.wrong(
+    "1 minus the probability falls as it should, but where the target has hardly a chance it is flat: the score gets the "
+    "least gradient where it needs the most. Take minus the logarithm of the probability."
+)
+def one_minus_the_probability(T, scores, target):
+    return 1 - probability(T, scores, target)
+
+
+@class_loss.wrong(
+    "This sums over all classes. Only the target's probability counts: the others come in through the sum below it."
+)
+def all_classes(T, scores, target):
+    return -T.log(T.exp(scores) / T.exp(scores).sum()).sum()
+
+
+@class_loss.wrong(
+    "A score is no probability: it may be 0 or negative, and then its logarithm is infinite or nan. Divide its exponential by "
+    "the sum of all of them first."
+)
+def logarithm_of_the_score(T, scores, target):
+    return -T.log(scores[target])
+
+
 @class_loss.criterion(
     "The gradient says which score to raise",
     points=2,

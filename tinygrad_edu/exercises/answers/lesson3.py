@@ -31,11 +31,15 @@ def uses(root, inputs):
 
 
 @topological_order.picture
-def as_tensors(T, root, inputs):
+def as_tensors(T, root, inputs, local=None):
+    """Sums whose local derivatives are `local`; a node of one input has 2 where none are given."""
     made = {}
     for name in reversed(by_counting_uses(root, inputs)):
-        factors = [made[other] for other in inputs[name]] or [T.tensor(1.0, requires_grad=True)]
-        made[name] = factors[0] * factors[1] if len(factors) > 1 else factors[0] * 2.0 if inputs[name] else factors[0]
+        slopes = local[name] if local else [2.0] if len(inputs[name]) == 1 else [None] * len(inputs[name])
+        terms = [
+            made[one] if slope is None else made[one] * slope for one, slope in zip(inputs[name], slopes, strict=True)
+        ]
+        made[name] = sum(terms[1:], terms[0]) if terms else T.tensor(1.0, requires_grad=True)
     return made
 
 
@@ -257,7 +261,7 @@ backward_pass = Exercise("backward_pass", "backward_pass(order, inputs, local)",
 
 @backward_pass.picture
 def given_order(T, order, inputs, local):
-    return as_tensors(T, order[0], inputs)
+    return as_tensors(T, order[0], inputs, local)
 
 
 @backward_pass.right
@@ -510,7 +514,19 @@ def halves_in_place(T, y, seen):
 
 
 @halve_gradient.wrong(
-    "The handle is missing: return what `register_hook` returns, or nobody can remove the hook again."
+    "`seen` holds the very tensor that you then halved in place, so it shows the half, and so does everyone else who holds "
+    "it. Return a new tensor: `grad / 2`."
+)
+def halves_what_was_seen(T, y, seen):
+    def hook(grad):
+        seen.append(grad)
+        return grad.mul_(0.5)
+
+    return y.register_hook(hook)
+
+
+@halve_gradient.wrong(
+    "The handle is missing: return what `register_hook` returns, and not y, or nobody can remove the hook again."
 )
 def no_handle(T, y, seen):
     with_a_function(T, y, seen)

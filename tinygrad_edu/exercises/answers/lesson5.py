@@ -424,6 +424,25 @@ def zeroed_between(T, w, micro_batches):
 
 
 @accumulate_gradients.wrong(
+    "You zero the gradient between micro-batches, so only the last one is left, and nothing divides it. Leave the reset out, "
+    "and divide each loss by k."
+)
+def zeroed_and_not_divided(T, w, micro_batches):
+    for x, y in micro_batches:
+        w.grad = None
+        ((w * x - y) ** 2).mean().backward()
+
+
+@accumulate_gradients.wrong(
+    "You reset w.grad after each backward(): what it had added is gone, and nothing is left at the end. Leave the reset out."
+)
+def reset_after_each(T, w, micro_batches):
+    for x, y in micro_batches:
+        (((w * x - y) ** 2).mean() / len(micro_batches)).backward()
+        w.grad = None
+
+
+@accumulate_gradients.wrong(
     "You divided by the number of samples; each loss is already the mean of its micro-batch. Divide by k, their number."
 )
 def divided_by_samples(T, w, micro_batches):

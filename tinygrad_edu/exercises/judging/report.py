@@ -68,13 +68,15 @@ def text_lines(verdict: Verdict) -> list[str]:
 def html_of(verdict: Verdict) -> str:
     """The verdict as an HTML fragment that uses the colours of JupyterLab's theme, or of its page."""
     body = f'<p style="margin:4px 0">{html.escape(verdict.trouble)}</p>' if verdict.trouble else ""
+    drawn = ""
     for mark, rows in _marks(verdict):
+        picture = "" if drawn or not mark.failure else _drawn(verdict.exercise, json.dumps(mark.failure.case))
+        drawn += picture
         colour, sign, word = (BAD, "✗", "missed") if mark.failure else (GOOD, "✓", "earned")
         body += (
             f'<div style="margin:6px 0"><b style="color:{colour}" role="img" aria-label="{word}">{sign}</b> '
-            f"{html.escape(mark.statement)} <small>({_points(mark)})</small>{_html_table(rows)}</div>"
+            f"{html.escape(mark.statement)} <small>({_points(mark)})</small>{_html_table(rows)}{picture}</div>"
         )
-    body += _picture(verdict)
     colour = GOOD if verdict.passed else BAD
     return (
         f'<div class="tge-report" style="border-left:4px solid {colour};padding:4px 12px;'
@@ -82,14 +84,9 @@ def html_of(verdict: Verdict) -> str:
     )
 
 
-def _picture(verdict: Verdict) -> str:
-    """The failing node on the first input shown, drawn by `viz`; nothing if `viz` is not installed."""
-    failure = next((mark.failure for mark in verdict.marks if mark.failure), None)
-    return _drawn(verdict.exercise, json.dumps(failure.case)) if failure else ""
-
-
 @functools.lru_cache(maxsize=256)
 def _drawn(id: str, case: str) -> str:
+    """The graph of an input that failed, drawn by `viz`; nothing if `viz` is not installed."""
     from .. import get
 
     exercise = get(id)
@@ -103,7 +100,7 @@ def _drawn(id: str, case: str) -> str:
         svg = viz.draw(list(tensors.values())[-1], names=tensors).svg
     except Exception:  # no layout tool or no viz: the report then has no picture
         return ""
-    return f'<figure style="margin:8px 0 0">{svg}</figure>'
+    return f'<figure style="margin:8px 0 0"><figcaption>The graph of this input:</figcaption>{svg}</figure>'
 
 
 def _html_table(rows: list[tuple[str, str]]) -> str:

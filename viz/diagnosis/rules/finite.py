@@ -18,7 +18,7 @@ LOGARITHMS = {"log", "log2", "log10", "log1p", "logit"}
 POWERS = {"exp", "expm1", "pow", "square", "mul", "cosh", "sinh", "cumprod", "prod", "exp2"}
 SOFTMAXES = {"softmax", "log_softmax"} | ATTENTIONS
 WRITTEN = {"__setitem__", "fill", "fill_", "index_fill", "masked_fill"}  # what puts numbers into data
-ARC = "Keep its input inside: `x.clamp(-1 + 1e-6, 1 - 1e-6)`. For an angle, `T.atan2(sine, cosine)` has a slope everywhere but at 0."
+ARC = "Keep its input inside: `x.clamp(-1 + 1e-6, 1 - 1e-6)`. For an angle, atan2() has a slope everywhere but at 0."
 
 
 class Made:
@@ -37,7 +37,7 @@ class Made:
 Cause = tuple[str, Callable[[Made], object], str, str]  # kind, pattern, words, fix; the first that fits is the cause
 FORWARD: list[Cause] = [
     ("half-range", lambda m: m.half and m.name not in ROOTS | LOGARITHMS, "`{op}` exceeds 65504, the largest number of float16.{sizes}",
-        "Compute this in float32, or scale it down first. Use `.float()` here, and half precision where numbers stay small."),
+        "Compute this in float32, or scale it down first. Use float() here, and half precision where numbers stay small."),
     ("zero-by-zero", lambda m: m.name in SOFTMAXES and m.low == -math.inf,
         "a row of the input of `{op}` is minus infinity everywhere: no probability is left to distribute, and the row is nan.",
         "Leave at least one place of each row unmasked, or set such rows to 0 before you use them."),
@@ -58,18 +58,18 @@ FORWARD: list[Cause] = [
 ]  # fmt: skip
 BACKWARD: list[Cause] = [
     ("norm-at-zero", lambda m: m.name in NORMS, "`{op}` of a vector of zeros has no slope: its gradient is nan.",
-        "Add a little under the root: `(x.pow(2).sum(1) + 1e-8).sqrt()`, or compare squared distances."),
+        "Compare squared distances, or add a little under the root: `(x.pow(2).sum(1) + 1e-8).sqrt()`."),
     ("sqrt-at-zero", lambda m: m.name in ROOTS | {"pow", "std", "var"},
         "`{op}` at {low}. Its slope there is infinite. The chain rule turns that into infinity, or into nan where it is multiplied by 0.",
         "Keep away from 0: `T.sqrt(x + 1e-8)`."),
     ("log-of-zero", lambda m: m.name in LOGARITHMS, "the slope of `{op}` at 0 is infinite.",
-        "Use log_softmax or cross_entropy on the scores, or `T.log(p + 1e-8)`."),
+        "Use log_softmax or cross_entropy on the scores, or keep away from 0: `T.log(p + 1e-8)`."),
     ("not-finite", lambda m: m.infinite,
         "`{op}` is given an infinity and so has no finite slope with respect to its other input: in the backward pass, 0 × infinity is nan.",
         "Do this before the infinities are put in: a mask of -inf belongs right before the softmax."),
     ("not-finite", lambda m: m.nans,
         "`{op}` is given a nan, which is its slope with respect to its other input: in the backward pass, 0 × nan is nan.",
-        "Take the nan out before this op, `T.nan_to_num(x)`: what follows hides it only in the forward pass."),
+        "Take the nan out before this op, with nan_to_num(): what follows hides it only in the forward pass."),
     ("zero-by-zero", lambda m: m.name in QUOTIENTS, "`{op}` by 0 has no slope.", "Keep the divisor away from 0: `/ (x + 1e-8)`."),
     ("not-finite", lambda m: m.name in ARCS, "the slope of `{op}` at -1 and 1 is infinite.", ARC),
     ("half-range", lambda m: m.half, "the gradient that `{op}` passes on exceeds half precision.",
@@ -161,7 +161,7 @@ UNSEEN = telling("The gradient of {names} is not finite after {at}.", "Look at t
 RULES = [
     Rule("not-finite-input", _broken,
         "{name}, made in {at}, contains numbers that are not finite before anything is computed with it. They reach the loss of line {back}.",
-        "Look for missing numbers in the data. Fill them with `x = T.nan_to_num(x)`, or drop the rows.", certain=True, share=1.0),
+        "Look for missing numbers in the data. Fill them with nan_to_num(), or drop the rows.", certain=True, share=1.0),
 ]  # fmt: skip
 
 

@@ -236,21 +236,21 @@ STATE = telling("{at}, carries {called} over from before the last backward pass,
     "Cut the history between the steps: `{state} = {state}.detach()`, or each part of a tuple. retain_graph=True would only make it longer.",
     kind="state-not-detached", share=1.0)  # fmt: skip
 SUMMED = telling("{at}, adds up {count} numbers with their history, and no backward() goes back through it: the graph of each is kept.",
-    "Add plain numbers, `total += loss.item()`; and evaluate under no_grad.", share=0.3)  # fmt: skip
+    "Add plain numbers, with item(), and evaluate under no_grad.", share=0.3)  # fmt: skip
 KEPT = {"words": "{name} holds {count} tensors of several steps, each with its graph: no step's graph is freed."}
 IN_VAIN = telling("{at}, keeps the graph and all that is saved in it; no later pass went through it ({count}).",
     "Remove retain_graph.", kind="retain-graph", explains=False, share=0.5)  # fmt: skip
 TWICE = telling("{at}, goes back through the graph that line {first} already went through: the first pass freed what the nodes had saved.",
     "Compute the loss again before the second backward(). Use retain_graph=True in the first only if both passes need the same numbers.")  # fmt: skip
 TOGETHER = telling("{at}, and line {back}, both go back through {what}: the first freed what its nodes had saved, and the second needs it.",
-    "Add the losses up and go back once, `(a + b).backward()`, or use retain_graph=True in the first.")  # fmt: skip
+    "Add the losses up and go back once, or use retain_graph=True in the first.")  # fmt: skip
 ATTACHED = telling("{at}, takes {what} with its history into the loss of line {own}, which is not meant to change what made {what}. Of two passes "
         "through it, those of {own_at} and {other}, the first freed what the nodes had saved.",
     "Pass it on without its history there: `{what}.detach()`.")  # fmt: skip
 STEP_LATER = "Step after both passes: move line {back} before this one. Or run the model again after the step, and compute the second loss from that."
 RULES = [
     Rule("graph-grows", _graphs, "{at}, adds to {called} with its history: the graphs of all steps are connected, and none is freed.",
-        "Keep the number alone: `.item()`, or `.detach()`.", certain=True, share=0.7,
+        "Keep the number alone, with item() or detach().", certain=True, share=0.7,
         change=lambda code, _: re.sub(r"append\((\w+)\)", r"append(\1.detach())", re.sub(r"^(\w[\w.]* \+= \w+)$", r"\1.item()", code))),
     Rule("second-backward", _twice, "{at}, ran once, but two backward passes went through it: the one in line {back} found its saved tensors freed.",
         "Compute it again in each step, or detach() it if it should not learn.", certain=True, explains=True,

@@ -27,7 +27,7 @@ CUTS = {
     "numpy": ("{at}, goes to NumPy, which records nothing: no gradient comes back to {names}.",
         "Use the engine's function of the same name. Go to NumPy only to print or plot."),
     "new-tensor": ("{at}, makes a new tensor out of numbers. It is a leaf with no history, so no gradient comes back to {names}.",
-        "Join tensors with stack() or cat(), which are recorded: `T.stack(losses)` instead of `T.tensor(losses)`."),
+        "Join tensors with stack() or cat(), which are recorded, and not with tensor()."),
     **dict.fromkeys(("no-grad", "inference-mode"), (
         "{at}, switches recording off: {ran}, ran under it, and no gradient comes back to {names}.", "Move the part that should learn out of the block.")),
     "integer-op": ("{at}, returns integers or booleans (`{op}`), which have no slope: no gradient comes back to {names}.",
@@ -35,7 +35,7 @@ CUTS = {
     OFF: ("{at}, switches requires_grad off for {names}: autograd records nothing there.",
         "Keep requires_grad on for everything that should learn: `p.requires_grad_(True)`."),
     "rebound": ("{at}, makes a new tensor and gives it the parameter's name. The new tensor is not a leaf that requires grad: {names} gets no further "
-        "gradient.", "Write into the parameter: `with T.no_grad(): {name} -= lr * {name}.grad`, or use an optimizer. Reset the gradient after the update, "
+        "gradient.", "Write into the parameter under no_grad, or use an optimizer: `with T.no_grad(): {name} -= lr * {name}.grad`. Reset the gradient after the update, "
         "or the next one is added to it: `{name}.grad = None`. Change other updates like it in the same way."),
     "unread": ("{at}, ran unrecorded, since no input requires grad. Its forward reads {names}, and what it reads without being given it gets no gradient.",
         "Give it as an input what should learn. A checkpoint works with `use_reentrant=False`."),
@@ -384,7 +384,7 @@ CREATE_GRAPH = "Ask for a graph of the gradient itself: `create_graph=True`."
 RULES = [
     Rule("no-grad", _drawn,
         "{at}: {made}, ran without being recorded, and {user}, goes on from its numbers: nothing in front of it learns from that.",
-        "Compute it outside of no_grad, and draw so that a slope is left: `rsample()`, or `mean + std * T.randn_like(std)`.", share=0.5),
+        "Compute it outside of no_grad, and draw so that a slope is left, with rsample(), or from noise: `mean + std * T.randn_like(std)`.", share=0.5),
     Rule("non-leaf", _asked_in_vain,
         "{at}, computes {name} from another tensor (`{op}`), so {name} is not a leaf. backward() keeps gradients only for leaves: {name}.grad, read "
         "in line {read}, is None.",

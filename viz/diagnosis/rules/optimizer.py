@@ -159,7 +159,7 @@ def _steps_along(seen: Observation, held: Held, own: list[Through]) -> Match | N
 RULES = [
     Rule("not-in-optimizer", _nobody_steps,
         "{names} got gradients in {count} backward passes but never changed: no optimizer holds {them}. {at}, the {kind}, holds others.",
-        "Give it to the optimizer too: `[*model.parameters(), *criterion.parameters()]`.{how} If it is frozen on purpose, say so: `p.requires_grad_(False)`."),
+        "Give it to the optimizer too.{how} If it is frozen on purpose, switch its requires_grad off."),
     Rule("reversed", _along_the_gradient,
         "Each of {count} steps went along the gradient from backward() instead of against it, and the loss rises: {first} → {last}. {at}, {how}.",
         "Leave the sign of the gradient to the optimizer, which subtracts it; by hand, subtract it too.",

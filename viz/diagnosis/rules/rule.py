@@ -82,10 +82,27 @@ class Rule:
             certain, explains = given.get("certain", self.certain), given.get("explains", self.explains)
             share = given.get("share", 1.0 if explains else self.share)
             yield Finding(
-                kind, match.line, certain, said(seen, match, given.get("words", self.words)), said(seen, match, given.get("fix", self.fix)),
+                kind, match.line, certain, said(seen, match, given.get("words", self.words)), _of_this_program(seen, said(seen, match, given.get("fix", self.fix))),
                 match.names, match.lines, KINDS[kind], given.get("change") or ((code, changed) if changed != code else None),
                 match.where, match.path, match.cut, share, explains,
             )  # fmt: skip
+
+
+def _of_this_program(seen: Observation, fix: str) -> str:
+    """A fix without its examples, which stand after a colon, where one uses a name that the program does not have."""
+
+    def kept(found: re.Match[str]) -> str:
+        codes = re.findall(r"`([^`]*)`", found[0])
+        names = {name for code in codes for name in NAME.findall(code)}
+        return (
+            found[0] if names <= seen.places.names and not any(re.search(r"\w\.\d+\.", code) for code in codes) else ""
+        )
+
+    return EXAMPLE.sub(kept, fix)
+
+
+EXAMPLE = re.compile(r": `[^`]*`(?:`[^`]*`|[^`])*?(?=\.(?: |$))")  # to the end of its sentence
+NAME = re.compile(r"(?<![\w.])[^\W\d]\w*(?!\w|=[^=])")  # neither an attribute nor a keyword's
 
 
 class _Words(string.Formatter):

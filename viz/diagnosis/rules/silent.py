@@ -126,7 +126,7 @@ RULES = [
         "Write after backward(), or write under no_grad() without .data: then the engine raises an error instead of computing a wrong gradient.",
         certain=True),
     Rule("wrong-backward", _checked, "The backward of {names} {what} what its own forward does: {text}.{more}",
-        "Check it against measured slopes while you write it: `T.autograd.gradcheck(F.apply, inputs)` in float64."),
+        "Check it against measured slopes while you write it, with gradcheck() in float64."),
     Rule("wrong-backward", _second_order,
         "The gradient that {names} returns is right, but its own derivative is not: to a backward that is differentiated again, what forward made "
         "and kept is a constant.",

@@ -160,9 +160,9 @@ def _inside(seen: Observation, each: Through) -> Iterator[Match]:
 
 
 WORDS = "{worst}, runs {count} times on the way from the loss, and the gradient {verb} from run to run: {early} at the last, {late} at the first.{by}"
-SMALLER = "Make the weights smaller (nn.init.kaiming_uniform_; in a recurrence orthogonal, with a gain of 1), normalize between the layers, or clip: " \
-    "`T.nn.utils.clip_grad_norm_(model.parameters(), 1.0)` between backward() and step()."  # fmt: skip
-SHRINKS = telling(WORDS, "Use {relu}weights of the size 1/sqrt(n) (nn.init.xavier_uniform_), a residual x + f(x), or "
+SMALLER = "Make the weights smaller (nn.init.kaiming_uniform_; in a recurrence orthogonal, with a gain of 1), normalize between the layers, or clip " \
+    "the gradients, with clip_grad_norm_() between backward() and step()."  # fmt: skip
+SHRINKS = telling(WORDS, "Use {relu}weights of the size 1/sqrt(n) (nn.init.xavier_uniform_), residual connections, or "
     "normalization between the layers; in a recurrence an LSTM or GRU.", kind="vanishing")  # fmt: skip
 GROWS = telling(WORDS, SMALLER, kind="exploding")
 INSIDE = telling("{names} {get} a gradient of {size}, out of the {kind} that {user} calls, which multiplies by it in each step of the sequence. {at}, "

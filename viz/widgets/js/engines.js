@@ -145,6 +145,11 @@ export class Engines {
     this.differs.hidden = !this.differs.childElementCount;
   }
 
+  /** The code in sight has not run: nothing is known of it. */
+  doubt() {
+    this.#showVerdict({ agree: null, label: "not run yet", compared: "the code in sight has not run", differs: [] });
+  }
+
   /** Show PyTorch's graph beside ours, or hide it. */
   setSplit(split) {
     const changed = this.split !== split;

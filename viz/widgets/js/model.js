@@ -17,6 +17,19 @@ export function widget(render) {
   };
 }
 
+export const GONE = "Python no longer runs behind this widget. Run its cell again.";
+
+/** Whether Python hears the model: no longer after the kernel was restarted. */
+export async function isHeard(model) {
+  const real = await model.widget_manager?.get_model?.(model.get("own_id"));
+  return real?.comm_live ?? true;
+}
+
+/** Tell, after a moment, what somebody waits for; returns a timer. */
+export function wonder(model, tell, text = "Running…", moment = 700) {
+  return setTimeout(async () => tell((await isHeard(model)) ? text : GONE), moment);
+}
+
 /** Register `listeners` ({"change:step": f, …}) at the model; returns a function that removes them. */
 export function listen(model, listeners) {
   for (const [event, listener] of Object.entries(listeners)) model.on(event, listener);

@@ -21,11 +21,21 @@ export class Numbers {
     this.key = null; // the element that was clicked
     this.element = h("div", { class: "tgv-numbers-sheet", role: "group", "aria-label": "Numbers", tabindex: "-1", hidden: true });
     this.element.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") this.close();
-      else if (!this.#move(event)) return;
+      if (!this.#move(event)) return;
       event.preventDefault();
       event.stopPropagation();
     });
+  }
+
+  /** Stand in `host`, where Escape closes it. */
+  standIn(host) {
+    host.append(this.element);
+    host.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !this.isOpen) return;
+      this.close();
+      event.preventDefault();
+      event.stopPropagation();
+    }, true);
   }
 
   get isOpen() {

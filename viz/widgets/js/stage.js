@@ -164,7 +164,7 @@ export class Stage {
     this.shown = view;
     this.picture = picture;
     this.patches = this.picture.patches;
-    for (const node of this.nodes) this.#describe(node, scene.details[node.dataset.key] ?? []);
+    for (const node of this.nodes) this.#describe(node);
     this.#diff();
     this.go(step, false);
     this.#light();
@@ -290,8 +290,10 @@ export class Stage {
     }
   }
 
-  #describe(element, rows) {
-    element.setAttribute("aria-label", rows.map(([label, text]) => `${label}: ${text}`).join("; "));
+  /** Name an element by what is known of it, and by the gradient that its box shows at this step. */
+  #describe(element, rows = this.scene.details[element.dataset.key] ?? []) {
+    const shown = [["grad", "short"], ["note"]].map((slots) => slots.map((slot) => this.elements.get(`${element.dataset.key}-${slot}`)?.textContent).find(Boolean));
+    element.setAttribute("aria-label", [...rows.map(([label, text]) => `${label}: ${text}`), ...shown.filter(Boolean)].join("; "));
   }
 
   /** Find, for every step, what it changes and what was there before, so that a step back is as cheap as a step. */
@@ -364,6 +366,7 @@ export class Stage {
         const place = this.elements.get(`${key}-${slot}`);
         if (place) place.textContent = text;
       }
+      if (element?.dataset.key) this.#describe(element);
     }
     if (this.open !== null) this.elsewhere.textContent = this.inside.has(step) ? "" : "nothing changes in here at this step";
     this.#follow();
