@@ -278,11 +278,14 @@ class Run:
     def _tried(self, seen: Observation, place: Place, findings: list[Finding]) -> None:
         """Try each change: what was not seen to cure is not shown, and no finding that was not confirmed is certain."""
         end = min(self._end, time.monotonic() + self._pace * (self._alone + TRYING))
+        learnt = frozenset(leaf.name for leaf in seen.leaves if leaf.name and leaf.gradients)
         for finding in findings:
             tells = TELLS.get(finding.kind, "")
             if finding.changes:
                 text, error = applied(self.places.text, finding.changes), (seen.error or {}).get("type")
-                finding.trial = place.ask(Question(finding, text, error, len(seen.passes)), end - time.monotonic())
+                finding.trial = place.ask(
+                    Question(finding, text, error, len(seen.passes), learnt), end - time.monotonic()
+                )
                 finding.tried, finding.certain = finding.trial.sentence, finding.certain and finding.trial.proves
             confirmed = finding.cured and (finding.explains_error or not tells)
             finding.certain = finding.certain and (confirmed or finding.kind in BY_NUMBERS)

@@ -154,6 +154,11 @@ _RULES: list[tuple[str, str]] = [
         "tinygrad_edu has nothing with this name. If PyTorch runs the line, it is missing here on purpose (see "
         "docs/differences.md). Otherwise look for a misspelt name.",
     ),
+    (
+        r"'NoneType' object|'NoneType' and|and 'NoneType'",
+        "A value here is None. A tensor's .grad is None until backward() has brought it a gradient, and for a tensor that is "
+        "not a leaf, as after w = w - ….",
+    ),
     (r"object has no attribute", "The object has no such attribute. Look for a misspelt name."),
     (
         r"[Oo]ut of memory|OutOfMemory",

@@ -396,7 +396,7 @@ class Explorer(Live):
         both = [engine for engine in recordings if engine in before.recordings]
         result["lit"] = {engine: lit(before.recordings[engine], recordings[engine]) for engine in both}
         first = next(iter(recordings.values()), None)
-        result["fixes"] = fixes(self._parsed, state, first.error if first else None, self._works)
+        result["fixes"] = fixes(self._parsed, state, first, self._works) if first is not None else []
         result["state"] = state
         result["took"] = round((time.perf_counter() - began) * 1000, 1)
         with self.hold_sync():
