@@ -195,8 +195,9 @@ def _leaf(code: Code) -> Changes:
 
 def _copied(code: Code) -> Changes:
     """A copy where a line only gave another name to the same memory."""
-    old = code.old(code.other.lineno) if code.other is not None else ""
-    return [code.instead(code.other, old.replace(".detach()", ".detach().clone()"))] if ".detach()" in old else None
+    if code.other is None or ".detach()" not in (old := code.old(code.other.lineno)):
+        return None
+    return [code.instead(code.other, old.replace(".detach()", ".detach().clone()"))]
 
 
 def _no_squash(code: Code) -> Changes:

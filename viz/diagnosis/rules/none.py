@@ -357,14 +357,9 @@ def _asked_in_vain(seen: Observation) -> Iterator[Match]:
             here = seen.places.function_around(read)  # of a helper, its call
             at = next((line for line in op.stack if seen.places.function_around(line) == here), op.line)
             given = telling(*CUTS["rebound"], kind="rebound") if rebound else {}
-            others = {seen.values[one].leaf for one in seen.above([nr])} & {
-                leaf.nr for leaf in seen.leaves if leaf.gradients
-            }
-            if (
-                not rebound
-                and "can't optimize" not in error
-                and {seen.leaves[one].name for one in others} - {"", value.name}
-            ):
+            behind = {seen.values[one].leaf for one in seen.above([nr])}
+            learn = {leaf.name for leaf in seen.leaves if leaf.gradients and leaf.nr in behind} - {"", value.name}
+            if learn and not rebound and "can't optimize" not in error:
                 code = seen.places.code(at)
                 given = {"fix": LOOK, "change": (code, f"{code}\n{value.name}.retain_grad()")}
             yield Match(
