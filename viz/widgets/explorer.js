@@ -3,7 +3,7 @@
 // A change is one message to Python (`state`), the answer is one message back (`result`).
 import { CodeBox } from "./code.js";
 import { Editor } from "./editor.js";
-import { h, ownTheKeys } from "./js/dom.js";
+import { h, ownTheKeys, withCode } from "./js/dom.js";
 import { Engines } from "./js/engines.js";
 import { LinkButton } from "./js/link.js";
 import { listen, widget } from "./js/model.js";
@@ -306,7 +306,8 @@ function renderExplorer({ model, el }) {
     const told = result.refused ? [] : result.errors ?? [];
     account.textContent = result.account || (told.length ? "" : BEGIN);
     account.classList.toggle("tgv-refused", Boolean(result.refused));
-    errors.replaceChildren(...told.map((error) => errorBox(error, told.length > 1)));
+    const cause = !result.refused && result.cause ? h("p", {}, h("b", {}, "Cause: "), ...withCode(result.cause)) : null;
+    errors.replaceChildren(...(cause ? [h("div", { class: "tgv-error" }, cause)] : []), ...told.map((error) => errorBox(cause ? { ...error, explanation: "" } : error, told.length > 1)));
     const mistake = model.widget_manager && told.find((error) => error.mistake)?.mistake;
     const fixes = new Map((result.fixes ?? []).map((one) => [one.label, one]));
     // A way that is offered still keeps its place, and one that is gone leaves its place empty, until the error is gone.

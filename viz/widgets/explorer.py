@@ -6,6 +6,7 @@ import ast
 import asyncio
 import contextlib
 import json
+import re
 import sys
 import time
 import warnings
@@ -35,7 +36,7 @@ from viz.picture.kept import Kept, Latest
 from viz.recording import own
 from viz.recording.record import STEPS, record
 from viz.recording.recording import Recording
-from viz.recording.source import without_other_frames
+from viz.recording.source import Source, without_other_frames
 from viz.recording.summary import keeping
 from viz.recording.teaching import check, name_of
 from viz.telling.account import (
@@ -53,6 +54,7 @@ from viz.telling.account import (
     title,
     verdict,
 )
+from viz.telling.common_mistakes import recognise
 from viz.telling.differing import lit
 from viz.telling.explain import explain
 from viz.telling.numbers import KEPT, all_sheets, asked_for, key_of, summarised
@@ -71,6 +73,8 @@ SEED = 0  # the seed of every run on both engines, so that only the change makes
 # The sizes of a stage in these places, as a page measured them last: for the next explorer.
 _sizes = [{"beside": [round(side) for side in BESIDE], "below": [round(side) for side in BELOW]}]
 _FROM_OUTSIDE = {"__import__", "eval", "exec", "input", "open"}  # what these give may differ from run to run
+JUDGED = 2.0  # seconds for the cause of an error
+NO_NUMBER, NOT_FINITE = re.compile(r"\b(None|nan|inf)\b"), re.compile(r"nan|∞")
 DEFAULTS = ("float32", "float64", "float16")  # choices for PyTorch's default dtype
 
 
@@ -396,6 +400,7 @@ class Explorer(Live):
         both = [engine for engine in recordings if engine in before.recordings]
         result["lit"] = {engine: lit(before.recordings[engine], recordings[engine]) for engine in both}
         first = next(iter(recordings.values()), None)
+        result["cause"] = self._cause(edited, recordings, done.rows)
         result["fixes"] = fixes(self._parsed, state, first, self._works) if first is not None else []
         result["state"] = state
         result["took"] = round((time.perf_counter() - began) * 1000, 1)
@@ -416,6 +421,33 @@ class Explorer(Live):
             self._show(done.pictures)
             self._settle({**state, "seq": result["seq"]} if asked["text"] is not None else None)
             self.result = result
+
+    def _cause(self, edited: Edited, recordings: dict[str, Recording], rows: list[dict[str, Any]]) -> str:
+        """What an error, a printed None or a gradient that is not finite comes from, if the error does not say it."""
+        lead = next(iter(recordings.values()), None)
+        numbers = [row["grad"][lead.engine] for row in rows if row["requires_grad"]] if lead is not None else []
+        told = lead is not None and (NO_NUMBER.search(lead.stdout) or any(map(NOT_FINITE.search, numbers)))
+        if lead is None or not (lead.error or told) or self._own is not None or self._parsed.namespace:
+            return ""
+        from viz.diagnosis.diagnose import Run  # a live page fetches it when a program goes wrong
+
+        engine = engines.load(lead.engine)
+        with warnings.catch_warnings(), engine.seeded(SEED, "cpu"):
+            warnings.simplefilter("ignore")
+            report = Run(engine, Source(edited.source), inputs={"input": _asks}, limit=JUDGED).report(tries=False)
+        report.place = lambda line: f"line {edited.line_of(line)}"
+        first = next(iter(report.findings), None)
+        if first is None or first.line is None or not (first.explains_error if lead.error else first.certain):
+            return ""
+        known = (
+            lead.error is not None
+            and lead.error["line"] == edited.line_of(first.line)
+            and recognise(lead.error["message"])
+        )
+        if known or edited.origin[first.line - 1] is None:  # or a switch has written the line
+            return ""
+        parts = {kind: text for kind, text in report.told_of(first) if kind in ("", "fix")}
+        return f"{parts['']} {parts['fix']}"
 
     def _performed(self, edited: Edited, state: dict[str, Any], drawn: list[str], anew: bool = False) -> _Performed:
         """Run a listing on both engines, and draw it in the current view; `anew`: in the place and the view that suit it.

@@ -20,6 +20,9 @@ const element = (tag, properties = {}, ...children) => {
   return made;
 };
 
+/** What stands between backticks is code. */
+const withCode = (text) => text.split("`").map((part, at) => (at % 2 ? element("code", { textContent: part }) : part));
+
 export class Frame {
   /**
    * @param {MessagePort} port to the page outside
@@ -298,7 +301,7 @@ export class Frame {
     const sure = certain ? "certain" : "likely";
     const made = element("article", {}, element("h3", { textContent: `${kind} · ${where} · ${sure}` }));
     if (code) made.append(element("pre", { textContent: `${line} | ${code}` }));
-    for (const text of [message, fix && `Fix: ${fix}`, tried]) if (text) made.append(element("p", { textContent: text }));
+    for (const text of [message, fix && `Fix: ${fix}`, tried]) if (text) made.append(element("p", {}, ...withCode(text)));
     if (repaired) {
       const use = () => this.open({ program: repaired });
       made.append(element("button", { type: "button", textContent: "Run it with this fix", onclick: use }));
