@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from viz import engines
+from viz.experiments import pasted
 from viz.recording import own
 from viz.recording.flow import flow
 
@@ -96,6 +97,7 @@ class Program:
     passes: dict[str, bool]  # whether its backward calls use retain_graph and create_graph
     engine_name: str
     namespace: dict[str, Any] = field(default_factory=dict, compare=False)  # what it takes from outside, by name
+    cleaned: str = ""  # what was taken off the text that it was read from
 
     @property
     def alone(self) -> str:
@@ -113,11 +115,13 @@ def parse(program: str | Callable[..., Any], outer: Mapping[str, Any] | None = N
         ProgramError: the source is not available or not readable; `line` says where.
     """
     if isinstance(program, str):
-        source = spread(textwrap.dedent(program).strip("\n"))
+        text, cleaned = pasted.cleaned(program)
+        source = spread(textwrap.dedent(text).strip("\n"))
         if (called := _called_alone(source, outer or {})) is not None:
             return parse(called)
         read = flow(tree_of(source))[0] - ENGINE_NAMES - vars(builtins).keys() if outer else set()
-        return _parse(source, None, _checked({name: outer[name] for name in sorted(read) if outer and name in outer}))
+        taken = {name: outer[name] for name in sorted(read) if outer and name in outer}
+        return replace(_parse(source, None, _checked(taken)), cleaned=cleaned)
     if callable(program):
         text, engine_name, namespace = _body_of(program)
         return _parse(spread(text), engine_name, _checked(namespace))
@@ -153,8 +157,10 @@ def reread(text: str, program: Program) -> Program:
     Raises:
         ProgramError: `text` is not valid Python; `line` says where.
     """
+    text, cleaned = pasted.cleaned(text)
     engine_name = program.engine_name if re.search(rf"\b{program.engine_name}\b", text) else None
-    return _parse(spread(textwrap.dedent(text).strip("\n")), engine_name, program.namespace)
+    read = _parse(spread(textwrap.dedent(text).strip("\n")), engine_name, program.namespace)
+    return replace(read, cleaned=cleaned)
 
 
 def spread(source: str) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from tinygrad_edu.sandbox.quiet import Quiet
 from viz import engines
 from viz.engines import CORE, NAMES, TORCH, Engine
 from viz.interrupts import interruptible, put_back_first
@@ -108,6 +109,10 @@ def _holds(reader: Reader, thing: Any) -> bool:
     return any(reader.has(tensor) for _, tensor in tensors_in(thing, reader.engine))
 
 
+SHOWS = ("matplotlib", "seaborn", "tqdm")
+"""Modules that only show something: a program runs without them where they are not installed."""
+
+
 def namespace_for(engine: Engine, given: dict[str, Any]) -> dict[str, Any]:
     """The namespace of source text: the engine is `T` and `torch`, and importing either engine returns this one."""
 
@@ -116,7 +121,12 @@ def namespace_for(engine: Engine, given: dict[str, Any]) -> dict[str, Any]:
         if level == 0 and top in (TORCH, CORE) and top != engine.name:
             importlib.import_module(f"{engine.name}.{rest}" if rest else engine.name)
             name = f"{engine.name}.{rest}" if rest else engine.name
-        return builtins.__import__(name, globals, locals, fromlist, level)
+        try:
+            return builtins.__import__(name, globals, locals, fromlist, level)
+        except ModuleNotFoundError as error:
+            if top not in SHOWS or error.name is None or error.name.partition(".")[0] != top:
+                raise
+            return Quiet(name if fromlist else top)
 
     own = dict(vars(builtins), __import__=import_for_engine)
     return {"__name__": "__main__", "__builtins__": own, "T": engine.module, "torch": engine.module, **given}

@@ -11,7 +11,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import traitlets
@@ -396,7 +396,9 @@ class Explorer(Live):
         result["table"] = done.rows
         result["errors"] = errors_of(done.sides)
         result["verdict"] = done.verdict
-        result["account"] = self._told(before, ran, asked["why"] or "") if before.recordings else ANOTHER * anew
+        is_new = program is not self._parsed or not before.recordings
+        told = self._told(before, ran, asked["why"] or "") if before.recordings else ANOTHER * anew
+        result["account"] = f"{self._parsed.cleaned * is_new} {told}".strip()
         both = [engine for engine in recordings if engine in before.recordings]
         result["lit"] = {engine: lit(before.recordings[engine], recordings[engine]) for engine in both}
         first = next(iter(recordings.values()), None)
@@ -405,7 +407,7 @@ class Explorer(Live):
         result["state"] = state
         result["took"] = round((time.perf_counter() - began) * 1000, 1)
         with self.hold_sync():
-            if program is not self._parsed or not before.recordings:
+            if is_new:
                 parts = (
                     parts_of(self._parsed, next(iter(recordings.values())), state.get("frozen") or {})
                     if recordings
@@ -506,14 +508,18 @@ class Explorer(Live):
 
     def _wanted(self, state: dict[str, Any], text: str | None) -> tuple[Program, dict[str, Any]]:
         """The program and the switches that the page requests."""
+        cleaned = ""
         if text is not None:
             program, switches = read_back(text, self._parsed)
+            cleaned = program.cleaned
             source = {} if program.source == self._written.source else {"source": program.source}
             state = {**switches, **source, **{name: state[name] for name in _OF_PYTORCH if name in state}}
         wanted = state.get("source", self._written.source)
         if wanted == self._written.source:
             return self._written, state
-        return (self._parsed if wanted == self._parsed.source else reread(wanted, self._written)), state
+        if wanted == self._parsed.source:
+            return self._parsed, state
+        return replace(reread(wanted, self._written), cleaned=cleaned), state
 
     def _refuse(self, error: BaseException, program: Program, written_by_hand: bool, result: dict[str, Any]) -> None:
         """Say why nothing has run. The pictures of the last run stay, since they belong to the last code that ran."""

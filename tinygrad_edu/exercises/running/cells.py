@@ -28,6 +28,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from ...sandbox.inside import main
+from ...sandbox.quiet import Quiet
 from ...sandbox.time_limit import WALL, Budget, TimeUp, time_limit
 from ..plain import Data
 from . import helpers
@@ -96,34 +97,6 @@ def _translate() -> Callable[[str], str]:
     return made.transform_cell
 
 
-class _Quiet(ModuleType):
-    """A replacement for a module that draws: calling anything in it does nothing."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.__path__: list[str] = []
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return _Quiet(name)
-
-    def __call__(self, *arguments: object, **named: object) -> Any:
-        return self
-
-    def __getitem__(self, key: object) -> Any:
-        return self
-
-    def __iter__(self) -> Any:
-        return iter(())
-
-    def __enter__(self) -> Any:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        pass
-
-
 class _LastResort(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Handles imports of missing modules: those that draw do nothing, and an import of PyTorch is recorded."""
 
@@ -136,7 +109,7 @@ class _LastResort(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(name, self, is_package=True) if top in DRAWING else None
 
     def create_module(self, spec: Any) -> ModuleType:
-        return _Quiet(spec.name)
+        return Quiet(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         pass
@@ -158,8 +131,8 @@ def run(unit: Data, intact: Callable[[], None] = helpers.intact) -> Data:
 def _run(unit: Data, intact: Callable[[], None]) -> Data:
     until = time.monotonic() + WALL
     names: dict[str, Any] = {"np": sys.modules["numpy"], "T": sys.modules["tinygrad_edu"]}
-    names |= {"check": sys.modules["tinygrad_edu.exercises"].check, "display": _Quiet("display")}
-    names |= {"get_ipython": _Quiet("get_ipython")}
+    names |= {"check": sys.modules["tinygrad_edu.exercises"].check, "display": Quiet("display")}
+    names |= {"get_ipython": Quiet("get_ipython")}
     names |= {name: sys.modules[name] for name in ("math", "torch") if name in sys.modules}
     compiler = _Compiler(unit["others"])
     try:
