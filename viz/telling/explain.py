@@ -163,6 +163,10 @@ _RULES: list[tuple[str, str]] = [
         r"No module named '(multiprocessing|threading|concurrent|subprocess|joblib)",
         "A program runs in one process here. Leave out the import, and call the function itself.",
     ),
+    (
+        r"No such file or directory",
+        "There is no such file where the program runs. Write a few numbers into the program instead.",
+    ),
     (r"No module named", "This module is not installed here. Leave out the import and the lines that use it."),
     (
         r"'NoneType' object|'NoneType' and|and 'NoneType'",
