@@ -402,7 +402,7 @@ class Explorer(Live):
         both = [engine for engine in recordings if engine in before.recordings]
         result["lit"] = {engine: lit(before.recordings[engine], recordings[engine]) for engine in both}
         first = next(iter(recordings.values()), None)
-        result["cause"] = self._cause(edited, recordings, done.rows)
+        result["cause"] = self._cause(edited, first, done.rows) if first is not None else ""
         result["fixes"] = fixes(self._parsed, state, first, self._works) if first is not None else []
         result["state"] = state
         result["took"] = round((time.perf_counter() - began) * 1000, 1)
@@ -424,29 +424,28 @@ class Explorer(Live):
             self._settle({**state, "seq": result["seq"]} if asked["text"] is not None else None)
             self.result = result
 
-    def _cause(self, edited: Edited, recordings: dict[str, Recording], rows: list[dict[str, Any]]) -> str:
-        """What an error, a printed None or a gradient that is not finite comes from, if the error does not say it."""
-        lead = next(iter(recordings.values()), None)
-        numbers = [row["grad"][lead.engine] for row in rows if row["requires_grad"]] if lead is not None else []
-        told = lead is not None and (NO_NUMBER.search(lead.stdout) or any(map(NOT_FINITE.search, numbers)))
-        if lead is None or not (lead.error or told) or self._own is not None or self._parsed.namespace:
+    def _cause(self, edited: Edited, lead: Recording, rows: list[dict[str, Any]]) -> str:
+        """What an error, a printed None or a gradient that is not finite comes from, if the error does not say it.
+
+        Of what a switch has done `account` speaks.
+        """
+        program, error = self._parsed, lead.error
+        gradients = (row["grad"][lead.engine] for row in rows if row["requires_grad"])
+        if not error and not NO_NUMBER.search(lead.stdout) and not any(map(NOT_FINITE.search, gradients)):
+            return ""
+        if edited.source != program.source or self._own is not None or program.namespace:
             return ""
         from viz.diagnosis.diagnose import Run  # a live page fetches it when a program goes wrong
 
         engine = engines.load(lead.engine)
         with warnings.catch_warnings(), engine.seeded(SEED, "cpu"):
             warnings.simplefilter("ignore")
-            report = Run(engine, Source(edited.source), inputs={"input": _asks}, limit=JUDGED).report(tries=False)
+            report = Run(engine, Source(program.source), inputs={"input": _asks}, limit=JUDGED).report(tries=False)
         report.place = lambda line: f"line {edited.line_of(line)}"
-        first = next(iter(report.findings), None)
-        if first is None or first.line is None or not (first.explains_error if lead.error else first.certain):
+        first = next((one for one in report.findings[:1] if one.explains_error or (one.certain and not error)), None)
+        if first is None or first.line is None:
             return ""
-        known = (
-            lead.error is not None
-            and lead.error["line"] == edited.line_of(first.line)
-            and recognise(lead.error["message"])
-        )
-        if known or edited.origin[first.line - 1] is None:  # or a switch has written the line
+        if error and error["line"] == edited.line_of(first.line) and recognise(error["message"]):
             return ""
         parts = {kind: text for kind, text in report.told_of(first) if kind in ("", "fix")}
         return f"{parts['']} {parts['fix']}"
