@@ -232,6 +232,15 @@ class Recorder:
                 with contextlib.suppress(RuntimeError):  # it still runs: one of ours
                     frame.clear()
 
+    def _named(self, stdout: str) -> str:
+        """What a program printed, with the name by which it imports the engine: `torch.float32`."""
+        other = {CORE: TORCH, TORCH: CORE}.get(self.engine.name, "")
+        return (
+            re.sub(rf"\b{self.engine.name}\.(?=\w)", f"{other}.", stdout)
+            if other in own.imported(self.source.text)
+            else stdout
+        )
+
     def _finish(self, stdout: str) -> Recording:
         watch = self._watch
         graph, events = watch.graph, watch.events
@@ -264,7 +273,9 @@ class Recorder:
         if not graph.ops and not graph.note:
             graph.note = self._why_nothing()
         source = legible(self.source.text).splitlines()
-        made = Recording(self.engine.name, self.device, source, graph, events, tensors, legible(stdout), about)
+        made = Recording(
+            self.engine.name, self.device, source, graph, events, tensors, self._named(legible(stdout)), about
+        )
         made.cut = self.cut
         return made
 

@@ -321,7 +321,7 @@ function renderExplorer({ model, el }) {
     ...(mistake ? [command("why?", () => askForLesson(mistake), { title: "This mistake and its fixes, step by step", "aria-label": "see this mistake" })] : []));
     failed = told.length ? listingLine(result, told[0].line) : null;
     listing.drawCode(result);
-    if (asked?.text !== undefined) editor.markError(result.refused ? result.line ?? null : null);
+    if (asked?.text !== undefined) editor.markError(result.refused ? result.line ?? null : failed);
     if (!result.refused) editor.show(result.code ?? []);
     drawSwitches();
     changes = result.refused ? null : result.lit;
