@@ -4,10 +4,11 @@ import contextlib
 import io
 import json
 import sys
+import textwrap
 
 import nbformat
 import pytest
-from IPython.core.compilerop import CachingCompiler
+from IPython.core.interactiveshell import InteractiveShell
 from support.grading import CENTRAL, MUL, RELU, STUB, cell
 
 from tinygrad_edu.exercises import all_exercises, check
@@ -57,6 +58,11 @@ def using(name):
     return mul(MUL.replace("* b,", f"* b * {name},"))
 
 
+def prompted(source, first, others):
+    lines = source.strip().split("\n")
+    return "\n".join((others if place else first) + line for place, line in enumerate(lines))
+
+
 HAND_INS = {  # the cells below the first, and the points
     "as asked for": ([mul(MUL), ASKED], 3),
     "in a new cell under the stub": ([mul(EMPTY), cell(MUL), ASKED], 3),
@@ -69,7 +75,15 @@ HAND_INS = {  # the cells below the first, and the points
     "a copy with the same id": ([mul(WRONG), mul(MUL), ASKED], 3),
     "PyTorch in the answer": ([mul(TENSORS), ASKED], 3),
     "a leftover display": ([cell("import viz"), mul(SHOWS), ASKED], 3),
-    "a magic and a helper above": ([cell("%matplotlib inline\ndef one():\n    return 1"), using("one()"), ASKED], 3),
+    "magics and a helper above": (
+        [cell("!ls\nfiles = !ls\n%time x = 1\ndef one():\n    return 1"), using("one()"), ASKED],
+        3,
+    ),
+    "pasted from a Python prompt": ([mul(EMPTY), cell(prompted(MUL, ">>> ", "... ")), ASKED], 3),
+    "pasted from IPython": ([mul(prompted(MUL, "In [3]: ", "   ...: ")), ASKED], 3),
+    "wholly indented": ([mul(textwrap.indent(MUL, "    ")), ASKED], 3),
+    "a timed cell": ([mul("%%time\n" + MUL), ASKED], 3),
+    "an await": ([cell("async def two():\n    return 1\none = await two()"), using("one"), ASKED], 3),
     "a name that a later cell uses for something else": (
         [cell("SCALE = 1.0"), using("SCALE"), ASKED, cell("SCALE = 7.0")],
         3,
@@ -133,14 +147,12 @@ def run_from_top_to_bottom(cells):
     def checked(id, answer):
         points[id] = check(id, answer).points
 
-    names = {"display": lambda *values: None}
-    compiler = CachingCompiler()  # IPython's own, which remembers `from __future__` imports
+    shell = InteractiveShell()
     for one in cells:
         if one["source"].startswith("check("):
-            names["check"] = checked
-        source = "\n".join(line for line in one["source"].split("\n") if not line.startswith("%"))
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(NotImplementedError):
-            exec(compiler(source, "<ipython>", "exec"), names)
+            shell.user_ns["check"] = checked
+        with contextlib.redirect_stdout(io.StringIO()):
+            shell.run_cell(one["source"])
     return points
 
 

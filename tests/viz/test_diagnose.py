@@ -416,7 +416,7 @@ def test_a_program_that_shows_nothing_is_told_what_to_do(program, headline, said
 @pytest.mark.parametrize(
     ("program", "after"),
     [
-        ("w = T.ones(3, requires_grad=True)\nv = w * 2\nv.sum().backward()\nprint(v.grad)", "v = (w * 2).detach().requires_grad_()"),
+        ("v = T.ones(3, requires_grad=True) * 2\nv.sum().backward()\nprint(v.grad)", "v = (T.ones(3, requires_grad=True) * 2).detach().requires_grad_()"),
         ("w = T.zeros(3, requires_grad=True)\nT.sqrt(w).sum().backward()", "T.sqrt(w + 1e-8).sum().backward()"),
         ("w = T.ones(3, requires_grad=True)\n(w / w.std()).sum().backward()", "(w / (w.std() + 1e-8)).sum().backward()"),
         ("w = T.ones(3, requires_grad=True)\nw.round().sum().backward()", "(w + (w.round() - w).detach()).sum().backward()"),
@@ -435,6 +435,22 @@ def test_the_changed_line_makes_the_finding_go_away(engine, program, after):
     repaired = viz.diagnose(program.replace(*finding.change), engine=engine)
     assert repaired.error is None
     assert [each for each in repaired.findings if each.kind == finding.kind] == []
+
+
+def test_a_fix_takes_no_gradient_away(engine):
+    report = viz.diagnose(
+        "w = T.ones(3, requires_grad=True)\nv = w * 2\nv.sum().backward()\nprint(v.grad)", engine=engine
+    )
+    repaired = viz.diagnose(report.repaired(), engine=engine)
+    assert ("v = w * 2\nv.retain_grad()" in report.repaired(), repaired.findings) == (True, [])
+    assert [leaf.name for leaf in repaired.observation.leaves if leaf.gradients] == ["w"]
+
+
+def test_a_write_through_detach_is_found_where_it_is_written(engine):
+    program = "a = T.ones(3, requires_grad=True)\nout = a.sigmoid()\nc = out.detach()\nc.zero_()\nout.sum().backward()"
+    report = viz.diagnose(program, engine=engine)
+    assert (report.findings[0].line, report.findings[0].certain) == (4, True)
+    assert "c = out.detach().clone()" in report.repaired()
 
 
 def test_the_old_constructor_of_tensors_makes_a_new_one():

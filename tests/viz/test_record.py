@@ -382,6 +382,13 @@ def test_inputs_are_names_in_a_program_and_arguments_of_a_function(engine):
     assert viz.record(program, engine=engine, inputs=given).tensors["y"]["value"]["data"] == [3, 6]
 
 
+def test_what_is_printed_has_the_name_by_which_the_program_imports_the_engine(engine):
+    printed = "{0}.Size([2]) {0}.float32\n"
+    for name in ("torch", "tinygrad_edu"):
+        recording = viz.record(f"import {name} as t\nx = t.ones(2)\nprint(x.shape, x.dtype)", engine=engine)
+        assert recording.stdout == printed.format(name)
+
+
 def test_what_is_printed_is_not_shown_and_the_beginning_of_it_is_kept(engine, capsys) -> None:
     recording = viz.record("for i in range(3000):\n    print('x' * 100)\ny = T.tensor(1.0)", engine=engine)
     assert recording.stdout.startswith("x" * 100 + "\n")

@@ -185,3 +185,30 @@ def test_every_switch_pressed_twice_tells_what_was_recorded(name, whole):
             before = after
         assert explorer.result["codes"]["tinygrad_edu"]
         assert {n: grad(after, n) for n in after.tensors} == {n: grad(first, n) for n in first.tensors}, label
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        (
+            "w = T.tensor(2.0, requires_grad=True)\nx = w * 3\nx.backward()\nprint(x.grad)",
+            "Line 2 computes x from another",
+        ),
+        (
+            "w = T.tensor(2.0, requires_grad=True)\nL = w * w\nL.backward()\nw = w - 0.1 * w.grad\nw.grad.zero_()",
+            "Line 4 makes a new tensor",
+        ),
+        ("x = T.tensor([0.0, 4.0], requires_grad=True)\ny = x.sqrt().sum()\ny.backward()", "Line 2: `sqrt` at 0"),
+        ("w = T.tensor([1.0, 2.0], requires_grad=True)\n(w * w).backward()", ""),  # the error's own sentence says it
+        ("w = T.tensor(2.0, requires_grad=True)\nprint(w.grad)", ""),
+    ],
+)
+def test_what_goes_wrong_names_the_line_that_caused_it(program, says):
+    cause = viz.explore(program).result["cause"]
+    assert cause.startswith(says) if says else cause == ""
+
+
+def test_a_switch_is_no_cause():
+    program = "w = T.tensor(2.0, requires_grad=True)\nx = w * 3\nx.backward()"
+    explorer = viz.explore(program, state={"no_grad": [2]})
+    assert (bool(explorer.result["errors"]), explorer.result["cause"]) == (True, "")

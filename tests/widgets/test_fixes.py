@@ -54,5 +54,16 @@ def test_an_error_offers_fixes_and_each_of_them_runs_on_both_engines(program, st
         explorer.state = state
 
 
+@pytest.mark.parametrize(
+    ("learns", "offered"), [(", requires_grad=True", []), ("", ["x requires grad", "w requires grad"])]
+)
+def test_no_gradient_is_asked_for_the_labels(learns, offered):
+    scores = "(x @ w).argmax(1)" if learns else "(x @ w).sum(1)"
+    program = (
+        f"x = T.ones(4, 3)\ny = T.ones(4)\nw = T.ones(3, 3{learns})\nL = (({scores} - y) ** 2.0).mean()\nL.backward()"
+    )
+    assert [way["label"] for way in viz.explore(program).result["fixes"]] == offered
+
+
 def test_a_program_that_nothing_known_helps_offers_nothing():
     assert viz.explore("x = T.ones(2)\nraise ValueError('no')").result["fixes"] == []

@@ -185,10 +185,10 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
 
 def _invalid(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], function: Callable[..., Any]) -> str:
     given = [type(x).__name__ for x in args] + [f"{key}={type(x).__name__}" for key, x in kwargs.items()]
-    return (
-        f"{name}() received an invalid combination of arguments - got ({', '.join(given)}), but expected "
-        f"{inspect.signature(function)}."
+    expected = inspect.Signature(
+        [one.replace(annotation=one.empty) for one in inspect.signature(function).parameters.values()]
     )
+    return f"{name}() received an invalid combination of arguments - got ({', '.join(given)}), but expected {expected}."
 
 
 def _arranged(

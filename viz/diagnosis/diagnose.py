@@ -157,15 +157,15 @@ class Run:
     def __post_init__(self) -> None:
         self.places = Places(self.source)
 
-    def report(self) -> Report:
-        """Run the program, restore everything, and report."""
+    def report(self, tries: bool = True) -> Report:
+        """Run the program, restore everything, and report; without trials no change is proposed."""
         keep = [thing for thing in (self.model, self.optimizer) if thing is not None]
         if self.source.function is not None:
             keep += found_in(self.engine, self.source.function)
         keep += [thing for thing in self.inputs.values() if engines.of(thing) is self.engine]
         # Modules first: what is put back last is what counts, and an optimizer's tensors are the module's.
         self._things = list({id(thing): thing for thing in keep}.values())
-        with self.trials():
+        with self.trials() if tries else contextlib.nullcontext():
             main = sys.modules["__main__"]
             with put_back_first(), as_before(self.engine, self._things), contextlib.redirect_stdout(self.output):
                 seen = self.observe(self._things)
@@ -278,11 +278,14 @@ class Run:
     def _tried(self, seen: Observation, place: Place, findings: list[Finding]) -> None:
         """Try each change: what was not seen to cure is not shown, and no finding that was not confirmed is certain."""
         end = min(self._end, time.monotonic() + self._pace * (self._alone + TRYING))
+        learnt = frozenset(leaf.name for leaf in seen.leaves if leaf.name and leaf.gradients)
         for finding in findings:
             tells = TELLS.get(finding.kind, "")
             if finding.changes:
                 text, error = applied(self.places.text, finding.changes), (seen.error or {}).get("type")
-                finding.trial = place.ask(Question(finding, text, error, len(seen.passes)), end - time.monotonic())
+                finding.trial = place.ask(
+                    Question(finding, text, error, len(seen.passes), learnt), end - time.monotonic()
+                )
                 finding.tried, finding.certain = finding.trial.sentence, finding.certain and finding.trial.proves
             confirmed = finding.cured and (finding.explains_error or not tells)
             finding.certain = finding.certain and (confirmed or finding.kind in BY_NUMBERS)

@@ -31,13 +31,13 @@ _GRAD_ON = [
 PATTERNS: dict[str, list[tuple[str, str]]] = {
     "no-grad": _GRAD_ON, "inference-mode": _GRAD_ON, "exploding": _OWN_SIZE, "vanishing": _OWN_SIZE,
     "requires-grad-off": [(r"\bFalse\b", "True"), (r"^([\w.]+ = [\w.]+\(.*\))$", r"\1.requires_grad_()")],
-    "non-leaf": [(r"^([\w.]+) = (.+)$", r"\1 = (\2).detach().requires_grad_()")],
     "double-softmax": [(r"\b(Softmax|Sigmoid|Softmin)\([^()]*\)", "Identity()")],
     "graph-grows": [(r"^(\w+) = (.+)$", r"\1 = (\2).detach()")],
     "in-place": [
         (r",\s*inplace=True", ""),
         (r"^(\w+)\[.*\] = .*$", r"\1 = \1.clone()\n\g<0>"),
         (r"^.*\.grad.*$", r"with {T}.no_grad(): \g<0>"),
+        (r"^(\w+) ([-+*/])= ([\w.]+)$", r"\1 = \1 \2 \3"),
         (r"^(\w+) ([-+*/])= (.+)$", r"\1 = \1 \2 (\3)"),
     ],
     "data-write": [(r"^(\w+)\.data\.mul_\((.+)\)$", r"\1 = \1 * (\2)")],
@@ -185,6 +185,19 @@ def _away_from_zero(code: Code) -> Changes:
     below = re.search(r"(received|at) -", code.finding.message)  # where adding a little does not help
     new = f"{code.operand(given)}.clamp(min=1e-8)" if below else f"{code.text(given)} + 1e-8"
     return code.put(given, f"({new})" if getattr(call.func, "value", None) is given else new)
+
+
+def _leaf(code: Code) -> Changes:
+    """What a line computes as a leaf."""
+    value = code.here.value if isinstance(code.here, ast.Assign) else None
+    return code.put(value, f"{code.operand(value)}.detach().requires_grad_()") if value is not None else None
+
+
+def _copied(code: Code) -> Changes:
+    """A copy where a line only gave another name to the same memory."""
+    if code.other is None or ".detach()" not in (old := code.old(code.other.lineno)):
+        return None
+    return [code.instead(code.other, old.replace(".detach()", ".detach().clone()"))]
 
 
 def _no_squash(code: Code) -> Changes:
@@ -346,6 +359,7 @@ def _once_each(code: Code) -> Changes:
 
 WAYS: dict[str, Callable[[Code], Changes]] = {
     "sqrt-at-zero": _away_from_zero, "log-of-zero": _away_from_zero, "norm-at-zero": _away_from_zero,
+    "non-leaf": _leaf, "in-place": _copied,
     "double-softmax": _no_squash, "broadcast-loss": _one_shape,
     "unregistered": _registered, "new-tensor": _stacked, "rebound": _in_place_of_names,
     "state-not-detached": _detached_between, "graph-grows": _as_numbers, "second-backward": _once_each,

@@ -32,6 +32,7 @@ class Question:
     text: str  # the changed program
     error: str | None = None  # the class of what the first run raised
     passes: int = 0  # backward passes that it had
+    learnt: frozenset[str] = frozenset()  # names of what got a gradient in them
     seconds: float = 0.0  # that the trial may take
 
     def __post_init__(self) -> None:
@@ -145,6 +146,8 @@ def judged(asked: Question, after: Observation, found: list[Finding], raised: Ba
     last = {leaf.name: leaf for leaf in leaves}  # a name may have stood for several
     if lacking := [name for name, leaf in last.items() if was_cut and leaf.requires_grad and not leaf.gradients]:
         return Trial(False, f"{listed(lacking)} still got no gradient")
+    if lost := sorted(asked.learnt - {leaf.name for leaf in after.leaves if leaf.gradients}):
+        return Trial(False, f"{listed(lost)} no longer got a gradient")
     if finding.group == 3 and not all(math.isfinite(one) for each in after.passes for one in each.got.values()):
         return Trial(False, "a gradient was still not finite")
     # Where nothing makes use of a gradient that is there now, nobody may want it: no optimizer, no `.grad`, no update.

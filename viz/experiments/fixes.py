@@ -11,8 +11,11 @@ from difflib import get_close_matches
 from typing import Any
 
 from viz.experiments.program import Program
+from viz.recording.graph import Graph
+from viz.recording.recording import Recording
 from viz.telling.common_mistakes import recognise
 
+COMPARES = re.compile(r"^(r?sub|cross_entropy|eq)$|loss$")
 TRIALS, SHOWN = 8, 3  # fixes that are tried at most, and offered
 _Way = tuple[str, str, dict[str, Any]]  # what is done, what that changes, the toggles that it sets
 
@@ -20,13 +23,14 @@ _Way = tuple[str, str, dict[str, Any]]  # what is done, what that changes, the t
 def fixes(
     program: Program,
     state: dict[str, Any],
-    error: dict[str, Any] | None,
-    works: Callable[[dict[str, Any]], bool] = lambda state: False,
+    recording: Recording,
+    works: Callable[[dict[str, Any]], bool],
 ) -> list[dict[str, Any]]:
-    """Up to three states in which `error` would not occur; empty if none is known.
+    """Up to three states in which the error of a recording would not occur; empty if none is known.
 
     Each is `{"label": what is done, "why": what that changes, "state": the toggles}`. `works` tries a state out.
     """
+    error = recording.error
     if error is None:
         return []
     known = recognise(error["message"])
@@ -34,7 +38,7 @@ def fixes(
         if (known is not None and known.name == name) or (pattern and re.search(pattern, error["message"])):
             return [
                 {"label": label, "why": why, "state": {**state, **changed}}
-                for label, why, changed in ways(program, state)
+                for label, why, changed in ways(program, state, recording.graph)
             ]
     found: list[dict[str, Any]] = []
     for label, why, changed in list(_tried(program, state, error))[:TRIALS]:
@@ -95,7 +99,7 @@ def _spelt(rows: list[str], at: int, message: str) -> Iterator[_Way]:
             yield _line(rows, at, re.sub(rf"\b{found[1]}\b", name, rows[at]), f"{name} is a name that the program has")
 
 
-def _second_backward(program: Program, state: dict[str, Any]) -> list[_Way]:
+def _second_backward(program: Program, state: dict[str, Any], graph: Graph) -> list[_Way]:
     found: list[_Way] = [
         (
             "keep the graph: retain_graph=True",
@@ -110,14 +114,15 @@ def _second_backward(program: Program, state: dict[str, Any]) -> list[_Way]:
     return found
 
 
-def _no_graph(program: Program, state: dict[str, Any]) -> list[_Way]:
+def _no_graph(program: Program, state: dict[str, Any], graph: Graph) -> list[_Way]:
     modes = (name for name in ("no_grad", "inference_mode") if state.get(name))
     found: list[_Way] = [(f"take {name} away", "the lines are recorded again", {name: []}) for name in modes]
     if state.get("detach"):
         found.append(("do not detach", "the value keeps its history", {"detach": []}))
     wanted = state.get("requires_grad") or {}
-    if not any(wanted.get(i.name, i.requires_grad) for i in program.inputs):
-        floats = [i for i in program.inputs if i.value is None or "." in repr(i.value)]
+    if not any(value.requires_grad for value in graph.values.values()):  # such as the weights of a network
+        targets = _targets(graph)
+        floats = [i for i in program.inputs if i.name not in targets and (i.value is None or "." in repr(i.value))]
         # Switches that the program itself had on come first: turning them off caused the error.
         for known in sorted(floats, key=lambda i: not i.requires_grad)[:2]:
             switched = {**wanted, known.name: True}
@@ -127,21 +132,28 @@ def _no_graph(program: Program, state: dict[str, Any]) -> list[_Way]:
     return found[:3]
 
 
-def _not_kept(program: Program, state: dict[str, Any]) -> list[_Way]:
-    found = _no_graph(program, state)
+def _targets(graph: Graph) -> set[str]:
+    """The names of what is only compared with others: a gradient would say nothing about a model."""
+    compared = {key for op in graph.ops.values() if COMPARES.search(op.function) for key in op.inputs[1:]}
+    taken = {key for op in graph.ops.values() for key in op.inputs[: 1 if COMPARES.search(op.function) else None]}
+    return {name for key in compared - taken if key is not None for name in graph.values[key].names}
+
+
+def _not_kept(program: Program, state: dict[str, Any], graph: Graph) -> list[_Way]:
+    found = _no_graph(program, state, graph)
     if state.get("retain_grad"):
         found.insert(0, ("do not keep a gradient here", "there is none to keep", {"retain_grad": []}))
     return found[:3]
 
 
-def _no_hook(program: Program, state: dict[str, Any]) -> list[_Way]:
-    found = _no_graph(program, state)
+def _no_hook(program: Program, state: dict[str, Any], graph: Graph) -> list[_Way]:
+    found = _no_graph(program, state, graph)
     if state.get("hooks"):
         found.insert(0, ("remove the hook", "no gradient arrives here", {"hooks": {}}))
     return found[:3]
 
 
-def _inference(program: Program, state: dict[str, Any]) -> list[_Way]:
+def _inference(program: Program, state: dict[str, Any], graph: Graph) -> list[_Way]:
     lines = list(state.get("inference_mode") or [])
     if not lines:
         return []

@@ -10,7 +10,7 @@ import ast
 import itertools
 import re
 from collections.abc import Container
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from viz.experiments.edits import GRAD_MODES, HOOKS, Edits, edit
@@ -63,7 +63,7 @@ def read_back(text: str, program: Program) -> tuple[Program, dict[str, Any]]:
         try:
             plain, switches = _without(listed, passes)
             if edit(plain, Edits.of(switches)).source == listed.source:
-                return plain, switches
+                return replace(plain, cleaned=listed.cleaned), switches
         except ProgramError:  # without those lines it is not a program
             continue
     return listed, {}

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from viz import engines
+from viz.experiments import pasted
 from viz.recording import own
 from viz.recording.flow import flow
 
@@ -99,6 +100,7 @@ class Program:
     outer: Mapping[str, Any] = field(
         default_factory=dict, compare=False, repr=False
     )  # what an edit of it may take, too
+    cleaned: str = ""  # what was taken off the text that it was read from
 
     @property
     def alone(self) -> str:
@@ -116,10 +118,11 @@ def parse(program: str | Callable[..., Any], outer: Mapping[str, Any] | None = N
         ProgramError: the source is not available or not readable; `line` says where.
     """
     if isinstance(program, str):
-        source = spread(textwrap.dedent(program).strip("\n"))
+        text, cleaned = pasted.cleaned(program)
+        source = spread(textwrap.dedent(text).strip("\n"))
         if (called := _called_alone(source, outer or {})) is not None:
             return parse(called)
-        return _parse(source, None, {}, outer or {})
+        return replace(_parse(source, None, {}, outer or {}), cleaned=cleaned)
     if callable(program):
         text, engine_name, namespace = _body_of(program)
         return _parse(spread(text), engine_name, _checked(namespace), getattr(program, "__globals__", {}))
@@ -155,8 +158,10 @@ def reread(text: str, program: Program) -> Program:
     Raises:
         ProgramError: `text` is not valid Python; `line` says where.
     """
+    text, cleaned = pasted.cleaned(text)
     engine_name = program.engine_name if re.search(rf"\b{program.engine_name}\b", text) else None
-    return _parse(spread(textwrap.dedent(text).strip("\n")), engine_name, program.namespace, program.outer)
+    read = _parse(spread(textwrap.dedent(text).strip("\n")), engine_name, program.namespace, program.outer)
+    return replace(read, cleaned=cleaned)
 
 
 def spread(source: str) -> str:

@@ -141,7 +141,7 @@ def engines_of(program: str | Callable[..., Any], given: Mapping[str, Any]) -> l
     engine, only what it names itself counts: it runs on the engine that it is given, and a helper may use another.
     """
     takes = not isinstance(program, str) and wanted(program, given, "viz.record")
-    used, functions = _imported(program), set[str]()
+    used, functions = {name for name in imported(program) if importlib.util.find_spec(name) is not None}, set[str]()
     for level in itertools.islice(reached(program, given), 1 if takes else None):
         used |= {name for _, thing in level for name in engines_behind(thing)}
         if used:
@@ -152,15 +152,15 @@ def engines_of(program: str | Callable[..., Any], given: Mapping[str, Any]) -> l
     return [name for name in (TORCH, CORE) if name in used]
 
 
-def _imported(program: str | Callable[..., Any]) -> set[str]:
-    """The engines that source text imports, as far as they are installed."""
+def imported(program: str | Callable[..., Any]) -> set[str]:
+    """The engines that source text imports."""
     found = set()
     with contextlib.suppress(SyntaxError, ValueError):
         for node in ast.walk(tree_of(program)) if isinstance(program, str) else ():
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             found |= {name.partition(".")[0] for name in names}
-    return {name for name in found.intersection(NAMES) if importlib.util.find_spec(name) is not None}
+    return found.intersection(NAMES)
 
 
 def engines_behind(thing: Any) -> set[str]:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from tinygrad_edu.sandbox.quiet import Quiet
 from viz import engines
 from viz.engines import CORE, NAMES, TORCH, Engine
 from viz.interrupts import interruptible, put_back_first
@@ -108,6 +109,10 @@ def _holds(reader: Reader, thing: Any) -> bool:
     return any(reader.has(tensor) for _, tensor in tensors_in(thing, reader.engine))
 
 
+SHOWS = ("matplotlib", "seaborn", "tqdm")
+"""Modules that only show something: a program runs without them where they are not installed."""
+
+
 def namespace_for(engine: Engine, given: dict[str, Any]) -> dict[str, Any]:
     """The namespace of source text: the engine is `T` and `torch`, and importing either engine returns this one."""
 
@@ -116,7 +121,12 @@ def namespace_for(engine: Engine, given: dict[str, Any]) -> dict[str, Any]:
         if level == 0 and top in (TORCH, CORE) and top != engine.name:
             importlib.import_module(f"{engine.name}.{rest}" if rest else engine.name)
             name = f"{engine.name}.{rest}" if rest else engine.name
-        return builtins.__import__(name, globals, locals, fromlist, level)
+        try:
+            return builtins.__import__(name, globals, locals, fromlist, level)
+        except ModuleNotFoundError as error:
+            if top not in SHOWS or error.name is None or error.name.partition(".")[0] != top:
+                raise
+            return Quiet(name if fromlist else top)
 
     own = dict(vars(builtins), __import__=import_for_engine)
     return {"__name__": "__main__", "__builtins__": own, "T": engine.module, "torch": engine.module, **given}
@@ -222,6 +232,15 @@ class Recorder:
                 with contextlib.suppress(RuntimeError):  # it still runs: one of ours
                     frame.clear()
 
+    def _named(self, stdout: str) -> str:
+        """What a program printed, with the name by which it imports the engine: `torch.float32`."""
+        other = {CORE: TORCH, TORCH: CORE}.get(self.engine.name, "")
+        return (
+            re.sub(rf"\b{self.engine.name}\.(?=\w)", f"{other}.", stdout)
+            if other in own.imported(self.source.text)
+            else stdout
+        )
+
     def _finish(self, stdout: str) -> Recording:
         watch = self._watch
         graph, events = watch.graph, watch.events
@@ -254,7 +273,9 @@ class Recorder:
         if not graph.ops and not graph.note:
             graph.note = self._why_nothing()
         source = legible(self.source.text).splitlines()
-        made = Recording(self.engine.name, self.device, source, graph, events, tensors, legible(stdout), about)
+        made = Recording(
+            self.engine.name, self.device, source, graph, events, tensors, self._named(legible(stdout)), about
+        )
         made.cut = self.cut
         return made
 

@@ -154,6 +154,25 @@ _RULES: list[tuple[str, str]] = [
         "tinygrad_edu has nothing with this name. If PyTorch runs the line, it is missing here on purpose (see "
         "docs/differences.md). Otherwise look for a misspelt name.",
     ),
+    (
+        r"No module named '(torchvision|torchaudio|torchtext|datasets|transformers|sklearn|pandas|cv2|PIL)",
+        "Its data and models are not here. For a gradient, a few random tensors of the same shapes will do: T.randn(8, 3, 32, 32). "
+        "Leave out the import and the lines that use it.",
+    ),
+    (
+        r"No module named '(multiprocessing|threading|concurrent|subprocess|joblib)",
+        "A program runs in one process here. Leave out the import, and call the function itself.",
+    ),
+    (
+        r"No such file or directory",
+        "There is no such file where the program runs. Write a few numbers into the program instead.",
+    ),
+    (r"No module named", "This module is not installed here. Leave out the import and the lines that use it."),
+    (
+        r"'NoneType' object|'NoneType' and|and 'NoneType'",
+        "A value here is None. A tensor's .grad is None until backward() has brought it a gradient, and for a tensor that is "
+        "not a leaf, as after w = w - ….",
+    ),
     (r"object has no attribute", "The object has no such attribute. Look for a misspelt name."),
     (
         r"[Oo]ut of memory|OutOfMemory",

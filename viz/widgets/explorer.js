@@ -3,7 +3,7 @@
 // A change is one message to Python (`state`), the answer is one message back (`result`).
 import { CodeBox } from "./code.js";
 import { Editor } from "./editor.js";
-import { h, ownTheKeys } from "./js/dom.js";
+import { h, ownTheKeys, withCode } from "./js/dom.js";
 import { Engines } from "./js/engines.js";
 import { LinkButton } from "./js/link.js";
 import { GONE, isHeard, listen, widget } from "./js/model.js";
@@ -321,7 +321,8 @@ function renderExplorer({ model, el }) {
     const told = result.refused ? [] : result.errors ?? [];
     account.textContent = result.account || (told.length ? "" : BEGIN);
     account.classList.toggle("tgv-refused", Boolean(result.refused));
-    errors.replaceChildren(...told.map((error) => errorBox(error, told.length > 1)));
+    const cause = !result.refused && result.cause ? h("p", {}, h("b", {}, "Cause: "), ...withCode(result.cause)) : null;
+    errors.replaceChildren(...(cause ? [h("div", { class: "tgv-error" }, cause)] : []), ...told.map((error) => errorBox(cause ? { ...error, explanation: "" } : error, told.length > 1)));
     const mistake = model.widget_manager && told.find((error) => error.mistake)?.mistake;
     const fixes = new Map((result.fixes ?? []).map((one) => [one.label, one]));
     // A way that is offered still keeps its place, and one that is gone leaves its place empty, until the error is gone.
@@ -335,7 +336,7 @@ function renderExplorer({ model, el }) {
     ...(mistake ? [command("an example of it", () => askForLesson(mistake), { title: "A small program that raises this error, and its fixes, step by step" })] : []));
     failed = told.length ? listingLine(result, told[0].line) : null;
     listing.drawCode(result);
-    if (asked?.text !== undefined) editor.markError(result.refused ? result.line ?? null : null);
+    if (asked?.text !== undefined) editor.markError(result.refused ? result.line ?? null : failed);
     if (!result.refused) editor.show(result.code ?? []);
     drawSwitches();
     changes = result.refused ? null : result.lit;

@@ -6,12 +6,13 @@ import ast
 import asyncio
 import contextlib
 import json
+import re
 import sys
 import time
 import warnings
 from collections import ChainMap
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import traitlets
@@ -36,7 +37,7 @@ from viz.picture.kept import Kept, Latest
 from viz.recording import own
 from viz.recording.record import STEPS, record
 from viz.recording.recording import Recording
-from viz.recording.source import without_other_frames
+from viz.recording.source import Source, without_other_frames
 from viz.recording.summary import keeping
 from viz.recording.teaching import check, name_of
 from viz.telling.account import (
@@ -54,6 +55,7 @@ from viz.telling.account import (
     title,
     verdict,
 )
+from viz.telling.common_mistakes import recognise
 from viz.telling.differing import lit
 from viz.telling.explain import explain
 from viz.telling.numbers import KEPT, all_sheets, asked_for, key_of, summarised
@@ -72,6 +74,8 @@ SEED = 0  # the seed of every run on both engines, so that only the change makes
 # The sizes of a stage in these places, as a page measured them last: for the next explorer.
 _sizes = [{"beside": [round(side) for side in BESIDE], "below": [round(side) for side in BELOW]}]
 _FROM_OUTSIDE = {"__import__", "eval", "exec", "input", "open"}  # what these give may differ from run to run
+JUDGED = 2.0  # seconds for the cause of an error
+NO_NUMBER, NOT_FINITE = re.compile(r"\b(None|nan|inf)\b"), re.compile(r"nan|∞")
 DEFAULTS = ("float32", "float64", "float16")  # choices for PyTorch's default dtype
 
 
@@ -393,15 +397,18 @@ class Explorer(Live):
         result["table"] = done.rows
         result["errors"] = errors_of(done.sides)
         result["verdict"] = done.verdict
-        result["account"] = self._told(before, ran, asked["why"] or "") if before.recordings else ANOTHER * anew
+        is_new = program is not self._parsed or not before.recordings
+        told = self._told(before, ran, asked["why"] or "") if before.recordings else ANOTHER * anew
+        result["account"] = f"{self._parsed.cleaned * is_new} {told}".strip()
         both = [engine for engine in recordings if engine in before.recordings]
         result["lit"] = {engine: lit(before.recordings[engine], recordings[engine]) for engine in both}
         first = next(iter(recordings.values()), None)
-        result["fixes"] = fixes(self._parsed, state, first.error if first else None, self._works)
+        result["cause"] = self._cause(edited, first, done.rows) if first is not None else ""
+        result["fixes"] = fixes(self._parsed, state, first, self._works) if first is not None else []
         result["state"] = state
         result["took"] = round((time.perf_counter() - began) * 1000, 1)
         with self.hold_sync():
-            if program is not self._parsed or not before.recordings:
+            if is_new:
                 parts = (
                     parts_of(self._parsed, next(iter(recordings.values())), state.get("frozen") or {})
                     if recordings
@@ -417,6 +424,32 @@ class Explorer(Live):
             self._show(done.pictures)
             self._settle({**state, "seq": result["seq"]} if asked["text"] is not None else None)
             self.result = result
+
+    def _cause(self, edited: Edited, lead: Recording, rows: list[dict[str, Any]]) -> str:
+        """What an error, a printed None or a gradient that is not finite comes from, if the error does not say it.
+
+        Of what a switch has done `account` speaks.
+        """
+        program, error = self._parsed, lead.error
+        gradients = (row["grad"][lead.engine] for row in rows if row["requires_grad"])
+        if not error and not NO_NUMBER.search(lead.stdout) and not any(map(NOT_FINITE.search, gradients)):
+            return ""
+        if edited.source != program.source or self._own is not None or program.namespace:
+            return ""
+        from viz.diagnosis.diagnose import Run  # a live page fetches it when a program goes wrong
+
+        engine = engines.load(lead.engine)
+        with warnings.catch_warnings(), engine.seeded(SEED, "cpu"):
+            warnings.simplefilter("ignore")
+            report = Run(engine, Source(program.source), inputs={"input": _asks}, limit=JUDGED).report(tries=False)
+        report.place = lambda line: f"line {edited.line_of(line)}"
+        first = next((one for one in report.findings[:1] if one.explains_error or (one.certain and not error)), None)
+        if first is None or first.line is None:
+            return ""
+        if error and error["line"] == edited.line_of(first.line) and recognise(error["message"]):
+            return ""
+        parts = {kind: text for kind, text in report.told_of(first) if kind in ("", "fix")}
+        return f"{parts['']} {parts['fix']}"
 
     def _performed(self, edited: Edited, state: dict[str, Any], drawn: list[str], anew: bool = False) -> _Performed:
         """Run a listing on both engines, and draw it in the current view; `anew`: in the place and the view that suit it.
@@ -475,14 +508,18 @@ class Explorer(Live):
 
     def _wanted(self, state: dict[str, Any], text: str | None) -> tuple[Program, dict[str, Any]]:
         """The program and the switches that the page requests."""
+        cleaned = ""
         if text is not None:
             program, switches = read_back(text, self._parsed)
+            cleaned = program.cleaned
             source = {} if program.source == self._written.source else {"source": program.source}
             state = {**switches, **source, **{name: state[name] for name in _OF_PYTORCH if name in state}}
         wanted = state.get("source", self._written.source)
         if wanted == self._written.source:
             return self._written, state
-        return (self._parsed if wanted == self._parsed.source else reread(wanted, self._written)), state
+        if wanted == self._parsed.source:
+            return self._parsed, state
+        return replace(reread(wanted, self._written), cleaned=cleaned), state
 
     def _refuse(self, error: BaseException, program: Program, written_by_hand: bool, result: dict[str, Any]) -> None:
         """Say why nothing has run. The pictures of the last run stay, since they belong to the last code that ran."""

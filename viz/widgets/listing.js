@@ -18,7 +18,9 @@ const OF_A_CALL = ["retain_graph", "create_graph"]; // what a call of backward m
 const MOST_PASSES = 5;
 const ROW = 16; // pixels of a line of code
 const LETTER = 7.25; // pixels of a letter of code
-const IN_SIGHT = 2; // switches beside a line; the others are in its menu
+const PHONE = window.matchMedia("(max-width: 480px)").matches;
+const IN_SIGHT = PHONE ? 1 : 2; // switches beside a line; the others are in its menu
+const SPARE = PHONE ? 0.5 : 2; // lines of room for what a switch writes: on a phone the statement grows
 const DRAGGED = 24; // numbers of a line that can be reached by key
 const PER_STEP = 2; // pixels that a number is dragged for one step
 
@@ -131,8 +133,8 @@ export class Listing {
     const letters = Math.max(10, Math.floor((width - 6) / LETTER));
     for (const { item, kind, source } of this.rows.values()) {
       const lines = source.reduce((sum, text) => sum + linesOf(text, letters), 0);
-      const room = { input: Math.max(2, lines), compute: lines + 2, backward: lines + 2, given: lines + 2, other: lines, call: Math.max(1.5, lines) }[kind];
-      item.style.height = `${room * ROW + 2}px`;
+      const room = { input: Math.max(PHONE ? 1.5 : 2, lines), compute: lines + SPARE, backward: lines + SPARE, given: lines + SPARE, other: lines, call: Math.max(1.5, lines) }[kind];
+      item.style[PHONE ? "minHeight" : "height"] = `${room * ROW + 2}px`;
     }
   }
 

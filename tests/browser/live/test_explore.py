@@ -143,6 +143,15 @@ def test_a_link_that_is_damaged_or_newer_says_so_and_an_example_is_shown(fresh: 
         page.goto("about:blank")
         page.goto(f"{address}#{fragment}")
         expect(page.locator(".said")).to_contain_text(says)
+        page.wait_for_selector(SHOWN, state="attached")
+        assert kept(page).endswith(f"#{fragment}"), "the link can still be repaired"
+        expect(page.locator(".said")).to_contain_text(says)
+
+
+def test_a_link_with_forged_switches_gets_a_sentence(opened: Any, address: str) -> None:
+    link = viz.link("w = T.ones(2, requires_grad=True)", address, state={"no_grad": 5})
+    opened.evaluate("link => { location.hash = link.split('#')[1]; }", link)
+    expect(opened.locator(".said")).to_contain_text("the switches in this link fit no program")
 
 
 # What a link may try, through the JavaScript that Pyodide gives a program.

@@ -387,7 +387,7 @@ def _asks(id: str) -> re.Pattern[str]:
 @functools.cache
 def defines(name: str) -> re.Pattern[str]:
     return re.compile(
-        rf"^(?:async\s+)?(?:def|class)\s+{name}\b|^{name}\s*(?::[^=\n]*)?=(?!=)|^(?:from|import)\s.*\b{name}\b"
+        rf"^(?:>>> |In \[\d+\]: )?(?:async\s+)?(?:def|class)\s+{name}\b|^{name}\s*(?::[^=\n]*)?=(?!=)|^(?:from|import)\s.*\b{name}\b"
         rf"|^[\w*, (]*\b{name}\b[\w*, )]*=(?!=)",
         re.MULTILINE,
     )

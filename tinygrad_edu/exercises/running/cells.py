@@ -16,6 +16,9 @@ import functools
 import importlib
 import importlib.abc
 import importlib.machinery
+import importlib.util
+import inspect
+import os
 import pkgutil
 import re
 import sys
@@ -25,6 +28,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from ...sandbox.inside import main
+from ...sandbox.quiet import Quiet
 from ...sandbox.time_limit import WALL, Budget, TimeUp, time_limit
 from ..plain import Data
 from . import helpers
@@ -47,6 +51,7 @@ tinygrad_edu.overrides
 tinygrad_edu.library torch.nn.functional torch.optim torch.func torch.utils.checkpoint torch.autograd.functional"""
 DRAWING = ("IPython", "ipywidgets", "matplotlib", "viz")
 """Modules that only draw: an answer that still holds a picture from trying it out is graded without it."""
+_RUNS_ITS_CELL = re.compile(r"\A\s*%%(?:time|capture|prun|autograd|diagnose)\b.*")  # the others take it as text
 PRELOADED = re.findall(r"\S+", f"{STANDARD} {ENGINES}")
 """What an answer may import: the file system is empty by then."""
 
@@ -69,37 +74,27 @@ def preload(engines: list[str]) -> None:
                 for module in pkgutil.walk_packages(path, f"{package.name}."):
                     importlib.import_module(module.name)
     importlib.import_module("tinygrad_edu.exercises.programs")
+    _translate()
     sys.modules["tinygrad_edu.exercises"].check = lambda id, answer: None  # type: ignore[attr-defined] # cells may call it
     if "torch" in engines:
         use_torch_once()
 
 
-class _Quiet(ModuleType):
-    """A replacement for a module that draws: calling anything in it does nothing."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.__path__: list[str] = []
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return _Quiet(name)
-
-    def __call__(self, *arguments: object, **named: object) -> Any:
-        return self
-
-    def __getitem__(self, key: object) -> Any:
-        return self
-
-    def __iter__(self) -> Any:
-        return iter(())
-
-    def __enter__(self) -> Any:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        pass
+@functools.cache
+def _translate() -> Callable[[str], str]:
+    """IPython's own translation of a cell, loaded without the rest of IPython; nothing is translated where there is no IPython."""
+    spec = importlib.util.find_spec("IPython")
+    if spec is None or spec.submodule_search_locations is None:
+        return str
+    known = {name for name in sys.modules if name.partition(".")[0] == "IPython"}
+    if not known:
+        for name in ("IPython", "IPython.core", "IPython.utils"):
+            sys.modules[name] = ModuleType(name)
+            sys.modules[name].__path__ = [os.path.join(spec.submodule_search_locations[0], *name.split(".")[1:])]
+    made = importlib.import_module("IPython.core.inputtransformer2").TransformerManager()
+    for name in [name for name in sys.modules if name.partition(".")[0] == "IPython" and name not in known]:
+        del sys.modules[name]  # an answer's `import IPython` finds what does nothing
+    return made.transform_cell
 
 
 class _LastResort(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -114,7 +109,7 @@ class _LastResort(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(name, self, is_package=True) if top in DRAWING else None
 
     def create_module(self, spec: Any) -> ModuleType:
-        return _Quiet(spec.name)
+        return Quiet(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         pass
@@ -136,8 +131,8 @@ def run(unit: Data, intact: Callable[[], None] = helpers.intact) -> Data:
 def _run(unit: Data, intact: Callable[[], None]) -> Data:
     until = time.monotonic() + WALL
     names: dict[str, Any] = {"np": sys.modules["numpy"], "T": sys.modules["tinygrad_edu"]}
-    names |= {"check": sys.modules["tinygrad_edu.exercises"].check, "display": _Quiet("display")}
-    names |= {"get_ipython": _Quiet("get_ipython")}
+    names |= {"check": sys.modules["tinygrad_edu.exercises"].check, "display": Quiet("display")}
+    names |= {"get_ipython": Quiet("get_ipython")}
     names |= {name: sys.modules[name] for name in ("math", "torch") if name in sys.modules}
     compiler = _Compiler(unit["others"])
     try:
@@ -156,14 +151,14 @@ def _run(unit: Data, intact: Callable[[], None]) -> Data:
             contextlib.suppress(BaseException),
             time_limit(budget),
         ):  # a missing name is reported when the answer needs it
-            exec(code, names)
+            _execute(code, names)
     absent = ""
     try:
         with time_limit(Budget(unit["seconds"], until)):
             try:
                 for statement, code in statements:
                     try:
-                        exec(code, names)
+                        _execute(code, names)
                     except ImportError as error:
                         if not isinstance(statement, ast.Import | ast.ImportFrom):
                             raise
@@ -197,11 +192,19 @@ def _run(unit: Data, intact: Callable[[], None]) -> Data:
 
 
 def _parsed(source: str, filename: str) -> ast.Module:
-    """A cell's syntax tree; if it is not valid Python, without IPython's magics, shell lines and questions."""
+    """A cell's syntax tree; if it is not valid Python, as Jupyter translates it."""
     try:
         return ast.parse(source, filename)
     except SyntaxError:
-        return ast.parse(re.sub(r"(?m)^([ \t]*)(?:[%!?].*|[\w.]+\?+[ \t]*)$", r"\1pass", source), filename)
+        return ast.parse(_translate()(_RUNS_ITS_CELL.sub("pass", source, count=1)), filename)
+
+
+def _execute(code: CodeType, names: dict[str, Any]) -> None:
+    """Run a statement. One that awaits runs without an event loop, as far as it waits for nothing."""
+    coroutine = eval(code, names)
+    with contextlib.suppress(StopIteration):
+        while code.co_flags & inspect.CO_COROUTINE:
+            coroutine.send(None)
 
 
 class _Compiler:
@@ -221,7 +224,13 @@ class _Compiler:
 
     def statement(self, statement: ast.stmt, filename: str) -> CodeType:
         """The code of one statement, without our own `__future__` imports."""
-        return compile(ast.Module([statement], []), filename, "exec", self.flags, dont_inherit=True)
+        return compile(
+            ast.Module([statement], []),
+            filename,
+            "exec",
+            self.flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
+            dont_inherit=True,
+        )
 
     def _future(self, statement: ast.stmt) -> None:
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
@@ -272,7 +281,7 @@ def _places(name: str, statements: list[ast.stmt], start: int) -> list[int]:
 def _bound(statement: ast.stmt) -> frozenset[str]:
     """The names that a statement defines, if it does nothing else."""
     match statement:
-        case ast.FunctionDef() | ast.ClassDef():
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             return frozenset([statement.name])
         case ast.Import() | ast.ImportFrom():
             return frozenset((alias.asname or alias.name).partition(".")[0] for alias in statement.names)

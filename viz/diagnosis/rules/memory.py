@@ -193,8 +193,14 @@ def _written(seen: Observation) -> Iterator[Match]:
     for *_, nr in writes:
         lines.setdefault(layer_line(seen, seen.ops[nr]), seen.ops[nr])
     for place, (line, op) in enumerate([*lines.items()][:MOST_WRITES]):
-        name, told["given"] = seen.values[op.inputs[0]].name, {"share": 1.0 - place / 10}
-        yield Match(line, [failed], names=[name], what=name or "a value", how=op.called, where=op.where, **told)
+        written = seen.values[op.inputs[0]]
+        name, made, share = written.name, seen.maker(written), 1.0 - place / 10
+        shares = made is not None and made.name == "detach"
+        told["given"] = {"share": share} | (SHARED if shares else {})
+        others = [made, failed] if shares else [failed]
+        yield Match(
+            line, others, names=[name], what=name or "a value", how=op.called, where=op.where, made=made, **told
+        )
 
 
 def _used_before(seen: Observation, values: set[int], failed: Through) -> bool:
@@ -205,7 +211,7 @@ def _used_before(seen: Observation, values: set[int], failed: Through) -> bool:
 
 def _writes(seen: Observation, failed: Through) -> list[tuple[bool, bool, int]]:
     """Ops in place on what a pass needs: whether the error names its maker, whether it was in use, and number; the likeliest first."""
-    needed, found = seen.behind(failed), []
+    needed, found = {one.nr for nr in seen.behind(failed) for one in sharing(seen, nr)}, []
     node = re.search(r"output \d+ of (\w+?)(?:Backward\d*)?,", failed.raised)
     for op in (one for one in seen.ops[: failed.ops] if one.in_place and one.inputs):
         bases = {one.nr for one in sharing(seen, op.inputs[0])}
@@ -243,10 +249,13 @@ IN_VAIN = telling("{at}, keeps the graph and all that is saved in it; no later p
 TWICE = telling("{at}, goes back through the graph that line {first} already went through: the first pass freed what the nodes had saved.",
     "Compute the loss again before the second backward(). Use retain_graph=True in the first only if both passes need the same numbers.")  # fmt: skip
 TOGETHER = telling("{at}, and line {back}, both go back through {what}: the first freed what its nodes had saved, and the second needs it.",
-    "Add the losses up and go back once, or use retain_graph=True in the first.")  # fmt: skip
+    "Add the losses up and go back once through the sum, or use retain_graph=True in the first.")  # fmt: skip
 ATTACHED = telling("{at}, takes {what} with its history into the loss of line {own}, which is not meant to change what made {what}. Of two passes "
         "through it, those of {own_at} and {other}, the first freed what the nodes had saved.",
     "Pass it on without its history there: `{what}.detach()`.")  # fmt: skip
+SHARED = telling("{at}, writes into what {made}, made. That is no copy: it writes over what an earlier op had saved for backward(), and line {back} "
+        "refused to compute with the wrong numbers.",
+    "Write into a copy: call clone() after detach(). Or write after backward().")  # fmt: skip
 STEP_LATER = "Step after both passes: move line {back} before this one. Or run the model again after the step, and compute the second loss from that."
 RULES = [
     Rule("graph-grows", _graphs, "{at}, adds to {called} with its history: the graphs of all steps are connected, and none is freed.",
@@ -257,5 +266,5 @@ RULES = [
         change=lambda code, match: re.sub(RETAINED, "", code) if match.given is IN_VAIN else code),
     Rule("in-place", _written,
         "{at}, writes over {what} (`{how}`), which an earlier op had saved for backward(): line {back} refused to compute with the wrong numbers.",
-        "Make a new value instead: `x = x + 1` for `x += 1`. Or write after backward().", certain=True, explains=True, change=_out_of_place),
+        "Compute a new value instead of writing into this one. Or write after backward().", certain=True, explains=True, change=_out_of_place),
 ]  # fmt: skip

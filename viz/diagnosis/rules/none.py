@@ -357,6 +357,11 @@ def _asked_in_vain(seen: Observation) -> Iterator[Match]:
             here = seen.places.function_around(read)  # of a helper, its call
             at = next((line for line in op.stack if seen.places.function_around(line) == here), op.line)
             given = telling(*CUTS["rebound"], kind="rebound") if rebound else {}
+            behind = {seen.values[one].leaf for one in seen.above([nr])}
+            learn = {leaf.name for leaf in seen.leaves if leaf.gradients and leaf.nr in behind} - {"", value.name}
+            if learn and not rebound and "can't optimize" not in error:
+                code = seen.places.code(at)
+                given = {"fix": LOOK, "change": (code, f"{code}\n{value.name}.retain_grad()")}
             yield Match(
                 at, [op, read], op=op.name, where=op.where, names=[value.name], path=[*op.inputs[:1], nr], cut=nr, read=read,
                 given=given | {"explains": explains},
@@ -379,6 +384,7 @@ UNASKED = telling("Nothing that led to the loss requires grad, so nothing was re
     "Mark the tensors that should learn when you make them: requires_grad=True.", kind=OFF, certain=True, explains=True)  # fmt: skip
 THROWN_AWAY = telling("{at}: nothing goes on from here to the loss, so {names} {get} no gradient: what was computed with {them} is not used.",
     "Use the result: give it a name, and hand it on to what comes next.")  # fmt: skip
+LOOK = "Call {name}.retain_grad() before backward(): then {name} keeps its gradient, too."
 NO_GRAPH = "{at}, computes gradients without create_graph=True, so they have no history, and what is computed from them is a constant."
 CREATE_GRAPH = "Ask for a graph of the gradient itself: `create_graph=True`."
 RULES = [
@@ -388,8 +394,7 @@ RULES = [
     Rule("non-leaf", _asked_in_vain,
         "{at}, computes {name} from another tensor (`{op}`), so {name} is not a leaf. backward() keeps gradients only for leaves: {name}.grad, read "
         "in line {read}, is None.",
-        "Make {name} first and switch its gradient on afterwards, with `{name}.requires_grad_()` on a separate line. Or call {name}.retain_grad() "
-        "before backward() to look at the gradient.", certain=True, share=1.0),
+        "Make {name} first and switch its gradient on afterwards, with `{name}.requires_grad_()`.", certain=True, share=1.0),
     Rule(OFF, _asked_unrequired,
         "{at}, makes {what} without requires_grad. The loss depends on it, but no gradient is computed for it: its .grad, read in line "
         "{read}, is None.",

@@ -62,7 +62,7 @@ class Values:
         if (known := self._known[tensor]) is not None:  # from before it was changed
             before = seen.values[known[0]]
             value.name, value.line = before.name, line if op is not None else before.line
-            value.base = before.base
+            value.base = before.base if op is not None or before.base is not None else before.nr  # the same memory
         if requires_grad and not recorded:
             value.leaf = self.leaf(tensor, line)
         elif op is None or not recorded:  # within a Function's forward its result looks like a leaf

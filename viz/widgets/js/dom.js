@@ -28,6 +28,9 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** A sentence for `h`: what stands between backticks is code. */
+export const withCode = (text) => text.split("`").map((part, at) => (at % 2 ? h("code", {}, part) : part));
+
 export function icon(name) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("viewBox", "0 0 16 16");

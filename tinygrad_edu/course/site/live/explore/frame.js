@@ -11,7 +11,7 @@ const FOR_TORCH = /(^|[^.\w])torch\b/m; // also where its import was left out, a
 const STARTS = "Python is starting. What you change is kept, and answered in a moment.";
 const LONG = "Running … If it never ends, press stop.";
 const HONEST = "torch is tinygrad_edu here, not PyTorch: the same names and rules, computed in this page with NumPy.";
-const BOX = "Paste a PyTorch program here, and run it: Ctrl + Enter";
+const BOX = matchMedia("(pointer: coarse)").matches ? "Paste a PyTorch program here" : "Paste a PyTorch program here, and run it: Ctrl + Enter";
 const OF_A_QUESTION = ["seq", "drag", "why", "text"];
 
 const element = (tag, properties = {}, ...children) => {
@@ -19,6 +19,9 @@ const element = (tag, properties = {}, ...children) => {
   made.append(...children);
   return made;
 };
+
+/** What stands between backticks is code. */
+const withCode = (text) => text.split("`").map((part, at) => (at % 2 ? element("code", { textContent: part }) : part));
 
 export class Frame {
   /**
@@ -298,7 +301,7 @@ export class Frame {
     const sure = certain ? "certain" : "likely";
     const made = element("article", {}, element("h3", { textContent: `${kind} · ${where} · ${sure}` }));
     if (code) made.append(element("pre", { textContent: `${line} | ${code}` }));
-    for (const text of [message, fix && `Fix: ${fix}`, tried]) if (text) made.append(element("p", { textContent: text }));
+    for (const text of [message, fix && `Fix: ${fix}`, tried]) if (text) made.append(element("p", {}, ...withCode(text)));
     if (repaired) {
       const use = () => this.open({ program: repaired });
       made.append(element("button", { type: "button", textContent: "Run it with this fix", onclick: use }));

@@ -24,7 +24,8 @@ const element = (tag, properties = {}, ...children) => {
   return made;
 };
 const said = document.querySelector(".said");
-const say = (text) => { said.textContent = text; };
+let damage = ""; // what is wrong with the link that the page was opened by
+const say = (text) => { said.textContent = `${damage} ${text}`.trim(); };
 
 async function file(url) {
   const answer = await fetch(url);
@@ -147,6 +148,8 @@ function take({ shown: given, listing: code, count }) {
     programs = count;
   }
   clearTimeout(take.later);
+  if (isAnother) damage = "";
+  if (damage) return; // the link stays as it is, to be repaired
   take.later = setTimeout(async () => {
     const fragment = await written(shown);
     if (isAnother && fragment !== location.hash) history.pushState(null, "", fragment);
@@ -294,7 +297,7 @@ async function toolbar() {
     if (examples.value !== "") port.postMessage({ type: "open", shown: { program: flat[Number(examples.value)] } });
     examples.value = "";
   };
-  const wrong = element("button", { type: "button", textContent: "What is wrong here?", title: "Runs the program once more and looks for what goes wrong",
+  const wrong = element("button", { type: "button", className: "wrong", textContent: "What is wrong here?", title: "Runs the program once more and looks for what goes wrong",
     onclick: () => port?.postMessage({ type: "diagnose" }) });
   const take = element("select", { ariaLabel: "Save" }, element("option", { value: "", textContent: "Save …" }),
     ...[["svg", "picture (SVG)"], ["png", "picture (PNG)"], ["gif", "all steps (GIF)"], ["notebook", "as a notebook"]].map(([value, label]) => element("option", { value, textContent: label })));
@@ -334,11 +337,12 @@ const inView = () => new Promise((resolve) => {
 });
 
 async function given() {
+  damage = "";
   try {
     return await read(location.hash);
   } catch (error) {
-    say(`${error.message}. An example is shown instead.`);
-    given.wrong = said.textContent;
+    damage = `${error.message[0].toUpperCase()}${error.message.slice(1)}. ${port ? "What was shown stays." : "An example is shown instead."}`;
+    say("");
     return null;
   }
 }

@@ -45,7 +45,10 @@ def _open(asked: dict[str, Any]) -> None:
     made = _linked()(asked["program"], **given)
     _SHOWN.append(made)
     if asked.get("state"):
-        made.press(asked["state"])
+        try:
+            made.press(asked["state"])
+        except (TypeError, AttributeError, LookupError) as error:
+            raise ValueError("the switches in this link fit no program: a part of it was changed") from error
     kernel.send({"type": "explored", "model": made.model_id})
 
 
