@@ -179,7 +179,7 @@ L = y * y
 L.backward()"""
     sides = ComparisonView(viz.compare(program)).result["sides"]
     ours, theirs = (scene.frame(side["scene"], "values", -1) for side in sides)
-    for numbers in ("2 ≠ 3", "8 ≠ 12", "64 ≠ 144", "grad 16 ≠ 24", "grad 64 ≠ 96"):
+    for numbers in ("2 ≠ 3", "8 ≠ 12", "64 ≠ 144", "grad 16 ≠ 24", ".grad 64 ≠ 96"):
         assert f">{numbers}<" in ours
     assert ">144 ≠ 64<" in theirs
     assert ">4<" in ours and "grad 1 ≠" not in ours
