@@ -16,6 +16,7 @@ import torch
 import tinygrad_edu
 import viz
 from viz.picture.fold import fold
+from viz.recording.record import record_backward
 from viz.recording.recording import from_data
 
 
@@ -638,6 +639,13 @@ def test_the_backward_pass_behind_a_tensor_is_played_and_changes_nothing(T):
     assert float(w.grad) == 4.0
     with pytest.raises(ValueError, match="requires no grad"):
         viz.play(T.tensor(1.0))
+
+
+def test_what_a_node_saved_of_a_tensor_without_grad_is_its_input_where_nobody_saw_the_call(T):
+    w, x = T.tensor([2.0, 3.0], requires_grad=True), T.tensor([5.0, 7.0])
+    loss = (w * x).sum()
+    graph = record_backward(loss, {"w": w, "x": x, "loss": loss}).graph
+    assert [graph.values[key].title for key in graph.ops["o0"].inputs] == ["w", "x"]
 
 
 @pytest.mark.parametrize("shape", [(4,), (2, 4), (2, 3, 4)])

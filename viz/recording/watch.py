@@ -724,6 +724,10 @@ class Watch:
         op.module = self._module(sys._getframe(1)) if self.passes.current is None else ""
         op.during = "backward" if self.passes.current is not None else "forward"
         self._met.append(op)
+        for saved in () if function else op.saved:  # nobody saw its inputs: it shows those that it saved
+            value = self.graph.values.get(saved.value or "")
+            if value is not None and value.op is None and value.key not in op.inputs and None in op.inputs:
+                op.inputs[op.inputs.index(None)] = value.key
         self.passes.watch(op, node)
         self.events.append(Event("op", op.line, op.key, values=op.outputs))
 
