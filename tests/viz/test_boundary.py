@@ -104,6 +104,7 @@ def test_a_program_goes_on_as_without_us_wherever_our_observation_fails(entry):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(7200)
 @pytest.mark.parametrize("entry", ["record", "watch", "draw", "diagnose"])
 def test_the_same_at_every_call(entry):
     assert differing(entry, most=0) == []
