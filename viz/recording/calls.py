@@ -100,8 +100,8 @@ class _Inside(Watch):
 
     def _through(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         name = getattr(func, "__name__", "")
-        if self.state is not None and (writes(name) or "out" in kwargs):
-            with Unseen(self.engine, self.graph):
+        with Unseen(self.engine, self.graph):
+            if self.state is not None and (writes(name) or "out" in kwargs):
                 self.state.about_to_write(name, self._tensors((*args, *kwargs.values())))
         result = super()._through(func, args, kwargs)
         if not self.counted:
