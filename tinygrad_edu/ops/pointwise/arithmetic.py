@@ -11,7 +11,7 @@ from ...array.tensor import Tensor, wrap
 from ...core.tensor import Add, Mul, Neg, Rsub, Sub
 from ...modes import warn_once
 from ...overrides import behind_core
-from ..binding import in_place, method, operator, public
+from ..binding import both_forms, in_place, method, operator, public
 from ..op import Op, elementwise
 from ..operands import checks, promoted
 from .rounding import sign
@@ -155,10 +155,8 @@ class ArithmeticMethods:
     sub = subtract = method(sub)
     mul_ = multiply_ = __imul__ = in_place(mul, Mul)
     mul = multiply = method(mul)
-    neg_ = negative_ = in_place(neg, Neg)
-    neg = negative = method(neg)
-    abs_ = absolute_ = in_place(abs, Abs)
-    abs = absolute = method(abs)
+    neg, neg_ = negative, negative_ = both_forms(neg, Neg)
+    abs, abs_ = absolute, absolute_ = both_forms(abs, Abs)
 
 
 behind_core |= {

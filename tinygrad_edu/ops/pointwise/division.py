@@ -10,7 +10,7 @@ from ...array import dtypes
 from ...array.tensor import Tensor
 from ...core.tensor import Div
 from ...overrides import behind_core
-from ..binding import in_place, method, operator, public
+from ..binding import both_forms, in_place, method, operator, public
 from ..creation.factories import zeros_like
 from ..op import Op, elementwise
 from ..operands import refuse_kinds
@@ -201,14 +201,12 @@ class DivisionMethods:
     __rmod__ = operator(__rmod__, name="__rmod__")
     div_ = divide_ = true_divide_ = __itruediv__ = in_place(div, _div_)
     div = divide = true_divide = method(div)
-    reciprocal_ = in_place(reciprocal, Reciprocal)
-    reciprocal = method(reciprocal)
+    reciprocal, reciprocal_ = both_forms(reciprocal, Reciprocal)
     floor_divide_ = __ifloordiv__ = in_place(floor_divide, FloorDivide)
     floor_divide = method(floor_divide)
     remainder_ = __imod__ = in_place(remainder, _remainder_)
     remainder = method(remainder)
-    fmod_ = in_place(fmod, _fmod_)
-    fmod = method(fmod)
+    fmod, fmod_ = both_forms(fmod, _fmod_)
 
 
 behind_core["__truediv__"] = operator(div)

@@ -11,7 +11,7 @@ from ...array import dtypes
 from ...array.tensor import Tensor
 from ...core.tensor import Pow
 from ...overrides import behind_core
-from ..binding import in_place, method, operator, public
+from ..binding import both_forms, in_place, method, operator, public
 from ..indexing.masking import where
 from ..op import Op, elementwise
 from ..operands import checks
@@ -119,12 +119,9 @@ class PowersMethods:
     __rpow__ = operator(__rpow__, name="__rpow__")
     pow_ = __ipow__ = in_place(pow, _pow_)
     pow = method(pow)
-    square_ = in_place(square, lambda self: Pow.apply_(self, exponent=2))
-    square = method(square)
-    sqrt_ = in_place(sqrt, Sqrt)
-    sqrt = method(sqrt)
-    rsqrt_ = in_place(rsqrt, Rsqrt)
-    rsqrt = method(rsqrt)
+    square, square_ = both_forms(square, lambda self: Pow.apply_(self, exponent=2))
+    sqrt, sqrt_ = both_forms(sqrt, Sqrt)
+    rsqrt, rsqrt_ = both_forms(rsqrt, Rsqrt)
 
 
 behind_core["__pow__"] = operator(pow)

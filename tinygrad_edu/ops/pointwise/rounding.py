@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...array.tensor import Tensor
-from ..binding import in_place, method, public
+from ..binding import both_forms, public
 from ..creation.factories import zeros_like
 from ..op import Op, elementwise
 
@@ -98,15 +98,9 @@ def frac(input: Tensor) -> Tensor:
 class RoundingMethods:
     """The methods of Tensor that are defined here."""
 
-    sign_ = in_place(sign, Sign)
-    sign = method(sign)
-    floor_ = in_place(floor, Floor)
-    floor = method(floor)
-    ceil_ = in_place(ceil, Ceil)
-    ceil = method(ceil)
-    trunc_ = in_place(trunc, Trunc)
-    trunc = method(trunc)
-    round_ = in_place(round, _round_)
-    round = method(round)
-    frac_ = in_place(frac, Frac)
-    frac = method(frac)
+    sign, sign_ = both_forms(sign, Sign)
+    floor, floor_ = both_forms(floor, Floor)
+    ceil, ceil_ = both_forms(ceil, Ceil)
+    trunc, trunc_ = both_forms(trunc, Trunc)
+    round, round_ = both_forms(round, _round_)
+    frac, frac_ = both_forms(frac, Frac)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...array.tensor import Tensor
-from ..binding import in_place, method, public
+from ..binding import both_forms, public
 from ..op import Op, elementwise
 from ..operands import need_float, need_tensor, refuse_mismatch, refuse_mixture
 
@@ -125,9 +125,6 @@ def _lerp(form, input, end, weight):
 class WeightedSumsMethods:
     """The methods of Tensor that are defined here."""
 
-    addcmul_ = in_place(addcmul, _addcmul_)
-    addcmul = method(addcmul)
-    addcdiv_ = in_place(addcdiv, _addcdiv_)
-    addcdiv = method(addcdiv)
-    lerp_ = in_place(lerp, lambda self, end, weight: _lerp("apply_", self, end, weight))
-    lerp = method(lerp)
+    addcmul, addcmul_ = both_forms(addcmul, _addcmul_)
+    addcdiv, addcdiv_ = both_forms(addcdiv, _addcdiv_)
+    lerp, lerp_ = both_forms(lerp, lambda self, end, weight: _lerp("apply_", self, end, weight))

@@ -9,7 +9,7 @@ import numpy as np
 from ...array.return_types import named
 from ...array.tensor import Tensor
 from ..arrays import as_index, row_major
-from ..binding import in_place, method, public
+from ..binding import both_forms, method, public
 from ..indexing.masking import where
 from ..op import Op, linear
 from ..shapes.permute import flip, transpose
@@ -123,9 +123,7 @@ def cummin(input: Tensor, dim) -> Any:
 class RunningMethods:
     """The methods of Tensor that are defined here."""
 
-    cumsum_ = in_place(cumsum, _cumsum_)
-    cumsum = method(cumsum)
-    cumprod_ = in_place(cumprod, _cumprod_)
-    cumprod = method(cumprod)
+    cumsum, cumsum_ = both_forms(cumsum, _cumsum_)
+    cumprod, cumprod_ = both_forms(cumprod, _cumprod_)
     cummax = method(cummax)
     cummin = method(cummin)
