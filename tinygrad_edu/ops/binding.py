@@ -19,12 +19,15 @@ from ..overrides import dispatch, overridable, refuse_switches
 from .creation.factories import write_out
 from .operands import refuse_write
 
-__all__ = ["both_forms", "functions", "in_place", "linalg_functions", "method", "nn_functions", "operator", "public"]
+__all__ = ["BOTH", "NN", "both_forms", "functions", "in_place", "linalg_functions", "method", "nn_functions"]
+__all__ += ["operator", "public"]
 
 # The public functions by name: the contents of `tinygrad_edu`, `tinygrad_edu.linalg` and `tinygrad_edu.nn.functional`.
 functions: dict[str, Callable[..., Any]] = {}
 linalg_functions: dict[str, Callable[..., Any]] = {}
 nn_functions: dict[str, Callable[..., Any]] = {}
+# The tables of a function that is in `nn.functional` alone, and of one that is in `tinygrad_edu` too.
+NN, BOTH = (nn_functions,), (functions, nn_functions)
 
 # The module in which pickle finds the functions of each table: it stores a function by its name.
 _HOMES = {

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...array.tensor import Tensor
 from ..arrays import choose, in_blocks
-from ..binding import functions, nn_functions, public
+from ..binding import BOTH, NN, public
 from ..indexing.masking import where
 from ..op import Op, elementwise
 from ..operands import need_float
@@ -20,9 +20,6 @@ from ..shapes.joining import cat
 from ..shapes.shape import axis_of
 from ..tangents import Elementwise
 from .rectifier import in_place_or_not
-
-_BOTH = (functions, nn_functions)
-_NN = (nn_functions,)
 
 
 class LogSigmoid(Op):
@@ -145,19 +142,19 @@ class Glu(Op):
         return cat((grad * s, grad * (a * (s * (1 - s)))), dim)
 
 
-@public(where=_NN)
+@public(where=NN)
 def logsigmoid(input: Tensor) -> Any:
     """The logarithm of sigmoid(x), accurate for large negative x."""
     return LogSigmoid.apply(input)
 
 
-@public(where=_NN)
+@public(where=NN)
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """The exponential linear unit: x if x > 0, else alpha·(eˣ - 1)."""
     return in_place_or_not(Elu, input, inplace, alpha=alpha, scale=1.0, input_scale=1.0)
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """ELU with the two constants that keep mean 0 and variance 1 through the layers.
 
@@ -168,7 +165,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     return in_place_or_not(Elu, input, inplace, input_scale=1.0, **scales)
 
 
-@public(where=_NN)
+@public(where=NN)
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """The Gaussian error linear unit x·Φ(x), where Φ is the normal distribution function; or its tanh approximation.
 
@@ -180,31 +177,31 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     return Gelu.apply(input, approximate=approximate)
 
 
-@public(where=_NN)
+@public(where=NN)
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """The sigmoid linear unit x·sigmoid(x), also called swish."""
     return in_place_or_not(Silu, input, inplace)
 
 
-@public(where=_NN)
+@public(where=NN)
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """A smooth ReLU: ln(1 + e^(beta·x)) / beta; x itself where beta·x exceeds `threshold`."""
     return Softplus.apply(input, beta=beta, threshold=threshold)
 
 
-@public(where=_NN)
+@public(where=NN)
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """x·tanh(softplus(x))."""
     return in_place_or_not(Mish, input, inplace)
 
 
-@public(where=_NN)
+@public(where=NN)
 def softsign(input: Tensor) -> Tensor:
     """x / (1 + |x|)."""
     return input / (abs(input) + 1)
 
 
-@public(where=_NN)
+@public(where=NN)
 def glu(input: Tensor, dim=-1) -> Tensor:
     """The gated linear unit: the first half along `dim`, multiplied by the sigmoid of the second half.
 

@@ -14,10 +14,8 @@ import numpy as np
 
 from ...array.tensor import Tensor
 from ..arrays import bincount
-from ..binding import functions, nn_functions, public
+from ..binding import BOTH, NN, nn_functions, public
 from ..op import Op, linear
-
-_NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
 
 class Taps(NamedTuple):
@@ -173,7 +171,7 @@ def _lines(old, new, step, align_corners):
     return Taps(np.stack([before, np.minimum(before + 1, old - 1)], 1), np.stack([1 - share, share], 1))
 
 
-@public(where=_NN)
+@public(where=NN)
 def interpolate(
     input: Tensor,
     size=None,
@@ -298,7 +296,7 @@ def _check_shuffle(name, factor, input, channels_by, sides_by):
             )
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def pixel_shuffle(input: Tensor, upscale_factor) -> Tensor:
     """Rearrange (…, C·r², H, W) to (…, C, H·r, W·r): r² channels become r×r pixels.
 
@@ -310,7 +308,7 @@ def pixel_shuffle(input: Tensor, upscale_factor) -> Tensor:
     return PixelShuffle.apply(input, upscale_factor=upscale_factor)
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def pixel_unshuffle(input: Tensor, downscale_factor) -> Tensor:
     """Rearrange (…, C, H·r, W·r) to (…, C·r², H, W): the inverse of `pixel_shuffle`.
 
