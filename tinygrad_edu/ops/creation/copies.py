@@ -10,12 +10,12 @@ from ...array.tensor import Tensor, wrap
 from ...core.tensor import Zero
 from ...overrides import behind_core, overridable
 from ..binding import method, public
-from ..op import Op, elementwise, linear
+from ..op import LinearOp, Op, elementwise
 from ..operands import check_fits, check_writable
 from .factories import as_number, fitted, zeros_like
 
 
-class Clone(Op):
+class Clone(LinearOp):
     def forward(self, *, order="K"):
         # NumPy would keep an expanded dimension in a place where `view` of the copy fails.
         return self.copy("C" if 0 in self.strides else order)
@@ -23,15 +23,13 @@ class Clone(Op):
     def grad_self(grad):
         return grad
 
-    jvp = linear
-
 
 def cast(array, dtype):
     """A copy in another dtype."""
     return array.astype(dtype, order="C" if 0 in array.strides else "K")
 
 
-class ToCopy(Op):
+class ToCopy(LinearOp):
     """A copy in another dtype; the engine converts the gradient back to the input's dtype."""
 
     def forward(self, *, dtype):
@@ -39,8 +37,6 @@ class ToCopy(Op):
 
     def grad_self(grad):
         return grad
-
-    jvp = linear
 
 
 class Copy(Op, name="torch::autograd::CopyBackwards"):

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...array.tensor import Tensor
 from ..binding import BOTH, NN, public
-from ..op import Op, linear
+from ..op import LinearOp, Op
 from ..reductions.reduce import sum
 from ..shapes.shape import squeeze, unsqueeze
 from .padding import pad
@@ -207,7 +207,7 @@ class ConvolutionTransposed(Op, name="ConvolutionBackward0"):
         return moved + ConvolutionTransposed.apply(input, weight_tangent, None, size=size, geometry=geometry)
 
 
-class Im2Col(Op, name="Im2ColBackward0"):
+class Im2Col(LinearOp, name="Im2ColBackward0"):
     """Each window of the padded image as a column: (N, C, H, W) to (N, C·kernel elements, positions)."""
 
     def forward(self, *, kernel_size, dilation, padding, stride):
@@ -220,10 +220,8 @@ class Im2Col(Op, name="Im2ColBackward0"):
         settings = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
         return Col2Im.apply(grad, output_size=self_sym_sizes[2:], **settings)
 
-    jvp = linear
 
-
-class Col2Im(Op, name="Col2ImBackward0"):
+class Col2Im(LinearOp, name="Col2ImBackward0"):
     """The transpose of Im2Col: add each column at the position of its window."""
 
     def forward(self, *, output_size, kernel_size, dilation, padding, stride):
@@ -235,8 +233,6 @@ class Col2Im(Op, name="Col2ImBackward0"):
 
     def grad_self(grad, kernel_size, dilation, padding, stride):
         return Im2Col.apply(grad, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
-
-    jvp = linear
 
 
 # --- functions -------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import numpy as np
 from ...array.tensor import Tensor
 from ..arrays import bincount
 from ..binding import BOTH, NN, nn_functions, public
-from ..op import Op, linear
+from ..op import LinearOp, Op
 
 
 class Taps(NamedTuple):
@@ -81,7 +81,7 @@ def turned_back(array, leading):
     return np.ascontiguousarray(batch_first(array)).reshape(*leading, *array.shape[:-1])
 
 
-class Resample(Op, name="ResampleBackward0"):
+class Resample(LinearOp, name="ResampleBackward0"):
     """Each new element is a weighted sum of old ones, along the last dimensions. `ways` holds the `Taps` of each."""
 
     def forward(self, *, ways):
@@ -109,17 +109,13 @@ class Resample(Op, name="ResampleBackward0"):
             out = out / functools.reduce(np.multiply.outer, divisors).astype(out.dtype)
         return out.astype(self.dtype, order="C", copy=np.may_share_memory(out, self))
 
-    jvp = linear
 
-
-class Spread(Op, name="ResampleBackwardBackward0"):
+class Spread(LinearOp, name="ResampleBackwardBackward0"):
     """The transpose of `Resample`: each new element's gradient goes to the old elements that it was made from."""
 
     def forward(self, *, size, ways):
         turned = [way.turned(n) for way, n in zip(ways, size[len(size) - len(ways) :], strict=True)]
         return Resample.forward(self, ways=turned)
-
-    jvp = linear
 
 
 def resampler(kind: str, keeps_input: bool = False) -> type[Op]:
@@ -249,7 +245,7 @@ def _check_mode(input, mode, align_corners, antialias):
 # --- pixels -----------------------------------------------------------------------------------------------------------
 
 
-class PixelShuffle(Op):
+class PixelShuffle(LinearOp):
     """(…, C·r², H, W) to (…, C, H·r, W·r)"""
 
     def forward(self, *, upscale_factor):
@@ -262,10 +258,8 @@ class PixelShuffle(Op):
     def grad_self(grad, upscale_factor):
         return PixelUnshuffle.apply(grad, downscale_factor=upscale_factor)
 
-    jvp = linear
 
-
-class PixelUnshuffle(Op):
+class PixelUnshuffle(LinearOp):
     """(…, C, H·r, W·r) to (…, C·r², H, W)"""
 
     def forward(self, *, downscale_factor):
@@ -277,8 +271,6 @@ class PixelUnshuffle(Op):
 
     def grad_self(grad, downscale_factor):
         return PixelShuffle.apply(grad, upscale_factor=downscale_factor)
-
-    jvp = linear
 
 
 def _check_shuffle(name, factor, input, channels_by, sides_by):
