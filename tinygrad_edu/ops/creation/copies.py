@@ -15,6 +15,15 @@ from ..operands import check_fits, check_writable
 from .factories import as_number, fitted, zeros_like
 
 
+class FlatOp(Op):
+    """An op whose result stays the same, or jumps, where its input moves: its gradient is 0."""
+
+    def grad_self(grad):
+        return zeros_like(grad)
+
+    jvp = elementwise
+
+
 class Clone(LinearOp):
     def forward(self, *, order="K"):
         # NumPy would keep an expanded dimension in a place where `view` of the copy fails.
@@ -58,16 +67,13 @@ class Copy(Op, name="torch::autograd::CopyBackwards"):
         return src_tangent
 
 
-class Fill(Op, name="FillBackward2"):
+class Fill(FlatOp, name="FillBackward2"):
     """The node of `fill_` with a number."""
 
-    idempotent, jvp = True, elementwise
+    idempotent = True
 
     def forward(self, *, value):
         return np.full_like(self, value)
-
-    def grad_self(grad):
-        return zeros_like(grad)
 
 
 class FillTensor(Fill, name="FillBackward3"):

@@ -9,20 +9,12 @@ from ...core.tensor import Relu
 from ...overrides import behind_core
 from ..arrays import choose
 from ..binding import BOTH, NN, in_place, method, public
+from ..creation.copies import FlatOp
 from ..creation.factories import zeros_like
 from ..indexing.masking import where
 from ..op import Op, by_mask, elementwise
 from ..operands import need_float
 from ..shapes.shape import reshape
-
-
-class _SlopeOfKink(Op):
-    """The gradient of a piecewise linear function, as an op. With respect to `self` its own gradient is 0."""
-
-    def grad_self(grad):
-        return zeros_like(grad)
-
-    jvp = elementwise
 
 
 class LeakyRelu(Op):
@@ -36,7 +28,7 @@ class LeakyRelu(Op):
     jvp = by_mask
 
 
-class LeakyReluBackward(_SlopeOfKink):
+class LeakyReluBackward(FlatOp):
     def forward(grad_output, self, *, negative_slope):
         return choose(self > 0, grad_output, grad_output * negative_slope)
 
@@ -57,7 +49,7 @@ class Hardtanh(Op):
     jvp = elementwise
 
 
-class HardtanhBackward(_SlopeOfKink):
+class HardtanhBackward(FlatOp):
     def forward(grad_output, self, *, min_val, max_val):
         return choose((self <= min_val) | (self >= max_val), 0.0, grad_output)
 

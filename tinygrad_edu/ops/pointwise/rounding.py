@@ -6,20 +6,11 @@ import numpy as np
 
 from ...array.tensor import Tensor
 from ..binding import both_forms, public
-from ..creation.factories import zeros_like
+from ..creation.copies import FlatOp
 from ..op import Op, elementwise
 
 
-class _Flat(Op):
-    """A piecewise constant op."""
-
-    def grad_self(grad):
-        return zeros_like(grad)
-
-    jvp = elementwise
-
-
-class Sign(_Flat):
+class Sign(FlatOp):
     """-1, 0 or 1; 0 for nan."""
 
     def forward(self):
@@ -28,14 +19,14 @@ class Sign(_Flat):
 
 def _rounded(name, compute):
     forward = {"forward": lambda self: compute(self).astype(self.dtype, copy=False)}
-    return type(name, (_Flat,), {**forward, "refuses": (f"{name.lower()}_vml_cpu", "b")})
+    return type(name, (FlatOp,), {**forward, "refuses": (f"{name.lower()}_vml_cpu", "b")})
 
 
 Floor, Ceil, Trunc = _rounded("Floor", np.floor), _rounded("Ceil", np.ceil), _rounded("Trunc", np.trunc)
 Round = _rounded("Round", np.round)  # halves round to the even neighbour
 
 
-class RoundDecimals(_Flat, name="RoundBackward1"):
+class RoundDecimals(FlatOp, name="RoundBackward1"):
     refuses = ("round_cpu", "biu")
 
     def forward(self, *, decimals):
