@@ -10,18 +10,16 @@ from ...array.tensor import Tensor, wrap
 from ...core.tensor import Zero
 from ...overrides import behind_core, overridable
 from ..binding import method, public
-from ..op import LinearOp, Op, elementwise
+from ..op import ElementwiseOp, LinearOp, Op
 from ..operands import check_fits, check_writable
 from .factories import as_number, fitted, zeros_like
 
 
-class FlatOp(Op):
+class FlatOp(ElementwiseOp):
     """An op whose result stays the same, or jumps, where its input moves: its gradient is 0."""
 
     def grad_self(grad):
         return zeros_like(grad)
-
-    jvp = elementwise
 
 
 class Clone(LinearOp):

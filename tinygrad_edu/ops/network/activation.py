@@ -11,7 +11,7 @@ from ...array.tensor import Tensor
 from ..arrays import choose, in_blocks
 from ..binding import BOTH, NN, public
 from ..indexing.masking import where
-from ..op import Op, elementwise
+from ..op import ElementwiseOp, Op
 from ..operands import need_float
 from ..pointwise.arithmetic import abs
 from ..pointwise.exponential import erf, erf_of, exp, sigmoid
@@ -36,7 +36,7 @@ class LogSigmoid(Op):
     jvp = Elementwise(forward=0)
 
 
-class Elu(Op):
+class Elu(ElementwiseOp):
     """scale·s above 0, scale·alpha·(e^s - 1) below."""
 
     @in_blocks
@@ -49,10 +49,8 @@ class Elu(Op):
         below = exp(where(self < 0, self, 0.0))
         return where(self <= 0, grad * (below * (alpha * scale)), grad * scale)
 
-    jvp = elementwise
 
-
-class Silu(Op):
+class Silu(ElementwiseOp):
     """s·σ(s)"""
 
     @in_blocks
@@ -65,10 +63,8 @@ class Silu(Op):
         s = sigmoid(self)
         return grad * (s * (1 + self * (1 - s)))
 
-    jvp = elementwise
 
-
-class Softplus(Op):
+class Softplus(ElementwiseOp):
     """ln(1 + e^(beta·s))/beta; s itself where beta·s exceeds `threshold`."""
 
     @in_blocks
@@ -82,10 +78,8 @@ class Softplus(Op):
         scaled = self * beta
         return where(scaled > threshold, grad, grad * sigmoid(scaled))
 
-    jvp = elementwise
 
-
-class Mish(Op):
+class Mish(ElementwiseOp):
     """s·tanh(softplus(s))"""
 
     @in_blocks
@@ -98,10 +92,8 @@ class Mish(Op):
         t = tanh(softplus(self))
         return grad * (t + self * ((1 - t * t) * sigmoid(self)))
 
-    jvp = elementwise
 
-
-class Gelu(Op):
+class Gelu(ElementwiseOp):
     """s·Φ(s), where Φ is the normal distribution function, or its tanh approximation."""
 
     @in_blocks
@@ -120,8 +112,6 @@ class Gelu(Op):
             slope = _INNER * (1 + 3 * _CUBE * square)
             return grad * (0.5 * (1 + t) + 0.5 * self * ((1 - t * t) * slope))
         return grad * (0.5 * (1 + erf(self * math.sqrt(0.5))) + self * (exp(square * -0.5) * _DENSITY))
-
-    jvp = elementwise
 
 
 _INNER, _CUBE, _DENSITY = math.sqrt(2 / math.pi), 0.044715, 1 / math.sqrt(2 * math.pi)

@@ -12,7 +12,7 @@ from ..binding import BOTH, NN, in_place, method, public
 from ..creation.copies import FlatOp
 from ..creation.factories import zeros_like
 from ..indexing.masking import where
-from ..op import Op, by_mask, elementwise
+from ..op import ElementwiseOp, Op, by_mask
 from ..operands import need_float
 from ..shapes.shape import reshape
 
@@ -36,7 +36,7 @@ class LeakyReluBackward(FlatOp):
         return LeakyReluBackward.apply(grad, self, negative_slope=negative_slope)
 
 
-class Hardtanh(Op):
+class Hardtanh(ElementwiseOp):
     refuses = ("hardtanh", "b")
 
     def forward(self, *, min_val=-1.0, max_val=1.0):
@@ -45,8 +45,6 @@ class Hardtanh(Op):
     # Unlike in clamp, no gradient passes at the bounds themselves.
     def grad_self(grad, self, min_val, max_val):
         return HardtanhBackward.apply(grad, self, min_val=min_val, max_val=max_val)
-
-    jvp = elementwise
 
 
 class HardtanhBackward(FlatOp):
@@ -57,7 +55,7 @@ class HardtanhBackward(FlatOp):
         return HardtanhBackward.apply(grad, self, min_val=min_val, max_val=max_val)
 
 
-class Hardsigmoid(Op):
+class Hardsigmoid(ElementwiseOp):
     def forward(self):
         need_float(self, "hardsigmoid_cpu")
         return np.clip(self + 3, 0, 6) / 6
@@ -65,18 +63,14 @@ class Hardsigmoid(Op):
     def grad_self(grad, self):
         return where((self > -3) & (self < 3), grad / 6, 0.0)
 
-    jvp = elementwise
 
-
-class Hardswish(Op):
+class Hardswish(ElementwiseOp):
     def forward(self):
         need_float(self, "hardswish_cpu")
         return self * np.clip(self + 3, 0, 6) / 6
 
     def grad_self(grad, self):
         return where(self <= -3, 0.0, where(self < 3, grad * (self / 3 + 0.5), grad))
-
-    jvp = elementwise
 
 
 class PreluKernel(Op):

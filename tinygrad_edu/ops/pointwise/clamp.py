@@ -9,7 +9,7 @@ from ...array.tensor import Tensor
 from ..binding import both_forms, method, public
 from ..creation.factories import as_number
 from ..indexing.masking import where
-from ..op import Op, by_mask, elementwise
+from ..op import ElementwiseOp, Op, by_mask
 from ..operands import need_tensor
 
 
@@ -98,14 +98,12 @@ class Minimum(Op):
     jvp = by_mask
 
 
-class NanToNum(Op):
+class NanToNum(ElementwiseOp):
     def forward(self, *, nan=None, posinf=None, neginf=None):
         return np.nan_to_num(self, nan=nan or 0.0, posinf=posinf, neginf=neginf)
 
     def grad_self(grad, self):
         return where(np.isfinite(getattr(self, "_data", self)), grad, 0.0)
-
-    jvp = elementwise
 
 
 def _within(value, min, max):

@@ -12,15 +12,14 @@ from ...overrides import behind_core
 from ..arrays import in_blocks
 from ..binding import both_forms, in_place, method, public
 from ..indexing.masking import where
-from ..op import Op, by_mask, elementwise
+from ..op import ElementwiseOp, by_mask
 from ..operands import need_float, need_tensor
 
 
-class FloatOp(Op):
+class FloatOp(ElementwiseOp):
     """An elementwise op defined only for floats: integers are converted first."""
 
     makes_float = True
-    jvp = elementwise
 
 
 def unary(name, formula, rule):

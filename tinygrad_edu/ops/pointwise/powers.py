@@ -13,7 +13,7 @@ from ...core.tensor import Pow
 from ...overrides import behind_core
 from ..binding import both_forms, in_place, method, operator, public
 from ..indexing.masking import where
-from ..op import Op, elementwise
+from ..op import ElementwiseOp, Op
 from ..operands import checks
 from ..tangents import Elementwise
 from .exponential import log, unary
@@ -29,7 +29,7 @@ def _no_negative_power(values, settings):
 checks[Pow] = _no_negative_power
 
 
-class PowTensor(Op, name="PowBackward1"):
+class PowTensor(ElementwiseOp, name="PowBackward1"):
     promotes = True
     refuses = ("pow", "b")
 
@@ -47,8 +47,6 @@ class PowTensor(Op, name="PowBackward1"):
     # d sᵉ/de = sᵉ·ln s, and 0 where s is 0 and e is not negative
     def grad_exponent(grad, self, exponent, result):
         return grad * where((self == 0) & (exponent >= 0), 0.0, result * log(self))
-
-    jvp = elementwise
 
 
 class PowScalar(Op, name="PowBackward2"):

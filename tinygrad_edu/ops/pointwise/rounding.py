@@ -7,7 +7,7 @@ import numpy as np
 from ...array.tensor import Tensor
 from ..binding import both_forms, public
 from ..creation.copies import FlatOp
-from ..op import Op, elementwise
+from ..op import ElementwiseOp
 
 
 class Sign(FlatOp):
@@ -34,7 +34,7 @@ class RoundDecimals(FlatOp, name="RoundBackward1"):
         return (np.round(self * scale) / scale if decimals > 0 else np.round(self / scale) * scale).astype(self.dtype)
 
 
-class Frac(Op):
+class Frac(ElementwiseOp):
     refuses = ("frac_cpu", "biu")
 
     def forward(self):
@@ -42,8 +42,6 @@ class Frac(Op):
 
     def grad_self(grad):
         return grad
-
-    jvp = elementwise
 
 
 @public()

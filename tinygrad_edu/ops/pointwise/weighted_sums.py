@@ -6,11 +6,11 @@ import numpy as np
 
 from ...array.tensor import Tensor
 from ..binding import both_forms, public
-from ..op import Op, elementwise
+from ..op import ElementwiseOp
 from ..operands import need_float, need_tensor, refuse_mismatch, refuse_mixture
 
 
-class Addcmul(Op):
+class Addcmul(ElementwiseOp):
     """self + value·tensor1·tensor2"""
 
     promotes = True
@@ -28,10 +28,8 @@ class Addcmul(Op):
     def grad_tensor2(grad, tensor1, value):
         return grad * (tensor1 * value)
 
-    jvp = elementwise
 
-
-class Addcdiv(Op):
+class Addcdiv(ElementwiseOp):
     """self + value·tensor1/tensor2"""
 
     promotes = True
@@ -48,10 +46,8 @@ class Addcdiv(Op):
     def grad_tensor2(grad, tensor1, tensor2, value):
         return -grad * (value * tensor1 / (tensor2 * tensor2))
 
-    jvp = elementwise
 
-
-class LerpTensor(Op, name="LerpBackward1"):
+class LerpTensor(ElementwiseOp, name="LerpBackward1"):
     """self + weight·(end - self)"""
 
     def forward(self, end, weight):
@@ -66,8 +62,6 @@ class LerpTensor(Op, name="LerpBackward1"):
 
     def grad_weight(grad, self, end):
         return grad * (end - self)
-
-    jvp = elementwise
 
 
 class Lerp(LerpTensor, name="LerpBackward0"):
