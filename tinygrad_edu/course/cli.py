@@ -5,6 +5,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..exercises.grading import grade
+from .lab import DEFAULT_DIR, DEFAULT_PORT, report_update, start
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status. `argv` is the command line without the program's name."""
@@ -33,9 +36,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _add_lab(commands: argparse._SubParsersAction) -> None:
-    from .lab import DEFAULT_DIR, DEFAULT_PORT
+def _refused(message: object) -> int:
+    """The exit status of a command that could not do what was asked; it says why."""
+    print(message, file=sys.stderr)
+    return 2
 
+
+def _add_lab(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser(
         "lab",
         help="open JupyterLab on your working copy of the lessons",
@@ -56,14 +63,10 @@ def _port(text: str) -> int:
 
 
 def _lab(arguments: argparse.Namespace) -> None:
-    from .lab import start
-
     start(arguments.dir, arguments.port, not arguments.no_browser, arguments.passed_on)
 
 
 def _add_progress(commands: argparse._SubParsersAction) -> None:
-    from .lab import DEFAULT_DIR
-
     parser = commands.add_parser("progress", help="show which exercises of your working copy are solved")
     parser.add_argument("--dir", type=Path, default=Path(DEFAULT_DIR), help="the working copy (default: ./%(default)s)")
     parser.set_defaults(run=_progress)
@@ -75,14 +78,11 @@ def _progress(arguments: argparse.Namespace) -> int:
     try:
         print(progress(arguments.dir))
     except FileNotFoundError as error:
-        print(f"{error}: name it with --dir, or make one with `tinygrad-edu lab`", file=sys.stderr)
-        return 2
+        return _refused(f"{error}: name it with --dir, or make one with `tinygrad-edu lab`")
     return 0
 
 
 def _add_engine(commands: argparse._SubParsersAction) -> None:
-    from .lab import DEFAULT_DIR
-
     parser = commands.add_parser("engine", help="put your answers together into my_engine.py, and try it rung by rung")
     parser.add_argument("--dir", type=Path, default=Path(DEFAULT_DIR), help="the working copy (default: ./%(default)s)")
     parser.set_defaults(run=_engine)
@@ -95,19 +95,15 @@ def _engine(arguments: argparse.Namespace) -> int:
     try:
         engine = renewed(arguments.dir)
     except FileNotFoundError as error:
-        print(f"{error}: name it with --dir, or make one with `tinygrad-edu lab`", file=sys.stderr)
-        return 2
+        return _refused(f"{error}: name it with --dir, or make one with `tinygrad-edu lab`")
     except ValueError as error:
-        print(error, file=sys.stderr)
-        return 2
+        return _refused(error)
     ladder = climb(engine)
     print(f"{arguments.dir / FILE}\n{ladder}")
     return 0 if ladder.height == len(ladder.steps) else 1
 
 
 def _add_review(commands: argparse._SubParsersAction) -> None:
-    from .lab import DEFAULT_DIR
-
     parser = commands.add_parser("review", help="answer two questions of earlier lessons again, with other numbers")
     parser.add_argument("--dir", type=Path, default=Path(DEFAULT_DIR), help="the working copy (default: ./%(default)s)")
     parser.add_argument(
@@ -126,8 +122,7 @@ def _review(arguments: argparse.Namespace) -> int:
         arguments.gift.write_text(gift(), encoding="utf-8")
         return 0
     if not arguments.dir.is_dir():
-        print(f"no working copy of the lessons at {arguments.dir}: name it with --dir", file=sys.stderr)
-        return 2
+        return _refused(f"no working copy of the lessons at {arguments.dir}: name it with --dir")
     return ask(Memory.of(arguments.dir), arguments.before)
 
 
@@ -144,14 +139,12 @@ def _add_release(commands: argparse._SubParsersAction) -> None:
 
 
 def _release(arguments: argparse.Namespace) -> int:
-    from .lab import report_update
     from .working_copy import update_working_copy
 
     try:
         report_update(update_working_copy(arguments.dir, arguments.source), arguments.dir)
     except (OSError, ValueError) as error:
-        print(f"not released: {error}", file=sys.stderr)
-        return 2
+        return _refused(f"not released: {error}")
     return 0
 
 
@@ -181,15 +174,13 @@ def _site(arguments: argparse.Namespace) -> int:
     from .site import SiteError, build
 
     if arguments.numpy is not None and not arguments.live:
-        print("no site written: --numpy is for a live site: add --live", file=sys.stderr)
-        return 2
+        return _refused("no site written: --numpy is for a live site: add --live")
     try:
         progress = not arguments.no_progress and sys.stderr.isatty()
         out = arguments.folder or arguments.out
         print(build(out, arguments.only, progress, live=arguments.live, numpy_wheel=arguments.numpy))
     except (OSError, SiteError) as error:
-        print(f"the site was not written: {error}", file=sys.stderr)
-        return 2
+        return _refused(f"the site was not written: {error}")
     return 0
 
 
@@ -242,8 +233,7 @@ def _save(arguments: argparse.Namespace) -> int:
 
     path: Path = arguments.program
     if path == program_file.STDIN and arguments.out is None:
-        print("nothing was saved: name the output file with -o", file=sys.stderr)
-        return 2
+        return _refused("nothing was saved: name the output file with -o")
     out = arguments.out or path.with_suffix(arguments.suffix)
     try:
         program = program_file.read(path)
@@ -252,8 +242,7 @@ def _save(arguments: argparse.Namespace) -> int:
         animate = arguments.moves and out.suffix.lower() == ".svg"
         print(recording.save(out, step=arguments.step, view=arguments.view, animate=animate))
     except (OSError, ValueError, IndexError, ModuleNotFoundError) as error:
-        print(f"nothing saved: {error}", file=sys.stderr)
-        return 2
+        return _refused(f"nothing saved: {error}")
     raised = recording.error
     if raised:
         print(f"{program.place(raised['line'])}: {raised['type']}: {raised['message']}", file=sys.stderr)
@@ -272,8 +261,7 @@ def _compare(arguments: argparse.Namespace) -> int:
         if arguments.out is not None:
             print(comparison.save(arguments.out))
     except (OSError, ValueError, ModuleNotFoundError) as error:
-        print(f"not compared: {error}", file=sys.stderr)
-        return 2
+        return _refused(f"not compared: {error}")
     return 0 if comparison.agree else 1
 
 
@@ -319,24 +307,20 @@ def _diagnose(arguments: argparse.Namespace) -> int:
 
 
 def _add_check(commands: argparse._SubParsersAction) -> None:
-    from ..exercises.grading.grade import add_check_arguments, check_main
-
     parser = commands.add_parser("check", help="check the answers in your notebook from the terminal")
-    add_check_arguments(parser)
-    parser.set_defaults(run=check_main)
+    grade.add_check_arguments(parser)
+    parser.set_defaults(run=grade.check_main)
 
 
 def _add_grade(commands: argparse._SubParsersAction) -> None:
-    from ..exercises.grading.grade import add_arguments, main
-
     parser = commands.add_parser(
         "grade",
         help="grade submitted notebooks",
         description="Grade submitted notebooks: each answer runs in a sandbox and is judged outside it. If you start "
         "it again, it continues where it stopped.",
     )
-    add_arguments(parser)
-    parser.set_defaults(run=main)
+    grade.add_arguments(parser)
+    parser.set_defaults(run=grade.main)
 
 
 if __name__ == "__main__":

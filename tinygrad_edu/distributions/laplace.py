@@ -8,31 +8,17 @@ import numpy as np
 
 from ..array.tensor import Tensor, wrap
 from ..ops.creation import random
-from . import constraints
-from .distribution import Distribution, broadcast_all
+from .distribution import LocationScale
 
 __all__ = ["Laplace"]
 
 
-class Laplace(Distribution):
+class Laplace(LocationScale):
     """e^(-|x - loc|/scale) / (2·scale).
 
     >>> T.distributions.Laplace(0.0, 1.0).log_prob(T.tensor(0.0)).exp()
     tensor(0.5000)
     """
-
-    has_rsample = True
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}  # noqa: RUF012
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.shape, validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    mode = mean
 
     @property
     def variance(self) -> Tensor:

@@ -1,5 +1,5 @@
-"""How the function of an op becomes public: `public` above it puts it into the tables of functions; `method`, `in_place` and
-`operator` make of it what a class below it gives to Tensor.
+"""How the function of an op becomes public: `public` above it puts it into the tables of functions; `method`, `in_place`,
+`both_forms` and `operator` make of it what a class below it gives to Tensor.
 """
 
 from __future__ import annotations
@@ -19,12 +19,15 @@ from ..overrides import dispatch, overridable, refuse_switches
 from .creation.factories import write_out
 from .operands import refuse_write
 
-__all__ = ["functions", "in_place", "linalg_functions", "method", "nn_functions", "operator", "public"]
+__all__ = ["BOTH", "NN", "both_forms", "functions", "in_place", "linalg_functions", "method", "nn_functions"]
+__all__ += ["operator", "public"]
 
 # The public functions by name: the contents of `tinygrad_edu`, `tinygrad_edu.linalg` and `tinygrad_edu.nn.functional`.
 functions: dict[str, Callable[..., Any]] = {}
 linalg_functions: dict[str, Callable[..., Any]] = {}
 nn_functions: dict[str, Callable[..., Any]] = {}
+# The tables of a function that is in `nn.functional` alone, and of one that is in `tinygrad_edu` too.
+NN, BOTH = (nn_functions,), (functions, nn_functions)
 
 # The module in which pickle finds the functions of each table: it stores a function by its name.
 _HOMES = {
@@ -78,6 +81,11 @@ def in_place(function: Callable[..., Any], op: Any) -> Callable[..., Any]:
     call = overridable(_allowed(write), name)
     call.__doc__ = f"In-place version of `{name[:-1]}`."
     return call
+
+
+def both_forms(function: Callable[..., Any], op: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The method of Tensor, and its form with an underscore."""
+    return method(function), in_place(function, op)
 
 
 def operator(function: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:

@@ -2,8 +2,8 @@
 
 An op is one short class, in the order of the mathematics:
 
-    class Logaddexp(Op):
-        promotes, jvp = True, elementwise
+    class Logaddexp(ElementwiseOp):
+        promotes = True
         def forward(self, other): return np.logaddexp(self, other)
         def grad_self(grad, self, other): return grad * sigmoid(self - other)
         def grad_other(grad, self, other): return grad * sigmoid(other - self)
@@ -37,7 +37,7 @@ from ..core.layers import by_mask, elementwise, linear, row_by_row
 from ..core.op import ASIDE, ELSEWHERE
 from ..modes import thread
 
-__all__ = ["LinearOp", "Op", "ViewOp", "by_mask", "elementwise", "linear", "row_by_row"]
+__all__ = ["ElementwiseOp", "LinearOp", "Op", "ViewOp", "by_mask", "elementwise", "linear", "row_by_row"]
 
 
 class Plan(core.Plan):
@@ -140,6 +140,12 @@ def several(op: Any, inputs: Any, settings: dict[str, Any], result: tuple[Any, .
     if state.unusual:
         layers.around.computed(op, inputs, settings, outs, node)
     return outs[: op.visible_outputs]
+
+
+class ElementwiseOp(Op):
+    """An op that computes each number from the numbers at its place: forward mode goes through the rules of the gradients."""
+
+    jvp = elementwise
 
 
 class LinearOp(Op):

@@ -10,12 +10,19 @@ from ...array.tensor import Tensor, wrap
 from ...core.tensor import Zero
 from ...overrides import behind_core, overridable
 from ..binding import method, public
-from ..op import Op, elementwise, linear
+from ..op import ElementwiseOp, LinearOp, Op
 from ..operands import check_fits, check_writable
 from .factories import as_number, fitted, zeros_like
 
 
-class Clone(Op):
+class FlatOp(ElementwiseOp):
+    """An op whose result stays the same, or jumps, where its input moves: its gradient is 0."""
+
+    def grad_self(grad):
+        return zeros_like(grad)
+
+
+class Clone(LinearOp):
     def forward(self, *, order="K"):
         # NumPy would keep an expanded dimension in a place where `view` of the copy fails.
         return self.copy("C" if 0 in self.strides else order)
@@ -23,15 +30,13 @@ class Clone(Op):
     def grad_self(grad):
         return grad
 
-    jvp = linear
-
 
 def cast(array, dtype):
     """A copy in another dtype."""
     return array.astype(dtype, order="C" if 0 in array.strides else "K")
 
 
-class ToCopy(Op):
+class ToCopy(LinearOp):
     """A copy in another dtype; the engine converts the gradient back to the input's dtype."""
 
     def forward(self, *, dtype):
@@ -39,8 +44,6 @@ class ToCopy(Op):
 
     def grad_self(grad):
         return grad
-
-    jvp = linear
 
 
 class Copy(Op, name="torch::autograd::CopyBackwards"):
@@ -62,16 +65,13 @@ class Copy(Op, name="torch::autograd::CopyBackwards"):
         return src_tangent
 
 
-class Fill(Op, name="FillBackward2"):
+class Fill(FlatOp, name="FillBackward2"):
     """The node of `fill_` with a number."""
 
-    idempotent, jvp = True, elementwise
+    idempotent = True
 
     def forward(self, *, value):
         return np.full_like(self, value)
-
-    def grad_self(grad):
-        return zeros_like(grad)
 
 
 class FillTensor(Fill, name="FillBackward3"):

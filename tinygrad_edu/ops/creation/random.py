@@ -20,8 +20,9 @@ from ...array.tensor import Tensor
 from ...overrides import overridable
 from ..arrays import as_index
 from ..binding import functions
-from ..op import Op, elementwise, row_by_row
-from .factories import finish, plain, shape_of, zeros_like
+from ..op import Op, row_by_row
+from .copies import FlatOp
+from .factories import finish, plain, shape_of
 
 __all__ = ["default_generator", "fork_rng", "get_rng_state", "manual_seed", "set_rng_state"]
 
@@ -239,15 +240,6 @@ def randn_like(
 # --- draws from tensors, and draws in place ---------------------------------------------------------------------------
 
 
-class _Filled(Op):
-    """New numbers that do not depend on the old ones, so their gradient is 0."""
-
-    def grad_self(grad):
-        return zeros_like(grad)
-
-    jvp = elementwise
-
-
 class NormalOfBoth(Op, name="NormalBackward3"):
     """A draw from a mean and a std, both tensors. No gradient flows through it."""
 
@@ -256,12 +248,7 @@ class NormalOfBoth(Op, name="NormalBackward3"):
         shape = np.broadcast_shapes(np.shape(mean), np.shape(std))
         return np.asarray(source(generator).normal(shape, kind) * std + mean, kind)
 
-    def grad_mean(grad):
-        return zeros_like(grad)
-
-    def grad_std(grad):
-        return zeros_like(grad)
-
+    grad_mean = grad_std = FlatOp.grad_self
     jvp = row_by_row
 
 
@@ -269,14 +256,14 @@ class NormalOfMean(NormalOfBoth, name="NormalBackward1"):
     forward = NormalOfBoth.forward
 
 
-class NormalOfStd(_Filled, name="NormalBackward2"):
+class NormalOfStd(FlatOp, name="NormalBackward2"):
     def forward(self, *, mean, generator):
         return NormalOfBoth.forward(mean, self, generator=generator)
 
     jvp = row_by_row
 
 
-class Bernoulli(_Filled):
+class Bernoulli(FlatOp):
     def forward(self, *, p, generator):
         # Unlike `bernoulli_`, PyTorch's function draws in the order of the indices.
         return chance(np.empty(self.shape, self.dtype), p, generator)
@@ -284,7 +271,7 @@ class Bernoulli(_Filled):
     jvp = row_by_row
 
 
-class BernoulliOfTensor(_Filled, name="BernoulliBackward1"):
+class BernoulliOfTensor(FlatOp, name="BernoulliBackward1"):
     def forward(self, *, p, generator):
         return chance(self, p, generator)
 
@@ -293,22 +280,22 @@ class BernoulliOfNumber(BernoulliOfTensor, name="BernoulliBackward2"):
     forward = BernoulliOfTensor.forward
 
 
-class Uniform(_Filled):
+class Uniform(FlatOp):
     def forward(self, *, low, high, generator):
         return even_like(self, self.dtype, low, high, generator)
 
 
-class Normal(_Filled):
+class Normal(FlatOp):
     def forward(self, *, mean, std, generator):
         return normal_like(self, self.dtype, mean, std, generator)
 
 
-class Exponential(_Filled):
+class Exponential(FlatOp):
     def forward(self, *, lambd, generator):
         return (exponential(self, generator) / lambd).astype(self.dtype)
 
 
-class Random(_Filled):
+class Random(FlatOp):
     def forward(self, *, low, high, generator):
         if low is not None:
             rng = source(generator)

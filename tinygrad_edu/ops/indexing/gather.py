@@ -8,7 +8,7 @@ import numpy as np
 
 from ...array.tensor import Tensor, wrap
 from ..arrays import copied, flat_places, row_major
-from ..binding import in_place, method, public
+from ..binding import both_forms, method, public
 from ..creation.factories import fitted
 from ..op import LinearOp
 from ..operands import need_tensor
@@ -224,7 +224,5 @@ class GatherMethods:
 
     gather = method(gather)
     take_along_dim = method(take_along_dim)
-    scatter_ = in_place(scatter, _scatter_)
-    scatter = method(scatter)
-    scatter_add_ = in_place(scatter_add, _scatter_add_)
-    scatter_add = method(scatter_add)
+    scatter, scatter_ = both_forms(scatter, _scatter_)
+    scatter_add, scatter_add_ = both_forms(scatter_add, _scatter_add_)

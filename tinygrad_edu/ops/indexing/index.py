@@ -15,7 +15,7 @@ from ...core.tensor import Alias, Select, Slice
 from ...modes import quiet, thread
 from ...overrides import behind_core, overridable
 from ..arrays import copied, sum_at
-from ..binding import in_place, method, public
+from ..binding import both_forms, method, public
 from ..creation.copies import copy_, fill_, to_copy
 from ..creation.factories import fitted
 from ..op import LinearOp
@@ -328,8 +328,7 @@ def _check_put(window, indices, value):
 class IndexMethods:
     """The methods of Tensor that are defined here."""
 
-    index_put_ = in_place(index_put, _index_put_)
-    index_put = method(index_put)
+    index_put, index_put_ = both_forms(index_put, _index_put_)
     select = method(select)
     narrow = method(narrow)
     __setitem__ = overridable(__setitem__)

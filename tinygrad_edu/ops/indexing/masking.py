@@ -9,7 +9,7 @@ import numpy as np
 from ...array import dtypes
 from ...array.tensor import Tensor
 from ..arrays import as_index, choose, row_major
-from ..binding import functions, in_place, method, public
+from ..binding import both_forms, functions, method, public
 from ..creation.factories import as_number, as_operand, finish
 from ..op import LinearOp, Op, by_mask, row_by_row
 from ..operands import need_tensor, refuse_mismatch
@@ -186,8 +186,7 @@ def argwhere(input) -> Tensor:
 class MaskingMethods:
     """The methods of Tensor that are defined here."""
 
-    masked_fill_ = in_place(masked_fill, _masked_fill_)
-    masked_fill = method(masked_fill)
+    masked_fill, masked_fill_ = both_forms(masked_fill, _masked_fill_)
     masked_select = method(masked_select)
     nonzero = method(nonzero)
     argwhere = method(argwhere)

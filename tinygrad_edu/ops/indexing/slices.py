@@ -6,7 +6,7 @@ import numpy as np
 
 from ...array.tensor import Tensor
 from ..arrays import add_slices, copied
-from ..binding import in_place, method, public
+from ..binding import both_forms, method, public
 from ..creation.factories import fitted
 from ..operands import need_tensor
 from ..shapes.shape import axis_of, reshape
@@ -229,9 +229,6 @@ class SlicesMethods:
     """The methods of Tensor that are defined here."""
 
     index_select = method(index_select)
-    index_add_ = in_place(index_add, _index_add_)
-    index_add = method(index_add)
-    index_copy_ = in_place(index_copy, _index_copy_)
-    index_copy = method(index_copy)
-    index_fill_ = in_place(index_fill, _index_fill_)
-    index_fill = method(index_fill)
+    index_add, index_add_ = both_forms(index_add, _index_add_)
+    index_copy, index_copy_ = both_forms(index_copy, _index_copy_)
+    index_fill, index_fill_ = both_forms(index_fill, _index_fill_)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...array import dtypes
 from ...array.tensor import Tensor
-from ..binding import functions, nn_functions, public
+from ..binding import BOTH, public
 from ..creation.copies import to_copy
 from ..indexing.masking import where
 from ..op import Op
@@ -16,8 +16,6 @@ from ..reductions.norms import VectorNorm, norm_slope, vector_norm
 from ..reductions.reduce import sum
 from ..shapes.shape import View, expand, unsqueeze
 from .matmul import matmul
-
-_BOTH = (functions, nn_functions)
 
 
 class Norm(Op, name="NormBackward1"):
@@ -71,7 +69,7 @@ def _ratio(grad, result):
     return where(result == 0, 0.0, grad / where(result == 0, 1.0, result))
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def cosine_similarity(x1, x2, dim=1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between two tensors along `dim`.
 
@@ -96,7 +94,7 @@ def _direction(x, dim, eps):
     return x / length
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def pairwise_distance(x1, x2, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """The distance ‖x1 - x2 + eps‖ along the last dimension.
 

@@ -11,7 +11,7 @@ from ...array import dtypes
 from ...array.tensor import Tensor
 from ...core.tensor import Mm
 from ...overrides import behind_core
-from ..binding import functions, in_place, linalg_functions, method, operator, public
+from ..binding import both_forms, functions, linalg_functions, method, operator, public
 from ..creation.copies import contiguous_clone
 from ..op import Op
 from ..operands import check_expandable, refuse_mismatch
@@ -321,10 +321,8 @@ class MatmulMethods:
     mv = method(mv)
     mm = method(mm)
     bmm = method(bmm)
-    addmm_ = in_place(addmm, Addmm)
-    addmm = method(addmm)
-    baddbmm_ = in_place(baddbmm, Baddbmm)
-    baddbmm = method(baddbmm)
+    addmm, addmm_ = both_forms(addmm, Addmm)
+    baddbmm, baddbmm_ = both_forms(baddbmm, Baddbmm)
     matmul = method(matmul)
     outer = method(outer)
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from ...array.tensor import Tensor
 from ..arrays import choose, in_blocks
-from ..binding import functions, nn_functions, public
+from ..binding import BOTH, NN, public
 from ..indexing.masking import where
-from ..op import Op, elementwise
+from ..op import ElementwiseOp, Op
 from ..operands import need_float
 from ..pointwise.arithmetic import abs
 from ..pointwise.exponential import erf, erf_of, exp, sigmoid
@@ -20,9 +20,6 @@ from ..shapes.joining import cat
 from ..shapes.shape import axis_of
 from ..tangents import Elementwise
 from .rectifier import in_place_or_not
-
-_BOTH = (functions, nn_functions)
-_NN = (nn_functions,)
 
 
 class LogSigmoid(Op):
@@ -39,7 +36,7 @@ class LogSigmoid(Op):
     jvp = Elementwise(forward=0)
 
 
-class Elu(Op):
+class Elu(ElementwiseOp):
     """scale·s above 0, scale·alpha·(e^s - 1) below."""
 
     @in_blocks
@@ -52,10 +49,8 @@ class Elu(Op):
         below = exp(where(self < 0, self, 0.0))
         return where(self <= 0, grad * (below * (alpha * scale)), grad * scale)
 
-    jvp = elementwise
 
-
-class Silu(Op):
+class Silu(ElementwiseOp):
     """s·σ(s)"""
 
     @in_blocks
@@ -68,10 +63,8 @@ class Silu(Op):
         s = sigmoid(self)
         return grad * (s * (1 + self * (1 - s)))
 
-    jvp = elementwise
 
-
-class Softplus(Op):
+class Softplus(ElementwiseOp):
     """ln(1 + e^(beta·s))/beta; s itself where beta·s exceeds `threshold`."""
 
     @in_blocks
@@ -85,10 +78,8 @@ class Softplus(Op):
         scaled = self * beta
         return where(scaled > threshold, grad, grad * sigmoid(scaled))
 
-    jvp = elementwise
 
-
-class Mish(Op):
+class Mish(ElementwiseOp):
     """s·tanh(softplus(s))"""
 
     @in_blocks
@@ -101,10 +92,8 @@ class Mish(Op):
         t = tanh(softplus(self))
         return grad * (t + self * ((1 - t * t) * sigmoid(self)))
 
-    jvp = elementwise
 
-
-class Gelu(Op):
+class Gelu(ElementwiseOp):
     """s·Φ(s), where Φ is the normal distribution function, or its tanh approximation."""
 
     @in_blocks
@@ -123,8 +112,6 @@ class Gelu(Op):
             slope = _INNER * (1 + 3 * _CUBE * square)
             return grad * (0.5 * (1 + t) + 0.5 * self * ((1 - t * t) * slope))
         return grad * (0.5 * (1 + erf(self * math.sqrt(0.5))) + self * (exp(square * -0.5) * _DENSITY))
-
-    jvp = elementwise
 
 
 _INNER, _CUBE, _DENSITY = math.sqrt(2 / math.pi), 0.044715, 1 / math.sqrt(2 * math.pi)
@@ -145,19 +132,19 @@ class Glu(Op):
         return cat((grad * s, grad * (a * (s * (1 - s)))), dim)
 
 
-@public(where=_NN)
+@public(where=NN)
 def logsigmoid(input: Tensor) -> Any:
     """The logarithm of sigmoid(x), accurate for large negative x."""
     return LogSigmoid.apply(input)
 
 
-@public(where=_NN)
+@public(where=NN)
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """The exponential linear unit: x if x > 0, else alpha·(eˣ - 1)."""
     return in_place_or_not(Elu, input, inplace, alpha=alpha, scale=1.0, input_scale=1.0)
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """ELU with the two constants that keep mean 0 and variance 1 through the layers.
 
@@ -168,7 +155,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     return in_place_or_not(Elu, input, inplace, input_scale=1.0, **scales)
 
 
-@public(where=_NN)
+@public(where=NN)
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """The Gaussian error linear unit x·Φ(x), where Φ is the normal distribution function; or its tanh approximation.
 
@@ -180,31 +167,31 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     return Gelu.apply(input, approximate=approximate)
 
 
-@public(where=_NN)
+@public(where=NN)
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """The sigmoid linear unit x·sigmoid(x), also called swish."""
     return in_place_or_not(Silu, input, inplace)
 
 
-@public(where=_NN)
+@public(where=NN)
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """A smooth ReLU: ln(1 + e^(beta·x)) / beta; x itself where beta·x exceeds `threshold`."""
     return Softplus.apply(input, beta=beta, threshold=threshold)
 
 
-@public(where=_NN)
+@public(where=NN)
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """x·tanh(softplus(x))."""
     return in_place_or_not(Mish, input, inplace)
 
 
-@public(where=_NN)
+@public(where=NN)
 def softsign(input: Tensor) -> Tensor:
     """x / (1 + |x|)."""
     return input / (abs(input) + 1)
 
 
-@public(where=_NN)
+@public(where=NN)
 def glu(input: Tensor, dim=-1) -> Tensor:
     """The gated linear unit: the first half along `dim`, multiplied by the sigmoid of the second half.
 

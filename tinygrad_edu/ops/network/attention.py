@@ -9,7 +9,7 @@ import numpy as np
 
 from ...array.tensor import Tensor, wrap
 from ..arrays import are_small, largest, sum_kept
-from ..binding import functions, nn_functions, public
+from ..binding import NN, functions, public
 from ..linalg.matmul import matmul
 from ..op import Op
 from ..operands import check_writable
@@ -17,8 +17,6 @@ from ..pointwise.arithmetic import MulNumber
 from ..shapes.permute import transpose
 from .dropout import dropout
 from .softmax import safe_softmax, softmax, sum_along
-
-_NN = (nn_functions,)
 
 # Up to this many attention weights are kept for the backward pass: 4 MB of float32.
 _FEW_WEIGHTS = 2**20
@@ -96,7 +94,7 @@ def _check(query, key, value, mask):
         )
 
 
-@public(where=_NN)
+@public(where=NN)
 def scaled_dot_product_attention(
     query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
 ) -> Tensor:

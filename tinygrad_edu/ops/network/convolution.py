@@ -13,14 +13,12 @@ import math
 import numpy as np
 
 from ...array.tensor import Tensor
-from ..binding import functions, nn_functions, public
-from ..op import Op, linear
+from ..binding import BOTH, NN, public
+from ..op import LinearOp, Op
 from ..reductions.reduce import sum
 from ..shapes.shape import squeeze, unsqueeze
 from .padding import pad
 from .resampling import batch_first, batch_last
-
-_NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
 # --- windows ---------------------------------------------------------------------------------------------------------
 
@@ -209,7 +207,7 @@ class ConvolutionTransposed(Op, name="ConvolutionBackward0"):
         return moved + ConvolutionTransposed.apply(input, weight_tangent, None, size=size, geometry=geometry)
 
 
-class Im2Col(Op, name="Im2ColBackward0"):
+class Im2Col(LinearOp, name="Im2ColBackward0"):
     """Each window of the padded image as a column: (N, C, H, W) to (N, C·kernel elements, positions)."""
 
     def forward(self, *, kernel_size, dilation, padding, stride):
@@ -222,10 +220,8 @@ class Im2Col(Op, name="Im2ColBackward0"):
         settings = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
         return Col2Im.apply(grad, output_size=self_sym_sizes[2:], **settings)
 
-    jvp = linear
 
-
-class Col2Im(Op, name="Col2ImBackward0"):
+class Col2Im(LinearOp, name="Col2ImBackward0"):
     """The transpose of Im2Col: add each column at the position of its window."""
 
     def forward(self, *, output_size, kernel_size, dilation, padding, stride):
@@ -237,8 +233,6 @@ class Col2Im(Op, name="Col2ImBackward0"):
 
     def grad_self(grad, kernel_size, dilation, padding, stride):
         return Im2Col.apply(grad, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
-
-    jvp = linear
 
 
 # --- functions -------------------------------------------------------------------------------------------------------
@@ -330,25 +324,25 @@ def _conv_transpose(n, input, weight, bias, stride, padding, output_padding, gro
     return out if batch is input else squeeze(out, 0)
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def conv1d(input: Tensor, weight, bias=None, stride=1, padding=0, dilation=1, groups=1) -> Tensor:
     """Convolve a batch of sequences (N, in, L) with kernels (out, in/groups, k)."""
     return _conv(1, input, weight, bias, stride, padding, dilation, groups)
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def conv2d(input: Tensor, weight, bias=None, stride=1, padding=0, dilation=1, groups=1) -> Tensor:
     """Convolve a batch of images (N, in, H, W) with kernels (out, in/groups, kh, kw)."""
     return _conv(2, input, weight, bias, stride, padding, dilation, groups)
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def conv3d(input: Tensor, weight, bias=None, stride=1, padding=0, dilation=1, groups=1) -> Tensor:
     """Convolve a batch of volumes (N, in, D, H, W) with kernels (out, in/groups, kd, kh, kw)."""
     return _conv(3, input, weight, bias, stride, padding, dilation, groups)
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def conv_transpose1d(
     input: Tensor, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1
 ) -> Tensor:
@@ -356,7 +350,7 @@ def conv_transpose1d(
     return _conv_transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def conv_transpose2d(
     input: Tensor, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1
 ) -> Tensor:
@@ -364,7 +358,7 @@ def conv_transpose2d(
     return _conv_transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def conv_transpose3d(
     input: Tensor, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1
 ) -> Tensor:
@@ -396,13 +390,13 @@ def _patches(op, input, dims, kernel_size, dilation, padding, stride, **settings
     return out if batch is input else squeeze(out, 0)
 
 
-@public(where=_NN)
+@public(where=NN)
 def unfold(input: Tensor, kernel_size, dilation=1, padding=0, stride=1) -> Tensor:
     """The windows of images (N, C, H, W) as columns: (N, C·kernel elements, positions)."""
     return _patches(Im2Col, input, 4, kernel_size, dilation, padding, stride)
 
 
-@public(where=_NN)
+@public(where=NN)
 def fold(input: Tensor, output_size, kernel_size, dilation=1, padding=0, stride=1) -> Tensor:
     """Images of `output_size`, made by adding each column at the position of its window: the transpose of `unfold`."""
     return _patches(Col2Im, input, 3, kernel_size, dilation, padding, stride, output_size=as_tuple(output_size, 2))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ...array.tensor import Tensor, wrap
-from ..binding import functions, nn_functions, public
+from ..binding import BOTH, NN, public
 from ..indexing.masking import where
 from ..op import Op
 from ..operands import check_writable, need_float, refuse_cast
@@ -19,8 +19,6 @@ from ..shapes.shape import reshape, unsqueeze
 from .activation import LogSigmoid
 from .loss import checked_reduction, reduced, spread
 from .softmax import log_softmax
-
-_NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
 
 def _weighed(loss, weight):
@@ -156,7 +154,7 @@ def _slope(sizes, target, weight, ignore_index, dtype):
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def nll_loss(
     input: Tensor, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction: str = "mean"
 ) -> Tensor:
@@ -203,7 +201,7 @@ def nll_loss(
     return reshape(loss, expected) if reduction == "none" else loss
 
 
-@public(where=_NN)
+@public(where=NN)
 def cross_entropy(
     input: Tensor,
     target,
@@ -272,7 +270,7 @@ def _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoo
     return total if reduction == "sum" else DivNumber.apply(total, other=input.numel() // (classes or 1))
 
 
-@public(where=_NN)
+@public(where=NN)
 def binary_cross_entropy(
     input: Tensor, target, weight=None, size_average=None, reduce=None, reduction: str = "mean"
 ) -> Tensor:
@@ -296,7 +294,7 @@ def binary_cross_entropy(
     return BinaryCrossEntropy.apply(input, target, weight=weight, reduction=reduction)
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def binary_cross_entropy_with_logits(
     input: Tensor, target, weight=None, size_average=None, reduce=None, reduction: str = "mean", pos_weight=None
 ) -> Tensor:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...array.tensor import Tensor, wrap
-from ..binding import functions, nn_functions, public
+from ..binding import BOTH, NN, public
 from ..creation.random import chance
 from ..operands import refuse_cast
 from ..shapes.shape import squeeze, unsqueeze
-
-_NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
 
 def _dropped(input, p, training, inplace, shape):
@@ -25,7 +23,7 @@ def _dropped(input, p, training, inplace, shape):
     return input.mul_(scale) if inplace else input * scale
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """In training, zero each element with probability `p` and divide the others by 1 - p."""
     return _dropped(input, p, training, inplace, input.shape)
@@ -42,19 +40,19 @@ def _dropped_channels(dims, input, p, training, inplace):
     return out if batch is input else squeeze(out, 0)
 
 
-@public(where=_NN)
+@public(where=NN)
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Dropout of whole channels, for sequences (N, C, L)."""
     return _dropped_channels(1, input, p, training, inplace)
 
 
-@public(where=_NN)
+@public(where=NN)
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Dropout of whole channels, for images (N, C, H, W)."""
     return _dropped(input, p, training, inplace, (*input.shape[:2], *(1,) * (input.ndim - 2)))
 
 
-@public(where=_NN)
+@public(where=NN)
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Dropout of whole channels, for volumes (N, C, D, H, W)."""
     return _dropped_channels(3, input, p, training, inplace)

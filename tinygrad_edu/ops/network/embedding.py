@@ -7,12 +7,10 @@ import numpy as np
 from ...array.tensor import Tensor, wrap
 from ...modes import bump_version
 from ..arrays import add_rows, bincount
-from ..binding import nn_functions, public
+from ..binding import NN, public
 from ..creation.factories import finish
 from ..op import Op
 from .softmax import softmax
-
-_NN = (nn_functions,)
 
 
 class Embedding(Op):
@@ -53,7 +51,7 @@ class EmbeddingBack(Op, name="EmbeddingDenseBackwardBackward0"):
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
-@public(where=_NN)
+@public(where=NN)
 def embedding(
     input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False
 ) -> Tensor:
@@ -94,7 +92,7 @@ def _shorten(weight, rows, max_norm, norm_type):
     bump_version(weight)
 
 
-@public(where=_NN)
+@public(where=NN)
 def one_hot(tensor, num_classes=-1) -> Tensor:
     """One-hot vectors along a new last dimension: 1 at the class, 0 elsewhere.
 
@@ -116,7 +114,7 @@ def one_hot(tensor, num_classes=-1) -> Tensor:
     return finish((classes[..., None] == np.arange(num_classes)).astype(np.int64))
 
 
-@public(where=_NN)
+@public(where=NN)
 def gumbel_softmax(logits, tau=1, hard: bool = False, eps: float = 1e-10, dim=-1) -> Tensor:
     """A differentiable random choice of a class: the softmax of `logits` with Gumbel noise. `hard` returns zeros and a 1.
 

@@ -5,18 +5,15 @@ from __future__ import annotations
 import math
 
 from ...array.tensor import Tensor
-from ..binding import functions, nn_functions, public
+from ..binding import NN, public
 from ..linalg.matmul import addmm, matmul
 from ..shapes.permute import t
 from ..shapes.shape import View, reshape
 
-_NN, _BOTH = (nn_functions,), (functions, nn_functions)
-
-
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
-@public(where=_NN)
+@public(where=NN)
 def linear(input, weight, bias=None) -> Tensor:
     """input·weightᵀ + bias along the last dimension. `weight` has shape (out, in).
 

@@ -10,7 +10,7 @@ import numpy as np
 from ...array import dtypes
 from ...array.tensor import Tensor, wrap
 from ..arrays import in_order
-from ..binding import functions, nn_functions, public
+from ..binding import BOTH, NN, functions, public
 from ..creation.copies import clone
 from ..creation.factories import full_like
 from ..indexing.masking import where
@@ -24,8 +24,6 @@ from ..pointwise.rounding import sign
 from ..reductions.norms import VectorNorm
 from ..reductions.reduce import averaged, mean, sum
 from ..shapes.shape import broadcast_to, expand, unsqueeze
-
-_NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
 
 def reduced(array, reduction):
@@ -134,7 +132,7 @@ def paired(input, target, weight=None):
     return tuple(x if tuple(x.shape) == sizes else expand(x, sizes) for x in (input, target))
 
 
-@public(where=_NN)
+@public(where=NN)
 def mse_loss(input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean", weight=None) -> Tensor:
     """The mean squared error: the mean of (input - target)².
 
@@ -148,7 +146,7 @@ def mse_loss(input: Tensor, target, size_average=None, reduce=None, reduction: s
     return MseLoss.apply(input, target, reduction=reduction)
 
 
-@public(where=_NN)
+@public(where=NN)
 def l1_loss(input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean", weight=None) -> Tensor:
     """The mean absolute error: the mean of |input - target|.
 
@@ -172,7 +170,7 @@ def as_float(x):
     return x if x.value.dtype.kind == "f" else x.to(dtypes.get_default_dtype())
 
 
-@public(where=_NN)
+@public(where=NN)
 def smooth_l1_loss(
     input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean", beta: float = 1.0
 ) -> Tensor:
@@ -190,7 +188,7 @@ def smooth_l1_loss(
     return SmoothL1Loss.apply(input, target, reduction=reduction, beta=beta)
 
 
-@public(where=_NN)
+@public(where=NN)
 def huber_loss(input: Tensor, target, reduction: str = "mean", delta: float = 1.0, weight=None) -> Tensor:
     """½d² for differences up to `delta`, linear beyond.
 
@@ -209,7 +207,7 @@ def huber_loss(input: Tensor, target, reduction: str = "mean", delta: float = 1.
     return HuberLoss.apply(input, target, reduction=reduction, delta=delta)
 
 
-@public(where=_NN)
+@public(where=NN)
 def kl_div(
     input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean", log_target: bool = False
 ) -> Tensor:
@@ -227,7 +225,7 @@ def kl_div(
     return loss / input.shape[0] if batch_mean and input.ndim else loss
 
 
-@public(where=_NN)
+@public(where=NN)
 def gaussian_nll_loss(
     input: Tensor, target, var, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
@@ -253,7 +251,7 @@ def gaussian_nll_loss(
     return reduce_loss(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def poisson_nll_loss(
     input: Tensor,
     target,
@@ -277,7 +275,7 @@ def poisson_nll_loss(
     return reduce_loss(loss, reduction)
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def margin_ranking_loss(
     input1, input2, target, margin: float = 0.0, size_average=None, reduce=None, reduction: str = "mean"
 ) -> Tensor:
@@ -295,7 +293,7 @@ def margin_ranking_loss(
     return reduce_loss(clamp_min(AddNumber.apply(as_float(-target * (input1 - input2)), other=margin), 0), reduction)
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def hinge_embedding_loss(
     input: Tensor, target, margin: float = 1.0, size_average=None, reduce=None, reduction: str = "mean"
 ) -> Tensor:
@@ -310,7 +308,7 @@ def hinge_embedding_loss(
     return reduce_loss(far + where(target != -1, input, zero), reduction)
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def cosine_embedding_loss(
     input1, input2, target, margin: float = 0.0, size_average=None, reduce=None, reduction: str = "mean"
 ) -> Tensor:
@@ -336,7 +334,7 @@ def cosine_embedding_loss(
     return reduce_loss(near + where(target == -1, clamp_min(cosine - margin, 0), 0.0), reduction)
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def triplet_margin_loss(
     anchor,
     positive,

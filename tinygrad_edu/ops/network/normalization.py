@@ -9,7 +9,7 @@ import numpy as np
 from ...array.promotion import ones, sum_over
 from ...array.tensor import Tensor
 from ..arrays import row_major
-from ..binding import functions, nn_functions, public
+from ..binding import BOTH, NN, public
 from ..op import Op
 from ..operands import need_float
 from ..pointwise.arithmetic import AddNumber
@@ -17,8 +17,6 @@ from ..pointwise.powers import rsqrt, square
 from ..reductions.norms import vector_norm
 from ..reductions.reduce import mean, sum
 from ..shapes.shape import expand_as, reshape
-
-_NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
 
 def _normalized_grad(grad, hat, rstd, axes):
@@ -282,7 +280,7 @@ def _check_alike(input, *parameters):
     )
 
 
-@public(where=_NN)
+@public(where=NN)
 def batch_norm(
     input: Tensor, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5
 ) -> Tensor:
@@ -314,7 +312,7 @@ def batch_norm(
     return NativeBatchNorm.apply(input, weight, bias, momentum=momentum, eps=eps, **settings)[0]
 
 
-@public(where=_NN)
+@public(where=NN)
 def instance_norm(
     input: Tensor,
     running_mean=None,
@@ -344,7 +342,7 @@ def instance_norm(
     return reshape(out, tuple(input.shape))
 
 
-@public(where=_NN)
+@public(where=NN)
 def group_norm(input: Tensor, num_groups, weight=None, bias=None, eps: float = 1e-5) -> Tensor:
     """Normalize by mean and variance over groups of channels, then scale and shift each channel.
 
@@ -377,7 +375,7 @@ def group_norm(input: Tensor, num_groups, weight=None, bias=None, eps: float = 1
     return NativeGroupNorm.apply(input, weight, bias, group=num_groups, eps=eps)[0]
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def layer_norm(input: Tensor, normalized_shape, weight=None, bias=None, eps: float = 1e-5) -> Tensor:
     """Normalize by mean and variance over the last dimensions, of shape `normalized_shape`, then scale and shift.
 
@@ -412,7 +410,7 @@ def _last_axes(input, normalized_shape, weight=None, bias=None):
     return tuple(range(-len(sizes), 0))
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def rms_norm(input: Tensor, normalized_shape, weight=None, eps=None) -> Tensor:
     """Divide by the root of the mean square over the last dimensions, then scale.
 
@@ -428,7 +426,7 @@ def rms_norm(input: Tensor, normalized_shape, weight=None, eps=None) -> Tensor:
     return (out if weight is None else out * weight)._to_numpy_dtype(input.value.dtype)
 
 
-@public(where=_NN)
+@public(where=NN)
 def normalize(input: Tensor, p: float = 2.0, dim=1, eps: float = 1e-12) -> Tensor:
     """Divide by the norm along `dim`: input / max(‖input‖, eps)."""
     return input / expand_as(vector_norm(input, p, dim, True).clamp_min(eps), input)

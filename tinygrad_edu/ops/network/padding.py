@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...array.tensor import Tensor
-from ..binding import nn_functions, public
+from ..binding import NN, public
 from ..op import Op
 from .resampling import Taps, resampler
 
@@ -54,7 +54,7 @@ def _sources(mode, n, before, after):
     return np.where(places >= n, 2 * (n - 1) - places, places)
 
 
-@public(where=(nn_functions,))
+@public(where=NN)
 def pad(input, pad, mode: str = "constant", value=None) -> Tensor:
     """Pad the last dimensions. `pad` is (before, after) for the last dimension, then for the one before it, and so on.
 

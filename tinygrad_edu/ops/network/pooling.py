@@ -13,7 +13,7 @@ import numpy as np
 
 from ...array.tensor import Tensor
 from ..arrays import as_index
-from ..binding import functions, nn_functions, public
+from ..binding import BOTH, NN, public
 from ..indexing.gather import put_along, take_along
 from ..op import Op
 from ..operands import need_float
@@ -21,8 +21,6 @@ from ..reductions.reduce import mean
 from ..shapes.shape import reshape, squeeze, unsqueeze
 from .convolution import as_tuple
 from .resampling import Taps, resampler, take, turned, turned_back
-
-_NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
 # --- windows -----------------------------------------------------------------------------------------------------------
 
@@ -206,7 +204,7 @@ def _maxima(kind, input, windows, return_indices):
     return (values, places) if return_indices else values
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def max_pool1d(
     input: Tensor, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
 ) -> Any:
@@ -219,7 +217,7 @@ def max_pool1d(
     return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def max_pool2d(
     input: Tensor, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
 ) -> Any:
@@ -227,7 +225,7 @@ def max_pool2d(
     return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def max_pool3d(
     input: Tensor, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
 ) -> Any:
@@ -235,19 +233,19 @@ def max_pool3d(
     return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def adaptive_max_pool1d(input: Tensor, output_size, return_indices=False) -> Any:
     """The maxima of `output_size` windows that cover sequences evenly."""
     return _adaptive_max_pool(1, input, output_size, return_indices)
 
 
-@public(where=_NN)
+@public(where=NN)
 def adaptive_max_pool2d(input: Tensor, output_size, return_indices=False) -> Any:
     """The maxima of `output_size` windows that cover images evenly."""
     return _adaptive_max_pool(2, input, output_size, return_indices)
 
 
-@public(where=_NN)
+@public(where=NN)
 def adaptive_max_pool3d(input: Tensor, output_size, return_indices=False) -> Any:
     """The maxima of `output_size` windows that cover volumes evenly."""
     return _adaptive_max_pool(3, input, output_size, return_indices)
@@ -291,13 +289,13 @@ def _means(kind, input, ways):
     return _MEANS[kind, len(ways)].apply(input, ways=tuple(ways))
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def avg_pool1d(input: Tensor, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True) -> Tensor:
     """The mean of each window of sequences (N, C, L). `stride` defaults to the window's size."""
     return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
-@public(where=_NN)
+@public(where=NN)
 def avg_pool2d(
     input: Tensor, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
 ) -> Tensor:
@@ -305,7 +303,7 @@ def avg_pool2d(
     return _avg_pool(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
-@public(where=_NN)
+@public(where=NN)
 def avg_pool3d(
     input: Tensor, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
 ) -> Tensor:
@@ -313,19 +311,19 @@ def avg_pool3d(
     return _avg_pool(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def adaptive_avg_pool1d(input: Tensor, output_size) -> Tensor:
     """The means of `output_size` windows that cover sequences evenly."""
     return _adaptive_avg_pool(1, input, output_size)
 
 
-@public(where=_NN)
+@public(where=NN)
 def adaptive_avg_pool2d(input: Tensor, output_size) -> Tensor:
     """The means of `output_size` windows that cover images evenly. None keeps a size."""
     return _adaptive_avg_pool(2, input, output_size)
 
 
-@public(where=_NN)
+@public(where=NN)
 def adaptive_avg_pool3d(input: Tensor, output_size) -> Tensor:
     """The means of `output_size` windows that cover volumes evenly."""
     return _adaptive_avg_pool(3, input, output_size)

@@ -8,25 +8,13 @@ from ...array.tensor import Tensor
 from ...core.tensor import Relu
 from ...overrides import behind_core
 from ..arrays import choose
-from ..binding import functions, in_place, method, nn_functions, public
+from ..binding import BOTH, NN, in_place, method, public
+from ..creation.copies import FlatOp
 from ..creation.factories import zeros_like
 from ..indexing.masking import where
-from ..op import Op, by_mask, elementwise
+from ..op import ElementwiseOp, Op, by_mask
 from ..operands import need_float
 from ..shapes.shape import reshape
-
-# Some are bound both in `tinygrad_edu` and in `nn.functional`, the others only in the second.
-_BOTH = (functions, nn_functions)
-_NN = (nn_functions,)
-
-
-class _SlopeOfKink(Op):
-    """The gradient of a piecewise linear function, as an op. With respect to `self` its own gradient is 0."""
-
-    def grad_self(grad):
-        return zeros_like(grad)
-
-    jvp = elementwise
 
 
 class LeakyRelu(Op):
@@ -40,7 +28,7 @@ class LeakyRelu(Op):
     jvp = by_mask
 
 
-class LeakyReluBackward(_SlopeOfKink):
+class LeakyReluBackward(FlatOp):
     def forward(grad_output, self, *, negative_slope):
         return choose(self > 0, grad_output, grad_output * negative_slope)
 
@@ -48,7 +36,7 @@ class LeakyReluBackward(_SlopeOfKink):
         return LeakyReluBackward.apply(grad, self, negative_slope=negative_slope)
 
 
-class Hardtanh(Op):
+class Hardtanh(ElementwiseOp):
     refuses = ("hardtanh", "b")
 
     def forward(self, *, min_val=-1.0, max_val=1.0):
@@ -58,10 +46,8 @@ class Hardtanh(Op):
     def grad_self(grad, self, min_val, max_val):
         return HardtanhBackward.apply(grad, self, min_val=min_val, max_val=max_val)
 
-    jvp = elementwise
 
-
-class HardtanhBackward(_SlopeOfKink):
+class HardtanhBackward(FlatOp):
     def forward(grad_output, self, *, min_val, max_val):
         return choose((self <= min_val) | (self >= max_val), 0.0, grad_output)
 
@@ -69,7 +55,7 @@ class HardtanhBackward(_SlopeOfKink):
         return HardtanhBackward.apply(grad, self, min_val=min_val, max_val=max_val)
 
 
-class Hardsigmoid(Op):
+class Hardsigmoid(ElementwiseOp):
     def forward(self):
         need_float(self, "hardsigmoid_cpu")
         return np.clip(self + 3, 0, 6) / 6
@@ -77,18 +63,14 @@ class Hardsigmoid(Op):
     def grad_self(grad, self):
         return where((self > -3) & (self < 3), grad / 6, 0.0)
 
-    jvp = elementwise
 
-
-class Hardswish(Op):
+class Hardswish(ElementwiseOp):
     def forward(self):
         need_float(self, "hardswish_cpu")
         return self * np.clip(self + 3, 0, 6) / 6
 
     def grad_self(grad, self):
         return where(self <= -3, 0.0, where(self < 3, grad * (self / 3 + 0.5), grad))
-
-    jvp = elementwise
 
 
 class PreluKernel(Op):
@@ -121,7 +103,7 @@ def in_place_or_not(op, input, inplace, **settings):
     return op.apply_(input, **settings) if inplace else op.apply(input, **settings)
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(input, 0). Its gradient at 0 is 0.
     >>> T.nn.functional.relu(T.tensor([-1.0, 2.0]))
@@ -129,13 +111,13 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     return in_place_or_not(Relu, input, inplace)
 
 
-@public(where=_NN)
+@public(where=NN)
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """The input if positive, else negative_slope * input."""
     return in_place_or_not(LeakyRelu, input, inplace, negative_slope=negative_slope)
 
 
-@public(where=_NN)
+@public(where=NN)
 def hardtanh(input: Tensor, min_val=-1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """Clamp to [min_val, max_val]. At the bounds the gradient is 0.
 
@@ -147,25 +129,25 @@ def hardtanh(input: Tensor, min_val=-1.0, max_val: float = 1.0, inplace: bool = 
     return in_place_or_not(Hardtanh, input, inplace, min_val=min_val, max_val=max_val)
 
 
-@public(where=_NN)
+@public(where=NN)
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """min(max(x, 0), 6)."""
     return in_place_or_not(Hardtanh, input, inplace, min_val=0.0, max_val=6.0)
 
 
-@public(where=_NN)
+@public(where=NN)
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """min(max(x + 3, 0), 6) / 6."""
     return in_place_or_not(Hardsigmoid, input, inplace)
 
 
-@public(where=_NN)
+@public(where=NN)
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """x·hardsigmoid(x)."""
     return in_place_or_not(Hardswish, input, inplace)
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def prelu(input: Tensor, weight) -> Tensor:
     """The input if positive, else weight * input. `weight` is one number, or one per channel (dimension 1).
 

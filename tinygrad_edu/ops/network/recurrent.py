@@ -7,7 +7,7 @@ import numpy as np
 from ...array.promotion import sum_over
 from ..binding import public
 from ..creation.factories import zeros_like
-from ..op import Op, linear
+from ..op import LinearOp, Op
 from ..pointwise.exponential import sigmoid
 from ..pointwise.trigonometric import tanh
 from ..reductions.reduce import sum
@@ -17,10 +17,9 @@ from ..shapes.shape import reshape
 from .layers import linear as product
 
 
-class UnsafeSplit(Op):
+class UnsafeSplit(LinearOp):
     forward = Split.forward
     grad_self = Split.grad_self
-    jvp = linear
 
 
 @public()

@@ -14,10 +14,8 @@ import numpy as np
 
 from ...array.tensor import Tensor
 from ..arrays import bincount
-from ..binding import functions, nn_functions, public
-from ..op import Op, linear
-
-_NN, _BOTH = (nn_functions,), (functions, nn_functions)
+from ..binding import BOTH, NN, nn_functions, public
+from ..op import LinearOp, Op
 
 
 class Taps(NamedTuple):
@@ -83,7 +81,7 @@ def turned_back(array, leading):
     return np.ascontiguousarray(batch_first(array)).reshape(*leading, *array.shape[:-1])
 
 
-class Resample(Op, name="ResampleBackward0"):
+class Resample(LinearOp, name="ResampleBackward0"):
     """Each new element is a weighted sum of old ones, along the last dimensions. `ways` holds the `Taps` of each."""
 
     def forward(self, *, ways):
@@ -111,17 +109,13 @@ class Resample(Op, name="ResampleBackward0"):
             out = out / functools.reduce(np.multiply.outer, divisors).astype(out.dtype)
         return out.astype(self.dtype, order="C", copy=np.may_share_memory(out, self))
 
-    jvp = linear
 
-
-class Spread(Op, name="ResampleBackwardBackward0"):
+class Spread(LinearOp, name="ResampleBackwardBackward0"):
     """The transpose of `Resample`: each new element's gradient goes to the old elements that it was made from."""
 
     def forward(self, *, size, ways):
         turned = [way.turned(n) for way, n in zip(ways, size[len(size) - len(ways) :], strict=True)]
         return Resample.forward(self, ways=turned)
-
-    jvp = linear
 
 
 def resampler(kind: str, keeps_input: bool = False) -> type[Op]:
@@ -173,7 +167,7 @@ def _lines(old, new, step, align_corners):
     return Taps(np.stack([before, np.minimum(before + 1, old - 1)], 1), np.stack([1 - share, share], 1))
 
 
-@public(where=_NN)
+@public(where=NN)
 def interpolate(
     input: Tensor,
     size=None,
@@ -251,7 +245,7 @@ def _check_mode(input, mode, align_corners, antialias):
 # --- pixels -----------------------------------------------------------------------------------------------------------
 
 
-class PixelShuffle(Op):
+class PixelShuffle(LinearOp):
     """(…, C·r², H, W) to (…, C, H·r, W·r)"""
 
     def forward(self, *, upscale_factor):
@@ -264,10 +258,8 @@ class PixelShuffle(Op):
     def grad_self(grad, upscale_factor):
         return PixelUnshuffle.apply(grad, downscale_factor=upscale_factor)
 
-    jvp = linear
 
-
-class PixelUnshuffle(Op):
+class PixelUnshuffle(LinearOp):
     """(…, C, H·r, W·r) to (…, C·r², H, W)"""
 
     def forward(self, *, downscale_factor):
@@ -279,8 +271,6 @@ class PixelUnshuffle(Op):
 
     def grad_self(grad, downscale_factor):
         return PixelShuffle.apply(grad, upscale_factor=downscale_factor)
-
-    jvp = linear
 
 
 def _check_shuffle(name, factor, input, channels_by, sides_by):
@@ -298,7 +288,7 @@ def _check_shuffle(name, factor, input, channels_by, sides_by):
             )
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def pixel_shuffle(input: Tensor, upscale_factor) -> Tensor:
     """Rearrange (…, C·r², H, W) to (…, C, H·r, W·r): r² channels become r×r pixels.
 
@@ -310,7 +300,7 @@ def pixel_shuffle(input: Tensor, upscale_factor) -> Tensor:
     return PixelShuffle.apply(input, upscale_factor=upscale_factor)
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def pixel_unshuffle(input: Tensor, downscale_factor) -> Tensor:
     """Rearrange (…, C, H·r, W·r) to (…, C·r², H, W): the inverse of `pixel_shuffle`.
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...array.tensor import Tensor
 from ..arrays import are_small, largest, row_major, sum_kept
-from ..binding import functions, method, nn_functions, public
+from ..binding import BOTH, NN, method, public
 from ..op import Op, row_by_row
 from ..operands import need_float
 from ..pointwise.exponential import exp
@@ -96,8 +96,6 @@ class Logsumexp(Op):
 
 # --- functions -------------------------------------------------------------------------------------------------------
 
-_BOTH = (functions, nn_functions)
-
 
 def _float(input, dtype, name):
     if dtype is not None:
@@ -111,7 +109,7 @@ def _implicit_dim(input, dim):
     return dim if dim is not None else 0 if input.ndim in (0, 1, 3) else 1
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def softmax(input: Tensor, dim=None, *, dtype=None, _stacklevel=3) -> Tensor:
     """e^x / Σ e^x along `dim`: positive numbers that sum to 1.
 
@@ -122,13 +120,13 @@ def softmax(input: Tensor, dim=None, *, dtype=None, _stacklevel=3) -> Tensor:
     return Softmax.apply(_float(input, dtype, "softmax"), dim=axis_of(_implicit_dim(input, dim), input.ndim))
 
 
-@public(where=_BOTH)
+@public(where=BOTH)
 def log_softmax(input: Tensor, dim=None, *, dtype=None, _stacklevel=3) -> Tensor:
     """The logarithm of the softmax along `dim`, accurate where the softmax is tiny."""
     return LogSoftmax.apply(_float(input, dtype, "log_softmax"), dim=axis_of(_implicit_dim(input, dim), input.ndim))
 
 
-@public(where=(nn_functions,))
+@public(where=NN)
 def softmin(input: Tensor, dim=None, *, dtype=None) -> Tensor:
     """The softmax of -x."""
     return softmax(-input, dim, dtype=dtype)

@@ -11,8 +11,8 @@ from ...array.tensor import Tensor, wrap
 from ...core.tensor import Add, Mul, Neg, Rsub, Sub
 from ...modes import warn_once
 from ...overrides import behind_core
-from ..binding import in_place, method, operator, public
-from ..op import Op, elementwise
+from ..binding import both_forms, in_place, method, operator, public
+from ..op import ElementwiseOp, Op
 from ..operands import checks, promoted
 from .rounding import sign
 
@@ -20,7 +20,7 @@ from .rounding import sign
 # What PyTorch's own code does with a number is a node of another name than what a program does with one.
 def _with_number(name, compute, rule):
     forward = {"forward": lambda self, *, other: compute(self, other)}
-    return type(f"{name}Number", (Op,), {**forward, "grad_self": rule, "jvp": elementwise}, name=f"{name}Backward1")
+    return type(f"{name}Number", (ElementwiseOp,), {**forward, "grad_self": rule}, name=f"{name}Backward1")
 
 
 AddNumber = _with_number("Add", operators.add, lambda grad: grad)
@@ -28,7 +28,7 @@ MulNumber: type[Op] = _with_number("Mul", operators.mul, lambda grad, other: Mul
 DivNumber: type[Op] = _with_number("Div", operators.truediv, lambda grad, other: DivNumber.apply(grad, other=other))
 
 
-class Abs(Op):
+class Abs(ElementwiseOp):
     def forward(self):
         if isinstance(self, np.ndarray) and self.dtype.kind == "b":
             raise NotImplementedError("\"abs_cpu\" not implemented for 'Bool'. Convert first: t.long().")
@@ -37,8 +37,6 @@ class Abs(Op):
     # The gradient at the kink is 0.
     def grad_self(grad, self):
         return grad * sign(self)
-
-    jvp = elementwise
 
 
 def _today(name, other, rest, alpha):
@@ -155,10 +153,8 @@ class ArithmeticMethods:
     sub = subtract = method(sub)
     mul_ = multiply_ = __imul__ = in_place(mul, Mul)
     mul = multiply = method(mul)
-    neg_ = negative_ = in_place(neg, Neg)
-    neg = negative = method(neg)
-    abs_ = absolute_ = in_place(abs, Abs)
-    abs = absolute = method(abs)
+    neg, neg_ = negative, negative_ = both_forms(neg, Neg)
+    abs, abs_ = absolute, absolute_ = both_forms(abs, Abs)
 
 
 behind_core |= {

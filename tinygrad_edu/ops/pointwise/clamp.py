@@ -6,10 +6,10 @@ import numpy as np
 
 from ...array import dtypes
 from ...array.tensor import Tensor
-from ..binding import in_place, method, public
+from ..binding import both_forms, method, public
 from ..creation.factories import as_number
 from ..indexing.masking import where
-from ..op import Op, by_mask, elementwise
+from ..op import ElementwiseOp, Op, by_mask
 from ..operands import need_tensor
 
 
@@ -98,14 +98,12 @@ class Minimum(Op):
     jvp = by_mask
 
 
-class NanToNum(Op):
+class NanToNum(ElementwiseOp):
     def forward(self, *, nan=None, posinf=None, neginf=None):
         return np.nan_to_num(self, nan=nan or 0.0, posinf=posinf, neginf=neginf)
 
     def grad_self(grad, self):
         return where(np.isfinite(getattr(self, "_data", self)), grad, 0.0)
-
-    jvp = elementwise
 
 
 def _within(value, min, max):
@@ -181,13 +179,9 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None) -> Tensor:
 class ClampMethods:
     """The methods of Tensor that are defined here."""
 
-    clamp_ = clip_ = in_place(clamp, lambda self, min=None, max=None: _clamp("apply_", self, min, max))
-    clamp = clip = method(clamp)
-    clamp_min_ = in_place(clamp_min, ClampMin)
-    clamp_min = method(clamp_min)
-    clamp_max_ = in_place(clamp_max, ClampMax)
-    clamp_max = method(clamp_max)
+    clamp, clamp_ = clip, clip_ = both_forms(clamp, lambda self, min=None, max=None: _clamp("apply_", self, min, max))
+    clamp_min, clamp_min_ = both_forms(clamp_min, ClampMin)
+    clamp_max, clamp_max_ = both_forms(clamp_max, ClampMax)
     maximum = method(maximum)
     minimum = method(minimum)
-    nan_to_num_ = in_place(nan_to_num, NanToNum)
-    nan_to_num = method(nan_to_num)
+    nan_to_num, nan_to_num_ = both_forms(nan_to_num, NanToNum)

@@ -10,9 +10,9 @@ from ...array import dtypes
 from ...array.tensor import Tensor
 from ...core.tensor import Div
 from ...overrides import behind_core
-from ..binding import in_place, method, operator, public
-from ..creation.factories import zeros_like
-from ..op import Op, elementwise
+from ..binding import both_forms, in_place, method, operator, public
+from ..creation.copies import FlatOp
+from ..op import ElementwiseOp, Op
 from ..operands import refuse_kinds
 from .arithmetic import mul
 from .exponential import unary
@@ -24,7 +24,7 @@ def _refuse_zero(divisor, other):
         raise RuntimeError("ZeroDivisionError: an integer cannot be divided by 0. Convert to float to get inf or nan.")
 
 
-class DivRounded(Op, name="DivBackward2"):
+class DivRounded(FlatOp, name="DivBackward2"):
     """The quotient rounded to an integer. It is piecewise constant, so its gradient is 0."""
 
     promotes = True
@@ -36,13 +36,7 @@ class DivRounded(Op, name="DivBackward2"):
             return np.floor_divide(self, other)
         return np.trunc(np.true_divide(self, other)).astype(np.result_type(self, other))
 
-    def grad_self(grad):
-        return zeros_like(grad)
-
-    def grad_other(grad):
-        return zeros_like(grad)
-
-    jvp = elementwise
+    grad_other = FlatOp.grad_self
 
 
 class FloorDivide(Op, name="torch::autograd::NotImplemented"):
@@ -62,7 +56,7 @@ class FloorDivide(Op, name="torch::autograd::NotImplemented"):
 Reciprocal = unary("Reciprocal", lambda s: 1 / s, lambda grad, result: -grad * (result * result))
 
 
-class RemainderTensor(Op, name="RemainderBackward1"):
+class RemainderTensor(ElementwiseOp, name="RemainderBackward1"):
     """The remainder of floor division, with the sign of `other`."""
 
     promotes = True
@@ -83,8 +77,6 @@ class RemainderTensor(Op, name="RemainderBackward1"):
     def grad_other(grad, self, other):
         return -grad * div(self, other, rounding_mode="floor")
 
-    jvp = elementwise
-
 
 class FmodTensor(RemainderTensor, name="FmodBackward1"):
     """The remainder of division rounded toward zero, with the sign of `self`."""
@@ -99,7 +91,7 @@ class FmodTensor(RemainderTensor, name="FmodBackward1"):
         return -grad * div(self, other, rounding_mode="trunc")
 
 
-class Remainder(Op):
+class Remainder(ElementwiseOp):
     """The remainder of division by a number."""
 
     def forward(self, *, other):
@@ -107,8 +99,6 @@ class Remainder(Op):
 
     def grad_self(grad):
         return grad
-
-    jvp = elementwise
 
 
 class Fmod(Remainder):
@@ -201,14 +191,12 @@ class DivisionMethods:
     __rmod__ = operator(__rmod__, name="__rmod__")
     div_ = divide_ = true_divide_ = __itruediv__ = in_place(div, _div_)
     div = divide = true_divide = method(div)
-    reciprocal_ = in_place(reciprocal, Reciprocal)
-    reciprocal = method(reciprocal)
+    reciprocal, reciprocal_ = both_forms(reciprocal, Reciprocal)
     floor_divide_ = __ifloordiv__ = in_place(floor_divide, FloorDivide)
     floor_divide = method(floor_divide)
     remainder_ = __imod__ = in_place(remainder, _remainder_)
     remainder = method(remainder)
-    fmod_ = in_place(fmod, _fmod_)
-    fmod = method(fmod)
+    fmod, fmod_ = both_forms(fmod, _fmod_)
 
 
 behind_core["__truediv__"] = operator(div)

@@ -10,17 +10,16 @@ from ...array.tensor import Tensor
 from ...core.tensor import Exp, Log
 from ...overrides import behind_core
 from ..arrays import in_blocks
-from ..binding import in_place, method, public
+from ..binding import both_forms, in_place, method, public
 from ..indexing.masking import where
-from ..op import Op, by_mask, elementwise
+from ..op import ElementwiseOp, by_mask
 from ..operands import need_float, need_tensor
 
 
-class FloatOp(Op):
+class FloatOp(ElementwiseOp):
     """An elementwise op defined only for floats: integers are converted first."""
 
     makes_float = True
-    jvp = elementwise
 
 
 def unary(name, formula, rule):
@@ -192,25 +191,17 @@ def erf(input: Tensor) -> Tensor:
 class ExponentialMethods:
     """The methods of Tensor that are defined here."""
 
-    erf_ = in_place(erf, Erf)
-    erf = method(erf)
+    erf, erf_ = both_forms(erf, Erf)
     exp_ = in_place(exp, Exp)
-    expm1_ = in_place(expm1, Expm1)
-    expm1 = method(expm1)
+    expm1, expm1_ = both_forms(expm1, Expm1)
     log_ = in_place(log, Log)
-    log1p_ = in_place(log1p, Log1p)
-    log1p = method(log1p)
-    log2_ = in_place(log2, Log2)
-    log2 = method(log2)
-    log10_ = in_place(log10, Log10)
-    log10 = method(log10)
-    sigmoid_ = in_place(sigmoid, Sigmoid)
-    sigmoid = method(sigmoid)
-    logit_ = in_place(logit, Logit)
-    logit = method(logit)
+    log1p, log1p_ = both_forms(log1p, Log1p)
+    log2, log2_ = both_forms(log2, Log2)
+    log10, log10_ = both_forms(log10, Log10)
+    sigmoid, sigmoid_ = both_forms(sigmoid, Sigmoid)
+    logit, logit_ = both_forms(logit, Logit)
     logaddexp = method(logaddexp)
-    xlogy_ = in_place(xlogy, Xlogy)
-    xlogy = method(xlogy)
+    xlogy, xlogy_ = both_forms(xlogy, Xlogy)
 
 
 behind_core |= {"exp": method(exp), "log": method(log)}

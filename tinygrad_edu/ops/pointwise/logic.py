@@ -8,7 +8,7 @@ import numpy as np
 
 from ...array import dtypes
 from ...array.tensor import Tensor
-from ..binding import in_place, method, operator, public
+from ..binding import both_forms, in_place, method, operator, public
 from ..op import Op
 from ..operands import need_tensor, refuse_kinds
 
@@ -110,16 +110,11 @@ class LogicMethods:
     __ror__ = operator(bitwise_or)
     __xor__ = operator(bitwise_xor)
     __rxor__ = operator(bitwise_xor)
-    logical_not_ = in_place(logical_not, LogicalNot)
-    logical_not = method(logical_not)
-    logical_and_ = in_place(logical_and, LogicalAnd)
-    logical_and = method(logical_and)
-    logical_or_ = in_place(logical_or, LogicalOr)
-    logical_or = method(logical_or)
-    logical_xor_ = in_place(logical_xor, LogicalXor)
-    logical_xor = method(logical_xor)
-    bitwise_not_ = in_place(bitwise_not, BitwiseNot)
-    bitwise_not = method(bitwise_not)
+    logical_not, logical_not_ = both_forms(logical_not, LogicalNot)
+    logical_and, logical_and_ = both_forms(logical_and, LogicalAnd)
+    logical_or, logical_or_ = both_forms(logical_or, LogicalOr)
+    logical_xor, logical_xor_ = both_forms(logical_xor, LogicalXor)
+    bitwise_not, bitwise_not_ = both_forms(bitwise_not, BitwiseNot)
     __invert__ = __invert__
     bitwise_and_ = __iand__ = in_place(bitwise_and, BitwiseAnd)
     bitwise_and = method(bitwise_and)

@@ -11,9 +11,9 @@ from ...array import dtypes
 from ...array.tensor import Tensor
 from ...core.tensor import Pow
 from ...overrides import behind_core
-from ..binding import in_place, method, operator, public
+from ..binding import both_forms, in_place, method, operator, public
 from ..indexing.masking import where
-from ..op import Op, elementwise
+from ..op import ElementwiseOp, Op
 from ..operands import checks
 from ..tangents import Elementwise
 from .exponential import log, unary
@@ -29,7 +29,7 @@ def _no_negative_power(values, settings):
 checks[Pow] = _no_negative_power
 
 
-class PowTensor(Op, name="PowBackward1"):
+class PowTensor(ElementwiseOp, name="PowBackward1"):
     promotes = True
     refuses = ("pow", "b")
 
@@ -47,8 +47,6 @@ class PowTensor(Op, name="PowBackward1"):
     # d sᵉ/de = sᵉ·ln s, and 0 where s is 0 and e is not negative
     def grad_exponent(grad, self, exponent, result):
         return grad * where((self == 0) & (exponent >= 0), 0.0, result * log(self))
-
-    jvp = elementwise
 
 
 class PowScalar(Op, name="PowBackward2"):
@@ -119,12 +117,9 @@ class PowersMethods:
     __rpow__ = operator(__rpow__, name="__rpow__")
     pow_ = __ipow__ = in_place(pow, _pow_)
     pow = method(pow)
-    square_ = in_place(square, lambda self: Pow.apply_(self, exponent=2))
-    square = method(square)
-    sqrt_ = in_place(sqrt, Sqrt)
-    sqrt = method(sqrt)
-    rsqrt_ = in_place(rsqrt, Rsqrt)
-    rsqrt = method(rsqrt)
+    square, square_ = both_forms(square, lambda self: Pow.apply_(self, exponent=2))
+    sqrt, sqrt_ = both_forms(sqrt, Sqrt)
+    rsqrt, rsqrt_ = both_forms(rsqrt, Rsqrt)
 
 
 behind_core["__pow__"] = operator(pow)

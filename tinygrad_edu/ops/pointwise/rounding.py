@@ -5,21 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ...array.tensor import Tensor
-from ..binding import in_place, method, public
-from ..creation.factories import zeros_like
-from ..op import Op, elementwise
+from ..binding import both_forms, public
+from ..creation.copies import FlatOp
+from ..op import ElementwiseOp
 
 
-class _Flat(Op):
-    """A piecewise constant op."""
-
-    def grad_self(grad):
-        return zeros_like(grad)
-
-    jvp = elementwise
-
-
-class Sign(_Flat):
+class Sign(FlatOp):
     """-1, 0 or 1; 0 for nan."""
 
     def forward(self):
@@ -28,14 +19,14 @@ class Sign(_Flat):
 
 def _rounded(name, compute):
     forward = {"forward": lambda self: compute(self).astype(self.dtype, copy=False)}
-    return type(name, (_Flat,), {**forward, "refuses": (f"{name.lower()}_vml_cpu", "b")})
+    return type(name, (FlatOp,), {**forward, "refuses": (f"{name.lower()}_vml_cpu", "b")})
 
 
 Floor, Ceil, Trunc = _rounded("Floor", np.floor), _rounded("Ceil", np.ceil), _rounded("Trunc", np.trunc)
 Round = _rounded("Round", np.round)  # halves round to the even neighbour
 
 
-class RoundDecimals(_Flat, name="RoundBackward1"):
+class RoundDecimals(FlatOp, name="RoundBackward1"):
     refuses = ("round_cpu", "biu")
 
     def forward(self, *, decimals):
@@ -43,7 +34,7 @@ class RoundDecimals(_Flat, name="RoundBackward1"):
         return (np.round(self * scale) / scale if decimals > 0 else np.round(self / scale) * scale).astype(self.dtype)
 
 
-class Frac(Op):
+class Frac(ElementwiseOp):
     refuses = ("frac_cpu", "biu")
 
     def forward(self):
@@ -51,8 +42,6 @@ class Frac(Op):
 
     def grad_self(grad):
         return grad
-
-    jvp = elementwise
 
 
 @public()
@@ -98,15 +87,9 @@ def frac(input: Tensor) -> Tensor:
 class RoundingMethods:
     """The methods of Tensor that are defined here."""
 
-    sign_ = in_place(sign, Sign)
-    sign = method(sign)
-    floor_ = in_place(floor, Floor)
-    floor = method(floor)
-    ceil_ = in_place(ceil, Ceil)
-    ceil = method(ceil)
-    trunc_ = in_place(trunc, Trunc)
-    trunc = method(trunc)
-    round_ = in_place(round, _round_)
-    round = method(round)
-    frac_ = in_place(frac, Frac)
-    frac = method(frac)
+    sign, sign_ = both_forms(sign, Sign)
+    floor, floor_ = both_forms(floor, Floor)
+    ceil, ceil_ = both_forms(ceil, Ceil)
+    trunc, trunc_ = both_forms(trunc, Trunc)
+    round, round_ = both_forms(round, _round_)
+    frac, frac_ = both_forms(frac, Frac)

@@ -7,7 +7,7 @@ import numpy as np
 from ...array.tensor import Tensor
 from ...core.tensor import Tanh
 from ...overrides import behind_core
-from ..binding import in_place, method, public
+from ..binding import both_forms, in_place, method, public
 from ..indexing.masking import where
 from ..operands import need_tensor
 from .exponential import FloatOp, unary
@@ -109,24 +109,16 @@ def tanh(input: Tensor) -> Tensor:
 class TrigonometricMethods:
     """The methods of Tensor that are defined here."""
 
-    sin_ = in_place(sin, Sin)
-    sin = method(sin)
-    cos_ = in_place(cos, Cos)
-    cos = method(cos)
-    tan_ = in_place(tan, Tan)
-    tan = method(tan)
-    asin_ = arcsin_ = in_place(asin, Asin)
-    asin = arcsin = method(asin)
-    acos_ = arccos_ = in_place(acos, Acos)
-    acos = arccos = method(acos)
-    atan_ = arctan_ = in_place(atan, Atan)
-    atan = arctan = method(atan)
+    sin, sin_ = both_forms(sin, Sin)
+    cos, cos_ = both_forms(cos, Cos)
+    tan, tan_ = both_forms(tan, Tan)
+    asin, asin_ = arcsin, arcsin_ = both_forms(asin, Asin)
+    acos, acos_ = arccos, arccos_ = both_forms(acos, Acos)
+    atan, atan_ = arctan, arctan_ = both_forms(atan, Atan)
     atan2_ = arctan2_ = in_place(atan2, lambda self, other: Atan2.apply_(self, need_tensor("atan2_", other)))
     atan2 = arctan2 = method(atan2)
-    sinh_ = in_place(sinh, Sinh)
-    sinh = method(sinh)
-    cosh_ = in_place(cosh, Cosh)
-    cosh = method(cosh)
+    sinh, sinh_ = both_forms(sinh, Sinh)
+    cosh, cosh_ = both_forms(cosh, Cosh)
     tanh_ = in_place(tanh, Tanh)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ...array.tensor import Tensor
-from ..binding import in_place, method, public
-from ..op import Op, elementwise
+from ..binding import both_forms, public
+from ..op import ElementwiseOp
 from ..operands import need_float, need_tensor, refuse_mismatch, refuse_mixture
 
 
-class Addcmul(Op):
+class Addcmul(ElementwiseOp):
     """self + value·tensor1·tensor2"""
 
     promotes = True
@@ -28,10 +28,8 @@ class Addcmul(Op):
     def grad_tensor2(grad, tensor1, value):
         return grad * (tensor1 * value)
 
-    jvp = elementwise
 
-
-class Addcdiv(Op):
+class Addcdiv(ElementwiseOp):
     """self + value·tensor1/tensor2"""
 
     promotes = True
@@ -48,10 +46,8 @@ class Addcdiv(Op):
     def grad_tensor2(grad, tensor1, tensor2, value):
         return -grad * (value * tensor1 / (tensor2 * tensor2))
 
-    jvp = elementwise
 
-
-class LerpTensor(Op, name="LerpBackward1"):
+class LerpTensor(ElementwiseOp, name="LerpBackward1"):
     """self + weight·(end - self)"""
 
     def forward(self, end, weight):
@@ -66,8 +62,6 @@ class LerpTensor(Op, name="LerpBackward1"):
 
     def grad_weight(grad, self, end):
         return grad * (end - self)
-
-    jvp = elementwise
 
 
 class Lerp(LerpTensor, name="LerpBackward0"):
@@ -125,9 +119,6 @@ def _lerp(form, input, end, weight):
 class WeightedSumsMethods:
     """The methods of Tensor that are defined here."""
 
-    addcmul_ = in_place(addcmul, _addcmul_)
-    addcmul = method(addcmul)
-    addcdiv_ = in_place(addcdiv, _addcdiv_)
-    addcdiv = method(addcdiv)
-    lerp_ = in_place(lerp, lambda self, end, weight: _lerp("apply_", self, end, weight))
-    lerp = method(lerp)
+    addcmul, addcmul_ = both_forms(addcmul, _addcmul_)
+    addcdiv, addcdiv_ = both_forms(addcdiv, _addcdiv_)
+    lerp, lerp_ = both_forms(lerp, lambda self, end, weight: _lerp("apply_", self, end, weight))

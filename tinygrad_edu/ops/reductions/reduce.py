@@ -16,7 +16,7 @@ from ...overrides import behind_core
 from ..arrays import as_index, row_major
 from ..binding import method, public
 from ..indexing.masking import where
-from ..op import Op, linear
+from ..op import LinearOp, Op
 from ..shapes.permute import transpose
 from ..shapes.shape import axis_of, broadcast_to, reshape, unsqueeze
 
@@ -83,7 +83,7 @@ def need_float(name, input, dtype=None):
 # --- sums and products -----------------------------------------------------------------------------------------------
 
 
-class SumDim(Op, name="SumBackward1"):
+class SumDim(LinearOp, name="SumBackward1"):
     def forward(self, *, dim, keepdim, dtype=None):
         x = summed(self, dtype)
         return row_major(x.sum(axis=normalized_dims(dim, self.ndim), dtype=x.dtype, keepdims=keepdim))
@@ -91,17 +91,13 @@ class SumDim(Op, name="SumBackward1"):
     def grad_self(grad, self_sym_sizes, dim, keepdim):
         return spread(grad, dim, keepdim, self_sym_sizes)
 
-    jvp = linear
 
-
-class MeanDim(Op, name="MeanBackward1"):
+class MeanDim(LinearOp, name="MeanBackward1"):
     def forward(self, *, dim, keepdim, dtype=None):
         return averaged(summed(self, dtype), normalized_dims(dim, self.ndim), keepdim)
 
     def grad_self(grad, self_sym_sizes, self_sym_numel, dim, keepdim):
         return spread(grad / builtins.max(numel_along(self_sym_sizes, dim), 1), dim, keepdim, self_sym_sizes)
-
-    jvp = linear
 
 
 def averaged(array, axes=None, keepdim=False):

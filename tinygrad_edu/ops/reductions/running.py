@@ -9,24 +9,22 @@ import numpy as np
 from ...array.return_types import named
 from ...array.tensor import Tensor
 from ..arrays import as_index, row_major
-from ..binding import in_place, method, public
+from ..binding import both_forms, method, public
 from ..indexing.masking import where
-from ..op import Op, linear
+from ..op import LinearOp, Op
 from ..shapes.permute import flip, transpose
 from ..shapes.shape import axis_of, broadcast_to, unsqueeze
 from .ordering import Chosen
 from .reduce import any_zero, dtype_setting, sum, summed
 
 
-class Cumsum(Op):
+class Cumsum(LinearOp):
     def forward(self, *, dim, dtype=None):
         x = summed(self, dtype)
         return row_major(x.cumsum(axis=dim, dtype=x.dtype) + x.dtype.type(0)) if self.ndim else x.copy()  # -0 + 0 is 0
 
     def grad_self(grad, dim):
         return flip(cumsum(flip(grad, (dim,)), dim), (dim,)) if grad.ndim else grad
-
-    jvp = linear
 
 
 class Cumprod(Op):
@@ -123,9 +121,7 @@ def cummin(input: Tensor, dim) -> Any:
 class RunningMethods:
     """The methods of Tensor that are defined here."""
 
-    cumsum_ = in_place(cumsum, _cumsum_)
-    cumsum = method(cumsum)
-    cumprod_ = in_place(cumprod, _cumprod_)
-    cumprod = method(cumprod)
+    cumsum, cumsum_ = both_forms(cumsum, _cumsum_)
+    cumprod, cumprod_ = both_forms(cumprod, _cumprod_)
     cummax = method(cummax)
     cummin = method(cummin)

@@ -7,7 +7,7 @@ import numpy as np
 from ...array.tensor import Tensor
 from ...overrides import overridable
 from ..arrays import as_index, row_major
-from ..binding import functions, in_place, method, public
+from ..binding import both_forms, functions, method, public
 from ..creation.factories import finish
 from ..op import LinearOp, ViewOp
 from .shape import axis_of
@@ -176,7 +176,5 @@ class DiagonalMethods:
     diag_embed = method(diag_embed)
     diag = method(diag)
     trace = method(trace)
-    tril_ = in_place(tril, Tril)
-    tril = method(tril)
-    triu_ = in_place(triu, Triu)
-    triu = method(triu)
+    tril, tril_ = both_forms(tril, Tril)
+    triu, triu_ = both_forms(triu, Triu)
