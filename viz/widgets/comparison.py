@@ -43,23 +43,16 @@ def _row(one: Difference) -> dict[str, Any]:
 def _badge(comparison: Comparison, name: str) -> dict[str, Any]:
     """Whether PyTorch agrees, in a few words: `agree` is None if it has not run."""
     name = name.partition(",")[0]
+    nothing: dict[str, Any] = {"agree": None, "differs": [], "details": []}
     if comparison.missing:
-        return {
-            "agree": None,
-            "label": f"{name} has not run",
-            "compared": comparison.missing,
-            "differs": [],
-            "details": [],
-        }
+        return {**nothing, "label": f"{name} has not run", "compared": comparison.missing}
     if why := not_built(comparison.ours, comparison.theirs):
-        return {"agree": None, "label": f"{name} alone", "compared": why, "differs": [], "details": []}
-    differs = [str(one) for one in comparison.differences]
-    label = f"{name} {'agrees' if comparison.agree else 'differs'}"
+        return {**nothing, "label": f"{name} alone", "compared": why}
     return {
         "agree": comparison.agree,
-        "label": label,
+        "label": f"{name} {'agrees' if comparison.agree else 'differs'}",
         "compared": f"{len(comparison.table)} things",
-        "differs": differs,
+        "differs": [str(one) for one in comparison.differences],
         "details": [f"details of the graph: {comparison.counted}"] if comparison.details else [],
     }
 
