@@ -52,7 +52,7 @@ def save_picture(picture: Picture, path: str | os.PathLike[str], scale: float | 
         "png": lambda: png(picture.drawn(theme, plain=True), scale),
         "pdf": lambda: pdf(picture.drawn(theme, plain=True)),
     }
-    return _write(target, makers[form]())
+    return write(target, makers[form]())
 
 
 def save_recording(
@@ -92,10 +92,10 @@ def save_recording(
     if animate and form != "svg":
         raise ValueError(f"animate=True is for .svg, not .{form}; a .gif and the player in .html move by themselves")
     if form == "json":
-        return _write(target, recording.to_json())
+        return write(target, recording.to_json())
     if form == "html":
         made = {**scene.scene(recording, theme=theme), "sheets": packed(all_sheets(recording))}
-        return _write(target, player_page(made))
+        return write(target, player_page(made))
     still = form in ("svg", "png", "pdf", "gif") and not animate
     if view == scene.MODULES or (view is None and still and has_modules(recording.graph)):
         if not still:
@@ -112,7 +112,7 @@ def save_recording(
         "pdf": lambda: pdf(frames.svg(which, fixed, plain=True)),
         "gif": lambda: _film(frames, fixed, scale, seconds),
     }
-    return _write(target, makers[form]())
+    return write(target, makers[form]())
 
 
 class Frames:
@@ -220,7 +220,8 @@ def _form(path: Path, known: tuple[str, ...]) -> str:
     return form
 
 
-def _write(path: Path, content: str | bytes) -> Path:
+def write(path: Path, content: str | bytes) -> Path:
+    """Write a file, text as UTF-8; returns its path."""
     if isinstance(content, str):
         path.write_text(content, encoding="utf-8")
     else:
