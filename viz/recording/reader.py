@@ -474,9 +474,8 @@ class Reader:
     def _describe(self, op: Op, node: Any) -> None:
         op.custom = is_custom(node)
         self._read_metadata(op, node)
-        exponent = (
-            getattr(node, "_saved_exponent", None) if op.name == "PowBackward0" else None
-        )  # PowBackward1 saves a tensor
+        # PowBackward1 saves a tensor.
+        exponent = getattr(node, "_saved_exponent", None) if op.name == "PowBackward0" else None
         if isinstance(exponent, (int, float)):
             op.constants.append(f"{exponent:.6g}")
         self._read_saved(op, node)
