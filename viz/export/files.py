@@ -310,21 +310,25 @@ def figure(picture: Picture) -> str:
 
 def player_page(made: dict[str, Any]) -> str:
     """A scene as a page that plays it, with the notebook's player inlined."""
-    module, style = bundle.script("player.js"), bundle.style("player.js")
     last = len(made["steps"]) - 1
     still = scene.frame(made, next(iter(made["views"])), last)
     body = (
         f'<main id="player"><noscript><p>{svg.escape(made["steps"][last]["sentence"])}</p></noscript></main>\n'
         f"<noscript><figure>{still}</figure></noscript>"
     )
-    script = (
-        f'<script type="application/json" id="scene">{embedded(made)}</script>\n'
-        f'<script type="module">\n{inlined(module)}\n'
+    mount = (
         'const scene = JSON.parse(document.getElementById("scene").textContent);\n'
         'mountPlayer(document.getElementById("player"), scene, { keys: document });\n'
-        "</script>\n"
     )
-    return page(made["title"], body, style, script)
+    return page(made["title"], body, bundle.style("player.js"), script("scene", made, "player.js", mount))
+
+
+def script(identity: str, data: Any, module: str, mount: str) -> str:
+    """Data in an element of this id, one of our modules, and the lines that let it show the data."""
+    return (
+        f'<script type="application/json" id="{identity}">{embedded(data)}</script>\n'
+        f'<script type="module">\n{inlined(bundle.script(module))}\n{mount}</script>\n'
+    )
 
 
 def embedded(data: Any) -> str:

@@ -9,7 +9,7 @@ import traitlets
 from viz.engines import CORE, TORCH
 from viz.experiments.compare import Comparison, Difference
 from viz.export import bundle
-from viz.export.files import embedded, inlined, page
+from viz.export.files import page, script
 from viz.frames import scene
 from viz.frames.director import VIEWS
 from viz.frames.scene import MODULES
@@ -124,11 +124,8 @@ def as_page(comparison: Comparison) -> str:
         f'<main id="comparison"><noscript><p>{escape(result["verdict"])}</p></noscript></main>\n'
         f"<noscript><figure>{stills}</figure></noscript>"
     )
-    script = (
-        f'<script type="application/json" id="result">{embedded(result)}</script>\n'
-        f'<script type="module">\n{inlined(bundle.script("comparison.js"))}\n{_MODEL}</script>\n'
-    )
-    return page("The same program on both engines", body, bundle.style(*_STYLES), script)
+    code = script("result", result, "comparison.js", _MODEL)
+    return page("The same program on both engines", body, bundle.style(*_STYLES), code)
 
 
 class ComparisonView(Live):
