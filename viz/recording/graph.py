@@ -131,6 +131,15 @@ class Graph:
     # Of modules, in order: `path`, shapes of `inputs`, `outputs`.
     calls: list[dict[str, Any]] = field(default_factory=list)
 
+    def users(self) -> dict[str, list[str]]:
+        """The ops that use each value, in order; one that uses it twice stands there twice."""
+        found: dict[str, list[str]] = {}
+        for op in self.ops.values():
+            for key in op.inputs:
+                if key is not None:
+                    found.setdefault(key, []).append(op.key)
+        return found
+
     def accumulators(self) -> dict[str, Value]:
         """AccumulateGrad node key -> the leaf that it accumulates into."""
         return {value.accumulate: value for value in self.values.values() if value.accumulate}
