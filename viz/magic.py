@@ -76,9 +76,8 @@ class Cell(Recorder):
     def __init__(self, text: str, code: str, engine: Engine, shell: Any) -> None:
         source = Source(code)
         # IPython's name for the cell's code: tracebacks say `Cell In[3], line 2`, and the first line is `%%autograd`.
-        number = (
-            len(shell.history_manager.input_hist_parsed) - 1
-        )  # by now `execution_count` may already be the next cell's
+        # By now `execution_count` may already be the next cell's.
+        number = len(shell.history_manager.input_hist_parsed) - 1
         source.filename = shell.compile.cache(f"\n{code}", number)
         source.first = 2
         self._written = text.splitlines()

@@ -134,8 +134,7 @@ def save_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> Pat
     target = Path(path)
     if target.suffix.lower() != ".html":
         raise ValueError(f"{target.name!r}: a comparison is saved as .html; for a picture of one engine use viz.record")
-    target.write_text(as_page(comparison), encoding="utf-8")
-    return target
+    return files.write(target, as_page(comparison))
 
 
 def show_comparison(comparison: Comparison) -> None:
@@ -169,13 +168,11 @@ def save_report(report: Report, path: str | os.PathLike[str]) -> Path:
     from viz.export import paths
 
     target = Path(path)
-    if target.suffix.lower() not in (".html", ".json"):
-        raise ValueError(f"{target.name!r}: a report is saved as .html or .json")
-    target.write_text(
-        report.to_json() if target.suffix.lower() == ".json" else page(report, paths.on_the_stage, paths.starter()),
-        encoding="utf-8",
-    )
-    return target
+    if target.suffix.lower() == ".json":
+        return files.write(target, report.to_json())
+    if target.suffix.lower() == ".html":
+        return files.write(target, page(report, paths.on_the_stage, paths.starter()))
+    raise ValueError(f"{target.name!r}: a report is saved as .html or .json")
 
 
 def bundle_of_report(report: Report, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -195,15 +192,13 @@ def save_watch(watch: Watch, path: str | os.PathLike[str]) -> Path:
     from viz.monitor.picture import drawn
 
     target = Path(path)
-    if target.suffix.lower() not in (".html", ".svg"):
-        raise ValueError(f"{target.name!r}: a watched training is saved as .html or .svg")
+    if target.suffix.lower() == ".svg":
+        return files.write(target, drawn(watch))
     if target.suffix.lower() == ".html":
         from viz.widgets.watched import as_page
 
-        target.write_text(as_page(watch), encoding="utf-8")
-    else:
-        target.write_text(drawn(watch), encoding="utf-8")
-    return target
+        return files.write(target, as_page(watch))
+    raise ValueError(f"{target.name!r}: a watched training is saved as .html or .svg")
 
 
 def view_of_watch(watch: Watch) -> Any:

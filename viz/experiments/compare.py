@@ -246,9 +246,8 @@ def _copies(inputs: dict[str, Any], name: str, device: str) -> dict[str, Any]:
     engine = engines.load(name)
 
     def copied(thing: Any) -> Any:
-        if isinstance(
-            thing, (np.ndarray, np.generic)
-        ):  # as `record` gives it to a program, and what is timed gets it too
+        # As `record` gives it to a program, and what is timed gets it too.
+        if isinstance(thing, (np.ndarray, np.generic)):
             return engine.module.tensor(thing, device=device)
         owner = engines.of(thing)
         if owner is not None and owner.is_tensor(thing):

@@ -367,10 +367,8 @@ class _Editor:
         self.replacements.append((*self._start(node), *self._end(end or node), text))
 
     def _around(self, node: ast.expr, before: str, after: str) -> None:
-        self.replacements += [
-            (*self._start(node), *self._start(node), before),
-            (*self._end(node), *self._end(node), after),
-        ]
+        start, end = self._start(node), self._end(node)
+        self.replacements += [(*start, *start, before), (*end, *end, after)]
 
     def _insert_argument(self, call: ast.Call, text: str) -> None:
         """Insert `text` after the last argument of `call`, before a trailing comma if there is one."""

@@ -63,25 +63,15 @@ def _tried(program: Program, state: dict[str, Any], error: dict[str, Any]) -> It
     if 0 <= at < len(rows):
         yield from _spelt(rows, at, message)
     if re.search(r"[Ll]eaf .*in-place", message) and at >= 0:
-        yield (
-            f"no_grad for line {at + 1}",
-            "the write is not recorded",
-            {"no_grad": [*(state.get("no_grad") or []), at + 1]},
-        )
+        lines = [*(state.get("no_grad") or []), at + 1]
+        yield f"no_grad for line {at + 1}", "the write is not recorded", {"no_grad": lines}
     if re.search(r"floating point|same dtype|scalar type", message):
         whole = {known.name: "float32" for known in program.inputs if known.dtype is None and known.kind != "float"}
+        why, wanted = "numbers that have derivatives", state.get("dtypes") or {}
         for name in whole:
-            yield (
-                f"{name} as float32",
-                f"{name} holds numbers that have derivatives",
-                {"dtypes": {**(state.get("dtypes") or {}), name: "float32"}},
-            )
+            yield f"{name} as float32", f"{name} holds {why}", {"dtypes": {**wanted, name: "float32"}}
         if len(whole) > 1:
-            yield (
-                "all as float32",
-                "they hold numbers that have derivatives",
-                {"dtypes": {**(state.get("dtypes") or {}), **whole}},
-            )
+            yield "all as float32", f"they hold {why}", {"dtypes": {**wanted, **whole}}
 
 
 def _line(rows: list[str], number: int, fixed: str, why: str) -> _Way:
@@ -100,13 +90,8 @@ def _spelt(rows: list[str], at: int, message: str) -> Iterator[_Way]:
 
 
 def _second_backward(program: Program, state: dict[str, Any], graph: Graph) -> list[_Way]:
-    found: list[_Way] = [
-        (
-            "keep the graph: retain_graph=True",
-            "what the nodes saved stays in memory for the second pass; the gradients add up",
-            {"retain_graph": True},
-        )
-    ]
+    why = "what the nodes saved stays in memory for the second pass; the gradients add up"
+    found: list[_Way] = [("keep the graph: retain_graph=True", why, {"retain_graph": True})]
     calls = state.get("passes") or {}
     if (state.get("backwards") or 1) > 1 or any((one.get("backwards") or 1) > 1 for one in calls.values()):
         once = {line: {name: on for name, on in one.items() if name != "backwards"} for line, one in calls.items()}
@@ -173,6 +158,8 @@ _WAYS = [
     ("", r"[Ii]nference tensor", _inference),
 ]
 
+_OUT_OF_PLACE = "a new tensor, and the old one stays as it was saved"
+
 # (a pattern of the message; the line that raised, or the lines before it; what is found in a line, what it becomes, why)
 _LINES: list[tuple[str, str, list[tuple[str, str, str]]]] = [
     (
@@ -187,17 +174,9 @@ _LINES: list[tuple[str, str, list[tuple[str, str, str]]]] = [
         r"modified by an inplace operation",
         "before",
         [
-            (r"^(\s*)(\w+)\.(\w+[a-z0-9])_\(", r"\1\2 = \2.\3(", "a new tensor, and the old one stays as it was saved"),
-            (
-                r"^(\s*)(\w+) ([-+*/])= ([\w.]+)$",
-                r"\1\2 = \2 \3 \4",
-                "a new tensor, and the old one stays as it was saved",
-            ),
-            (
-                r"^(\s*)(\w+) ([-+*/])= (.*[^\w.].*)$",
-                r"\1\2 = \2 \3 (\4)",
-                "a new tensor, and the old one stays as it was saved",
-            ),
+            (r"^(\s*)(\w+)\.(\w+[a-z0-9])_\(", r"\1\2 = \2.\3(", _OUT_OF_PLACE),
+            (r"^(\s*)(\w+) ([-+*/])= ([\w.]+)$", r"\1\2 = \2 \3 \4", _OUT_OF_PLACE),
+            (r"^(\s*)(\w+) ([-+*/])= (.*[^\w.].*)$", r"\1\2 = \2 \3 (\4)", _OUT_OF_PLACE),
         ],
     ),
     (

@@ -9,7 +9,7 @@ import numpy as np
 
 from viz.experiments.curves import STYLE, Panel, stops
 from viz.experiments.playground import GRID, REACH, Learner
-from viz.picture.axis import short, ticks
+from viz.picture.axis import power, short, ticks
 from viz.picture.bitmap import link
 from viz.picture.svg import escape
 
@@ -163,7 +163,7 @@ def _losses(box: tuple[float, float, float, float], learners: Sequence[Learner |
     panel.axes(
         "loss (dotted: test)" if any(one and one.test_losses for one in learners) else "loss",
         "step",
-        [(height, _power(height) if scaled else short(height)) for height in heights],
+        [(height, power(height) if scaled else short(height)) for height in heights],
     )
 
     def up(loss: float) -> float:
@@ -212,7 +212,7 @@ def _sizes(box: tuple[float, float, float, float], learners: Sequence[Learner | 
     panel.axes(
         "gradient size (rms; pale: at step 1)",
         "layer, from the input to the output",
-        [(height, _power(height)) for height in heights],
+        [(height, power(height)) for height in heights],
         counted=True,
     )
     drawn = []
@@ -246,11 +246,6 @@ def _sizes(box: tuple[float, float, float, float], learners: Sequence[Learner | 
             elif size is not None:
                 drawn.append(_mark(index, x, y))
     return panel.drawn("".join(drawn))
-
-
-def _power(exponent: float) -> str:
-    """A power of ten in the form for an axis label."""
-    return "1" if exponent == 0 else "10" + f"{exponent:.0f}".translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def _mark(run: int, x: float, y: float) -> str:

@@ -432,9 +432,8 @@ class Learner:
         self.layers = [one for one in self._names["model"].modules() if isinstance(one, self.module.nn.Linear)]
         self._inputs, self._labels = self._points("X", "y")
         self._tested = self._points("X_test", "y_test") if self.setting.test else (self._inputs[:0], self._labels[:0])
-        self._asked = copy.deepcopy(
-            self._names["model"]
-        ).eval()  # a network of the same shape, to evaluate any of its states
+        # A network of the same shape, to evaluate any of its states.
+        self._asked = copy.deepcopy(self._names["model"]).eval()
         self._states: dict[int, Any] = {}
         self._gradients: dict[int, list[np.ndarray | None]] = {}
         self._stride = 1

@@ -97,9 +97,8 @@ class Program:
     passes: dict[str, bool]  # whether its backward calls use retain_graph and create_graph
     engine_name: str
     namespace: dict[str, Any] = field(default_factory=dict, compare=False)  # what it takes from outside, by name
-    outer: Mapping[str, Any] = field(
-        default_factory=dict, compare=False, repr=False
-    )  # what an edit of it may take, too
+    # What an edit of it may take, too.
+    outer: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     cleaned: str = ""  # what was taken off the text that it was read from
 
     @property

@@ -52,7 +52,7 @@ def save_picture(picture: Picture, path: str | os.PathLike[str], scale: float | 
         "png": lambda: png(picture.drawn(theme, plain=True), scale),
         "pdf": lambda: pdf(picture.drawn(theme, plain=True)),
     }
-    return _write(target, makers[form]())
+    return write(target, makers[form]())
 
 
 def save_recording(
@@ -92,10 +92,10 @@ def save_recording(
     if animate and form != "svg":
         raise ValueError(f"animate=True is for .svg, not .{form}; a .gif and the player in .html move by themselves")
     if form == "json":
-        return _write(target, recording.to_json())
+        return write(target, recording.to_json())
     if form == "html":
         made = {**scene.scene(recording, theme=theme), "sheets": packed(all_sheets(recording))}
-        return _write(target, player_page(made))
+        return write(target, player_page(made))
     still = form in ("svg", "png", "pdf", "gif") and not animate
     if view == scene.MODULES or (view is None and still and has_modules(recording.graph)):
         if not still:
@@ -112,7 +112,7 @@ def save_recording(
         "pdf": lambda: pdf(frames.svg(which, fixed, plain=True)),
         "gif": lambda: _film(frames, fixed, scale, seconds),
     }
-    return _write(target, makers[form]())
+    return write(target, makers[form]())
 
 
 class Frames:
@@ -220,7 +220,8 @@ def _form(path: Path, known: tuple[str, ...]) -> str:
     return form
 
 
-def _write(path: Path, content: str | bytes) -> Path:
+def write(path: Path, content: str | bytes) -> Path:
+    """Write a file, text as UTF-8; returns its path."""
     if isinstance(content, str):
         path.write_text(content, encoding="utf-8")
     else:
@@ -309,21 +310,25 @@ def figure(picture: Picture) -> str:
 
 def player_page(made: dict[str, Any]) -> str:
     """A scene as a page that plays it, with the notebook's player inlined."""
-    module, style = bundle.script("player.js"), bundle.style("player.js")
     last = len(made["steps"]) - 1
     still = scene.frame(made, next(iter(made["views"])), last)
     body = (
         f'<main id="player"><noscript><p>{svg.escape(made["steps"][last]["sentence"])}</p></noscript></main>\n'
         f"<noscript><figure>{still}</figure></noscript>"
     )
-    script = (
-        f'<script type="application/json" id="scene">{embedded(made)}</script>\n'
-        f'<script type="module">\n{inlined(module)}\n'
+    mount = (
         'const scene = JSON.parse(document.getElementById("scene").textContent);\n'
         'mountPlayer(document.getElementById("player"), scene, { keys: document });\n'
-        "</script>\n"
     )
-    return page(made["title"], body, style, script)
+    return page(made["title"], body, bundle.style("player.js"), script("scene", made, "player.js", mount))
+
+
+def script(identity: str, data: Any, module: str, mount: str) -> str:
+    """Data in an element of this id, one of our modules, and the lines that let it show the data."""
+    return (
+        f'<script type="application/json" id="{identity}">{embedded(data)}</script>\n'
+        f'<script type="module">\n{inlined(bundle.script(module))}\n{mount}</script>\n'
+    )
 
 
 def embedded(data: Any) -> str:

@@ -59,10 +59,6 @@ class Director:
 
     # steps
 
-    def _set(self, key: str, classes: str | None = None, **text: str) -> None:
-        for stage in self.stages.values():
-            stage.set(key, classes, **text)
-
     def _passing(self, key: str, classes: str, after: str, **text: str) -> None:
         for stage in self.stages.values():
             stage.passing(key, classes, after, **text)
@@ -138,19 +134,19 @@ class Director:
 
     def _start(self) -> None:
         for value in self.graph.values.values():
-            self._set(value.key, "pending")
+            self.flow.set(value.key, "pending")
         for op in self.graph.ops.values():
-            self._set(op.key, "pending")
+            self.flow.set(op.key, "pending")
             for slot, key in enumerate(op.inputs):
                 if key is not None:
-                    self._set(f"e{op.key}i{slot}", "pending")
+                    self.flow.set(f"e{op.key}i{slot}", "pending")
             for key in op.outputs:
-                self._set(f"e{key}", "pending")
+                self.flow.set(f"e{key}", "pending")
             for slot, (key, _) in enumerate(op.next):
                 if key is not None:
-                    self._set(f"n{op.key}i{slot}", "pending")
+                    self.flow.set(f"n{op.key}i{slot}", "pending")
         for key in self.words.leaf_of:
-            self._set(key, "pending")
+            self.flow.set(key, "pending")
         for stage in self.stages.values():
             stage.first = {key: State(state.classes, dict(state.text)) for key, state in stage.state.items()}
         if self.recording.events:
@@ -182,7 +178,7 @@ class Director:
             texts["short"] = texts["grad"]
         self._passing(value.key, "now", "done", **texts)
         if value.accumulate:
-            self._set(value.accumulate, "done")
+            self.flow.set(value.accumulate, "done")
 
     def _op(self, event: Event, phase: str = "forward") -> None:
         op = self.graph.ops[event.node or ""]
@@ -190,20 +186,20 @@ class Director:
         self._passing(op.key, "now", "done")
         for slot, key in enumerate(op.inputs):
             if key is not None:
-                self._set(f"e{op.key}i{slot}", "")
+                self.flow.set(f"e{op.key}i{slot}", "")
         for slot, (node, _) in enumerate(op.next):
             if node is not None:
-                self._set(f"n{op.key}i{slot}", "")
+                self.flow.set(f"n{op.key}i{slot}", "")
         results = []
         for key in op.outputs:
             value = self.graph.values[key]
-            self._set(f"e{key}", "")
+            self.flow.set(f"e{key}", "")
             self._appear(value)
             again = f" in place, version {value.version}" if value.how_shared == "in-place" else ""
             number = f" = {brief(value.array)}" if value.array is not None else ""
             results.append(f"{value.title}{number}{again}")
         for position, saved in enumerate(op.saved):
-            self._set(f"{op.key}s{position}", "")
+            self.flow.set(f"{op.key}s{position}", "")
             self._buffers.set(op, position, "alive" if saved.state == "freed" else saved.state)
         words = notation.applied(op, lambda key: self.words.operand(key, op.called.get(key, "")))
         words += f" gives {', '.join(results)}" if results else ""
@@ -380,7 +376,7 @@ class Director:
 
     def _free(self, op: Op) -> None:
         for position, _ in enumerate(op.saved):
-            self._set(f"{op.key}s{position}", "freed")
+            self.flow.set(f"{op.key}s{position}", "freed")
             self._buffers.set(op, position, "freed")
 
     def _done(self, event: Event) -> None:
@@ -416,7 +412,7 @@ class Director:
 
     def _error(self, event: Event) -> None:
         if event.node:
-            self._set(event.node, "error")
+            self.flow.set(event.node, "error")
         about = self.recording.error or {}
         name = about.get("type", "Error")
         title = (

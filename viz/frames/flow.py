@@ -63,7 +63,8 @@ class Flow:
         self._given[key] = None
         return there[0].array if len(there) == 1 else None
 
-    def _set(self, key: str, classes: str | None = None, **text: str) -> None:
+    def set(self, key: str, classes: str | None = None, **text: str) -> None:
+        """Change an element in every view."""
         for stage in self.stages.values():
             stage.set(key, classes, **text)
 
@@ -77,7 +78,7 @@ class Flow:
         for key in self._given:
             value = self.graph.values.get(key)
             if value is not None:
-                self._set(key, None, grad="", short="")
+                self.set(key, None, grad="", short="")
                 self.show(value, None)
             else:
                 self.stages["grad_fn"].set(key, None, grad="")
@@ -86,7 +87,7 @@ class Flow:
     def change(self, value: Value, met: str, before: Array | None, after: Array | None) -> None:
         """A hook on a value replaces the gradient that has arrived there, of several that have `met`."""
         first = self.hooked.setdefault(value.key, before)
-        self._set(value.key, None, grad=f"grad {brief(first)} → {brief(after)}", short=notation.gradient(after))
+        self.set(value.key, None, grad=f"grad {brief(first)} → {brief(after)}", short=notation.gradient(after))
         self.stages["values"].move("at", value.key, met, brief(before), brief(after))
 
     def arrived(self, value: Value, array: Array | None, held: Array | None = None) -> None:
@@ -102,7 +103,7 @@ class Flow:
             text["note"] = ".grad stays None"
         if value.kind == "value":
             self._given[value.key] = None
-        self._set(value.key, None, **text)
+        self.set(value.key, None, **text)
         self.show(value, array)
 
     def show(self, value: Value, array: Array | None) -> None:
@@ -144,7 +145,7 @@ class Flow:
         expected = self._expected.get(value.key, 1)
         already = joined(waiting)
         if expected > 1 or value.kind == "leaf":
-            self._set(value.key, None, grad=f"inbox {already}", short=f"in {briefly(waiting)}")
+            self.set(value.key, None, grad=f"inbox {already}", short=f"in {briefly(waiting)}")
             if value.kind == "value":
                 self._given[value.key] = None
         else:

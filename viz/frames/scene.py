@@ -15,7 +15,7 @@ from viz.frames.stage import shown_moves, translated
 from viz.picture import layout as layouts
 from viz.picture import shapes, svg
 from viz.picture.boxes import has_modules
-from viz.picture.fit import POCKET, ROOMS, Choice, Fitter, Placed, Room, fullest, lay_out
+from viz.picture.fit import POCKET, ROOMS, Choice, Fitter, Placed, Room, fullest, lay_out, longest
 from viz.picture.fold import Folding
 from viz.picture.kept import Drawn, Kept
 from viz.picture.shapes import Detail
@@ -245,23 +245,9 @@ def fits_across(drawing: shapes.Drawing) -> bool:
     """Whether the longest row fits a page, estimated before the layout."""
     if len(drawing.boxes) > 60:
         return False
-    width = {box.key: box.width for box in drawing.boxes}
-    below: dict[str, list[tuple[str, float]]] = {key: [] for key in width}
-    waits = dict.fromkeys(width, 0)
-    for link in drawing.links:
-        if link.kind != "share":
-            below[link.tail].append((link.head, max(24.0, link.label_size[0])))
-            waits[link.head] += 1
-    reach = dict(width)
-    ready = [key for key, count in waits.items() if not count]
-    while ready:
-        key = ready.pop()
-        for head, gap in below[key]:
-            reach[head] = max(reach[head], reach[key] + gap + width[head])
-            waits[head] -= 1
-            if not waits[head]:
-                ready.append(head)
-    return max(reach.values(), default=0.0) <= WIDE
+    flow = [link for link in drawing.links if link.kind != "share"]
+    links = [(link.tail, link.head, max(24.0, link.label_size[0])) for link in flow]
+    return longest({box.key: box.width for box in drawing.boxes}, links) <= WIDE
 
 
 def arrange(drawing: shapes.Drawing, time_limit: float = layouts.TIME_LIMIT) -> layouts.Layout:

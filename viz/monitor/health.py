@@ -16,10 +16,8 @@ if TYPE_CHECKING:
     from viz.monitor.watch import Watch
 
 LATE = 5  # columns at the end that count: what was at the start may be over
-TINY, APART = (
-    1e-9,
-    1e-3,
-)  # a gradient that moves nothing; the first layer's share of the last one's, below which it vanishes
+# A gradient that moves nothing; the first layer's share of the last one's, below which it vanishes.
+TINY, APART = 1e-9, 1e-3
 SLOW, FAST = 1e-6, 0.1  # updates relative to the weights outside of which little is learned
 MANY = 0.5  # share of units that are dead, or of outputs that are saturated
 NAMED = 4  # layers that are named one by one

@@ -49,9 +49,8 @@ class _Passes:
     def add(self, listener: Listener) -> None:
         if not self.listeners:
             self._places = [(self._engine.tensor_type, "backward"), (self._engine.module.autograd, "backward")]
-            scaling = sys.modules.get(
-                f"{self._engine.module.__name__}.amp"
-            )  # it is loaded when a program first asks for it
+            # It is loaded when a program first asks for it.
+            scaling = sys.modules.get(f"{self._engine.module.__name__}.amp")
             if scaling is not None:
                 self._places.append((scaling.GradScaler, "scale"))
             for owner, name in self._places:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from viz.monitor.history import MEASURES, gathered, spans, table
-from viz.picture.axis import short
+from viz.picture.axis import power, short
 from viz.picture.bitmap import link
 from viz.picture.svg import escape
 
@@ -168,7 +168,7 @@ def _legend(measure: str, scale: Scale, numbers: np.ndarray, right: float, base:
     """The colours and their ends, and those of zero and of what is not finite, where there are any."""
     bar = np.linspace(0, 1, 48)[None]
     pixels = Scale(0, 1, even=True).colours(bar)
-    ends = ("0 %", "100 %") if scale.even else (_power(scale.low), _power(scale.high))
+    ends = ("0 %", "100 %") if scale.even else (power(scale.low), power(scale.high))
     parts = [f'<text x="{right:g}" y="{base:g}" text-anchor="end">{ends[1]}</text>']
     x = right - len(ends[1]) * 6.6 - 6 - 60
     parts.append(
@@ -187,10 +187,6 @@ def _legend(measure: str, scale: Scale, numbers: np.ndarray, right: float, base:
             parts.append(f'<rect x="{x:g}" y="{base - 9:g}" width="9" height="9" fill="rgb{colour}"/>')
             x -= 8
     return parts
-
-
-def _power(exponent: float) -> str:
-    return "1" if exponent == 0 else "10" + f"{exponent:.0f}".translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def _losses(watch: Watch, box: tuple[float, float, float, float]) -> str:

@@ -14,6 +14,11 @@ def short(number: float) -> str:
     return text.replace("-", "−")
 
 
+def power(exponent: float) -> str:
+    """A power of ten as a label."""
+    return "1" if exponent == 0 else "10" + f"{exponent:.0f}".translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
 def ticks(low: float, high: float) -> list[float]:
     """Between four and nine round numbers from `low` to `high`."""
     rough = (high - low) / 6 or 1.0

@@ -274,13 +274,7 @@ class Boxes:
 
     @functools.cached_property
     def _users(self) -> dict[str, list[str]]:
-        """The ops that use each value."""
-        found: dict[str, list[str]] = {}
-        for op in self.graph.ops.values():
-            for key in op.inputs:
-                if key is not None:
-                    found.setdefault(key, []).append(op.key)
-        return found
+        return self.graph.users()
 
     def _code(self, group: Group) -> object:
         """The same for groups that repeat each other."""

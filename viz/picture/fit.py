@@ -229,21 +229,27 @@ def _units(drawing: Drawing) -> dict[str, tuple[float, float]]:
 def _longest(drawing: Drawing, sizes: dict[str, tuple[float, float]], axis: int) -> float:
     """The length of the longest path through a drawing along an axis, with gaps."""
     docked = {value: op for op, value in drawing.docks.items()}
-    gap = 20.0
-    below: dict[str, list[tuple[str, float]]] = {key: [] for key in sizes}
-    waits = dict.fromkeys(sizes, 0)
+    links = []
     for link in drawing.links:
         tail, head = docked.get(link.tail, link.tail), docked.get(link.head, link.head)
-        if link.kind == "share" or tail == head:
-            continue
-        below[tail].append((head, max(gap, link.label_size[axis])))
+        if link.kind != "share" and tail != head:
+            links.append((tail, head, max(20.0, link.label_size[axis])))
+    return longest({key: size[axis] for key, size in sizes.items()}, links)
+
+
+def longest(lengths: dict[str, float], links: list[tuple[str, str, float]]) -> float:
+    """The length of the longest path over boxes of these lengths, with the gaps of its links: (tail, head, gap)."""
+    below: dict[str, list[tuple[str, float]]] = {key: [] for key in lengths}
+    waits = dict.fromkeys(lengths, 0)
+    for tail, head, gap in links:
+        below[tail].append((head, gap))
         waits[head] += 1
-    reach = {key: size[axis] for key, size in sizes.items()}
+    reach = dict(lengths)
     ready = [key for key, count in waits.items() if not count]
     while ready:
         key = ready.pop()
-        for head, between in below[key]:
-            reach[head] = max(reach[head], reach[key] + between + sizes[head][axis])
+        for head, gap in below[key]:
+            reach[head] = max(reach[head], reach[key] + gap + lengths[head])
             waits[head] -= 1
             if not waits[head]:
                 ready.append(head)

@@ -168,9 +168,8 @@ def places_of(graph: Graph, ops: list[Op]) -> list[tuple[str, ...]] | None:
             places.append(before)
         else:
             common = _common(before, after)
-            ends = next_call > call and not graph.modules.get(".".join(common), {}).get(
-                "loops"
-            )  # between two of its calls
+            # Between two of its calls.
+            ends = next_call > call and not graph.modules.get(".".join(common), {}).get("loops")
             places.append(common[:-1] if ends and len(common) > 1 else common)
     return places
 

@@ -52,10 +52,8 @@ class Kept:
     def __init__(self) -> None:
         self._longest: dict[Any, dict[str, dict[str, str]]] = {}
         self._drawn: list[Drawn] = []
-        self.choices: dict[
-            tuple[str, Room], Choice
-        ] = {}  # how each view was drawn for a room, so that no change turns it
-
+        # How each view was drawn for a room, so that no change turns it.
+        self.choices: dict[tuple[str, Room], Choice] = {}
         self.networks: dict[Any, Arranged] = Latest()  # how boxes in boxes were laid out
         # The Director of a recording and of the one beside it, by their ids.
         self.played: dict[tuple[int, int], tuple[Any, Any]] = Latest()

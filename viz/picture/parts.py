@@ -118,11 +118,7 @@ def _folding(graph: Graph, stretches: list[Stretch]) -> Folding:
 
 def _hide(graph: Graph, made: Folding, homes: set[str]) -> None:
     """Decide which values stay in sight."""
-    users: dict[str, set[str]] = {}
-    for op in graph.ops.values():
-        for used in op.inputs:
-            if used is not None:
-                users.setdefault(used, set()).add(made.unit.get(op.key, op.key))
+    users = {key: {made.unit.get(op, op) for op in using} for key, using in graph.users().items()}
     last = {name: value.key for value in graph.values.values() for name in value.names}
     lasting = set(last.values()) | set(graph.roots)
     for value in graph.values.values():

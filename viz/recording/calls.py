@@ -71,10 +71,8 @@ class _Inside(Watch):
         self.parts = {id(engine.written(module)): (_joined(name, path), module) for path, module in open_ones}
         self.running: list[int] = []  # the calls that have begun, outermost first
         self.ended: list[Call] = []
-        self.failed: tuple[BaseException | None, int] = (
-            None,
-            0,
-        )  # the last error that a call raised, and the innermost call
+        # The last error that a call raised, and the innermost call.
+        self.failed: tuple[BaseException | None, int] = (None, 0)
         self.flops = 0
         self._wholes = engine.whole_modules()
         self.counted = False  # inside a module whose work is counted as a whole

@@ -109,16 +109,14 @@ class Op:
     scope: str = ""
     during: str = "forward"  # forward | backward (ops that a backward pass itself recorded)
     module: str = ""  # path of the nn.Module whose forward ran it, such as `model.layers.0`
-    loops: list[list[int]] = field(
-        default_factory=list
-    )  # around it, outermost first: number of the loop's run, step from 1
+    # Around it, outermost first: number of the loop's run, step from 1.
+    loops: list[list[int]] = field(default_factory=list)
     call: int = 0  # number of the call that made it: a call can make several ops
     # Inside a custom Function: the names that the function itself uses for its operands, by the keys of their values.
     called: dict[str, str] = field(default_factory=dict)
     whole: str = ""  # a library function of many ops, shown as one: `SGD.step`, `clip_grad_norm_`
-    calls: list[int] = field(
-        default_factory=list
-    )  # the module calls that it ran in, outermost first, if they are known
+    # The module calls that it ran in, outermost first, if they are known.
+    calls: list[int] = field(default_factory=list)
 
 
 @dataclass
@@ -130,9 +128,17 @@ class Graph:
     roots: list[str] = field(default_factory=list)
     note: str = ""  # why the graph shows no more, if it is cut
     modules: dict[str, dict[str, Any]] = field(default_factory=dict)  # by path: what `about_module` says
-    calls: list[dict[str, Any]] = field(
-        default_factory=list
-    )  # of modules, in order: `path`, shapes of `inputs`, `outputs`
+    # Of modules, in order: `path`, shapes of `inputs`, `outputs`.
+    calls: list[dict[str, Any]] = field(default_factory=list)
+
+    def users(self) -> dict[str, list[str]]:
+        """The ops that use each value, in order; one that uses it twice stands there twice."""
+        found: dict[str, list[str]] = {}
+        for op in self.ops.values():
+            for key in op.inputs:
+                if key is not None:
+                    found.setdefault(key, []).append(op.key)
+        return found
 
     def accumulators(self) -> dict[str, Value]:
         """AccumulateGrad node key -> the leaf that it accumulates into."""

@@ -114,18 +114,14 @@ class Passes:
         current.starts += [(len(self.events), self.reader.key_of(root) or self.reader.node(root)) for root in stack]
         while stack:
             node = stack.pop()
-            key = self.reader.key_of(node)
-            if key is None:
-                key = self.reader.node(node)
+            key = self.reader.key_of(node) or self.reader.node(node)
             if key in current.nodes:
                 continue
             current.nodes[key] = node
             current.waiting.setdefault(key, 0)
             for slot, (behind, number) in enumerate(node.next_functions):
                 if behind is not None:
-                    behind_key = self.reader.key_of(behind)
-                    if behind_key is None:
-                        behind_key = self.reader.node(behind)
+                    behind_key = self.reader.key_of(behind) or self.reader.node(behind)
                     if key in self.graph.ops:  # a leaf that was written to since is now another value
                         self.graph.ops[key].next[slot] = behind_key, number
                     current.waiting[behind_key] = current.waiting.get(behind_key, 0) + 1

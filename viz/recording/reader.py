@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import traceback
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -13,6 +14,7 @@ import numpy as np
 from viz.engines import ACCUMULATE, Engine
 from viz.recording.graph import Array, Graph, Op, Saved, Value
 from viz.recording.saved import is_custom, saved_tensors
+from viz.recording.source import Source
 from viz.recording.summary import measured, summarise
 from viz.recording.unseen import Reading
 
@@ -26,6 +28,18 @@ ITEMS_LOOKED_AT = 64  # of a list, tuple or dict, when looking for the tensors i
 def legible(text: str) -> str:
     """`text` in a form that can be written to any file: an unpaired surrogate becomes a question mark."""
     return text.encode("utf-8", "replace").decode()
+
+
+def described(error: BaseException, source: Source, phase: str = "forward", node: str | None = None) -> dict[str, Any]:
+    """An error that ended a program as plain data: its type, its message, the program's line, the phase and the node."""
+    line = None
+    for frame, number in traceback.walk_tb(error.__traceback__):
+        if source.owns(frame):
+            line = number - source.first + 1
+    message = str(error)
+    if isinstance(error, SyntaxError) and error.filename == source.filename:
+        line, message = error.lineno, error.msg  # its text names a file that does not exist
+    return {"type": type(error).__name__, "message": legible(message), "line": line, "phase": phase, "node": node}
 
 
 def lengths(shape: Any) -> list[int] | None:
@@ -460,9 +474,8 @@ class Reader:
     def _describe(self, op: Op, node: Any) -> None:
         op.custom = is_custom(node)
         self._read_metadata(op, node)
-        exponent = (
-            getattr(node, "_saved_exponent", None) if op.name == "PowBackward0" else None
-        )  # PowBackward1 saves a tensor
+        # PowBackward1 saves a tensor.
+        exponent = getattr(node, "_saved_exponent", None) if op.name == "PowBackward0" else None
         if isinstance(exponent, (int, float)):
             op.constants.append(f"{exponent:.6g}")
         self._read_saved(op, node)

@@ -27,7 +27,7 @@ from viz.recording.graph import Graph
 from viz.recording.notation import name_values
 from viz.recording.passes import HERE
 from viz.recording.printed import Printed
-from viz.recording.reader import Reader, legible, lengths, tensors_in
+from viz.recording.reader import Reader, described, legible, lengths, tensors_in
 from viz.recording.recording import Event, Recording
 from viz.recording.source import Source
 from viz.recording.teaching import TeachingRecorder
@@ -291,22 +291,10 @@ class Recorder:
         return f"Nothing was recorded: the program ran no op of {engine} on a tensor.{hint}"
 
     def _describe(self, error: BaseException) -> dict[str, Any]:
-        line = None
-        for frame, number in traceback.walk_tb(error.__traceback__):
-            if self.source.owns(frame):
-                line = number - self.source.first + 1
         failed = self._watch.passes.failed
-        running = failed if failed is not None and failed.raised is error else None
-        message = str(error)
-        if isinstance(error, SyntaxError) and error.filename == self.source.filename:
-            line, message = error.lineno, error.msg  # its text names a file that does not exist
-        return {
-            "type": type(error).__name__,
-            "message": legible(message),
-            "line": line,
-            "phase": "backward" if running is not None else "forward",
-            "node": running.current if running is not None else None,
-        }
+        if failed is not None and failed.raised is error:
+            return described(error, self.source, "backward", failed.current)
+        return described(error, self.source)
 
     def _state(self, tensor: Any) -> dict[str, Any]:
         reader = self._watch.reader

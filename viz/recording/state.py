@@ -15,6 +15,7 @@ import numpy as np
 
 from viz.engines import Engine
 from viz.recording.graph import Graph
+from viz.recording.reader import Reader
 from viz.recording.unseen import Reading
 
 LOOKED_AT = 20_000  # objects; a model that holds more, such as its data, is put back as far as these go
@@ -103,7 +104,7 @@ class Kept:
 
     def _copy(self, tensor: Any) -> None:
         if id(tensor) not in self._tensors:
-            self._tensors[id(tensor)] = tensor, tensor.detach().clone(), _version(tensor)
+            self._tensors[id(tensor)] = tensor, tensor.detach().clone(), Reader.version(tensor)
 
     def put_back(self) -> None:
         """Put back whatever has changed."""
@@ -122,18 +123,18 @@ class Kept:
         for tensor, before, version in self._tensors.values():
             with Reading(self._engine, self._graph), self._engine.module.no_grad():
                 self._put_back(tensor, before, version)
-        written = [one.path for one in self._parameters if _version(one.tensor) != one.version]
+        written = [one.path for one in self._parameters if Reader.version(one.tensor) != one.version]
         if written:
             self._graph.note = f"{self._graph.note} forward wrote to {written[0]}, which stays as it is now.".strip()
 
     def _put_back(self, tensor: Any, before: Any, version: int) -> None:
         same_shape = tensor.shape == before.shape
-        if _version(tensor) == version and same_shape and self._engine.module.equal(tensor, before):
+        if Reader.version(tensor) == version and same_shape and self._engine.module.equal(tensor, before):
             return
         if not same_shape:
             tensor.resize_(before.shape)
         tensor.data.copy_(before)  # of a graph that saved this tensor, no version may count
-        if _version(tensor) != version:
+        if Reader.version(tensor) != version:
             self._engine.set_version(tensor, version)
 
 
@@ -141,7 +142,7 @@ class _Parameter:
     """A parameter: where its numbers are, and its gradient."""
 
     def __init__(self, path: str, tensor: Any, engine: Engine) -> None:
-        self.path, self.tensor, self.version = path, tensor, _version(tensor)
+        self.path, self.tensor, self.version = path, tensor, Reader.version(tensor)
         self.grad, self.data, self.place = tensor.grad, tensor.data, engine.storage(tensor)
 
     def put_back(self, engine: Engine) -> None:
@@ -159,10 +160,3 @@ def writes(name: str) -> bool:
 def _items(thing: Any) -> list[Any]:
     """What a container holds, to be compared by identity: of a dict its keys, then its values."""
     return [*thing, *thing.values()] if isinstance(thing, dict) else list(thing)
-
-
-def _version(tensor: Any) -> int:
-    try:
-        return int(tensor._version)
-    except RuntimeError:  # inference tensors have no version
-        return 0

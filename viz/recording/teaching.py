@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import sys
-import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any, Protocol, runtime_checkable
@@ -20,7 +19,7 @@ from viz.interrupts import interruptible, put_back_first
 from viz.recording.graph import Array, Graph, Op, Saved, Value
 from viz.recording.notation import name_values
 from viz.recording.printed import Printed
-from viz.recording.reader import legible
+from viz.recording.reader import described, legible
 from viz.recording.recording import Event, Gradient, Recording
 from viz.recording.source import Loops, Source, variables_of
 from viz.recording.summary import summarise
@@ -412,21 +411,9 @@ class TeachingRecorder:
     # what the program ended with
 
     def _describe(self, error: BaseException) -> dict[str, Any]:
-        line = None
-        for frame, number in traceback.walk_tb(error.__traceback__):
-            if self.source.owns(frame):
-                line = number - self.source.first + 1
-        message = str(error)
-        if isinstance(error, SyntaxError) and error.filename == self.source.filename:
-            line, message = error.lineno, error.msg
-        in_pass = self._failed is not None and self._failed[0] is error
-        return {
-            "type": type(error).__name__,
-            "message": legible(message),
-            "line": line,
-            "phase": "backward" if in_pass else "forward",
-            "node": self._failed[1] if in_pass and self._failed is not None else None,
-        }
+        if self._failed is not None and self._failed[0] is error:
+            return described(error, self.source, "backward", self._failed[1])
+        return described(error, self.source)
 
     def _state(self, tensor: Any) -> dict[str, Any]:
         array, held = self._array(tensor), self._numbers(tensor)

@@ -80,9 +80,8 @@ class Watch:
         self._runs = itertools.count()
         self._created: dict[str, Event] = {}
         self._entries = engine.entries()
-        self._functions: dict[
-            CodeType, str | None
-        ] = {}  # code of the program, and the custom Function that it belongs to
+        # Code of the program, and the custom Function that it belongs to.
+        self._functions: dict[CodeType, str | None] = {}
         self._used: set[str] = set()
         self._parameters: set[str] = set()  # keys of the tensors that modules hold
         self._whole_calls = engine.whole_calls()

@@ -568,10 +568,8 @@ def _changed(title: str, index: tuple[int, ...], why: str, old: Array | None, ne
     result = number(now[index])
     there = was is not None and was.shape == now.shape
     before = number(was[index]) if there and was is not None else "None" if was is None else f"of shape {was.shape}"
-    shown = (
-        f"{place(title, index)} = {why} = {result}" if why and why != result else f"{place(title, index)} = {result}"
-    )
-    return f"{shown} (was {before})"
+    told = f"{why} = {result}" if why and why != result else result
+    return f"{place(title, index)} = {told} (was {before})"
 
 
 def _reason(arithmetic: Arithmetic, key: str, index: tuple[int, ...], total: Array) -> str:

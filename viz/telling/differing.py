@@ -63,11 +63,7 @@ def lit(before: Recording, after: Recording) -> dict[str, Any]:
 def _gone(before: Graph, after: Graph, stays: dict[str, str]) -> Iterator[dict[str, Any]]:
     """What a graph no longer has; `stays` has the key of each part that is still there, by its key before."""
     names = {value.name for value in after.values.values()}
-    users: dict[str, list[str]] = {}
-    for op in before.ops.values():
-        for key in op.inputs:
-            if key is not None:
-                users.setdefault(key, []).append(op.key)
+    users = before.users()
 
     def near(start: str) -> list[str]:
         """The parts that stay, the nearest first."""

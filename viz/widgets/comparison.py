@@ -9,7 +9,7 @@ import traitlets
 from viz.engines import CORE, TORCH
 from viz.experiments.compare import Comparison, Difference
 from viz.export import bundle
-from viz.export.files import embedded, inlined, page
+from viz.export.files import page, script
 from viz.frames import scene
 from viz.frames.director import VIEWS
 from viz.frames.scene import MODULES
@@ -43,23 +43,16 @@ def _row(one: Difference) -> dict[str, Any]:
 def _badge(comparison: Comparison, name: str) -> dict[str, Any]:
     """Whether PyTorch agrees, in a few words: `agree` is None if it has not run."""
     name = name.partition(",")[0]
+    nothing: dict[str, Any] = {"agree": None, "differs": [], "details": []}
     if comparison.missing:
-        return {
-            "agree": None,
-            "label": f"{name} has not run",
-            "compared": comparison.missing,
-            "differs": [],
-            "details": [],
-        }
+        return {**nothing, "label": f"{name} has not run", "compared": comparison.missing}
     if why := not_built(comparison.ours, comparison.theirs):
-        return {"agree": None, "label": f"{name} alone", "compared": why, "differs": [], "details": []}
-    differs = [str(one) for one in comparison.differences]
-    label = f"{name} {'agrees' if comparison.agree else 'differs'}"
+        return {**nothing, "label": f"{name} alone", "compared": why}
     return {
         "agree": comparison.agree,
-        "label": label,
+        "label": f"{name} {'agrees' if comparison.agree else 'differs'}",
         "compared": f"{len(comparison.table)} things",
-        "differs": differs,
+        "differs": [str(one) for one in comparison.differences],
         "details": [f"details of the graph: {comparison.counted}"] if comparison.details else [],
     }
 
@@ -131,11 +124,8 @@ def as_page(comparison: Comparison) -> str:
         f'<main id="comparison"><noscript><p>{escape(result["verdict"])}</p></noscript></main>\n'
         f"<noscript><figure>{stills}</figure></noscript>"
     )
-    script = (
-        f'<script type="application/json" id="result">{embedded(result)}</script>\n'
-        f'<script type="module">\n{inlined(bundle.script("comparison.js"))}\n{_MODEL}</script>\n'
-    )
-    return page("The same program on both engines", body, bundle.style(*_STYLES), script)
+    code = script("result", result, "comparison.js", _MODEL)
+    return page("The same program on both engines", body, bundle.style(*_STYLES), code)
 
 
 class ComparisonView(Live):

@@ -88,9 +88,8 @@ class _Run:
     program: Program
     listing: tuple[str, ...]
     owner: tuple[int, ...]
-    whole: dict[str, Recording] = field(
-        default_factory=dict
-    )  # the same once more, with every number, if it was asked for
+    # The same once more, with every number, if it was asked for.
+    whole: dict[str, Recording] = field(default_factory=dict)
 
     def switches(self) -> dict[str, Any]:
         """Where every switch stands, also those that are as the program has them."""
@@ -177,9 +176,8 @@ class Explorer(Live):
     modules_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
     asked = traitlets.Dict().tag(sync=True)  # the element whose numbers a page asks for, and which entry of it
     numbers = traitlets.Dict().tag(**_TEXT)  # the answer
-    sheets: traitlets.Dict[str, str] = traitlets.Dict().tag(
-        sync=True
-    )  # all answers by engine, packed, for a page without a kernel
+    # All answers by engine, packed, for a page without a kernel.
+    sheets: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
     link_asked = traitlets.Int(0).tag(sync=True)  # how often a page asked for the program's link
     link = traitlets.Dict().tag(sync=True)  # the answer
     mistake = traitlets.Unicode("").tag(sync=True)  # the mistake whose lesson is shown below
@@ -235,9 +233,8 @@ class Explorer(Live):
         if summarised(recording, key):
             if engine not in self._last.whole:
                 with keeping(KEPT), interruptible():
-                    self._last.whole[engine] = self._recorded(engine, "\n".join(self._last.listing), self._last.state)[
-                        0
-                    ]
+                    listing = "\n".join(self._last.listing)
+                    self._last.whole[engine], _ = self._recorded(engine, listing, self._last.state)
             recording = self._last.whole[engine]
         self.numbers = {**asked_for(recording, self.asked), "n": self.asked.get("n")}
 
@@ -409,11 +406,7 @@ class Explorer(Live):
         result["took"] = round((time.perf_counter() - began) * 1000, 1)
         with self.hold_sync():
             if is_new:
-                parts = (
-                    parts_of(self._parsed, next(iter(recordings.values())), state.get("frozen") or {})
-                    if recordings
-                    else []
-                )
+                parts = [] if first is None else parts_of(self._parsed, first, state.get("frozen") or {})
                 self.program = {
                     **_description(self._parsed),
                     "values": self._tensors(),
@@ -562,13 +555,7 @@ class Explorer(Live):
         """The sentence about a change. The program's own sentence is used if no switch says something else."""
         same = before.program.source == ran.program.source
         by_hand = "" if same else rewritten(before.listing, ran.listing, ran.owner)
-        return account(
-            before.switches(),
-            ran.switches(),
-            before.recordings,
-            ran.recordings,
-            why or by_hand,
-        )
+        return account(before.switches(), ran.switches(), before.recordings, ran.recordings, why or by_hand)
 
     def _drawn(
         self, engine: str, recordings: dict[str, Recording], agree: bool | None, without: Iterable[str] | None = None
@@ -595,12 +582,9 @@ class Explorer(Live):
             program, state = self._wanted(state, None)
             with interruptible(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return (
-                    self._recorded(program.alone or CORE, edit(program, Edits.of(state)).source, state, limit=0)[
-                        0
-                    ].error
-                    is None
-                )
+                source = edit(program, Edits.of(state)).source
+                recording, _ = self._recorded(program.alone or CORE, source, state, limit=0)
+                return recording.error is None
         except (ProgramError, ValueError, RuntimeError, KeyboardInterrupt):
             return False
 
@@ -610,16 +594,13 @@ class Explorer(Live):
         """A run of a listing on one engine, and the sources of random numbers that it used."""
         chosen, device = engines.load(engine), _device(engine, state)
         dtype = None if engine == CORE else state.get("default_dtype")
-        inputs = {"input": _asks, **self._parsed.namespace}
+        namespace = self._parsed.namespace
         at_dtype = chosen.default_dtype(dtype) if dtype else contextlib.nullcontext()
-        outside = (
-            contextlib.nullcontext()
-            if not self._parsed.alone
-            else as_before(chosen, found_in(chosen, self._parsed.namespace))
-        )
+        alone = self._parsed.alone
+        outside = as_before(chosen, found_in(chosen, namespace)) if alone else contextlib.nullcontext()
         with outside, at_dtype, chosen.on_one_thread(), chosen.seeded(SEED, device) as asked:
             used = self._own if engine == CORE and self._own else engine
-            return record(source, used, device, inputs=inputs, limit=limit), asked()
+            return record(source, used, device, inputs={"input": _asks, **namespace}, limit=limit), asked()
 
     def _side(
         self, engine: str, edited: Edited, state: dict[str, Any], drawn: list[str]
@@ -722,28 +703,8 @@ def _description(program: Program) -> dict[str, Any]:
         devices = {"cpu": "", "cuda": str(error)}
     return {
         "source": program.source.splitlines(),
-        "inputs": [
-            {
-                "name": i.name,
-                "line": i.line,
-                "value": i.value,
-                "kind": i.kind,
-                "shape": i.shape,
-                "dtype": i.dtype,
-                "requires_grad": i.requires_grad,
-            }
-            for i in program.inputs
-        ],
-        "lines": [
-            {
-                "first": line.first,
-                "last": line.last,
-                "kind": line.kind,
-                "names": list(line.names),
-                "passes": list(line.passes),
-            }
-            for line in program.lines
-        ],
+        "inputs": [{**vars(one), "kind": one.kind} for one in program.inputs],
+        "lines": [{**vars(line), "names": list(line.names), "passes": list(line.passes)} for line in program.lines],
         "values": list(program.values),
         "parts": [],
         "given": given(program.namespace),

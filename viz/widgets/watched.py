@@ -7,7 +7,7 @@ from typing import Any
 import traitlets
 
 from viz.export import bundle
-from viz.export.files import embedded, inlined, page
+from viz.export.files import page, script
 from viz.monitor.history import MEASURES
 from viz.monitor.picture import COLUMNS, drawn, maps_of, numbers_of
 from viz.monitor.watch import Watch
@@ -80,11 +80,9 @@ def as_page(watch: Watch) -> str:
         f"<h1>A watched training</h1>\n<noscript><p>{escape(words)}</p><figure>{drawn(watch)}</figure></noscript>\n"
         '<main id="watched"></main>'
     )
-    script = (
-        f'<script type="application/json" id="state">{embedded(state_of(watch))}</script>\n'
-        f'<script type="module">\n{inlined(bundle.script("watched.js"))}\n'
+    mount = (
         'mountWatched(document.getElementById("watched"), JSON.parse(document.getElementById("state").textContent));\n'
-        "</script>\n"
     )
+    code = script("state", state_of(watch), "watched.js", mount)
     style = bundle.style("common.css", "watched.js") + "h1{font-size:20px;margin:4px 2px 10px}"
-    return page("A watched training", body, style, script)
+    return page("A watched training", body, style, code)

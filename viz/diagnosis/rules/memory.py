@@ -117,9 +117,8 @@ def _twice(seen: Observation) -> Iterator[Match]:
     """What two passes go back through: freed by the first, or kept by retain_graph=True although no other comes."""
     for line, own in by_line(each for each in seen.passes if each.retain and not each.create and each.done).items():
         others = [other for other in seen.passes if other.nr not in {each.nr for each in own}]
-        graphless = any(
-            without_graph(seen, other.roots, other) in own for other in others
-        )  # create_graph is what is missing
+        # Where it is create_graph that is missing.
+        graphless = any(without_graph(seen, other.roots, other) in own for other in others)
         if not graphless and not any(
             _both(seen, each, other) for each in own for other in seen.passes if other is not each
         ):
