@@ -424,10 +424,10 @@ class Explorer(Live):
         Of what a switch has done `account` speaks.
         """
         program, error = self._parsed, lead.error
+        if edited.source != program.source or self._own is not None or program.namespace:
+            return ""
         gradients = (row["grad"][lead.engine] for row in rows if row["requires_grad"])
         if not error and not NO_NUMBER.search(lead.stdout) and not any(map(NOT_FINITE.search, gradients)):
-            return ""
-        if edited.source != program.source or self._own is not None or program.namespace:
             return ""
         from viz.diagnosis.diagnose import Run  # a live page fetches it when a program goes wrong
 
