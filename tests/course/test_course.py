@@ -1,4 +1,4 @@
-"""The README's map of the course is true: each concept is in its lessons, each exercise is in one of them."""
+"""The map of the course is true: each concept is in its lessons, each exercise is in one of them."""
 
 import json
 import re
@@ -14,13 +14,13 @@ ROOT = Path(__file__).resolve().parents[2]
 LESSONS = [path for path in sorted((ROOT / "notebooks").glob("[0-9]*/*.ipynb")) if not path.stem.startswith("00")]
 ROWS = [
     [cell.strip() for cell in line.strip("|").split("|")]
-    for line in (ROOT / "README.md").read_text().splitlines()
-    if re.match(r"\| .*\]\(notebooks/", line)
+    for line in (ROOT / "docs/concepts.md").read_text().splitlines()
+    if re.match(r"\| .*\]\(\.\./notebooks/", line)
 ]
 
 
 def lessons_of(row: list[str]) -> list[Path]:
-    return [ROOT / link for link in re.findall(r"\]\((.*?)\)", row[1])]
+    return [(ROOT / "docs" / link).resolve() for link in re.findall(r"\]\((.*?)\)", row[1])]
 
 
 def code_words(cell: str) -> list[str]:
