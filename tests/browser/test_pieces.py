@@ -56,7 +56,7 @@ def scene(program: str, **options: Any) -> dict[str, Any]:
 
 # --- what needs no picture ---
 
-CODE = 'const p = document.createElement("p"); p.append(m.highlight(given)); return '
+CODE = 'const p = document.createElement("p"); p.append(...m.highlights(given.split("\\n"))); return '
 CELLS = '<div class="cell" id="asks"></div><p id="a"></p><p id="b"></p><div class="cell" id="c"></div><p id="d"></p>'
 FOLLOWING = 'host.innerHTML = given; return m.following(host.querySelector("#asks"), 2).map((one) => one.id)'
 PANNED = """
@@ -92,6 +92,7 @@ SIGHT = "return given.map(([top, bottom]) => m.farEnough({ top, bottom }, { top:
 LINES = ["w = T.tensor(2.0)  # <b>", "f'{x!r}' if True else None", "", 'a = "#not"', "x_1 = 1e-3"]
 KINDS = f"{CODE}[...p.querySelectorAll('span')].map((each) => [each.className, each.textContent])"
 MARKED = [["tgv-keyword", "with"], ["tgv-string", "'a'"], ["tgv-number", "2"], ["tgv-comment", "# no"]]
+OVER_LINES = [["tgv-string", "'''a # b"], ["tgv-string", "if c'''"], ["tgv-number", "1"]]
 SMALL = {
     "past its edge the page moves": ("touch", PANNED, None, [0, 150, 0, 200, 50, "none", "pan-x pan-y", "pan-y"]),
     "one finger pans, two zoom": ("touch", FINGERS, None, [["pan", 20, 0], ["zoom", 2, 130, 10], ["pan", 50, 0]]),
@@ -103,6 +104,7 @@ SMALL = {
     ),
     **{f"highlighted code is the code: {one}": ("code", f"{CODE}p.textContent", one, one) for one in LINES},
     "the kinds of words are marked": ("code", KINDS, "with T.no_grad(): y = 'a' * 2  # no", MARKED),
+    "a string goes on over lines": ("code", KINDS, "'''a # b\nif c'''; 1", OVER_LINES),
     "text of a page counts as one cell": ("cover", FOLLOWING, CELLS, ["a", "b", "c"]),
     "a section ends what follows": ("cover", FOLLOWING, CELLS.replace('<p id="b"></p>', "<section></section>"), ["a"]),
     # In sight, cut below, below, too high for the place (its top is seen), cut above.

@@ -1,7 +1,7 @@
 // Builds a graph by clicks. A click becomes a step; Python runs the program of all steps, and answers with its code, its
 // values and its picture (builder.py). This file shows them.
 
-import { highlight } from "./js/code.js";
+import { highlights } from "./js/code.js";
 import { h, ownTheKeys } from "./js/dom.js";
 import { listen, widget, wonder } from "./js/model.js";
 
@@ -89,7 +89,7 @@ function renderBuilder({ model, el }) {
     views.forEach((each) => each.setAttribute("aria-pressed", String(each.textContent === model.get("view"))));
     said.textContent = sentence;
     said.classList.toggle("tgv-built-wrong", error);
-    code.replaceChildren(...lines.flatMap((line, i) => [i ? "\n" : "", highlight(line)]));
+    code.replaceChildren(...highlights(lines).flatMap((line, i) => [i ? "\n" : "", line]));
     picture.innerHTML = svgs[model.get("view")]; // made by viz, every text in it escaped
     picture.setAttribute("aria-label", `The graph of: ${lines.join("; ")}. ${sentence}`);
   }

@@ -1,5 +1,5 @@
 // The code as it runs, for either engine, ready to copy.
-import { copy, highlight } from "./js/code.js";
+import { copy, highlights } from "./js/code.js";
 import { h } from "./js/dom.js";
 
 export class CodeBox {
@@ -31,8 +31,10 @@ export class CodeBox {
       if (origin[index] === null) return "tgv-added";
       return code[index] === this.source[origin[index] - 1] ? "" : "tgv-edited";
     };
-    const shown = (line, name) => h("code", { class: name }, line ? highlight(line) : "\u200b"); // an empty line keeps its height
-    this.lines.replaceChildren(...before.map((line) => shown(line, "")), ...lines.map((line, index) => shown(line, kind(index))));
-    this.text = [...before, ...lines].map((line) => `${line}\n`).join("");
+    const all = [...before, ...lines];
+    const marked = highlights(all);
+    this.lines.replaceChildren(...all.map((line, index) => // an empty line keeps its height
+      h("code", { class: index < before.length ? "" : kind(index - before.length) }, line ? marked[index] : "\u200b")));
+    this.text = all.map((line) => `${line}\n`).join("");
   }
 }

@@ -1,6 +1,6 @@
 // The listing as editable text: a plain text area over its own highlighted copy, so that screen readers, input methods and the
 // browser's editing keys work as usual. It runs when the writer pauses; Escape or "done" closes it.
-import { highlight } from "./js/code.js";
+import { highlights } from "./js/code.js";
 import { h } from "./js/dom.js";
 
 const PAUSE = 500; // milliseconds without a key after which what was written runs
@@ -93,8 +93,9 @@ export class Editor {
 
   #draw() {
     const lines = this.area.value.split("\n");
+    const shown = highlights(lines);
     this.copy.replaceChildren(...lines.map((line, index) =>
-      h("code", { class: index + 1 === this.failed ? "tgv-failed" : "" }, line ? highlight(line) : "\u200b")));
+      h("code", { class: index + 1 === this.failed ? "tgv-failed" : "" }, line ? shown[index] : "\u200b")));
     this.numbers.replaceChildren(...lines.map((_, index) =>
       h("span", { class: index + 1 === this.failed ? "tgv-failed" : "" }, String(index + 1))));
     this.#follow();

@@ -4,7 +4,7 @@
 // Each statement has its own area, whose height is fixed when the program is first shown. It has room for the lines that a
 // switch writes, so no switch ever moves another.
 import { inputControls } from "./inputs.js";
-import { hanging, highlight, indentOf } from "./js/code.js";
+import { hanging, highlights, indentOf } from "./js/code.js";
 import { h } from "./js/dom.js";
 
 const PASSES = [
@@ -438,10 +438,11 @@ export class Listing {
 
   #fill(slot, lines, row) {
     const focused = slot.contains(document.activeElement) ? document.activeElement.parentElement.dataset.number : null;
-    slot.replaceChildren(...lines.map(({ text, index, added }) => {
+    const marked = highlights(lines.map(({ text }) => text));
+    slot.replaceChildren(...lines.map(({ text, index, added }, at) => {
       const edited = !added && !row.source.includes(text);
       return this.#markNumbers(h("code", { class: added ? "tgv-added" : edited ? "tgv-edited" : "", "data-index": String(index), style: hanging(text) },
-        highlight(text)), text, index, row);
+        marked[at]), text, index, row);
     }));
     if (focused) slot.querySelector(`[data-number="${focused}"] input`)?.focus({ preventScroll: true });
   }

@@ -1,21 +1,38 @@
 // Python source on the page: highlighted, listed line by line, copied.
 import { h } from "./dom.js";
 
-const TOKEN = /(#.*)|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|\b(\d[\d_.]*(?:e[+-]?\d+)?)\b|\b(True|False|None|with|for|in|if|else|elif|while|def|return|import|as|from|class|not|and|or|lambda|try|except|pass)\b/g;
+const STRING = /"""[^]*?(?:"""|$)|'''[^]*?(?:'''|$)|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/.source;
+const TOKEN = new RegExp(`(#.*)|(${STRING})|\\b(\\d[\\d_.]*(?:e[+-]?\\d+)?)\\b|\\b(True|False|None|with|for|in|if|else|elif|while|def|return|import|as|from|class|not|and|or|lambda|try|except|pass)\\b`, "g");
 const TOKEN_CLASSES = ["comment", "string", "number", "keyword"];
 
-/** One line of Python as a fragment with its comments, strings, numbers and keywords marked. */
-export function highlight(line) {
+/** Lines of Python as fragments with their comments, strings, numbers and keywords marked. */
+export function highlights(lines) {
+  let open = "";
+  return lines.map((line) => {
+    const made = marked(line, open);
+    open = made.open;
+    return made.fragment;
+  });
+}
+
+/** A line that begins in a string with the quotes `open`, if there are any, and the quotes that are open at its end. */
+function marked(line, open) {
   const fragment = document.createDocumentFragment();
-  let end = 0;
-  for (const match of line.matchAll(TOKEN)) {
-    fragment.append(...breakable(line.slice(end, match.index)));
+  const closed = open ? line.indexOf(open) + open.length : 0;
+  let end = open && closed < open.length ? line.length : closed;
+  if (end) fragment.append(h("span", { class: "tgv-string" }, line.slice(0, end)));
+  let left = open && closed < open.length ? open : "";
+  for (const match of line.slice(end).matchAll(TOKEN)) {
+    const at = line.length - match.input.length + match.index;
+    fragment.append(...breakable(line.slice(end, at)));
     const kind = TOKEN_CLASSES[match.slice(1).findIndex((group) => group !== undefined)];
     fragment.append(h("span", { class: `tgv-${kind}` }, match[0]));
-    end = match.index + match[0].length;
+    end = at + match[0].length;
+    const quotes = match[0].slice(0, 3);
+    if (kind === "string" && /^(["'])\1\1$/.test(quotes) && (match[0].length < 6 || !match[0].endsWith(quotes))) left = quotes;
   }
   fragment.append(...breakable(line.slice(end)));
-  return fragment;
+  return { fragment, open: left };
 }
 
 /** Code that wraps behind a bracket, a comma or a dot, before it wraps within a word. */
@@ -52,12 +69,13 @@ export class CodeList {
    * @param {{onLine?: ((line: number) => void) | null, occurs?: (line: number) => boolean, label?: string}} options
    */
   constructor(source, { onLine = null, occurs = () => true, label = "Source" } = {}) {
+    const shown = highlights(source);
     this.lines = source.map((text, index) => {
       const number = index + 1;
       const pressed = onLine !== null && occurs(number);
       return h(pressed ? "button" : "div", { class: "tgv-line", type: pressed ? "button" : null,
         "aria-label": pressed ? `Line ${number}: ${text}` : null, onclick: pressed ? () => onLine(number) : null },
-        h("span", { class: "tgv-lineno", "aria-hidden": "true" }, String(number)), h("code", { style: hanging(text) }, highlight(text)));
+        h("span", { class: "tgv-lineno", "aria-hidden": "true" }, String(number)), h("code", { style: hanging(text) }, shown[index]));
     });
     this.element = h("ol", { class: "tgv-code", "aria-label": label, tabindex: onLine === null ? "0" : null },
       ...this.lines.map((line) => h("li", {}, line)));
