@@ -87,6 +87,12 @@ def test_no_page_loads_anything_from_another_place(site: Path) -> None:
         assert [one for one in loads if re.match(r"(https?:)?//", one)] == [], page
 
 
+def test_a_lesson_says_what_it_is_where_somebody_links_to_it(site: Path) -> None:
+    page = (site / LESSONS[1] / f"{LESSONS[1]}.html").read_text()
+    assert re.search(r'<meta property="og:title" content="[^"]+">', page) and '<meta name="description"' in page
+    assert '<link rel="icon"' in page
+
+
 def dead_links(site: Path) -> list[tuple[str, str]]:
     pages = {page: Links(page) for page in site.resolve().rglob("*.html")}
     dead = []
