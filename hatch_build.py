@@ -71,9 +71,8 @@ def with_addresses(text: str, repository: str) -> str:
     def absolute(link: re.Match[str]) -> str:
         if not link[1].endswith(PICTURES):
             return f"]({repository}/blob/HEAD/{link[1]})"
-        as_picture = (
-            "?sanitize=true" if link[1].endswith(".svg") else ""
-        )  # GitHub gives an SVG as plain text without it
+        # GitHub gives an SVG as plain text without it.
+        as_picture = "?sanitize=true" if link[1].endswith(".svg") else ""
         return f"]({repository}/raw/HEAD/{link[1]}{as_picture})"
 
     return re.sub(r"\]\((?!\w+:|#)([^)\s]+)\)", absolute, text)

@@ -395,9 +395,8 @@ def _given(
     ends: tuple[Any, ...], found: Any, grads: Any, allow_unused: bool | None, materialize: bool, create_graph: bool
 ) -> tuple[Tensor | None, ...]:
     """What `grad` returns, from what its pass found at each of the ends."""
-    entered = {
-        id(g.value): g for g in grads if isinstance(g, Tensor)
-    }  # one that was passed on unchanged is returned itself
+    # One that was passed on unchanged is returned itself.
+    entered = {id(g.value): g for g in grads if isinstance(g, Tensor)}
     by_end: dict[int, Tensor | None] = {}  # an input that is given twice has one gradient
     for i, (end, value) in enumerate(zip(ends, found, strict=True)):
         if id(end) in by_end:

@@ -24,9 +24,8 @@ PROGRAM = "w = T.tensor(3.0, requires_grad=True)\nL = (w * w - 5) ** 2\nL.backwa
 # A kernel that does not start is tried twice.
 _GIVES_UP_SOON = ("--KernelRestarter.restart_limit=1", "--KernelRestarter.time_to_dead=1")
 SHORT = 300  # characters of an error that are told
-_directly = urllib.request.build_opener(
-    urllib.request.ProxyHandler({})
-)  # a proxy does not know this machine's own server
+# A proxy does not know this machine's own server.
+_directly = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 CELLS = {
     "comparison": f"""import viz

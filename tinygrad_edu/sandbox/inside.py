@@ -164,9 +164,8 @@ def main(arguments: list[str], preload: Callable[[list[str]], None], run: Run, i
     """
     where, *engines = arguments
     if where != "once":
-        signal.signal(
-            signal.SIGINT, signal.SIG_IGN
-        )  # from the keyboard it is for the grader; an answer must not send one
+        # From the keyboard it is for the grader; an answer must not send one.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         control = socket.socket(fileno=int(where))
     preload(engines)
     if where == "once":

@@ -77,9 +77,8 @@ def intact_check(report: Callable[[], object], modules: Sequence[str]) -> Callab
 
 
 def _alike(space: Mapping[str, Any], before: dict[str, Any]) -> bool:
-    with contextlib.suppress(
-        Exception
-    ):  # values that are not the same object are compared: an array has no single answer
+    # Values that are not the same object are compared: an array has no single answer.
+    with contextlib.suppress(Exception):
         return bool(space == before)
     return False
 

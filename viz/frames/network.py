@@ -24,12 +24,8 @@ MANY = 750  # parts of a graph; in a larger one nobody looks for what is lit
 LEAST_DECADES = 3  # the least that the colours span, so that similar sizes look similar
 MOST_DECADES = 8  # the most; smaller gradients are rounding noise
 EDGES, LEGEND = 20.0, 26.0  # pixels around a network on a stage, and the height of its legend
-_PASSED_ON = {
-    "running": "running",
-    "now": "now",
-    "error": "error",
-    "ready": "ready",
-}  # by a part to the boxes around it
+# By a part to the boxes around it.
+_PASSED_ON = {"running": "running", "now": "now", "error": "error", "ready": "ready"}
 
 
 class Scale:
@@ -277,9 +273,8 @@ def data(whole: Network) -> dict[str, Any]:
     return {"units": units, "layouts": placed, "open": whole.first}
 
 
-Sizes = dict[
-    str, list[tuple[float | None, int]]
-]  # of a node: the size of each gradient that it ran with, and in which pass
+# Of a node: the size of each gradient that it ran with, and in which pass.
+Sizes = dict[str, list[tuple[float | None, int]]]
 
 
 def _gradients(director: Director) -> tuple[Sizes, Sizes]:

@@ -390,9 +390,8 @@ class Boxes:
         for key, chains in users.items():
             value = self.graph.values[key]
             if self._maker(key) is not None:
-                if (
-                    value.kind == "leaf"
-                ):  # what was written into a parameter by hand: its gradient is still the module's
+                # What was written into a parameter by hand: its gradient is still the module's.
+                if value.kind == "leaf":
                     self.copies[key] = [_shared(chains)]
                 continue
             parameter = value.kind == "leaf" or self._owned(value)

@@ -41,11 +41,8 @@ ROOMS = (LAPTOP, STRIP, DESKTOP, PHONE)
 
 
 FOLDED = 1
-ROWS = {
-    "2 rows": 2,
-    "3 rows": 3,
-    "4 rows": 4,
-}  # directions of a graph that is longer than its stage, and how many rows these are
+# Directions of a graph that is longer than its stage, and how many rows these are.
+ROWS = {"2 rows": 2, "3 rows": 3, "4 rows": 4}
 
 Choice = tuple[int, Detail, str]  # which folding (0: only what must be folded), detail, direction
 

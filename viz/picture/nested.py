@@ -49,9 +49,8 @@ class Shown:
     curves: list[list[tuple[float, float]]]
 
 
-Map = tuple[
-    Callable[[float], float], Callable[[float], float]
-]  # where what is inside an open box moves, across and down
+# Where what is inside an open box moves, across and down.
+Map = tuple[Callable[[float], float], Callable[[float], float]]
 
 
 Inside = Callable[[str], Placed]  # the layout inside a box, by its key

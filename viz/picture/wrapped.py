@@ -133,9 +133,8 @@ def _down_and_up(sizes: list[Size], links: list[Link], order: list[int]) -> Plac
     left = [order[a + 1 : b + 1] for a, b in pairwise(edges[0])]
     right = [order[b:a] for a, b in pairwise(edges[1])]
     bottom = order[edges[0][-1] + 1 : edges[1][-1]]
-    inner = [
-        max(sizes[group[at]][0] for group in side) for side, at in ((left, -1), (right, 0))
-    ]  # columns of the skips
+    # Columns of the skips.
+    inner = [max(sizes[group[at]][0] for group in side) for side, at in ((left, -1), (right, 0))]
     outer = [
         max(_length(sizes, group) - sizes[group[at]][0] for group in side) for side, at in ((left, -1), (right, 0))
     ]

@@ -147,10 +147,8 @@ def _run(unit: Data, intact: Callable[[], None]) -> Data:
     trouble: Data = {"trouble": "absent"}
     budget = Budget(unit["seconds"], until)
     for code in _needed([code for _, code in statements], unit["others"], unit["later"], compiler):
-        with (
-            contextlib.suppress(BaseException),
-            time_limit(budget),
-        ):  # a missing name is reported when the answer needs it
+        # A missing name is reported when the answer needs it.
+        with contextlib.suppress(BaseException), time_limit(budget):
             _execute(code, names)
     absent = ""
     try:
@@ -181,9 +179,8 @@ def _run(unit: Data, intact: Callable[[], None]) -> Data:
     probes = []
     for source in unit["probes"]:
         scope = {name: getattr(helpers, name) for name in helpers.__all__} | {"intact": intact}
-        code = compile(
-            source, str(ANSWERS / "probe"), "exec", dont_inherit=True
-        )  # where it stands, and is not read from
+        # Where it stands, and is not read from.
+        code = compile(source, str(ANSWERS / "probe"), "exec", dont_inherit=True)
         exec(code, scope)
         probes.append(scope["probe"])
     return probe(
