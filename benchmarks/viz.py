@@ -255,11 +255,7 @@ def empty_process(found: list[float] = []) -> float:  # noqa: B006
     return found[0]
 
 
-TOOLS: dict[str, Callable[..., Measured]] = {
-    "viz": with_viz,
-    "torchviz": with_torchviz,
-    "torchview": with_torchview,
-}
+TOOLS: dict[str, Callable[..., Measured]] = {"viz": with_viz, "torchviz": with_torchviz, "torchview": with_torchview}
 
 
 def measure(tool: str, case: str, times: int) -> str:

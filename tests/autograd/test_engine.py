@@ -211,10 +211,7 @@ def test_a_path_that_was_cut_does_not_reach_the_input(T):
     y = (x.detach() * x.data * leaf(T)).sum()
     with T.no_grad():
         z = x * 2
-    return [
-        T.autograd.grad(y, x, allow_unused=True),
-        attempt(lambda: T.autograd.grad((z * leaf(T)).sum(), x)),
-    ]
+    return [T.autograd.grad(y, x, allow_unused=True), attempt(lambda: T.autograd.grad((z * leaf(T)).sum(), x))]
 
 
 @same_on_both

@@ -40,10 +40,7 @@ EQUIVALENT = {
         "for t in (p, d, L): t.retain_grad() -> for t in reversed": "the order of the calls does not matter",
         "(p, d, L) -> (L, d, p)": "the order of the calls does not matter",
     },
-    "train": {
-        "for _ in range(epochs):": "an epoch does not know its number",
-        "w * x - y -> y - w * x": SIGN,
-    },
+    "train": {"for _ in range(epochs):": "an epoch does not know its number", "w * x - y -> y - w * x": SIGN},
     "sgd_step": {
         "def sgd_step(T, w, lr):": "nothing is said of what it returns",
         "return w -> return": "nothing is said of what it returns",

@@ -434,10 +434,7 @@ NETWORK = [
         "F.max_pool2d(x.masked_fill(x < 0.5, -float('inf')), 3, 2, 1, return_indices=True)[1] + 0 * x[..., :2, :2]",
         x=(2, 3, 4, 4),
     ),
-    S(
-        "F.max_pool2d(x.masked_fill(x > 1, float('nan')), 2, return_indices=True)[1] * x[..., ::2, ::2]",
-        x=(2, 3, 4, 4),
-    ),
+    S("F.max_pool2d(x.masked_fill(x > 1, float('nan')), 2, return_indices=True)[1] * x[..., ::2, ::2]", x=(2, 3, 4, 4)),
     *rows(x=(2, 3, 6))("""
         F.max_pool1d(x, 2) | F.avg_pool1d(x, 3, stride=1) | F.adaptive_avg_pool1d(x, 4)
     """),
@@ -567,14 +564,7 @@ RESAMPLED = [
         S(f"F.interpolate(a, {call})", a=shape)
         for shape, calls in (
             ((1, 2, 3), ("size=5", "size=2, mode='nearest-exact'", "size=5, mode='linear'")),
-            (
-                (2, 1, 3, 4),
-                (
-                    "scale_factor=2",
-                    "size=(2, 5), mode='bilinear'",
-                    "size=(5, 3), mode='nearest-exact'",
-                ),
-            ),
+            ((2, 1, 3, 4), ("scale_factor=2", "size=(2, 5), mode='bilinear'", "size=(5, 3), mode='nearest-exact'")),
             ((1, 1, 2, 3, 2), ("size=4", "size=(3, 2, 4), mode='trilinear'", "size=3, mode='nearest-exact'")),
         )
         for call in calls

@@ -991,11 +991,7 @@ def nearest_neighbours(T):
         sums = T.zeros(3, 2).index_add_(0, nearest, points)
         centres = sums / T.bincount(nearest, minlength=3).clamp(min=1).unsqueeze(1)
     distance, index = T.cdist(T.zeros(1, 2), points).topk(5, largest=False)
-    return [
-        *centres.flatten().tolist(),
-        *distance[0].tolist(),
-        *map(float, nearest[index[0]].tolist()),
-    ]
+    return [*centres.flatten().tolist(), *distance[0].tolist(), *map(float, nearest[index[0]].tolist())]
 
 
 def packed_sentences(T):

@@ -35,11 +35,7 @@ def push_tangents(op: Any, inputs: Sequence[Any], settings: dict[str, Any], outs
 
 
 def _tangents(
-    op: Any,
-    inputs: Sequence[Any],
-    tangents: list[Tensor | None],
-    settings: dict[str, Any],
-    outs: tuple[Tensor, ...],
+    op: Any, inputs: Sequence[Any], tangents: list[Tensor | None], settings: dict[str, Any], outs: tuple[Tensor, ...]
 ) -> Sequence[Any]:
     if op.jvp is None:
         raise NotImplementedError(

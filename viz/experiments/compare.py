@@ -165,10 +165,7 @@ class Comparison:
 
 
 def compare(
-    program: str | Callable[..., Any],
-    device: str = "cpu",
-    inputs: dict[str, Any] | None = None,
-    engine: Any = None,
+    program: str | Callable[..., Any], device: str = "cpu", inputs: dict[str, Any] | None = None, engine: Any = None
 ) -> Comparison:
     """Run a program on both engines and compare them, node by node.
 

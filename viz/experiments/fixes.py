@@ -21,10 +21,7 @@ _Way = tuple[str, str, dict[str, Any]]  # what is done, what that changes, the t
 
 
 def fixes(
-    program: Program,
-    state: dict[str, Any],
-    recording: Recording,
-    works: Callable[[dict[str, Any]], bool],
+    program: Program, state: dict[str, Any], recording: Recording, works: Callable[[dict[str, Any]], bool]
 ) -> list[dict[str, Any]]:
     """Up to three states in which the error of a recording would not occur; empty if none is known.
 

@@ -296,17 +296,7 @@ def _parse(source: str, engine_name: str | None, namespace: dict[str, Any], oute
     return Program(source, tuple(inputs.values()), tuple(values), tuple(lines), passes, engine_name, namespace, outer)
 
 
-BLOCKS = (
-    ast.For,
-    ast.While,
-    ast.If,
-    ast.With,
-    ast.Try,
-    ast.FunctionDef,
-    ast.ClassDef,
-    ast.AsyncFunctionDef,
-    ast.Match,
-)
+BLOCKS = (ast.For, ast.While, ast.If, ast.With, ast.Try, ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef, ast.Match)
 
 
 def statements(tree: ast.Module) -> Iterator[ast.stmt]:

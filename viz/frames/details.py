@@ -25,10 +25,7 @@ LEGEND = {
 }
 
 # The parts that only one of the views draws.
-ALONE = {
-    "values": {"leaf", "input", "value", "result", "unrecorded", "share", "forward"},
-    "grad_fn": {"accumulate"},
-}
+ALONE = {"values": {"leaf", "input", "value", "result", "unrecorded", "share", "forward"}, "grad_fn": {"accumulate"}}
 
 
 def describe(graph: Graph) -> str:

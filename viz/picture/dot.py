@@ -26,12 +26,7 @@ def source(drawing: Drawing, state: dict[str, State], direction: str = "LR", the
         _attributes("graph", rankdir=direction, bgcolor=colours["paper"], nodesep="0.25", ranksep="0.35"),
         _attributes("node", fontname=FONT, fontsize="12", fontcolor=colours["ink"], margin="0.08,0.04"),
         _attributes(
-            "edge",
-            fontname=FONT,
-            fontsize="10",
-            color=colours["line"],
-            fontcolor=colours["grad-ink"],
-            arrowsize="0.6",
+            "edge", fontname=FONT, fontsize="10", color=colours["line"], fontcolor=colours["grad-ink"], arrowsize="0.6"
         ),
     ]
     lines += [_attributes(box.key, **_look(box, colours), label=_label(box, state, colours)) for box in drawing.boxes]

@@ -105,10 +105,7 @@ def compose(whole: Network, opened: Iterable[str]) -> Shown:
             moved = [(left + across(x), top + down(y)) for x, y in curve]
             if moved:
                 ends = [
-                    (
-                        there[unit.children[place]],
-                        _beside(curve[at], placed.spots[place], placed.sizes[place]),
-                    )
+                    (there[unit.children[place]], _beside(curve[at], placed.spots[place], placed.sizes[place]))
                     for place, at in ((tail, 0), (head, -1))
                 ]
                 shown.curves.append(_docked(moved, *ends))

@@ -302,11 +302,7 @@ def _fold_box(one: Fold, graph: Graph) -> Box:
 
 
 def _values_view(
-    graph: Graph,
-    folding: Folding,
-    longest: dict[str, dict[str, str]],
-    layers: dict[str, list[Grid]],
-    detail: Detail,
+    graph: Graph, folding: Folding, longest: dict[str, dict[str, str]], layers: dict[str, list[Grid]], detail: Detail
 ) -> Drawing:
     hidden = inner(graph)
     used = {key for op in graph.ops.values() for key in op.inputs}

@@ -291,11 +291,7 @@ def rewritten(old: Sequence[str], new: Sequence[str], owner: Sequence[int]) -> s
 
 
 def account(
-    was: dict[str, Any],
-    now: dict[str, Any],
-    before: dict[str, Recording],
-    after: dict[str, Recording],
-    why: str = "",
+    was: dict[str, Any], now: dict[str, Any], before: dict[str, Recording], after: dict[str, Recording], why: str = ""
 ) -> str:
     """One sentence: the change, and its effect on the graph, on the gradients or on an error.
 

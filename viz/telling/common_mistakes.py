@@ -200,11 +200,7 @@ y.backward()""",
             (("y += 1", "y = y + 1"),),
             "exp keeps its own result unchanged, and the sum is a new tensor.",
         ),
-        Fix(
-            "change a copy",
-            (("y += 1", "y = y.clone()\ny += 1"),),
-            "This changes the clone, but not what exp saved.",
-        ),
+        Fix("change a copy", (("y += 1", "y = y.clone()\ny += 1"),), "This changes the clone, but not what exp saved."),
         Fix(
             "y.data += 1",
             (("y += 1", "y.data += 1"),),
@@ -796,11 +792,7 @@ y.backward()""",
     "y.backward()",
     (
         Fix("sum first", (("y.backward()", "y.sum().backward()"),), "Each element counts once."),
-        Fix(
-            "average first",
-            (("y.backward()", "y.mean().backward()"),),
-            "The usual loss: each element counts 1/n.",
-        ),
+        Fix("average first", (("y.backward()", "y.mean().backward()"),), "The usual loss: each element counts 1/n."),
         Fix(
             "pass a gradient",
             (("y.backward()", "y.backward(T.ones(2))"),),

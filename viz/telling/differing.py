@@ -112,10 +112,7 @@ def _ops(graph: Graph) -> list[dict[str, Hashable]]:
     """The same for an op: its function and the shape that it makes, or at least its function; recorded or not."""
     ops = {key: op for key, op in graph.ops.items() if op.during == "forward"}
     shapes = {key: tuple(graph.values[op.outputs[0]].shape or ()) if op.outputs else () for key, op in ops.items()}
-    return [
-        {key: (op.function, shapes[key]) for key, op in ops.items()},
-        {key: op.function for key, op in ops.items()},
-    ]
+    return [{key: (op.function, shapes[key]) for key, op in ops.items()}, {key: op.function for key, op in ops.items()}]
 
 
 def _same_ops(before: Graph, after: Graph) -> dict[str, str]:

@@ -70,10 +70,7 @@ _RULES: list[tuple[str, str]] = [
         r"input to conv\w+, but got input of size",
         "A convolution's input has the channels and then one size for each direction; a batch has its own size first.",
     ),
-    (
-        r"Kernel size can't be greater",
-        "The kernel is larger than its input. Make the kernel smaller, or add padding.",
-    ),
+    (r"Kernel size can't be greater", "The kernel is larger than its input. Make the kernel smaller, or add padding."),
     (
         r"[Ss]izes of tensors must match except|Tensors must have same number of dimensions",
         "cat joins tensors along one dimension; all their other sizes must be equal.",
@@ -97,10 +94,7 @@ _RULES: list[tuple[str, str]] = [
         r"out of bounds for dimension|index out of range in self",
         "An index counts from 0, so it must be smaller than the size of its dimension: in an embedding, num_embeddings.",
     ),
-    (
-        r"Dimension out of range",
-        "The tensor has no such dimension. They count from 0, and −1 is the last.",
-    ),
+    (r"Dimension out of range", "The tensor has no such dimension. They count from 0, and −1 is the last."),
     (
         r"[Uu]sing a target size|must be the same as input size",
         "This loss compares number by number: the output and the target need the same shape. Often squeeze(-1) or "

@@ -33,12 +33,7 @@ class Slope(Live):
 
 
 def slope(
-    f: Callable[[Any], Any],
-    label: str,
-    low: float = -3.0,
-    high: float = 3.0,
-    x: float = 1.0,
-    chords: bool = False,
+    f: Callable[[Any], Any], label: str, low: float = -3.0, high: float = 3.0, x: float = 1.0, chords: bool = False
 ) -> Slope:
     """Show the curve of `f` from `low` to `high` with its tangent at `x`; with `chords` also the chord around x.
 

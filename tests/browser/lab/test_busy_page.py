@@ -22,11 +22,7 @@ def bowl(T):
             w -= 0.1 * w.grad
 viz.train(bowl, steps=3, progress=False)
 """
-CELLS = [
-    f"import viz\nviz.explore('{PROGRAM}')",
-    f"player = viz.record('{PROGRAM}').play()\nplayer",
-    TRAINED,
-]
+CELLS = [f"import viz\nviz.explore('{PROGRAM}')", f"player = viz.record('{PROGRAM}').play()\nplayer", TRAINED]
 # What happens on a page that is busy for two seconds: the time is up before the module is there.
 TOO_LATE = """() => {
     AbortSignal.timeout = () => {

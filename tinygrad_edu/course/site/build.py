@@ -411,14 +411,7 @@ def _sphinx(source: Path, out: Path, static: Path, doctrees: Path, live: bool) -
     }
     warnings = io.StringIO()
     app = Sphinx(
-        str(source),
-        None,
-        str(out),
-        str(doctrees),
-        "html",
-        confoverrides=settings,
-        status=None,
-        warning=warnings,
+        str(source), None, str(out), str(doctrees), "html", confoverrides=settings, status=None, warning=warnings
     )
     with _without_collection():
         app.build()

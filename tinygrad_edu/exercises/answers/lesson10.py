@@ -80,8 +80,7 @@ def scaled(answer, noise):
 
 
 @he_weight.criterion(
-    "Through twenty such layers with a ReLU, the mean square stays about the same",
-    cases=[(32,), (50,)],
+    "Through twenty such layers with a ReLU, the mean square stays about the same", cases=[(32,), (50,)]
 )
 def kept(answer, width):
     rng = np.random.default_rng(0)

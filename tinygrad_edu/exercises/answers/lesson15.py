@@ -28,9 +28,7 @@ def project(name, lines, cause, repairs, evidence):
         return None if answer["repair"] is None else predictions(T, program, answer["repair"], seed)
 
     @made.criterion(
-        "The line is one that causes it",
-        cases=[()],
-        measure=lambda line: None if line is None else blamed(line, lines),
+        "The line is one that causes it", cases=[()], measure=lambda line: None if line is None else blamed(line, lines)
     )
     def line(answer):
         return answer["line"]

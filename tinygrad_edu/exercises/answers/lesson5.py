@@ -384,11 +384,7 @@ def alive_graphs(answer, T, values):
 
 
 accumulate_gradients = Exercise(
-    "accumulate_gradients",
-    "accumulate_gradients(T, w, micro_batches)",
-    lesson=5,
-    engines=BOTH,
-    may_change=("w.grad",),
+    "accumulate_gradients", "accumulate_gradients(T, w, micro_batches)", lesson=5, engines=BOTH, may_change=("w.grad",)
 )
 
 

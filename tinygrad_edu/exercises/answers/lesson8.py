@@ -274,10 +274,7 @@ def scaled_add_gradients(answer, T, a, b, k, grad_output):
 
 
 freeing = Exercise(
-    "freeing",
-    "class Node: __init__(self, rule, saved) and run(self, grad, retain_graph=False)",
-    lesson=8,
-    name="Node",
+    "freeing", "class Node: __init__(self, rule, saved) and run(self, grad, retain_graph=False)", lesson=8, name="Node"
 )
 
 

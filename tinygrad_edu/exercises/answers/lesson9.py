@@ -255,9 +255,7 @@ def first_order(answer, T, x, grad_output):
 
 
 @cube.criterion(
-    "The gradient of the gradient is 6x, and it is linear in grad_output",
-    points=2,
-    cases=[(1.0,), (2.0,), (-0.5,)],
+    "The gradient of the gradient is 6x, and it is linear in grad_output", points=2, cases=[(1.0,), (2.0,), (-0.5,)]
 )
 def second_order(answer, T, x):
     x, weight = T.tensor(x, requires_grad=True), T.tensor(1.0, requires_grad=True)

@@ -65,12 +65,7 @@ def grade_one(work: Data, sandbox: Sandbox) -> Result:
         if answer is not None:
             probed = sandbox.run(unit_of(exercise, **answer, seed=work["seed"]))
         verdicts[id] = _judged(id, work["seed"], json.dumps(probed))
-    return {
-        "student": work["student"],
-        "key": work["key"],
-        "notes": work["notes"],
-        "verdicts": verdicts,
-    }
+    return {"student": work["student"], "key": work["key"], "notes": work["notes"], "verdicts": verdicts}
 
 
 @functools.lru_cache(maxsize=64)

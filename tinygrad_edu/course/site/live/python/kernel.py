@@ -26,11 +26,7 @@ touched = ""  # the model id of the one that was opened or changed last
 _cell = ""  # the cell whose output is being written
 shell: Any = None  # stands in for IPython's; the worker makes it
 
-_FORMS = {
-    "_repr_html_": "text/html",
-    "_repr_svg_": "image/svg+xml",
-    "_repr_markdown_": "text/markdown",
-}
+_FORMS = {"_repr_html_": "text/html", "_repr_svg_": "image/svg+xml", "_repr_markdown_": "text/markdown"}
 
 
 PAUSE_S = 0.05  # between two messages with what a cell prints: a page cannot draw thousands a second
