@@ -11,7 +11,8 @@ class Bar:
 
     def __init__(self, total: int, unit: str, wanted: bool = True) -> None:
         self.total, self.unit = total, unit
-        notebook = sys.stdout if "ipykernel" in sys.modules else None
+        shell = getattr(sys.modules.get("IPython"), "get_ipython", bool)()
+        notebook = sys.stdout if getattr(shell, "kernel", None) is not None else None
         self.stream = sys.stderr if sys.stderr is not None and sys.stderr.isatty() else notebook
         self.wanted = wanted and total > 0 and self.stream is not None
         self.began = self.last = time.monotonic()

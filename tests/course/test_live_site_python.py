@@ -92,7 +92,7 @@ def told() -> dict[str, Any]:
         ("another", False, [], "a page has %%autograd, %%diagnose"),
         ("no option", False, [], "UsageError: unrecognized arguments: --foo"),
         ("no Python", False, [], "is not Python"),
-        ("explore", True, ["Explorer"], "An explorer of this program"),
+        ("explore", True, ["Explorer"], "The graph of this program"),
         ("raises", False, ["Player"], 'line 2, in <module>\n    x = 1 / 0'),
     ],
 )  # fmt: skip

@@ -657,9 +657,6 @@ class Explorer(Live):
                 pictures.append(scene.frame({"views": {view: drawn}}, view, -1))
         return {"text/html": fallback.picture(pictures, titles, sentence), "text/plain": f"{titles}: {sentence}"}
 
-    def _text(self) -> str:
-        return "An explorer of this program"
-
 
 def _runs_alike(text: str) -> bool:
     """Whether a text computes the same each time: it imports nothing but the engines, and reads nothing from outside."""

@@ -98,7 +98,7 @@ function renderMistake({ model, el }) {
     const part = partOf(index);
     clearTimeout(slow);
     if (!part) { // Python is asked, and answers with a change of `parts`
-      slow = wonder(model, (text) => { effect.textContent = text; });
+      slow = wonder(model, (text) => { effect.textContent = text; }, "Running… If no kernel runs: run this cell again.");
       return;
     }
     if (drawn === index) return;

@@ -280,7 +280,11 @@ def _hide_sources(notebook: Notebook) -> None:
 
 
 def _unlink_absent(notebook: Notebook, folder: Path, lessons: Sequence[Path]) -> None:
-    """Turn a link to a lesson that is not built into plain text."""
+    """Turn a link to a lesson that is not built into plain text, and one of an output to a notebook into one to its page."""
+
+    def lead(link: re.Match[str]) -> str:
+        built = Path(os.path.normpath(folder / f"{link[1]}.ipynb")) in lessons
+        return f'<a href="{link[1]}.html">{link[2]}</a>' if built else link[2]
 
     def keep(link: re.Match[str]) -> str:
         return link[0] if Path(os.path.normpath(folder / link[2])) in lessons else link[1]
@@ -289,6 +293,11 @@ def _unlink_absent(notebook: Notebook, folder: Path, lessons: Sequence[Path]) ->
         if cell["cell_type"] == "markdown":
             cell["source"] = re.sub(r"\[([^\]]*)\]\(([^):]+\.ipynb)\)", keep, cell["source"])
             cell["source"] = re.sub(r"\[([^\]]*)\]\((#node=[^)\s]+)\)", _pointing, cell["source"])
+        for output in cell.get("outputs", []):
+            if shown := output.get("data", {}).get("text/html"):
+                output["data"]["text/html"] = re.sub(
+                    r'<a href="([^"#:]+)\.ipynb#[^"]*">(.*?)</a>', lead, "".join(shown)
+                )
 
 
 def _pointing(link: re.Match[str]) -> str:
