@@ -1,7 +1,7 @@
 // Python source on the page: highlighted, listed line by line, copied.
 import { h } from "./dom.js";
 
-const STRING = /"""[^]*?(?:"""|$)|'''[^]*?(?:'''|$)|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/.source;
+const STRING = /""".*?(?:"""|$)|'''.*?(?:'''|$)|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/.source;
 const TOKEN = new RegExp(`(#.*)|(${STRING})|\\b(\\d[\\d_.]*(?:e[+-]?\\d+)?)\\b|\\b(True|False|None|with|for|in|if|else|elif|while|def|return|import|as|from|class|not|and|or|lambda|try|except|pass)\\b`, "g");
 const TOKEN_CLASSES = ["comment", "string", "number", "keyword"];
 
