@@ -288,7 +288,7 @@ def _architecture() -> str:
 
 def test_the_page_of_the_architecture_shows_the_storeys_of_the_core_in_their_order() -> None:
     """The page draws them from above; `array/` stands below the core, and partly above it."""
-    drawn = _architecture().split("```")[1].strip().splitlines()
+    drawn = _architecture().partition("## The engine")[2].split("```")[1].strip().splitlines()
     told = [set(re.findall(r"[a-z_0-9]+", line.partition("  ")[0])) for line in drawn]
     held = [{name for name in names.split() if "." not in name} for names in STOREYS]
     assert told[1:] == [*held[:0:-1], {"array"}]
