@@ -146,7 +146,9 @@ def judged(asked: Question, after: Observation, found: list[Finding], raised: Ba
     last = {leaf.name: leaf for leaf in leaves}  # a name may have stood for several
     if lacking := [name for name, leaf in last.items() if was_cut and leaf.requires_grad and not leaf.gradients]:
         return Trial(False, f"{listed(lacking)} still got no gradient")
-    if lost := sorted(asked.learnt - {leaf.name for leaf in after.leaves if leaf.gradients}):
+    # A leaf that has another name now, as after a list became a ModuleList, is not lost.
+    named = {leaf.name for leaf in after.leaves if leaf.name in asked.learnt}
+    if lost := sorted(named - {leaf.name for leaf in after.leaves if leaf.gradients}):
         return Trial(False, f"{listed(lost)} no longer got a gradient")
     if finding.group == 3 and not all(math.isfinite(one) for each in after.passes for one in each.got.values()):
         return Trial(False, "a gradient was still not finite")
