@@ -40,6 +40,7 @@ def rank(findings: list[Finding]) -> list[Finding]:
     left = [finding for finding in once.values() if finding.kind not in explained]
 
     def turn(one: Finding) -> tuple[Any, ...]:
-        return not one.explains_error, not one.certain, one.kind in TELLS, _PLACE[one.kind], -one.share
+        meant = one.kind in TELLS and not one.explains_error  # nobody means what raises
+        return not one.explains_error, not one.certain, meant, _PLACE[one.kind], -one.share
 
     return sorted(left, key=turn)
