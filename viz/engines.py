@@ -75,7 +75,7 @@ class Engine(ABC):
 
     @abstractmethod
     def quietly(self) -> AbstractContextManager[Any]:
-        """A context in which reading a tensor is not seen as an op."""
+        """A context in which reading a tensor is not seen as an op. To end it again puts back what held when it began."""
 
     @abstractmethod
     def on_each_call(self, hook: Callable[[Any, Any, Any], None]) -> Any:
@@ -429,6 +429,19 @@ def not_built(message: str) -> bool:
     return importlib.import_module("tinygrad_edu.array.absent").SMALL in message
 
 
+class _Quietly:
+    """tinygrad_edu without function modes."""
+
+    def __init__(self, state: Any) -> None:
+        self._state, self._modes = state, state.modes
+
+    def __enter__(self) -> None:
+        self._state.modes = ()
+
+    def __exit__(self, *error: object) -> None:
+        self._state.modes = self._modes
+
+
 class Core(Engine):
     """tinygrad_edu."""
 
@@ -449,14 +462,8 @@ class Core(Engine):
             array = array.base
         return int(array.__array_interface__["data"][0])
 
-    @contextmanager
-    def quietly(self) -> Iterator[None]:
-        state = self.module.modes.thread.state
-        modes, state.modes = state.modes, []
-        try:
-            yield
-        finally:
-            state.modes = modes
+    def quietly(self) -> AbstractContextManager[Any]:
+        return _Quietly(self.module.modes.thread.state)
 
     def on_each_call(self, hook: Callable[[Any, Any, Any], None]) -> Any:
         return importlib.import_module("tinygrad_edu.nn.hooks").register_module_forward_hook(hook)

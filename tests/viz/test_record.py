@@ -18,6 +18,7 @@ import viz
 from viz.picture.fold import fold
 from viz.recording.record import record_backward
 from viz.recording.recording import from_data
+from viz.recording.unseen import Reading
 
 
 def nodes_that_ran(recording):
@@ -481,6 +482,22 @@ Twice.apply(T.tensor(2.0, requires_grad=True)).backward()
         assert [type(mode).__name__ for mode in torch.overrides._get_current_function_mode_stack()] == ["DeviceContext"]
     state = tinygrad_edu.modes
     assert state.thread.state.modes == ()
+
+
+@pytest.mark.parametrize("nth", range(2, 9))
+def test_after_an_interrupt_as_our_reading_began_ops_are_seen_as_before(engine, monkeypatch, nth):
+    program, began, readings = "w = T.tensor(2.0, requires_grad=True)\nz = (w * 3).exp()", Reading.__enter__, []
+
+    def begins(reading):
+        began(reading)
+        readings.append(reading)
+        if len(readings) == nth:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(Reading, "__enter__", begins)
+        viz.record(program, engine)
+    assert torch._C._is_torch_function_enabled() and tinygrad_edu.modes.thread.state.modes == ()
 
 
 # the engine of a program that does not name one

@@ -301,12 +301,12 @@ def _watching(watch: _Inside) -> Iterator[None]:
     before = sys.gettrace()
     if closed or engine.compiles():
         sys.settrace(watch.trace)
-    watch.mode.__enter__()
+    watch.begin()
     try:
         yield
     finally:
         sys.settrace(before)
-        engine.take_off(watch.mode)
+        watch.end()
         watch.passes.close()
         for handle in handles:
             handle.remove()

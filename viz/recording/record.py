@@ -205,7 +205,7 @@ class Recorder:
                 threading.settrace(self._watch.leave_thread)
                 sys.settrace(self._watch.trace)
                 try:
-                    self._watch.mode.__enter__()
+                    self._watch.begin()
                     self._left_out = start() or ""
                 except KeyboardInterrupt as stopped:
                     self.let_go(stopped)
@@ -213,7 +213,7 @@ class Recorder:
                 finally:
                     sys.settrace(before)
                     threading.settrace(of_threads)  # type: ignore[arg-type]
-                    self.engine.take_off(self._watch.mode)
+                    self._watch.end()
             except (Exception, SystemExit) as raised:
                 self.raised = raised
             finally:

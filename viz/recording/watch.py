@@ -104,6 +104,19 @@ class Watch:
         """Whether a parameter, or an unnamed tensor, has not been used yet: writing to it still counts as making it."""
         return key not in self._used and (key in self._parameters or not self.graph.values[key].names)
 
+    def begin(self) -> None:
+        """See every op from now on."""
+        self._as_it_was = self.engine.quietly()
+        with self._as_it_was:
+            pass  # which notes what else sees the ops
+        self.mode.__enter__()
+
+    def end(self) -> None:
+        """See no more ops; others do as before. An interrupt may have stopped a `Reading` half way."""
+        if isinstance(sys.exc_info()[1], KeyboardInterrupt):
+            self._as_it_was.__exit__(None, None, None)
+        self.engine.take_off(self.mode)
+
     def close(self) -> None:
         """Stop observing, and release every tensor."""
         self.passes.close()
