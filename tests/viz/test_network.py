@@ -156,10 +156,11 @@ def test_the_steps_of_a_recurrence_are_columns_and_a_module_has_one_row(engine, 
     columns = [[boxes[key] for key in step] for step in zip(*runs.values(), strict=True)]
     for one, other in itertools.pairwise(columns):
         assert max(x + w / 2 for _, x, _, w, _, _ in one) < min(x - w / 2 for _, x, _, w, _, _ in other)
-    shared = [unit for unit in whole.units.values() if unit.kind == "leaf" and unit.parent in around]
-    assert len({unit.title for unit in shared}) == len(shared) >= 4
-    first = min(x - w / 2 for _, x, _, w, _, _ in columns[0])
-    assert all(boxes[unit.key][1] < first for unit in shared)
+    for keys in runs.values():  # each step has the parameters that all of them use
+        inside = [
+            {unit.value for unit in whole.units.values() if unit.kind == "leaf" and unit.parent == key} for key in keys
+        ]
+        assert inside[0] and all(one == inside[0] for one in inside)
 
 
 def test_what_an_lstm_cell_does_is_inside_its_box_on_both_engines():

@@ -447,7 +447,7 @@ class Boxes:
     def _homes(self, value: Value, chains: list[list[str]], parameter: bool) -> list[list[str]]:
         """The boxes that a leaf is drawn in: the innermost one around all its users or, for a parameter, each call of its module."""
         owners: dict[str, list[str]] = {}
-        if self.graph.calls and parameter:
+        if parameter:
             paths = {name.rpartition(".")[0] for name in value.names}
             for chain in chains:
                 at = next((at for at in reversed(range(len(chain))) if self.units[chain[at]].title in paths), None)
@@ -467,8 +467,7 @@ class Boxes:
                 if not self.units[key].fold and not _within(value.home, self.units[key].title)
             )
             around = around[: next(outer, len(around))]
-        loops = self.folding >= LOOPS  # all steps of a loop have their parameters inside; a fold of ops hides none
-        while parameter and self.units[around[-1]].fold and not (loops and self.units[around[-1]].rest):
+        while parameter and self.units[around[-1]].fold:  # which hides no parameter
             around = around[:-1]
         return [around]
 

@@ -1,4 +1,4 @@
-"""A module that runs step after step, unrolled: a column per step, a row per part, and shared parts only once.
+"""A module that runs step after step, unrolled: a column per step, a row per part.
 
 Graphviz minimises crossings, and so puts the same part of each step at different heights. Here all positions form a grid:
 columns for the inputs, the steps and the outputs; rows for the parts of a step. The space between rows and columns is
@@ -22,7 +22,6 @@ LEAST = 3  # steps
 GUTTER, ALLEY = 30.0, 24.0  # pixels between two columns, and between two rows
 LANE = 8.0  # pixels between two arrows that run side by side
 STACKED = 8.0  # pixels between boxes that share one place of the grid
-TALL = 2  # parameters in one place; more are put side by side
 ROUND = 6.0  # radius of an arrow's corner, in pixels
 BEFORE, AFTER = -1, -2  # zones beside the numbers of the steps
 
@@ -171,7 +170,6 @@ class _Grid:
         for place in reversed(order):
             if place in left:
                 left[place] = max((left[head] + 1 for head in self.after[place] if head in left), default=0)
-        left |= self._beside(left)
         right: dict[int, int] = {}
         for place in order:
             if self.zones[place] == AFTER:
@@ -182,18 +180,6 @@ class _Grid:
                 self.column.append(first - 1 - left[place])
             else:
                 self.column.append(first + (step if step >= 0 else self.steps + right[place]))
-
-    def _beside(self, left: dict[int, int]) -> dict[int, int]:
-        """Parameters that would make a tower, two by two side by side."""
-        towers: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for place, number in left.items():
-            if not self.before[place]:
-                towers[number, self.row[place]].append(place)
-        return {
-            place: number + at // TALL
-            for (number, _), tower in towers.items()
-            for at, place in enumerate(sorted(tower, key=lambda place: -self.parts[place].size[0]))
-        }
 
     def _lanes(self) -> dict[Link, tuple[int, int]]:
         """Of each link that passes boxes: the alley it takes (the one above that row) and its place there.

@@ -369,7 +369,7 @@ export class NetworkStage {
     }
     const [w, high] = [unit.w, unit.h];
     group.append(svg("rect", { class: pill ? "pill" : "frame", x: -w / 2, y: -high / 2, width: w, height: high, rx: pill ? Math.min(high / 2, 15) : 7 }));
-    if (unit.c) group.append(svg("path", { class: "plus", d: `M${w / 2 - 16} ${14 - high / 2}h8m-4 -4v8` }));
+    if (unit.c) group.append(svg("path", { class: "plus", d: `M${w / 2 - 13.5} ${10 - high / 2}h8m-4 -4v8` }));
     let y = (unit.p ?? 6) - high / 2;
     for (const [, style, text] of unit.r) {
       group.append(svg("text", { class: `mid ${style}`, x: 0, y: y + LINE[style] * 0.76 }, text));
