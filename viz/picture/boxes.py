@@ -307,10 +307,10 @@ class Boxes:
             for _, same in groupby(inside, lambda group: (group.ops[0].call, group.ops[0].during)):
                 members = list(same)
                 op = members[0].ops[0]
-                named = op.function and op.call and len(members) > 1
-                yield from (
-                    [Group(_ops(members), title=op.function.replace("_", " "), parts=members)] if named else members
-                )
+                if op.function and op.call and len(members) > 1:
+                    yield Group(_ops(members), title=op.function.replace("_", " "), parts=self._few(members))
+                else:
+                    yield from members
 
         return self._stretches(groups, fold)
 
@@ -324,14 +324,15 @@ class Boxes:
             ops = _ops(inside)
             words = list(dict.fromkeys(group.title or notation.symbol(group.ops[0]) for group in inside))
             more = ", …" if len(words) > 3 else ""
-            size = -(-len(inside) // MANY)
-            parts = inside
-            if size > 1:
-                chunks = [inside[at : at + size] for at in range(0, len(inside), size)]
-                parts = [Group(_ops(one), title=f"{len(one)} ops", parts=one) for one in chunks]
-            yield Group(ops, title=", ".join(words[:3]) + more, below=f"{len(ops)} ops", parts=parts)
+            yield Group(ops, title=", ".join(words[:3]) + more, below=f"{len(ops)} ops", parts=self._few(inside))
 
         return self._stretches(groups, fold)
+
+    def _few(self, groups: list[Group]) -> list[Group]:
+        """The same, in at most `MANY` boxes: where there are more, neighbours are one."""
+        size = -(-len(groups) // MANY)
+        chunks = [groups[at : at + size] for at in range(0, len(groups), size)]
+        return groups if size == 1 else [Group(_ops(one), title=f"{len(one)} ops", parts=one) for one in chunks]
 
     def _stretches(self, groups: list[Group], fold: Callable[[list[Group]], Iterable[Group]]) -> list[Group]:
         """Fold each stretch of neighbours that are ops, or folds of ops, and no cuts."""
