@@ -12,7 +12,7 @@ from viz import engines
 from viz.frames import network as views
 from viz.frames.scene import scene
 from viz.picture import network as networks
-from viz.picture.boxes import ROOT, RUNNING
+from viz.picture.boxes import MANY, ROOT, RUNNING
 from viz.picture.fit import BESIDE
 from viz.picture.nested import compose
 from viz.picture.recurrence import Part, unrolled
@@ -386,3 +386,10 @@ net(T.ones(2, 4)).sum().backward()"""
     }
     assert at["a"][1] < at["b"][1] < at["c"][1] > at["d"][1] > at["e"][1]
     assert max(at["a"][0], at["b"][0]) < min(at["d"][0], at["e"][0])
+
+
+def test_no_box_holds_more_than_can_be_laid_out():
+    torch = engines.load("torch").module
+    packed = torch.nn.utils.rnn.pack_sequence([torch.randn(count, 3) for count in (6, 4, 2)])
+    *_, whole = viz.draw(torch.nn.LSTM(3, 4, 2, bidirectional=True), packed)._network
+    assert 3 < max(len(unit.children) for unit in whole.units.values()) <= MANY + 2  # its ports
