@@ -111,7 +111,7 @@ def picture(
     `width` is that of the place that shows it, in pixels. Details go, and parts fold, until it is readable there.
 
     Raises:
-        IndexError: there is no such step.
+        IndexError: there is no such step. ValueError: there is no such view.
     """
     made = files.Frames(recording, view).picture(step, theme)
     made.width = width

@@ -119,6 +119,9 @@ class Frames:
     """Draws any step of a recording as a picture, with a single layout."""
 
     def __init__(self, recording: Recording, view: str) -> None:
+        if view not in VIEWS:
+            known = " or ".join(map(repr, VIEWS))
+            raise ValueError(f"view must be {known} here, not {view!r}; recording.save(path) draws modules")
         director = Director(recording)
         stage = director.stages[view]
         self.count = len(director.steps)
