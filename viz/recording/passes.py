@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from viz.engines import Engine
-from viz.recording.graph import Op
+from viz.recording.graph import Array, Op
 from viz.recording.reader import Reader, legible
 from viz.recording.recording import Event, Gradient
 from viz.recording.saved import is_freed
@@ -34,7 +34,8 @@ class Pass:
     current: str | None = None
     raised: BaseException | None = None
     starts: list[tuple[int, str]] = field(default_factory=list)  # roots, and the number of events before each was added
-    arriving: dict[tuple[str, int], Any] = field(default_factory=dict)  # sums of what was sent, per node and output
+    # Per node and output the sum of what was sent, and its summary if that was one gradient.
+    arriving: dict[tuple[str, int], tuple[np.ndarray, Array | None]] = field(default_factory=dict)
     ended: str | None = None  # the node that ran last; its buffers may be freed by now
 
 
@@ -171,12 +172,11 @@ class Passes:
             self._check_freed()
             current.current = key
             self.closed = self.graph.ops[key].name in self.engine.closed_nodes
-            self._look_for_hooks(current, key, gradients)
             incoming = []
-            for number, gradient in enumerate(gradients):
-                value = self.reader.output(key, number) if gradient is not None else None
+            for number, array in enumerate(self._arrived(current, key, gradients)):
+                value = self.reader.output(key, number) if gradients[number] is not None else None
                 held = self.reader.retained(value) if value is not None else None
-                incoming.append(Gradient(key, value, number, self.reader.copy(gradient), held))
+                incoming.append(Gradient(key, value, number, array, held))
             self.events.append(Event("run", current.line, key, gradients=incoming, pass_nr=current.number))
 
     def _sent(self, key: str, sent: Any, received: Any) -> None:
@@ -195,9 +195,10 @@ class Passes:
                 array = None if numbers is None else summarise(numbers, self.engine.dtype(gradient))
                 outgoing.append(Gradient(target, value, number, array))
                 if numbers is not None:
-                    before = self.current.arriving.get((target, number))
+                    before, _ = self.current.arriving.get((target, number), (None, None))
                     with np.errstate(all="ignore"):  # the engine adds without a warning, too
-                        self.current.arriving[target, number] = numbers.copy() if before is None else before + numbers
+                        arriving = (numbers.copy(), array) if before is None else (before + numbers, None)
+                    self.current.arriving[target, number] = arriving
             self.events.append(Event("send", self.current.line, key, gradients=outgoing, pass_nr=self.current.number))
             self.current.ended = key
             self.current.current = None
@@ -210,8 +211,8 @@ class Passes:
             current = self.current
             self._check_freed()
             current.current = leaf.accumulate
-            self._look_for_hooks(current, leaf.accumulate or "", gradients)
-            incoming = [Gradient(leaf.accumulate, leaf.key, 0, self.reader.copy(gradients[0]))]
+            (array,) = self._arrived(current, leaf.accumulate or "", gradients)
+            incoming = [Gradient(leaf.accumulate, leaf.key, 0, array)]
             self.events.append(Event("run", current.line, leaf.accumulate, gradients=incoming, pass_nr=current.number))
 
     def _leaf_sent(self, name: int, sent: Any, received: Any) -> None:
@@ -235,26 +236,31 @@ class Passes:
             )
             self.current.current = None
 
-    def _look_for_hooks(self, current: Pass, key: str, gradients: Any) -> None:
-        """If a gradient is not the sum of what was sent, a hook changed it on its way."""
+    def _arrived(self, current: Pass, key: str, gradients: Any) -> list[Array | None]:
+        """The gradients that a node is given. Where one is not the sum of what was sent, a hook changed it on its way."""
+        arrays: list[Array | None] = []
         for number, gradient in enumerate(gradients):
-            sent = current.arriving.pop((key, number), None)
+            sent, array = current.arriving.pop((key, number), (None, None))
             arrived = self.reader.numbers(gradient)
-            if sent is None or arrived is None:
+            alike = sent is not None and arrived is not None and sent.shape == arrived.shape
+            same = alike and bool(np.all(sent == arrived))  # usually true, and quickly checked
+            if arrived is not None and not (same and array is not None and array.dtype == self.engine.dtype(gradient)):
+                array = summarise(arrived, self.engine.dtype(gradient))
+            arrays.append(None if arrived is None else array)
+            if sent is None or arrived is None or same:
                 continue
-            if sent.shape == arrived.shape:
-                same = bool((sent == arrived).all())  # usually true, and quickly checked
-                if same or np.allclose(sent, arrived, rtol=1e-3, equal_nan=True):
-                    continue
+            if alike and np.allclose(sent, arrived, rtol=1e-3, equal_nan=True):
+                continue
             op = self.graph.ops.get(key)
             value = self.reader.output(key, number) if op is not None else self._leaf(key)
             if any(event.kind == "hook" and event.values == [value] for event in self.events[current.first :]):
                 continue  # seen when it ran
             before = Gradient(None, value, 0, summarise(sent, str(sent.dtype)))
-            after = Gradient(None, value, 0, self.reader.copy(gradient))
+            after = Gradient(None, value, 0, array)
             self.events.append(
                 Event("hook", current.line, values=[value], gradients=[before, after], pass_nr=current.number)
             )
+        return arrays
 
     def _leaf(self, accumulate: str) -> str:
         return next(value.key for value in self.graph.values.values() if value.accumulate == accumulate)

@@ -42,8 +42,8 @@ def summarise(numbers: np.ndarray, dtype: str) -> Array:
     elif numbers.dtype.kind in "fiub" and numbers.size:
         with np.errstate(all="ignore"):  # uninitialised memory may hold anything
             wide = numbers.astype(np.float64)
-            array.norm = float(np.sqrt(np.sum(wide * wide)))
-            array.low, array.high = float(wide.min()), float(wide.max())
+            array.norm = math.sqrt(np.dot(wide.ravel(), wide.ravel()))
+            array.low, array.high = float(numbers.min()), float(numbers.max())
             if numbers.size > _most:
                 array.heat = _heat_map(wide)
     return array
@@ -85,7 +85,10 @@ def _heat_map(numbers: np.ndarray) -> list[list[float]]:
     for axis in (0, 1):
         starts, counts = _cuts(rows.shape[axis])
         rows = np.add.reduceat(rows, starts, axis=axis) / (counts[:, None] if axis == 0 else counts)
-    return [[float(f"{cell:.3g}") for cell in row] for row in rows.tolist()]
+    # Four digits of the largest cell: what a colour can tell.
+    most = float(np.abs(rows).max(where=np.isfinite(rows), initial=0.0))
+    digits = min(3 - math.floor(math.log10(most)), 300) if most else 0
+    return rows.round(digits).tolist()  # type: ignore[no-any-return]
 
 
 @functools.cache
