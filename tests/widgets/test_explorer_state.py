@@ -123,16 +123,17 @@ def test_a_toggle_stands_for_the_value_of_its_own_line():
     assert explorer.result["account"] == "h.grad of line 5 is now kept: h.grad = 2 (was None)."
     explorer.state = {"detach": ["h@2"]}
     assert explorer.result["account"].startswith(
-        "h.grad of line 5 is no longer kept, h of line 2 is now cut off from its history"
+        "h of line 2 is now cut off from its history, h.grad of line 5 is no longer kept"
     )
 
 
 def test_each_of_several_calls_of_backward_has_its_own_switches_beside_those_of_all():
     explorer = viz.explore(LOOP)
-    assert explorer.program["values"] == ["h"], "what is no tensor has no gradient to keep"
-    assert explorer.program["passes"] == {"retain_graph": True, "create_graph": False}
-    calls = [line["passes"] for line in explorer.program["lines"] if line["kind"] == "backward"]
-    assert calls == [["retain_graph"], []]
+    switches = explorer.program["switches"]
+    kept = {name for one in switches if one["called"] == "retain_grad" for name in one["names"]}
+    assert kept == {"h"}, "what is no tensor has no gradient to keep"
+    calls = {(one["line"], one["called"]): one["own"] for one in switches if one["path"][0] == "passes"}
+    assert [calls[line, "retain_graph"] for line in (6, 7)] == [True, False]
     explorer.state = {"passes": {"7": {"retain_graph": True}}}
     assert explorer.result["code"][5:7] == ["h.backward(retain_graph=True)", "h.backward(retain_graph=True)"]
     assert explorer.result["account"].startswith("Line 7 keeps the graph after its pass: ")

@@ -11,7 +11,7 @@ import sys
 import time
 import warnings
 from collections import ChainMap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,12 +20,13 @@ import traitlets
 from viz import engines
 from viz.diagnosis.state import as_before, found_in
 from viz.engines import CORE, TORCH
-from viz.experiments.edits import DTYPES, Edited, Edits, edit
+from viz.experiments.edits import Edited, edit
 from viz.experiments.fixes import fixes
 from viz.experiments.listing import read_back
 from viz.experiments.mistake import mistake as lesson_on
-from viz.experiments.parts import given, parts_of
+from viz.experiments.parts import Part, given, parts_of
 from viz.experiments.program import Program, ProgramError, parse, reread
+from viz.experiments.switches import PYTORCH, changes, offers, told, unfelt
 from viz.export import bundle, link
 from viz.frames import scene
 from viz.frames.director import VIEWS
@@ -67,7 +68,6 @@ from viz.widgets.mistake import MistakeView
 _PAUSE = 0.2  # seconds to wait for the next change of a slider before drawing hidden views
 _KEPT = ("code", "codes", "origin", "owner", "sides", "table", "errors", "verdict")
 _OF_THE_QUESTION = ("seq", "drag", "why", "text")  # entries of a page's message that are not part of the state
-_OF_PYTORCH = ("device", "default_dtype")  # entries that do not appear in the listing
 _WARNED = 3  # warnings of a run that are shown
 OF_ONE = "This program uses a network or tensors of {0}, which it does not make itself: {1} cannot run it."
 SEED = 0  # the seed of every run on both engines, so that only the change makes a difference
@@ -90,16 +90,6 @@ class _Run:
     owner: tuple[int, ...]
     # The same once more, with every number, if it was asked for.
     whole: dict[str, Recording] = field(default_factory=dict)
-
-    def switches(self) -> dict[str, Any]:
-        """Where every switch stands, also those that are as the program has them."""
-        own = {known.name: known.requires_grad for known in self.program.inputs}
-        wanted = {**own, **(self.state.get("requires_grad") or {})}
-        made = {name: line.first for line in self.program.lines for name in line.names}
-        calls = {str(line.first): line.passes for line in self.program.lines if line.kind == "backward"}
-        asked = self.state.get("passes") or {}
-        passes = {line: {**dict.fromkeys(own, True), **asked.get(line, {})} for line, own in calls.items()}
-        return {**self.program.passes, **self.state, "requires_grad": wanted, "lines": made, "passes": passes}
 
 
 @dataclass(frozen=True)
@@ -374,7 +364,7 @@ class Explorer(Live):
         program = self._parsed
         try:
             self._parsed, state = self._wanted(state, asked["text"])
-            edited = edit(self._parsed, Edits.of(state))
+            edited = edit(self._parsed, state)
             listing = tuple(edited.source.splitlines())
             anew = asked["text"] is not None and is_another(self._last.listing, listing)
             with interruptible():
@@ -407,11 +397,7 @@ class Explorer(Live):
         with self.hold_sync():
             if is_new:
                 parts = [] if first is None else parts_of(self._parsed, first, state.get("frozen") or {})
-                self.program = {
-                    **_description(self._parsed),
-                    "values": self._tensors(),
-                    "parts": [vars(part) for part in parts],
-                }
+                self.program = _description(self._parsed, self._tensors(), parts)
             if anew:
                 self.step = -1
             self._show(done.pictures)
@@ -486,7 +472,7 @@ class Explorer(Live):
         Raises:
             ProgramError: no program can be written with these switches.
         """
-        edited = edit(self._parsed, Edits.of(state))
+        edited = edit(self._parsed, state)
         kept = self._kept
         self._kept = kept.branch()
         try:
@@ -506,7 +492,7 @@ class Explorer(Live):
             program, switches = read_back(text, self._parsed)
             cleaned = program.cleaned
             source = {} if program.source == self._written.source else {"source": program.source}
-            state = {**switches, **source, **{name: state[name] for name in _OF_PYTORCH if name in state}}
+            state = {**switches, **source, **{name: state[name] for name in PYTORCH if name in state}}
         wanted = state.get("source", self._written.source)
         if wanted == self._written.source:
             return self._written, state
@@ -519,7 +505,7 @@ class Explorer(Live):
         self._parsed = program
         message = str(error) or "stopped"
         sentence = explain(type(error).__name__, message)
-        bare = edit(program, Edits())  # the listing if nothing has run to its end yet
+        bare = edit(program, {})  # the listing if nothing has run to its end yet
         kept: dict[str, Any] = {
             "code": bare.source.splitlines(),
             "origin": list(bare.origin),
@@ -553,9 +539,14 @@ class Explorer(Live):
 
     def _told(self, before: _Run, ran: _Run, why: str) -> str:
         """The sentence about a change. The program's own sentence is used if no switch says something else."""
+        changed = changes(before.program, before.state, ran.program, ran.state)
+        both = [engine for engine in ran.recordings if engine in before.recordings]
+        ours = CORE in both and not (changed and all(change.switch.at == "pytorch" for change in changed))
+        old, new = (recordings.get(CORE if ours else TORCH) for recordings in (before.recordings, ran.recordings))
         same = before.program.source == ran.program.source
         by_hand = "" if same else rewritten(before.listing, ran.listing, ran.owner)
-        return account(before.switches(), ran.switches(), before.recordings, ran.recordings, why or by_hand)
+        cause = why or by_hand or told(changed, new)
+        return account(cause, old, new, unfelt(changed, new) if new is not None else "")
 
     def _drawn(
         self, engine: str, recordings: dict[str, Recording], agree: bool | None, without: Iterable[str] | None = None
@@ -582,7 +573,7 @@ class Explorer(Live):
             program, state = self._wanted(state, None)
             with interruptible(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                source = edit(program, Edits.of(state)).source
+                source = edit(program, state).source
                 recording, _ = self._recorded(program.alone or CORE, source, state, limit=0)
                 return recording.error is None
         except (ProgramError, ValueError, RuntimeError, KeyboardInterrupt):
@@ -609,7 +600,7 @@ class Explorer(Live):
 
         `drawn` receives the sources of random numbers that the program used.
         """
-        run = engine, edited.source, edited.origin, edited.owner, *(state.get(name) for name in _OF_PYTORCH)
+        run = engine, edited.source, edited.origin, edited.owner, *(state.get(name) for name in PYTORCH)
         if run in self._ran:
             known, recording, random = self._ran[run]
             drawn += [name for name in random if name not in drawn]
@@ -692,8 +683,8 @@ def _taken_out(made: dict[str, Any]) -> dict[str, str]:
     return {view: picture.pop("svg") for view, picture in made["views"].items()}
 
 
-def _description(program: Program) -> dict[str, Any]:
-    """What the browser needs to know about the program to draw the toggles."""
+def _description(program: Program, values: Sequence[str] = (), parts: Sequence[Part] = ()) -> dict[str, Any]:
+    """What the browser needs to know about a program: its lines, and the switches beside them."""
     try:
         devices = engines.load(TORCH).devices()
     except ModuleNotFoundError as error:
@@ -701,12 +692,9 @@ def _description(program: Program) -> dict[str, Any]:
     return {
         "source": program.source.splitlines(),
         "inputs": [{**vars(one), "kind": one.kind} for one in program.inputs],
-        "lines": [{**vars(line), "names": list(line.names), "passes": list(line.passes)} for line in program.lines],
-        "values": list(program.values),
-        "parts": [],
+        "lines": [{"first": line.first, "last": line.last, "kind": line.kind} for line in program.lines],
+        "switches": offers(program, values, parts),
         "given": given(program.namespace),
-        "passes": program.passes,
         "devices": devices,
-        "dtypes": list(DTYPES),
         "default_dtypes": list(DEFAULTS),
     }
