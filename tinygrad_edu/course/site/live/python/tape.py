@@ -77,17 +77,18 @@ def press_every_switch(texts: Sequence[str]) -> None:
     from viz.experiments.program import ProgramError
     from viz.experiments.switches import presses
     from viz.recording.record import STEPS, record
-    from viz.widgets import explorer
+    from viz.widgets.explorer import Explorer
+    from viz.widgets.runs import SEED, asks
 
     for shown in list(_instances.values()):
-        if not isinstance(shown, explorer.Explorer):
+        if not isinstance(shown, Explorer):
             continue
-        given = {"input": explorer._asks, **shown._parsed.namespace}
+        given = {"input": asks, **shown._parsed.namespace}
         for state in states(presses(shown.program["switches"]), texts):
             with contextlib.suppress(ProgramError), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 edited = edit(shown._parsed, state)
-                with engines.load(engines.TORCH).seeded(explorer.SEED):
+                with engines.load(engines.TORCH).seeded(SEED):
                     record(edited.source, engines.TORCH, inputs=given, limit=STEPS)
 
 
