@@ -96,7 +96,14 @@ def _of_call(name: str, label: str, title: str, told: tuple[str, str], **more: A
     return Switch(name, "call", label, title, (f"Line {{line}} {told[0]}", f"Line {{line}} {told[1]}"), **more)
 
 
-_KEEP, _RECORD = "Keep the graph for another pass", "Record the backward pass itself"
+def _argument(
+    name: str, title: str, told: tuple[str, str], of_call: tuple[str, str], rare: bool = True, **more: Any
+) -> tuple[Switch, Switch]:
+    """For all passes, and for one call of several."""
+    of_all = Switch(name, "passes", name, title, told, "{name}={value}", rare=rare, **more)
+    return of_all, _of_call(name, name, title, of_call, rare=rare)
+
+
 _CALLS: dict[str, Any] = {"on": 2, "off": 1}
 _AFTER = "the gradients stay the same; what nodes have saved is "
 
@@ -131,19 +138,19 @@ SWITCHES = (
            put=("retain_grad() is written for {value_of}", "retain_grad() is gone from {value_of}")),
     _around("inference_mode"),
     Switch("skipped", "step", "leave out", "Do not run line {line}", ("Line {line} is left out", "Line {line} runs again")),
-    Switch("retain_graph", "passes", "retain_graph", _KEEP,
-               ("The graph is kept after the first pass", "The graph is freed after each pass"), code="{name}={value}",
-               rare=False, unfelt=(f"{_AFTER}still alive after the pass, ready for a second one.", f"{_AFTER}freed as they run.")),
-    _of_call("retain_graph", "retain_graph", _KEEP, ("keeps the graph after its pass", "frees the graph as it runs"), rare=False),
+    *_argument("retain_graph", "Keep the graph for another pass",
+               ("The graph is kept after the first pass", "The graph is freed after each pass"),
+               ("keeps the graph after its pass", "frees the graph as it runs"), rare=False,
+               unfelt=(f"{_AFTER}still alive after the pass, ready for a second one.", f"{_AFTER}freed as they run.")),
     Switch("backwards", "passes", "call it twice", "A second backward() after the first",
                ("backward() is called {times}",) * 2, **_CALLS, rare=False),
     Switch("backwards", "passes", "calls", "Number of backward calls", ("", ""), **_CALLS, control="count",
                choices=tuple(range(1, MOST_PASSES + 1))),
     _of_call("backwards", "call it twice", "A second backward() after this one", ("calls backward() {times}",) * 2,
              **_CALLS, rare=False),
-    Switch("create_graph", "passes", "create_graph", _RECORD,
-               ("The backward pass is itself recorded", "The backward pass is not recorded"), code="{name}={value}"),
-    _of_call("create_graph", "create_graph", _RECORD, ("records its own pass", "does not record its pass")),
+    *_argument("create_graph", "Record the backward pass itself",
+               ("The backward pass is itself recorded", "The backward pass is not recorded"),
+               ("records its own pass", "does not record its pass")),
     Switch("zero_grad", "passes", "clear .grad between", "Set .grad to None between the passes",
                ("Gradients are cleared between the passes", "Gradients are not cleared between the passes")),
     _of_call("zero_grad", "clear .grad before", "Set .grad to None before this call",
