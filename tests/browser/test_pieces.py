@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 from typing import Any
 
 import pytest
 from support.harness import new_page
 
 import viz
+from viz.experiments.parts import Part
+from viz.experiments.program import parse
+from viz.experiments.switches import offers, pressed, presses
 from viz.export import bundle
 from viz.picture.fit import LAPTOP, PHONE
 
@@ -88,6 +93,14 @@ const deaf = m.listen(model, { "change:step": () => heard.push("step") });
 listeners.get("change:step")(); deaf();
 return [heard, listeners.size]
 """
+PRESSES = """const state = {}; return given.map((offer) => {
+    m.put(state, offer, m.isOn(state, offer) ? offer.off : offer.on);
+    return structuredClone(state);
+});"""
+PARTS = [Part(path, 1, "", False, True) for path in ("net", "net.0", "net.0.weight")]
+CALLS = parse(f"net = 1\n{FAILS}")
+OFFERS = random.Random(3).choices(presses(offers(CALLS, CALLS.values, PARTS)), k=300)
+PRESSED = list(itertools.accumulate(OFFERS, pressed, initial={}))[1:]
 SIGHT = "return given.map(([top, bottom]) => m.farEnough({ top, bottom }, { top: 100, bottom: 600 }))"
 LINES = ["w = T.tensor(2.0)  # <b>", "f'{x!r}' if True else None", "", 'a = "#not"', "x_1 = 1e-3"]
 KINDS = f"{CODE}[...p.querySelectorAll('span')].map((each) => [each.className, each.textContent])"
@@ -114,6 +127,7 @@ SMALL = {
         [[100, 500], [300, 700], [700, 900], [200, 1200], [-50, 400]],
         [0, 108, 308, 92, -158],
     ),
+    "a press is as in Python": ("switches", PRESSES, OFFERS, PRESSED),
     "a listener that is ended hears nothing": ("model", LISTENS, None, [["step"], 0]),
 }
 

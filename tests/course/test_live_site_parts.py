@@ -13,6 +13,8 @@ import pytest
 from tinygrad_edu.course.cli import main
 from tinygrad_edu.course.site.live import archive, pages, parts
 from tinygrad_edu.course.site.live.needs import parts as parts_of
+from viz.experiments.program import parse
+from viz.experiments.switches import offers, presses
 
 _spec = importlib.util.spec_from_file_location("tape", pages.HERE / "python" / "tape.py")
 assert _spec is not None
@@ -88,11 +90,13 @@ def test_a_cell_below_a_magic_command_says_what_its_program_needs() -> None:
     assert part.needs == "PyTorch itself"
 
 
-PROGRAM = {
-    "inputs": [{"name": name, "requires_grad": name != "x", "dtype": "float32"} for name in "wbx"],
-    "dtypes": ["float32", "float64"],
-    "lines": [{"first": 4, "names": ["y"]}, {"first": 5, "names": ["L"]}],
-}
+PROGRAM = """\
+w = T.tensor(2.0, requires_grad=True)
+b = T.tensor(1.0, requires_grad=True)
+x = T.tensor(3.0)
+y = w * x + b
+L = y * y
+L.backward()"""
 TEXTS = {
     "Switch `requires_grad` of `w` *and* of `b` off.": [{"requires_grad": {"w": False, "b": False}}],
     "`requires_grad` of `x` on; leave that on, and `detach` the value `y`.": [
@@ -109,10 +113,11 @@ TEXTS = {
 
 @pytest.mark.parametrize("text, expected", TEXTS.items())
 def test_the_switches_that_a_text_names_together_are_recorded_together(text: str, expected: list[Any]) -> None:
-    singles = list(tape.states(PROGRAM))
-    found = list(tape._together(tape._named(singles, PROGRAM, text)))
+    program = parse(PROGRAM)
+    switches = presses(offers(program, program.values, ()))
+    found = list(tape.states(switches, [text]))
     assert [state for state in expected if state not in found] == []
-    assert bool(found) == bool(expected)
+    assert expected or found == list(tape.states(switches, []))
 
 
 def test_a_packed_tree_can_be_read_back_and_is_the_same_each_time() -> None:

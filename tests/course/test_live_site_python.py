@@ -127,7 +127,7 @@ import explored, later
 from viz.widgets.explorer import Explorer
 worker_python.explore(json.dumps({"program": "x = T.tensor(3.0, requires_grad=True)\\n(x * x).backward()"}))
 shown = explored._SHOWN[-1]
-performed = Explorer._performed
+performed = Explorer._pictures
 
 def lacks(*about):
     raise later.NotHere("numpy.random")
@@ -137,12 +137,12 @@ def pressed(text):
 
 text = "x = T.tensor(5.0, requires_grad=True)\\n(x * x).backward()"
 before = [shown.state, shown.result, shown.program]
-Explorer._performed = lacks
+Explorer._pictures = lacks
 found = {"missing": [pressed(text)]}
 found["unchanged"] = before == [shown.state, shown.result, shown.program]
-Explorer._performed = performed
+Explorer._pictures = performed
 found["then"] = [pressed(text), shown.result["code"]]
-Explorer._performed = lacks
+Explorer._pictures = lacks
 found["missing"].append(worker_python.explore(json.dumps({"program": "x = T.tensor(1.0)"})))
 worker_python.explore(json.dumps({"program": "x = T.tensor(1.0)\\ny = ("}))
 found["refused"] = sent[-1]
@@ -187,15 +187,15 @@ NEVER_TRIED = {
 }
 AHEAD = """
 import ahead, explored, kernel
-from viz.widgets.explorer import Explorer
+from viz.widgets.runs import Runs
 recorded = []  # not what PyTorch is asked, which does not run in a page
-record = Explorer._recorded
+record = Runs.recorded
 
-def counted(self, engine, source, *more):
+def counted(self, program, engine, source, *more):
     recorded.extend([source] if engine != "torch" else [])
-    return record(self, engine, source, *more)
+    return record(self, program, engine, source, *more)
 
-Explorer._recorded = counted
+Runs.recorded = counted
 
 def opened(program):
     worker_python.explore(json.dumps({"program": program}))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import viz
-from viz.experiments.edits import Edits, edit
+from viz.experiments.edits import edit
 from viz.experiments.parts import parts_of
 from viz.experiments.program import ProgramError, parse
 
@@ -62,6 +62,12 @@ def explored(program: Any) -> Any:
     return made
 
 
+def parts(made: Any) -> set[tuple[str, int, bool]]:
+    """What can be frozen: its path, its line, whether the program itself freezes it."""
+    switches = made.program["switches"]
+    return {(one["path"][1], one["line"], one["own"]) for one in switches if one["path"][0] == "frozen"}
+
+
 def gradients(made: Any) -> dict[str, str]:
     return {row["name"]: row["grad"]["torch"] for row in made.result["table"]}
 
@@ -110,17 +116,13 @@ def test_a_line_is_left_out_and_a_network_evaluated() -> None:
 def test_a_network_made_by_the_text_is_frozen_behind_its_line() -> None:
     text = "import torch\nnet = torch.nn.Linear(2, 1)\nloss = net(torch.ones(3, 2)).sum()\nloss.backward()"
     made = explored(text)
-    assert {(part["path"], part["line"]) for part in made.program["parts"]} == {
-        ("net", 2),
-        ("net.weight", 2),
-        ("net.bias", 2),
-    }
+    assert parts(made) == {("net", 2, False), ("net.weight", 2, False), ("net.bias", 2, False)}
     made.state = {"frozen": {"net.weight": True}}
     assert made.result["code"][2] == "net.weight.requires_grad_(False)"
     assert made.result["verdict"]["agree"], "both engines run what makes all that it uses"
     made.state = {"text": "\n".join(made.result["code"]).replace(".sum()", ".mean()")}
     assert made.result["state"]["frozen"] == {"net.weight": True}, "an edit by hand keeps the switch"
-    assert not any(part["frozen"] for part in made.program["parts"]), "the program itself freezes nothing"
+    assert not any(frozen for _, _, frozen in parts(made)), "the program itself freezes nothing"
 
 
 def test_text_takes_what_it_does_not_make_from_its_caller() -> None:
@@ -134,7 +136,7 @@ def test_an_edit_takes_what_is_there_by_then(program: Any, monkeypatch: pytest.M
     explorer = explored(program)
     monkeypatch.setitem(globals(), "later", nn.Linear(3, 1))
     explorer.state = {"text": "loss = later(inputs).sum()\nloss.backward()"}
-    assert explorer.result["errors"] == [] and {part["path"] for part in explorer.program["parts"]} >= {"later.weight"}
+    assert explorer.result["errors"] == [] and ("later.weight", 0, False) in parts(explorer)
 
 
 def test_a_method_is_a_program() -> None:
@@ -162,19 +164,19 @@ def test_hooks_of_a_run_do_not_add_up() -> None:
 @pytest.mark.parametrize(("path", "spelled"), [("m.a.0.b", "m.a[0].b"), ("m", "m")])
 def test_a_path_is_written_as_python(path: str, spelled: str) -> None:
     program = parse("y = m(x)", {"m": model, "x": inputs})
-    assert edit(program, Edits(frozen={path: True})).source.splitlines()[0] == f"{spelled}.requires_grad_(False)"
+    assert edit(program, {"frozen": {path: True}}).source.splitlines()[0] == f"{spelled}.requires_grad_(False)"
 
 
 def test_only_a_network_with_a_name_has_switches() -> None:
     recording = viz.record("import torch\nloss = torch.nn.Linear(2, 1)(torch.ones(2)).sum()")
     assert parts_of(parse("\n".join(recording.source)), recording, {}) == []
     with pytest.raises(ProgramError, match="no line makes net"):
-        edit(parse("\n".join(recording.source)), Edits(frozen={"net": True}))
+        edit(parse("\n".join(recording.source)), {"frozen": {"net": True}})
 
 
 def test_the_only_line_of_a_block_becomes_pass() -> None:
     program = parse("for _ in range(2):\n    optimizer.step()", {"optimizer": optimizer})
-    assert edit(program, Edits(skipped=frozenset({2}))).source.splitlines()[1] == "    pass  # optimizer.step()"
+    assert edit(program, {"skipped": [2]}).source.splitlines()[1] == "    pass  # optimizer.step()"
 
 
 def test_a_call_of_a_function_shows_the_function() -> None:

@@ -12,6 +12,7 @@ from viz.telling.account import numbers
 from viz.telling.explain import explain
 from viz.widgets.comparison import ComparisonView
 from viz.widgets.explorer import Explorer
+from viz.widgets.runs import Runs
 
 torch = pytest.importorskip("torch")
 
@@ -123,16 +124,17 @@ def test_a_toggle_stands_for_the_value_of_its_own_line():
     assert explorer.result["account"] == "h.grad of line 5 is now kept: h.grad = 2 (was None)."
     explorer.state = {"detach": ["h@2"]}
     assert explorer.result["account"].startswith(
-        "h.grad of line 5 is no longer kept, h of line 2 is now cut off from its history"
+        "h of line 2 is now cut off from its history, h.grad of line 5 is no longer kept"
     )
 
 
 def test_each_of_several_calls_of_backward_has_its_own_switches_beside_those_of_all():
     explorer = viz.explore(LOOP)
-    assert explorer.program["values"] == ["h"], "what is no tensor has no gradient to keep"
-    assert explorer.program["passes"] == {"retain_graph": True, "create_graph": False}
-    calls = [line["passes"] for line in explorer.program["lines"] if line["kind"] == "backward"]
-    assert calls == [["retain_graph"], []]
+    switches = explorer.program["switches"]
+    kept = {name for one in switches if one["called"] == "retain_grad" for name in one["names"]}
+    assert kept == {"h"}, "what is no tensor has no gradient to keep"
+    calls = {(one["line"], one["called"]): one["own"] for one in switches if one["path"][0] == "passes"}
+    assert [calls[line, "retain_graph"] for line in (6, 7)] == [True, False]
     explorer.state = {"passes": {"7": {"retain_graph": True}}}
     assert explorer.result["code"][5:7] == ["h.backward(retain_graph=True)", "h.backward(retain_graph=True)"]
     assert explorer.result["account"].startswith("Line 7 keeps the graph after its pass: ")
@@ -245,7 +247,7 @@ def test_an_edit_that_cannot_be_made_or_is_stopped_keeps_the_pictures_and_says_w
 )
 @pytest.mark.parametrize("shown", ["explorer", "comparison"])
 def test_where_pytorch_cannot_begin_the_core_and_a_sentence_are_left(monkeypatch, shown, where, raised, sentence):
-    module = "viz.widgets.explorer" if shown == "explorer" else "viz.experiments.compare"
+    module = "viz.widgets.runs" if shown == "explorer" else "viz.experiments.compare"
     where = where if "." in where else f"{module}.{where}"
     real = resolve_name(where)
 
@@ -325,15 +327,11 @@ def test_the_other_view_follows_and_the_picture_behind_the_badge():
 
 
 @pytest.mark.parametrize("why", ["open", "different"])
-def test_both_pictures_are_in_the_answer_where_both_are_looked_at(why, monkeypatch):
-    from viz.widgets import explorer as module
-
-    if why == "different":
-        found = {"agree": False, "label": "", "compared": "", "differs": ["w"]}
-        monkeypatch.setattr(module, "verdict", lambda *given: found)
+def test_both_pictures_are_in_the_answer_where_both_are_looked_at(why):
     explorer = explored()
     explorer.split = why == "open"
-    explorer.state = {"retain_grad": ["d"]}
+    explorer.state = {"retain_grad": ["d"]} if explorer.split else {"volatile": ["x"]}
+    assert explorer.result["verdict"]["agree"] is explorer.split
     assert all("scene" in side for side in explorer.result["sides"])
 
 
@@ -423,9 +421,9 @@ def test_a_sentence_says_what_could_not_be_read():
 
 
 def test_a_way_out_is_tried_without_observation(monkeypatch):
-    limits, whole = [], Explorer._recorded
+    limits, whole = [], Runs.recorded
     tried = lambda self, *given, **named: limits.append(named.get("limit")) or whole(self, *given, **named)  # noqa: E731
-    monkeypatch.setattr(Explorer, "_recorded", tried)
+    monkeypatch.setattr(Runs, "recorded", tried)
     explorer = viz.explore("w = T.zeros(2, requires_grad=True)\nw[0] = w[0] + 1\nw.sum().backward()")
     assert limits.count(0) and explorer.result["fixes"]
 
@@ -441,16 +439,13 @@ def test_the_end_of_a_long_print_begins_with_a_whole_line():
 
 
 def test_a_switch_that_goes_back_runs_nothing_again_and_an_import_from_elsewhere_always_runs(monkeypatch):
-    from viz.widgets import explorer as module
-
-    runs = []
-    record = module.record
+    runs, whole = [], Runs.recorded
     monkeypatch.setattr(
-        module, "record", lambda source, *more, **options: runs.append(source) or record(source, *more, **options)
+        Runs, "recorded", lambda self, *given, **named: runs.append(given) or whole(self, *given, **named)
     )
 
     def pressed(program):
-        made = module.explore(program)
+        made = viz.explore(program)
         accounts = []
         for number, state in enumerate([{"no_grad": [2]}, {}, {"no_grad": [2]}, {}], start=1):
             if number == 3:

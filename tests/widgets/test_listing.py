@@ -1,14 +1,16 @@
 """The listing is the program: it shows what ran, and an edit by hand is a change like any other."""
 
+import functools
 import random
 
 import pytest
 
 import viz
 from viz.engines import CORE, TORCH, load
-from viz.experiments.edits import Edits, edit
+from viz.experiments.edits import edit
 from viz.experiments.listing import read_back
 from viz.experiments.program import parse
+from viz.experiments.switches import SWITCHES, offers, pressed, presses
 
 pytest.importorskip("torch")
 
@@ -24,33 +26,16 @@ for factor in (2.0, 3.0):
 L = (h - 1.0).pow(2).sum()
 L.backward()"""
 
-SWITCHES = {
-    "requires_grad": [{"x": True}, {"w": False}, {"b": False}, {"x": True, "w": False}],
-    "values": [{"w": [1.0, 2.0]}],
-    "shapes": [{"b": [1]}],
-    "dtypes": [{"w": "float64"}, {"x": "int64"}],
-    "volatile": [["x"]],
-    "no_grad": [[4], [5], [8], [9], [4, 9]],
-    "inference_mode": [[4], [9]],
-    "retain_grad": [["d"], ["h@5"], ["h@8"], ["d", "L"]],
-    "detach": [["d"], ["h@8"], ["L"]],
-    "hooks": [{"d": "double"}, {"h@8": "print"}, {"d": "double", "L": "print"}],
-    "backwards": [2, 3],
-    "retain_graph": [True],
-    "create_graph": [True],
-    "zero_grad": [True],
-    "anomaly": [True],
-}
-SINGLE = [{name: value} for name, values in SWITCHES.items() for value in values]
+OFFERED = presses(offers(parse(PROGRAM), parse(PROGRAM).values, ()))
+FIELDS = [{"values": {"w": [1.0, 2.0]}}, {"shapes": {"b": [1]}}, {"backwards": 3}]
+SINGLE = [*(pressed({}, offer) for offer in OFFERED), *FIELDS]
+WORDS = {switch.name for switch in SWITCHES if switch.at == "input"} | {"create_graph"}  # a line says them itself
 
 
-def combinations(count):
-    """States in which each switch is on about every third time, chosen at random and the same in every run."""
+def combinations(offered, count):
+    """States in which some switches are on, chosen at random and the same in every run."""
     choose = random.Random(13)
-    return [
-        {name: choose.choice(values) for name, values in SWITCHES.items() if choose.random() < 0.35}
-        for _ in range(count)
-    ]
+    return [functools.reduce(pressed, choose.sample(offered, choose.randint(2, 6)), {}) for _ in range(count)]
 
 
 def told(recording):
@@ -68,7 +53,7 @@ def told(recording):
 
 
 @pytest.mark.outer
-@pytest.mark.parametrize("state", [*SINGLE, *combinations(20)], ids=str)
+@pytest.mark.parametrize("state", [*SINGLE, *combinations(OFFERED, 20)], ids=str)
 @pytest.mark.filterwarnings("ignore")
 def test_the_listing_as_it_is_shown_is_the_program_that_ran_on_both_engines(state):
     explorer = viz.explore(PROGRAM, state=state)
@@ -82,22 +67,16 @@ def test_the_listing_as_it_is_shown_is_the_program_that_ran_on_both_engines(stat
         assert told(shown) == told(again)
 
 
-@pytest.mark.parametrize("state", combinations(60), ids=str)
+@pytest.mark.parametrize(
+    "state", combinations([offer for offer in OFFERED if offer["path"][0] not in WORDS], 60), ids=str
+)
 def test_a_listing_is_read_back_into_the_switches_that_made_it(state):
-    own = {name: value for name, value in state.items() if name not in ("values", "shapes", "dtypes")}
-    for name in (
-        "requires_grad",
-        "volatile",
-        "create_graph",
-    ):  # these are words of a line, which say themselves what is on
-        own.pop(name, None)
-    if "backwards" not in own:
-        own.pop("zero_grad", None)
-        own.pop("retain_graph", None)
+    if "backwards" not in state:  # of one call
+        state = {name: held for name, held in state.items() if name not in ("retain_graph", "zero_grad")}
     program = parse(PROGRAM)
-    plain, found = read_back(edit(program, Edits.of(own)).source, program)
+    plain, found = read_back(edit(program, state).source, program)
     assert plain.source == PROGRAM
-    assert found == {name: sorted(value) if isinstance(value, list) else value for name, value in own.items()}
+    assert found == {name: sorted(held) if isinstance(held, list) else held for name, held in state.items()}
 
 
 def text_of(explorer, *changes):

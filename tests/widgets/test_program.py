@@ -2,7 +2,7 @@
 
 import pytest
 
-from viz.experiments.edits import Edits, edit
+from viz.experiments.edits import edit
 from viz.experiments.program import ProgramError, parse
 
 LINE = """\
@@ -19,8 +19,7 @@ L.backward()"""
 
 
 def edited(source, **edits):
-    frozen = {name: frozenset(value) if isinstance(value, set) else value for name, value in edits.items()}
-    return edit(parse(source), Edits(**frozen)).source
+    return edit(parse(source), edits).source
 
 
 def test_the_parts_of_a_program_are_found():
@@ -38,18 +37,18 @@ def test_the_parts_of_a_program_are_found():
         (9, 9, "compute"),
         (10, 10, "backward"),
     ]
-    assert program.passes == {"retain_graph": False, "create_graph": False}
+    assert program.passes == set()
 
 
 def test_what_is_added_has_no_line_of_origin_and_answers_for_the_line_it_was_added_to():
-    made = edit(parse(LINE), Edits())
+    made = edit(parse(LINE), {})
     assert made.source == LINE
     assert made.origin == tuple([*range(1, 8), 7, 9, 10])
-    made = edit(parse(LINE), Edits(retain_grad=frozenset({"d"}), no_grad=frozenset({9})))
+    made = edit(parse(LINE), {"retain_grad": ["d"], "no_grad": [9]})
     assert made.source.splitlines()[6] == "d.retain_grad()"
     assert made.origin[6] is None
     assert [origin for origin in made.origin if origin is not None] == [*range(1, 8), 7, 9, 10]
-    made = edit(parse(LINE), Edits(backwards=2))
+    made = edit(parse(LINE), {"backwards": 2})
     assert [made.line_of(line) for line in (6, 10, 11, None)] == [6, 10, 10, None]
 
 
@@ -128,7 +127,7 @@ def test_every_pass_but_the_last_keeps_the_graph_and_gradients_are_cleared_befor
 ):
     first = source.splitlines()[1 if source != STEPS else 0]
     assert edited(source, **edits).endswith(f"{first}\n{end}")
-    assert parse(KEEP).passes["retain_graph"]
+    assert parse(KEEP).passes == {"retain_graph"}
 
 
 def scaled(T, factor=3.0):

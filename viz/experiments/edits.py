@@ -1,14 +1,15 @@
-"""The edits of the source that toggles make.
+"""The edits of the source that switches make.
 
 They change the user's own text at the positions that `ast` reports, so formatting and comments stay as they are. The
-edited source is what runs and what is shown.
+edited source is what runs and what is shown. Lines and names in a state are those of the original program.
 """
 
 from __future__ import annotations
 
 import ast
 import math
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from viz.experiments.program import (
@@ -30,53 +31,9 @@ from viz.experiments.program import (
     statements,
     tree_of,
 )
+from viz.experiments.switches import ARGUMENTS, DTYPES, SWITCHES, State
 
-GRAD_MODES = ("no_grad", "inference_mode")
-HOOKS = {"double": "lambda grad: 2 * grad", "print": "print"}
-DTYPES = ("float64", "float32", "float16", "int64", "bool")
 MOST = 64  # the most numbers in a tensor whose shape is changed
-_SETS = ("no_grad", "inference_mode", "retain_grad", "detach", "volatile", "skipped", "evaluated")
-_MAPS = ("requires_grad", "values", "shapes", "dtypes", "hooks", "passes", "frozen")
-_PASS = ("backwards", "retain_graph", "create_graph", "zero_grad", "anomaly")
-
-
-@dataclass(frozen=True)
-class Edits:
-    """The state of the toggles. Lines and names are those of the original program; everything else stays as written.
-
-    A value that several lines compute is named with its line: `h@4` (in `retain_grad`, `detach` and `hooks`).
-
-    >>> Edits(no_grad=frozenset({3}), retain_grad=frozenset({"d"}))  # doctest: +ELLIPSIS
-    Edits(...)
-    """
-
-    requires_grad: dict[str, bool] = field(default_factory=dict)
-    values: dict[str, Any] = field(default_factory=dict)
-    shapes: dict[str, list[int]] = field(default_factory=dict)
-    dtypes: dict[str, str] = field(default_factory=dict)
-    volatile: frozenset[str] = frozenset()
-    no_grad: frozenset[int] = frozenset()
-    inference_mode: frozenset[int] = frozenset()
-    retain_grad: frozenset[str] = frozenset()
-    detach: frozenset[str] = frozenset()
-    hooks: dict[str, str] = field(default_factory=dict)
-    passes: dict[str, dict[str, Any]] = field(default_factory=dict)  # of one call of several, by its line
-    frozen: dict[str, bool] = field(default_factory=dict)  # modules and parameters by path; False: they learn
-    evaluated: frozenset[str] = frozenset()  # networks that run in eval mode
-    skipped: frozenset[int] = frozenset()  # lines that do not run
-    backwards: int | None = None
-    retain_graph: bool | None = None
-    create_graph: bool | None = None
-    zero_grad: bool = False
-    anomaly: bool = False
-
-    @classmethod
-    def of(cls, state: dict[str, Any]) -> Edits:
-        """The toggles as JSON has them, with lists for sets; other entries of `state` are left out."""
-        known: dict[str, Any] = {name: frozenset(state[name]) for name in _SETS if state.get(name)}
-        known.update({name: dict(state[name]) for name in _MAPS if state.get(name)})
-        known.update({name: state[name] for name in _PASS if state.get(name) is not None})
-        return cls(**known)
 
 
 @dataclass(frozen=True)
@@ -98,29 +55,31 @@ class Edited:
         return behind[-1] if behind else 1
 
 
-def edit(program: Program, edits: Edits) -> Edited:
-    """The source of `program` after `edits`.
+def edit(program: Program, state: State) -> Edited:
+    """The source of `program` with the switches of `state`; other entries of `state` are left out.
+
+    A value that several lines compute is named with its line: `h@4`.
 
     Raises:
-        ProgramError: an edit names a line or a value that does not exist, or that cannot be edited there.
+        ProgramError: a switch names a line or a value that does not exist, or that cannot be edited there.
 
     >>> from viz.experiments.program import parse
     >>> p = parse("w = T.tensor(3.0, requires_grad=True)\\nL = w * w\\nL.backward()")
-    >>> print(edit(p, Edits(retain_grad=frozenset({"L"}))).source)
+    >>> print(edit(p, {"retain_grad": ["L"]}).source)
     w = T.tensor(3.0, requires_grad=True)
     L = w * w
     L.retain_grad()
     L.backward()
     """
-    return _Editor(program, edits).run()
+    return _Editor(program, state).run()
 
 
 class _Editor:
     """Collects replacements inside lines, and whole lines before and after them, and then writes all of them at once."""
 
-    def __init__(self, program: Program, edits: Edits):
+    def __init__(self, program: Program, state: State):
         self.program = program
-        self.edits = edits
+        self.state = state
         self.rows = program.source.splitlines()
         self.statements = [s for s in statements(tree_of(program.source)) if not isinstance(s, BLOCKS)]
         self.replacements: list[tuple[int, int, int, int, str]] = []  # first line, column, last line, column, text
@@ -130,35 +89,29 @@ class _Editor:
         self.indented: dict[int, int] = {}
 
     def run(self) -> Edited:
-        edits = self.edits
-        for name, wanted in edits.requires_grad.items():
-            self._set_requires_grad(name, wanted)
-        for name, value in edits.values.items():
-            self._set_value(name, value)
-        for name, shape in edits.shapes.items():
-            self._set_shape(name, shape)
-        for name, dtype in edits.dtypes.items():
-            self._set_dtype(name, dtype)
-        for name in sorted(edits.volatile):
-            self._make_volatile(name)
-        for mode in GRAD_MODES:
-            for line in sorted(getattr(edits, mode)):
-                self._wrap(line, f"with {self.program.engine_name}.{mode}():")
-        for value in sorted(edits.detach | edits.retain_grad | set(edits.hooks)):
-            name = value.partition("@")[0]
-            if value in edits.detach:
-                self._add_after(value, f"{name} = {name}.detach()")
-            if value in edits.hooks:
-                self._add_after(value, f"{name}.register_hook({HOOKS[edits.hooks[value]]})")
-            if value in edits.retain_grad:
-                self._add_after(value, f"{name}.retain_grad()")
+        inputs: dict[str, Callable[[str, Any], None]] = {
+            "requires_grad": self._set_requires_grad,
+            "values": self._set_value,
+            "shapes": self._set_shape,
+            "dtypes": self._set_dtype,
+            "volatile": self._make_volatile,
+        }
+        for switch in SWITCHES:
+            entries = switch.entries(self.state)
+            # By line and name; what is inside a network has the last word on it.
+            for key in sorted(entries, key=lambda key: (str(key).count("."), key)):
+                value = entries[key]
+                if switch.at == "input":
+                    inputs[switch.name](key, value)
+                elif switch.at == "line":
+                    self._wrap(key, switch.code.format(T=self.program.engine_name))
+                elif switch.at == "value" and value == switch.on:
+                    self._add_after(key, switch.written(key.partition("@")[0]))
+                elif switch.at in ("network", "part"):
+                    self._call_on(key, switch.written(spelled(key), value))
+                elif switch.at == "step":
+                    self._skip(key)
         self._edit_backward()
-        for path in sorted(edits.frozen, key=lambda path: path.count(".")):  # what is inside has the last word
-            self._call_on(path, f"requires_grad_({not edits.frozen[path]})")
-        for name in sorted(edits.evaluated):
-            self._call_on(name, "eval()")
-        for line in sorted(edits.skipped):
-            self._skip(line)
         return self._write()
 
     # --- the edits ---
@@ -218,7 +171,7 @@ class _Editor:
         else:
             self._insert_argument(maker, f"dtype={written}")
 
-    def _make_volatile(self, name: str) -> None:
+    def _make_volatile(self, name: str, wanted: bool) -> None:
         call = self._call_of(name)
         if name_of(call) == "Variable" and keyword_of(call, "volatile") is not None:
             return
@@ -244,9 +197,9 @@ class _Editor:
         last = statement.end_lineno or statement.lineno
         self.after.setdefault(last, []).append(self._indent(statement.lineno) + text)
 
-    def _call_on(self, path: str, call: str) -> None:
+    def _call_on(self, path: str, text: str) -> None:
         """Call a method of a network, or of a part of it: behind the line that makes it, or first of all."""
-        root, text = path.partition(".")[0], f"{spelled(path)}.{call}"
+        root = path.partition(".")[0]
         makers = [s for s in self.statements if any(name == root for name, _ in assigned(s))]
         if makers:
             last = makers[-1].end_lineno or makers[-1].lineno
@@ -268,32 +221,29 @@ class _Editor:
         self.replacements.append((first, 0, last, len(rows[-1]), "\n".join(commented)))
 
     def _edit_backward(self) -> None:
-        edits, calls = self.edits, [s for s in self.statements if is_backward(s)]
-        if not calls:
-            if (edits.backwards or 1) > 1 or edits.retain_graph or edits.create_graph:
-                raise ProgramError("the program calls no backward(), so there is no pass to change")
-            return
+        calls = [s for s in self.statements if is_backward(s)]
+        count = self.state.get("backwards") or 1
+        if not calls and (count > 1 or any(self.state.get(switch.name) for switch in ARGUMENTS)):
+            raise ProgramError("the program calls no backward(), so there is no pass to change")
         for statement in calls:
             call = backward_call(statement)
             assert call is not None
+            is_last = statement is calls[-1]
+            asked = (self.state.get("passes") or {}).get(str(statement.lineno), {})
+            own = {**self.state, "backwards": count if is_last else 1, **asked}
             extra = []
-            own = edits.passes.get(str(statement.lineno), {})
-            for name, of_all in (("retain_graph", edits.retain_graph), ("create_graph", edits.create_graph)):
-                wanted = own.get(name, of_all)
-                keyword = keyword_of(call, name)
-                if wanted is None or (keyword is None and not wanted):
-                    continue
-                if keyword is not None:
+            for switch in ARGUMENTS:
+                wanted, keyword = own.get(switch.name), keyword_of(call, switch.name)
+                if wanted is not None and keyword is not None:
                     self._replace(keyword.value, str(wanted))
-                else:
-                    extra.append(f"{name}={wanted}")
+                elif wanted:
+                    extra.append(switch.written(switch.name, wanted))
             if extra:
                 self._insert_argument(call, ", ".join(extra))
-            clears = own.get("zero_grad", edits.zero_grad)
+            clears = own.get("zero_grad", False)
             if clears and (statement is not calls[0] or self._repeats(statement)):
                 self.before.setdefault(statement.lineno, []).extend(self._cleared(statement))
-            is_last = statement is calls[-1]
-            self._call_again(statement, own.get("backwards") or (is_last and edits.backwards) or 1, clears, is_last)
+            self._call_again(statement, own["backwards"], clears, is_last)
 
     def _call_again(self, statement: ast.stmt, count: int, clears: bool, is_last: bool) -> None:
         """Write a call of backward `count` times in all."""
@@ -314,7 +264,7 @@ class _Editor:
 
     def _cleared(self, statement: ast.stmt) -> list[str]:
         """The lines that reset every `.grad` before the pass that `statement` calls."""
-        wanted = self.edits.requires_grad
+        wanted = self.state.get("requires_grad") or {}
         leaves = [i for i in self.program.inputs if wanted.get(i.name, i.requires_grad) and i.line < statement.lineno]
         return [f"{self._indent(statement.lineno)}{leaf.name}.grad = None" for leaf in leaves]
 
@@ -403,8 +353,9 @@ class _Editor:
             origin.extend([number] * len(texts))
             owner.extend([owned_by] * len(texts))
 
-        if self.edits.anomaly:
-            add([f"with {self.program.engine_name}.autograd.detect_anomaly():"], None, 0)
+        around = [switch for switch in SWITCHES if switch.at == "program" and self.state.get(switch.name)]
+        for depth, switch in enumerate(around):
+            add(["    " * depth + switch.code.format(T=self.program.engine_name)], None, 0)
         add(self.first, None, 0)
         spans = {s.lineno: s.end_lineno or s.lineno for s in self.statements}
         number = 1
@@ -415,8 +366,7 @@ class _Editor:
             add([indent + row for row in self._replaced(number, last)], number, number)
             add([text for row in range(number, last + 1) for text in self.after.get(row, [])], None, number)
             number = last + 1
-        if self.edits.anomaly:
-            lines[1:] = [f"    {line}" if line else line for line in lines[1:]]
+        lines[len(around) :] = ["    " * len(around) + line if line else line for line in lines[len(around) :]]
         return Edited("\n".join(lines), tuple(origin), tuple(owner))
 
 

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from viz.experiments.program import Program
+from viz.experiments.switches import AROUND
 from viz.recording.graph import Graph
 from viz.recording.recording import Recording
 from viz.telling.common_mistakes import recognise
@@ -97,7 +98,7 @@ def _second_backward(program: Program, state: dict[str, Any], graph: Graph) -> l
 
 
 def _no_graph(program: Program, state: dict[str, Any], graph: Graph) -> list[_Way]:
-    modes = (name for name in ("no_grad", "inference_mode") if state.get(name))
+    modes = (switch.name for switch in AROUND if state.get(switch.name))
     found: list[_Way] = [(f"take {name} away", "the lines are recorded again", {name: []}) for name in modes]
     if state.get("detach"):
         found.append(("do not detach", "the value keeps its history", {"detach": []}))

@@ -13,7 +13,7 @@ from collections.abc import Container
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from viz.experiments.edits import GRAD_MODES, HOOKS, Edits, edit
+from viz.experiments.edits import edit
 from viz.experiments.program import (
     BLOCKS,
     Program,
@@ -23,24 +23,19 @@ from viz.experiments.program import (
     blocks,
     is_backward,
     reread,
+    spelled,
     tree_of,
 )
-
-MOST_PASSES = 5
-WRITTEN = {".requires_grad_(False)": True, ".requires_grad_(True)": False}
+from viz.experiments.switches import AROUND, BEHIND, MOST_PASSES, SWITCHES, Switch
 
 
 @dataclass
 class _Found:
     """The switches seen so far, by line of the listing, and the lines that they have written."""
 
-    modes: dict[str, set[int]] = field(default_factory=lambda: {mode: set() for mode in GRAD_MODES})
-    retain_grad: set[tuple[str, int]] = field(default_factory=set)
-    detach: set[tuple[str, int]] = field(default_factory=set)
-    hooks: dict[tuple[str, int], str] = field(default_factory=dict)
-    passes: dict[str, Any] = field(default_factory=dict)
-    frozen: dict[str, bool] = field(default_factory=dict)
-    evaluated: set[str] = field(default_factory=set)
+    around: list[tuple[Switch, int]] = field(default_factory=list)
+    behind: list[tuple[Switch, Any, str, int]] = field(default_factory=list)  # with its value, for a name of a line
+    whole: dict[str, Any] = field(default_factory=dict)
     written: set[int] = field(default_factory=set)  # lines that belong to a switch
     dedent: dict[int, int] = field(default_factory=dict)  # columns by which a line was indented
 
@@ -62,7 +57,7 @@ def read_back(text: str, program: Program) -> tuple[Program, dict[str, Any]]:
     for passes in (True, False):
         try:
             plain, switches = _without(listed, passes)
-            if edit(plain, Edits.of(switches)).source == listed.source:
+            if edit(plain, switches).source == listed.source:
                 return replace(plain, cleaned=listed.cleaned), switches
         except ProgramError:  # without those lines it is not a program
             continue
@@ -74,11 +69,13 @@ def _without(listed: Program, passes: bool) -> tuple[Program, dict[str, Any]]:
     tree = tree_of(listed.source)
     found = _Found()
     body = tree.body
-    anomaly = len(body) == 1 and _mode_of(body[0], listed.engine_name) == "autograd.detect_anomaly"
-    if anomaly and isinstance(body[0], ast.With):
-        _unwrap(body[0], found)
-        body = body[0].body
-    outside = list(itertools.takewhile(lambda statement: _read_part(statement, listed.namespace, found), body))
+    for switch in SWITCHES:
+        block = body[0] if len(body) == 1 else None
+        if switch.at == "program" and isinstance(block, ast.With) and _stands_around(block, switch, listed):
+            _unwrap(block, found)
+            body = block.body
+            found.whole[switch.name] = True
+    outside = list(itertools.takewhile(lambda statement: _read_behind(statement, listed.namespace, 0, found), body))
     _read_block(body[len(outside) :], listed, found)
     if passes:
         _read_passes(body, found)
@@ -90,27 +87,21 @@ def _without(listed: Program, passes: bool) -> tuple[Program, dict[str, Any]]:
         line_of[number] = len(rows)
     plain = reread("\n".join(rows), listed)
     makers = [name for line in plain.lines if line.kind == "compute" for name in line.names]
+    switches: dict[str, Any] = dict(found.whole)
+    for switch, line in found.around:
+        switches.setdefault(switch.name, []).append(line_of[line])
+    for switch, value, name, line in found.behind:
+        key = f"{name}@{line_of[line]}" if switch.at == "value" and makers.count(name) > 1 else name
+        if switch.keyed:
+            switches.setdefault(switch.name, {})[key] = value
+        else:
+            switches.setdefault(switch.name, []).append(key)
+    return plain, {name: sorted(held) if isinstance(held, list) else held for name, held in switches.items()}
 
-    def item(name: str, line: int) -> str:
-        return f"{name}@{line_of[line]}" if makers.count(name) > 1 else name
 
-    switches: dict[str, Any] = {mode: sorted(line_of[line] for line in lines) for mode, lines in found.modes.items()}
-    switches["retain_grad"] = sorted(item(*one) for one in found.retain_grad)
-    switches["detach"] = sorted(item(*one) for one in found.detach)
-    switches["hooks"] = {item(*one): hook for one, hook in found.hooks.items()}
-    switches.update(found.passes, anomaly=anomaly, frozen=found.frozen, evaluated=sorted(found.evaluated))
-    return plain, {name: value for name, value in switches.items() if value}
-
-
-def _mode_of(statement: ast.stmt, engine_name: str) -> str:
-    """`no_grad` for `with T.no_grad():`, of the engine alone; empty for anything else."""
-    if not isinstance(statement, ast.With) or len(statement.items) != 1 or statement.items[0].optional_vars is not None:
-        return ""
-    call = statement.items[0].context_expr
-    if not isinstance(call, ast.Call) or call.args or call.keywords:
-        return ""
-    written = ast.unparse(call.func)
-    return written.removeprefix(f"{engine_name}.") if written.startswith(f"{engine_name}.") else ""
+def _stands_around(statement: ast.stmt, switch: Switch, listed: Program) -> bool:
+    header = switch.code.format(T=listed.engine_name)
+    return isinstance(statement, ast.With) and f"with {', '.join(map(ast.unparse, statement.items))}:" == header
 
 
 def _unwrap(block: ast.With, found: _Found) -> None:
@@ -128,8 +119,8 @@ def _read_block(body: list[ast.stmt], listed: Program, found: _Found) -> None:
         block = waiting.pop()
         maker: ast.stmt | None = None
         for statement in block:
-            if maker is not None and _read_behind(statement, maker, found):
-                found.written.update(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1))
+            names = {name for name, _ in assigned(maker)} if maker is not None else ()
+            if maker is not None and _read_behind(statement, names, maker.lineno, found):
                 continue
             inner = _read_modes(statement, listed, found)
             maker = inner if not isinstance(inner, BLOCKS) else None
@@ -138,60 +129,43 @@ def _read_block(body: list[ast.stmt], listed: Program, found: _Found) -> None:
 
 def _read_modes(statement: ast.stmt, listed: Program, found: _Found) -> ast.stmt:
     """The statement that grad modes stand around, one by one; `statement` itself where there are none."""
-    headers: list[tuple[str, ast.With]] = []
+    headers: list[tuple[Switch, ast.With]] = []
     inner = statement
     while isinstance(inner, ast.With) and len(inner.body) == 1:
-        mode = _mode_of(inner, listed.engine_name)
-        if mode not in GRAD_MODES:
+        switch = next((switch for switch in AROUND if _stands_around(inner, switch, listed)), None)
+        if switch is None:
             break
-        headers.append((mode, inner))
+        headers.append((switch, inner))
         inner = inner.body[0]
     if not headers or isinstance(inner, BLOCKS) or not assigned(inner):
         return statement
-    for mode, header in headers:
-        found.modes[mode].add(inner.lineno)
+    for switch, header in headers:
+        found.around.append((switch, inner.lineno))
         _unwrap(header, found)
     return inner
 
 
-def _read_behind(statement: ast.stmt, maker: ast.stmt, found: _Found) -> bool:
-    """Whether `statement` is what a switch on a value of `maker` writes behind it."""
-    if is_backward(maker):
-        return False
-    if _read_part(statement, {name for name, _ in assigned(maker)}, found):
-        return True
-    for name in {name for name, _ in assigned(maker)}:
-        place, written = (name, maker.lineno), ast.unparse(statement)
-        if written == f"{name}.retain_grad()":
-            found.retain_grad.add(place)
-            return True
-        if written == f"{name} = {name}.detach()":
-            found.detach.add(place)
-            return True
-        for kind, hook in HOOKS.items():
-            if written == f"{name}.register_hook({hook})":
-                found.hooks[place] = kind
-                return True
-    return False
+def _read_behind(statement: ast.stmt, roots: Container[str], line: int, found: _Found) -> bool:
+    """Whether `statement` is what a switch writes behind a line, for a value or a part of a network in one of the variables.
 
-
-def _read_part(statement: ast.stmt, roots: Container[str], found: _Found) -> bool:
-    """Whether `statement` freezes a part of a network that is in one of these variables, or puts it in eval mode."""
-    call = statement.value if isinstance(statement, ast.Expr) else None
+    `line` is 0 for what is in front of the program: there are the switches of networks from outside.
+    """
+    call = statement.value if isinstance(statement, (ast.Expr, ast.Assign)) else None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return False
     path = re.sub(r"\[(\d+)\]", r".\1", ast.unparse(call.func.value))
-    written = ast.unparse(call).removeprefix(ast.unparse(call.func.value))
+    written = ast.unparse(statement)
     if path.partition(".")[0] not in roots:
         return False
-    if written in WRITTEN:
-        found.frozen[path] = WRITTEN[written]
-    elif written == ".eval()":
-        found.evaluated.add(path)
-    else:
-        return False
-    found.written.update(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1))
-    return True
+    for switch in BEHIND:
+        if switch.at == "value" and (not line or "." in path):
+            continue
+        for value in (True, False) if switch.at == "part" else (switch.on,):
+            if written == switch.written(spelled(path), value):
+                found.behind.append((switch, value, path, line))
+                found.written.update(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1))
+                return True
+    return False
 
 
 def _read_passes(body: list[ast.stmt], found: _Found) -> None:
@@ -213,10 +187,10 @@ def _read_passes(body: list[ast.stmt], found: _Found) -> None:
         # All but the last call are a switch's, and so is what is cleared between them.
         for statement in body[first:last]:
             found.written.update(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1))
-        found.passes = {"backwards": len(group), "zero_grad": cleared}
+        found.whole.update({"backwards": len(group), "zero_grad": True} if cleared else {"backwards": len(group)})
         kept = [_keeps(body[index]) for index in group]
         if all(kept[1:]) and not kept[0]:
-            found.passes["retain_graph"] = True
+            found.whole["retain_graph"] = True
 
 
 def _called_on(statement: ast.stmt) -> str:

@@ -46,10 +46,10 @@ def parts_of(program: Program, recording: Recording, switched: Mapping[str, bool
         for path, tensor in recording.tensors.items()
         if tensor["is_leaf"] and path.partition(".")[0] in held and "." in path
     }
-    paths = dict.fromkeys(owner for path in leaves for owner in (*_owners(path), path))
+    paths = dict.fromkeys(owner for path in leaves for owner in (*owners(path), path))
     learn: set[str] = set()
     for path, tensor in leaves.items():
-        own = [*_owners(path), path]
+        own = [*owners(path), path]
         if next((switched[owner] for owner in own if owner in switched), tensor["requires_grad"]):
             learn.update(own)
     alone = {line for line in held.values() if list(held.values()).count(line) == 1}
@@ -61,10 +61,10 @@ def parts_of(program: Program, recording: Recording, switched: Mapping[str, bool
     return found
 
 
-def _owners(path: str) -> list[str]:
+def owners(path: str) -> list[str]:
     """The modules that hold a parameter, outermost first.
 
-    >>> _owners("model.features.0.weight")
+    >>> owners("model.features.0.weight")
     ['model', 'model.features', 'model.features.0']
     """
     names = path.split(".")

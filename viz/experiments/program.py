@@ -78,7 +78,7 @@ class Line:
     last: int
     kind: str  # input | compute | backward | call (of a method, for what it changes) | other
     names: tuple[str, ...]
-    passes: tuple[str, ...] = ()  # of a call of backward: retain_graph and create_graph, if it asks for them
+    passes: tuple[str, ...] = ()  # of a call of backward: what it asks for, such as retain_graph
 
 
 @dataclass(frozen=True)
@@ -94,12 +94,16 @@ class Program:
     inputs: tuple[Input, ...]
     values: tuple[str, ...]
     lines: tuple[Line, ...]
-    passes: dict[str, bool]  # whether its backward calls use retain_graph and create_graph
     engine_name: str
     namespace: dict[str, Any] = field(default_factory=dict, compare=False)  # what it takes from outside, by name
     # What an edit of it may take, too.
     outer: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     cleaned: str = ""  # what was taken off the text that it was read from
+
+    @property
+    def passes(self) -> set[str]:
+        """What its calls of backward ask for."""
+        return {name for line in self.lines for name in line.passes}
 
     @property
     def alone(self) -> str:
@@ -265,9 +269,7 @@ def _parse(source: str, engine_name: str | None, namespace: dict[str, Any], oute
     inputs: dict[str, Input] = {}
     values: dict[str, None] = {}
     lines = []
-    passes = {"retain_graph": False, "create_graph": False}
     for statement in statements(tree):
-        asked: tuple[str, ...] = ()
         found = [
             (name, call) for name, call in assigned(statement) if call is not None and factory_of(call) is not None
         ]
@@ -280,8 +282,6 @@ def _parse(source: str, engine_name: str | None, namespace: dict[str, Any], oute
                 )
         elif is_backward(statement):
             kind = "backward"
-            asked = tuple(name for name in passes if _asks_for(statement, name))
-            passes.update(dict.fromkeys(asked, True))
         elif names and not _is_plain_number(statement):
             kind = "compute"
             values.update(dict.fromkeys(names))
@@ -289,11 +289,12 @@ def _parse(source: str, engine_name: str | None, namespace: dict[str, Any], oute
             kind = "call" if is_call(statement) else "other"
             _note_requires_grad(statement, inputs)
         if not isinstance(statement, BLOCKS):
-            lines.append(Line(statement.lineno, statement.end_lineno or statement.lineno, kind, names, asked))
+            last = statement.end_lineno or statement.lineno
+            lines.append(Line(statement.lineno, last, kind, names, asked_of(statement)))
     if engine_name is None:
         used = {n.value.id for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)}
         engine_name = "torch" if "torch" in used and "T" not in used else "T"
-    return Program(source, tuple(inputs.values()), tuple(values), tuple(lines), passes, engine_name, namespace, outer)
+    return Program(source, tuple(inputs.values()), tuple(values), tuple(lines), engine_name, namespace, outer)
 
 
 BLOCKS = (ast.For, ast.While, ast.If, ast.With, ast.Try, ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef, ast.Match)
@@ -447,11 +448,11 @@ def is_call(statement: ast.stmt) -> bool:
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute)
 
 
-def _asks_for(statement: ast.stmt, name: str) -> bool:
-    """Whether a call of backward has `name=True`."""
+def asked_of(statement: ast.stmt) -> tuple[str, ...]:
+    """What a call of backward asks for with `=True`."""
     call = backward_call(statement)
-    keyword = None if call is None else keyword_of(call, name)
-    return keyword is not None and getattr(keyword.value, "value", None) is True
+    keywords = () if call is None else call.keywords
+    return tuple(word.arg for word in keywords if word.arg and getattr(word.value, "value", None) is True)
 
 
 def backward_call(statement: ast.stmt) -> ast.Call | None:

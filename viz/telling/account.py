@@ -290,139 +290,12 @@ def rewritten(old: Sequence[str], new: Sequence[str], owner: Sequence[int]) -> s
     return f"The program is rewritten from line {first} on"
 
 
-def account(
-    was: dict[str, Any], now: dict[str, Any], before: dict[str, Recording], after: dict[str, Recording], why: str = ""
-) -> str:
-    """One sentence: the change, and its effect on the graph, on the gradients or on an error.
-
-    `why` starts the sentence if no switch was changed: a program edited by hand, or an undone change.
-    """
-    engine = CORE if CORE in before and CORE in after and not _of_pytorch_alone(was, now) else TORCH
-    cause = why or _cause(was, now, after.get(engine))
-    if engine not in before or engine not in after:
+def account(cause: str, before: Recording | None, after: Recording | None, unfelt: str) -> str:
+    """One sentence: a change, and its effect on the graph, on the gradients or on an error; `unfelt` if it has none."""
+    if not cause or before is None or after is None:
         return cause + "." if cause else ""
-    effects = _effects(before[engine], after[engine])
-    if not effects:
-        return f"{cause}: {_why_nothing(was, now, after[engine])}" if cause else ""
-    return f"{cause}: {'; '.join(effects)}."
-
-
-def _of_pytorch_alone(was: dict[str, Any], now: dict[str, Any]) -> bool:
-    changed = {name for name in {*was, *now} if was.get(name) != now.get(name)}
-    return bool(changed) and changed <= {"device", "default_dtype"}
-
-
-def _cause(was: dict[str, Any], now: dict[str, Any], after: Recording | None) -> str:
-    """The switches that were pressed, in words. A line that was not reached did nothing: then it is said what is written."""
-    told = _cause_in_networks(was, now)
-
-    def reached(item: Any) -> bool:
-        name, _, line = str(item).partition("@")
-        place = int(line or (name if name.isdigit() else (now.get("lines") or {}).get(name, 0)))
-        return after is not None and (after.error is None or place < (after.error["line"] or 0))
-
-    def acts(switch: str, item: Any) -> bool:
-        tensor = after.tensors.get(str(item).partition("@")[0]) if after is not None else None
-        keeps_anyway = switch == "retain_grad" and tensor is not None and tensor["is_leaf"]
-        return reached(item) and not keeps_anyway
-
-    for name in ("no_grad", "inference_mode"):
-        told += [f"Line {line} {_runs(reached(line))} under {name}" for line in _new(was, now, name)]
-        told += [
-            f"Line {line} no longer {'runs' if reached(line) else 'stands'} under {name}"
-            for line in _new(now, was, name)
-        ]
-    for name, what, on, off in (
-        ("retain_grad", ".grad", "is now kept", "is no longer kept"),
-        ("detach", "", "is now cut off from its history", "is connected to its history again"),
-    ):
-        told += [
-            f"{_value(item, what)} {on}" if acts(name, item) else f"{name}() is written for {_value(item)}"
-            for item in _new(was, now, name)
-        ]
-        told += [
-            f"{_value(item, what)} {off}" if acts(name, item) else f"{name}() is gone from {_value(item)}"
-            for item in _new(now, was, name)
-        ]
-    for name, on in _differences(was, now, "requires_grad"):
-        if reached(name):
-            told.append(f"{name} {'requires grad' if on else 'requires no grad'}")
-        else:
-            told.append(f"requires_grad={bool(on)} is written for {name}")
-    for name, value in _differences(was, now, "values"):
-        old = (was.get("values") or {}).get(name)
-        if value is not None and old is not None and sizes(value) != sizes(old):
-            told.append(f"{name} has the shape {sizes(value)}")
-        else:
-            told.append(f"{name} has its own value again" if value is None else f"{name} is {numbers(value)}")
-    for name, shape in _differences(was, now, "shapes"):
-        told.append(f"{name} has {'its own shape again' if shape is None else f'the shape {tuple(shape)}'}")
-    for name, dtype in _differences(was, now, "dtypes"):
-        told.append(f"{name} has its own dtype again" if dtype is None else f"{name} is of {dtype}")
-    told += [
-        f"{name} is volatile, which PyTorch has ignored since 0.4 and {CORE} takes as PyTorch 0.3 did"
-        for name in _new(was, now, "volatile")
-    ]
-    told += [f"{name} is no longer volatile" for name in _new(now, was, "volatile")]
-    for name, hook in _differences(was, now, "hooks"):
-        told.append(
-            f"A hook on {_value(name)} {'doubles' if hook == 'double' else 'prints'} its gradient"
-            if hook
-            else f"{_value(name)} has no hook any more"
-        )
-    for name, on, off in (
-        ("retain_graph", "The graph is kept after the first pass", "The graph is freed after each pass"),
-        ("create_graph", "The backward pass is itself recorded", "The backward pass is not recorded"),
-        ("zero_grad", "Gradients are cleared between the passes", "Gradients are not cleared between the passes"),
-        ("anomaly", "Anomaly mode is on", "Anomaly mode is off"),
-    ):
-        if bool(was.get(name)) != bool(now.get(name)):
-            told.append(on if now.get(name) else off)
-    for line, new in _differences(was, now, "passes"):
-        old = (was.get("passes") or {}).get(line, {})
-        for name, on, off in (
-            ("retain_graph", "keeps the graph after its pass", "frees the graph as it runs"),
-            ("create_graph", "records its own pass", "does not record its pass"),
-            ("zero_grad", "runs with every .grad cleared", "adds to the gradients that are there"),
-        ):
-            if bool((new or {}).get(name)) != bool(old.get(name)):
-                told.append(f"Line {line} {on if (new or {}).get(name) else off}")
-        if (count := (new or {}).get("backwards") or 1) != (old.get("backwards") or 1):
-            told.append(f"Line {line} calls backward() {_times(count)}")
-    passes = (was.get("backwards") or 1, now.get("backwards") or 1)
-    if passes[0] != passes[1]:
-        told.append(f"backward() is called {_times(passes[1])}")
-    if was.get("device", "cpu") != now.get("device", "cpu"):
-        told.append(f"PyTorch computes on the {'CPU' if now.get('device', 'cpu') == 'cpu' else 'GPU'}")
-    if was.get("default_dtype") != now.get("default_dtype"):
-        told.append(f"PyTorch makes tensors of {now.get('default_dtype') or 'its own default dtype'}")
-    return ", ".join(told)
-
-
-def _cause_in_networks(was: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """As `_cause`, of the switches that freeze parts of networks, set their mode, or leave a line out."""
-    told = []
-    for path, frozen in _differences(was, now, "frozen"):
-        before = (was.get("frozen") or {}).get(path)
-        told.append(f"{path} {'is frozen' if (not before if frozen is None else frozen) else 'learns'}")
-    told += [f"{name} is in eval mode" for name in _new(was, now, "evaluated")]
-    told += [f"{name} is in training mode" for name in _new(now, was, "evaluated")]
-    told += [f"Line {line} is left out" for line in _new(was, now, "skipped")]
-    return told + [f"Line {line} runs again" for line in _new(now, was, "skipped")]
-
-
-def _times(count: int) -> str:
-    return {1: "once", 2: "twice"}.get(count, f"{count} times")
-
-
-def _runs(reached: bool) -> str:
-    return "now runs" if reached else "is put"
-
-
-def _value(item: str, what: str = "") -> str:
-    """A value, or `what` of it, as the toggles name it: with its line if several lines compute it."""
-    name, _, line = item.partition("@")
-    return f"{name}{what} of line {line}" if line else name + what
+    effects = _effects(before, after)
+    return f"{cause}: {'; '.join(effects)}." if effects else f"{cause}: {unfelt}"
 
 
 def sizes(value: Any) -> tuple[int, ...]:
@@ -436,15 +309,6 @@ def sizes(value: Any) -> tuple[int, ...]:
         found.append(len(value))
         value = value[0] if value else None
     return tuple(found)
-
-
-def _new(was: dict[str, Any], now: dict[str, Any], name: str) -> list[Any]:
-    return sorted(set(now.get(name) or []) - set(was.get(name) or []))
-
-
-def _differences(was: dict[str, Any], now: dict[str, Any], name: str) -> list[tuple[str, Any]]:
-    old, new = was.get(name) or {}, now.get(name) or {}
-    return [(key, new.get(key)) for key in dict.fromkeys([*old, *new]) if old.get(key) != new.get(key)]
 
 
 def _effects(before: Recording, after: Recording) -> list[str]:
@@ -583,19 +447,6 @@ def _reason(arithmetic: Arithmetic, key: str, index: tuple[int, ...], total: Arr
     if len(parts) == 1:
         return parts[0].written(3) if parts[0].terms else ""
     return " + ".join(signed(part.result) if at else number(part.result) for at, part in enumerate(parts))
-
-
-def _why_nothing(was: dict[str, Any], now: dict[str, Any], recording: Recording) -> str:
-    if bool(was.get("retain_graph")) != bool(now.get("retain_graph")) and (now.get("backwards") or 1) == 1:
-        return "the gradients stay the same; what nodes have saved is " + (
-            "still alive after the pass, ready for a second one." if now.get("retain_graph") else "freed as they run."
-        )
-    if was.get("default_dtype") != now.get("default_dtype"):
-        kinds = sorted({tensor["dtype"] for tensor in recording.tensors.values()})
-        return f"the same graph, and the same gradients; tensors of {' and '.join(kinds) or 'none'}."
-    if was.get("values") != now.get("values"):
-        return "every gradient stays as it was."
-    return "neither the graph nor a gradient changes."
 
 
 def _minus(these: list[str], those: list[str]) -> list[str]:

@@ -260,9 +260,8 @@ function renderExplorer({ model, el }) {
     become(label, fixed);
   }
 
-  const isBare = () => Object.entries(state).every(([name, value]) =>
-    (value ?? null) === null || value === Boolean(program.passes[name]) || value === 1 || value === "cpu"
-    || (typeof value === "object" && !Object.keys(value).length));
+  const isBare = () => Object.values(state).every((value) =>
+    (value ?? null) === null || value === 1 || value === "cpu" || (typeof value === "object" && !Object.keys(value).length));
 
   function openEditor(line = 1) {
     listing.closeMenu();

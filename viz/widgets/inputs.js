@@ -1,5 +1,6 @@
 // The controls of an input (see listing.js): its value as a field, a switch or a small table; its shape; its dtype.
 import { h } from "./js/dom.js";
+import { standing } from "./js/switches.js";
 
 const LARGEST_TABLE = 24; // numbers
 const MOST = 64; // numbers in a tensor that is given another shape
@@ -29,20 +30,31 @@ function readShape(text) {
   return fits ? sizes : null;
 }
 
-/** All controls of `input`; `toggles` holds the state and receives the changes. */
-export function inputControls(input, toggles) {
-  const current = () => toggles.state.values?.[input.name] ?? input.value;
-  const set = (value) => {
-    const original = JSON.stringify(value) === JSON.stringify(input.value);
-    toggles.put(`value of ${input.name}`, "values", input.name, original ? undefined : value);
+/** The controls of what `offer` sets in `input`; `toggles` holds the state and receives the changes. */
+export function inputControls(offer, input, toggles) {
+  const current = () => standing(toggles.state, offer);
+  const set = (value) => toggles.put(offer, value);
+  if (offer.control === "choice") return [choice(offer, current, set)];
+  if (offer.control === "shape") return [shapeField(input, current, set, () => current() !== offer.own)];
+  const changed = () => String(shapeOf(current())) !== String(shapeOf(offer.own));
+  const shape = shapeField(input, () => shapeOf(current()), (sizes) => set(reshaped(current(), sizes)), changed);
+  return isTable(offer.own) ? [{ rare: true, make: () => table(input, current, set) }, shape] : [...scalar(input, current, set), shape];
+}
+
+/** A whole number of a few, as a field. */
+export function count(offer, toggles) {
+  const { choices, label, title, rare } = offer;
+  const now = () => standing(toggles.state, offer);
+  const make = () => {
+    const element = h("input", { type: "number", class: "tgv-value", min: String(choices[0]), max: String(choices.at(-1)), "aria-label": title });
+    element.addEventListener("change", () => {
+      const wanted = Math.round(Number(element.value));
+      if (choices.includes(wanted)) toggles.put(offer, wanted);
+      else element.value = String(now());
+    });
+    return { element: h("label", { class: "tgv-labelled" }, label, element), refresh: () => { element.value = String(now()); } };
   };
-  const controls = [];
-  if (input.value !== null && isTable(input.value)) {
-    controls.push({ rare: true, make: () => table(input, current, set) });
-  } else if (input.value !== null) controls.push(...scalar(input, current, set));
-  if (input.value !== null || input.shape !== null) controls.push(shapeField(input, current, set, toggles));
-  controls.push(dtypeChoice(input, toggles));
-  return controls;
+  return { rare, isOn: () => now() > offer.on, make };
 }
 
 /** One number, as its kind requires: a field, or a switch for a boolean. */
@@ -113,21 +125,16 @@ function table(input, current, set) {
   return { element, refresh };
 }
 
-/** The shape: literal numbers are rearranged, a factory gets new sizes. */
-function shapeField(input, current, set, toggles) {
-  const written = input.value === null;
-  const now = () => (written ? (toggles.state.shapes?.[input.name] ?? input.shape) : shapeOf(current()));
-  const changed = () => (written ? Boolean(toggles.state.shapes?.[input.name]) : String(now()) !== String(shapeOf(input.value)));
+/** A shape, as text; `set` receives the sizes. */
+function shapeField({ name }, current, set, changed) {
   const make = () => {
-    const field = h("input", { type: "text", class: "tgv-value tgv-shape", "aria-label": `Shape of ${input.name}`,
+    const field = h("input", { type: "text", class: "tgv-value tgv-shape", "aria-label": `Shape of ${name}`,
       title: "Sizes with commas, such as 2, 3; nothing for a single number", placeholder: "scalar" });
-    const show = () => { field.value = now().join(", "); };
+    const show = () => { field.value = current().join(", "); };
     field.addEventListener("change", () => {
       const shape = readShape(field.value);
-      if (shape === null) return show();
-      if (!written) return set(reshaped(current(), shape));
-      const own = String(shape) === String(input.shape);
-      return toggles.put(`shape of ${input.name}`, "shapes", input.name, own ? undefined : shape);
+      if (shape === null) show();
+      else set(shape);
     });
     const element = h("label", { class: "tgv-labelled" }, "shape", field);
     return { element, refresh: () => { if (field.getRootNode().activeElement !== field) show(); } };
@@ -135,15 +142,13 @@ function shapeField(input, current, set, toggles) {
   return { rare: true, isOn: changed, make };
 }
 
-function dtypeChoice(input, toggles) {
-  const own = input.dtype ?? { float: "float32", int: "int64", bool: "bool" }[input.kind];
+/** One of a list. */
+function choice({ change, choices, label, own, rare }, current, set) {
   const make = () => {
-    const element = h("select", { "aria-label": `dtype of ${input.name}` },
-      ...toggles.program.dtypes.map((name) => h("option", { value: name }, name)));
-    element.addEventListener("change", () =>
-      toggles.put(`dtype of ${input.name}`, "dtypes", input.name, element.value === own ? undefined : element.value));
-    const labelled = h("label", { class: "tgv-labelled" }, "dtype", element);
-    return { element: labelled, refresh: () => { element.value = toggles.state.dtypes?.[input.name] ?? own; } };
+    const element = h("select", { "aria-label": change }, ...choices.map((name) => h("option", { value: name }, name)));
+    element.addEventListener("change", () => set(element.value));
+    const labelled = h("label", { class: "tgv-labelled" }, label, element);
+    return { element: labelled, refresh: () => { element.value = current(); } };
   };
-  return { rare: true, isOn: () => Boolean(toggles.state.dtypes?.[input.name]), make };
+  return { rare, isOn: () => current() !== own, make };
 }

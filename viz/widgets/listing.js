@@ -3,19 +3,11 @@
 //
 // Each statement has its own area, whose height is fixed when the program is first shown. It has room for the lines that a
 // switch writes, so no switch ever moves another.
-import { inputControls } from "./inputs.js";
+import { count, inputControls } from "./inputs.js";
 import { hanging, highlights, indentOf } from "./js/code.js";
 import { h } from "./js/dom.js";
+import { isOn, put } from "./js/switches.js";
 
-const PASSES = [
-  // `name` is the entry in the state; rare switches are in the menu of the line
-  { name: "retain_graph", label: "retain_graph", title: "Keep the graph for another pass", rare: false },
-  { name: "create_graph", label: "create_graph", title: "Record the backward pass itself", rare: true },
-  { name: "zero_grad", label: "clear .grad between", title: "Set .grad to None between the passes", rare: true },
-  { name: "anomaly", label: "anomaly mode", title: "Name the forward line behind a bad gradient", rare: true },
-];
-const OF_A_CALL = ["retain_graph", "create_graph"]; // what a call of backward may be given
-const MOST_PASSES = 5;
 const ROW = 16; // pixels of a line of code
 const LETTER = 7.25; // pixels of a letter of code
 const PHONE = window.matchMedia("(max-width: 480px)").matches;
@@ -26,15 +18,6 @@ const PER_STEP = 2; // pixels that a number is dragged for one step
 
 // A control is {rare, isOn, make}: `make` returns its element and a function that shows the state, {element, refresh}. It is
 // created when it is first shown; most rare ones never are.
-
-/** A control that is on or off. */
-function pill(label, title, isOn, onclick, rare = false) {
-  const make = () => {
-    const element = h("button", { type: "button", class: "tgv-pill", title, onclick }, label);
-    return { element, refresh: () => element.setAttribute("aria-pressed", String(Boolean(isOn()))) };
-  };
-  return { rare, isOn, make };
-}
 
 /** A number as Python writes it: a float stays a float. */
 export function written(value, isFloat) {
@@ -96,13 +79,12 @@ export class Listing {
     this.rows = new Map(); // first line -> what is shown of it; elements stay, so that focus does
     const items = [];
     const starts = new Map(program.lines.map((line) => [line.first, line]));
-    const lastBackward = program.lines.filter((line) => line.kind === "backward").at(-1);
     for (let number = program.given ? 0 : 1; number <= program.source.length; ) {
       const line = starts.get(number);
       const last = line?.last ?? number;
       // What a program takes from outside stands above its first line, with the switches of the networks among it.
       const row = { number, last, kind: line?.kind ?? (number ? "other" : "given"), source: number ? program.source.slice(number - 1, last) : [program.given] };
-      row.controls = [...this.#ofParts(number), ...(line ? this.#controlsOf(line, line === lastBackward) : [])];
+      row.controls = program.switches.filter((offer) => offer.line === number).flatMap((offer) => this.#controls(offer));
       row.slot = h("div", { class: "tgv-slot" });
       row.tools = h("span", { class: "tgv-tools" });
       row.item = h("li", { class: `tgv-row tgv-row-${row.kind}`, "data-line": String(number) },
@@ -140,142 +122,22 @@ export class Listing {
 
   // --- changes of the state ---
 
-  has(name, item) {
-    return (this.state[name] ?? []).includes(item);
+  /** Set a switch or a field. */
+  put(offer, value, drag) {
+    this.change(offer.change, (next) => put(next, offer, value), drag);
   }
 
-  flip(label, name, item) {
-    this.change(label, (next) => {
-      const items = next[name] ?? [];
-      next[name] = items.includes(item) ? items.filter((other) => other !== item) : [...items, item];
-    });
-  }
-
-  /** Set an entry of a map; `undefined` removes it. */
-  put(label, name, key, value, drag) {
-    this.change(label, (next) => {
-      next[name] = { ...next[name] };
-      if (value === undefined) delete next[name][key];
-      else next[name][key] = value;
-    }, drag);
-  }
-
-  // --- controls ---
-
-  /** The controls of a line: pills that are on or off, and fields; the rare ones are in its menu. */
-  #controlsOf(line, isLastBackward) {
-    const controls = [];
-    for (const input of this.program.inputs.filter((candidate) => candidate.line === line.first)) {
-      controls.push(...this.#ofInput(input, line.names.length > 1 ? ` ${input.name}` : ""));
-    }
-    if (line.kind === "compute") controls.push(...this.#ofLine(line));
-    if (line.kind === "call") controls.push(pill("leave out", `Do not run line ${line.first}`, () => this.has("skipped", line.first),
-      () => this.flip(`leave out line ${line.first}`, "skipped", line.first)));
-    const several = this.program.lines.filter(({ kind }) => kind === "backward").length > 1;
-    if (line.kind === "backward" && several) controls.push(...this.#ofCall(line));
-    if (isLastBackward) controls.push(...this.#ofPasses().filter(({ of }) => !several || of === "anomaly"));
-    return controls;
-  }
-
-  /** The switches of the networks that a line makes; of line 0, of those from outside. */
-  #ofParts(line) {
-    const parts = this.program.parts.filter((part) => part.line === line);
-    const roots = parts.filter(({ path }) => !path.includes("."));
-    return parts.flatMap(({ path, title, frozen: own, first }) => {
-      const above = (wanted) => Object.keys(wanted ?? {}).filter((other) => `${path}.`.startsWith(`${other}.`))
-        .sort((one, other) => other.length - one.length)[0]; // the innermost switch that decides
-      const on = () => this.state.frozen?.[above(this.state.frozen)] ?? own;
-      const within = path.slice(path.indexOf(".") + 1);
-      const name = roots.length > 1 || /^\d/.test(within) ? path : within; // a bare number says nothing
-      const freeze = pill(`freeze ${name}`, `Whether ${path}, ${title}, gets no gradient`, on, () => this.change(`freeze ${path}`, (next) => {
-        const wanted = Object.fromEntries(Object.entries(next.frozen ?? {}).filter(([other]) => !`${other}.`.startsWith(`${path}.`)));
-        const now = !on();
-        if (now !== (wanted[above(wanted)] ?? own)) wanted[path] = now;
-        next.frozen = wanted;
-      }), !first);
-      if (path.includes(".")) return [freeze];
-      return [freeze, pill(`${path}.eval()`, `Run ${path} in eval mode`, () => this.has("evaluated", path), () => this.flip(`${path}.eval()`, "evaluated", path), true)];
-    });
-  }
-
-  #ofInput(input, several) {
-    const on = () => this.state.requires_grad?.[input.name] ?? input.requires_grad;
-    return [
-      pill(`requires_grad${several}`, `Whether ${input.name} requires grad`, on, () =>
-        this.put(`requires_grad of ${input.name}`, "requires_grad", input.name, !on() === input.requires_grad ? undefined : !on())),
-      ...inputControls(input, this),
-      pill(`volatile${several}`, `Variable(${input.name}, volatile=True), as until PyTorch 0.3`, () => this.has("volatile", input.name),
-        () => this.flip(`volatile ${input.name}`, "volatile", input.name), true),
-    ];
-  }
-
-  #ofLine(line) {
-    const controls = [];
-    const at = `line ${line.first}`;
-    const mode = (name, rare) => controls.push(pill(name, `Run ${at} under ${name}`, () => this.has(name, line.first),
-      () => this.flip(`${name}, ${at}`, name, line.first), rare));
-    const names = line.names.filter((name) => this.program.values.includes(name));
-    const several = (name) => (line.names.length > 1 ? ` ${name}` : "");
-    // A name that several lines compute refers to a different value after each of them.
-    const makers = (name) => this.program.lines.filter(({ kind, names: made }) => kind === "compute" && made.includes(name)).length;
-    const tensorOf = (name) => (makers(name) > 1 ? `${name}@${line.first}` : name);
-    mode("no_grad", false);
-    for (const name of names) {
-      controls.push(pill(`retain_grad${several(name)}`, `Keep ${name}.grad`, () => this.has("retain_grad", tensorOf(name)),
-        () => this.flip(`retain_grad of ${name}, ${at}`, "retain_grad", tensorOf(name))));
-    }
-    for (const name of names) {
-      controls.push(pill(`detach${several(name)}`, `Cut ${name} off from its history`, () => this.has("detach", tensorOf(name)),
-        () => this.flip(`detach ${name}, ${at}`, "detach", tensorOf(name)), true));
-      for (const hook of ["double", "print"]) {
-        const on = () => this.state.hooks?.[tensorOf(name)] === hook;
-        controls.push(pill(`hook ${hook === "double" ? "×2" : "print"}${several(name)}`, `A hook on ${name} that ${hook}s its gradient`, on,
-          () => this.put(`hook on ${name}, ${at}`, "hooks", tensorOf(name), on() ? undefined : hook), true));
-      }
-    }
-    mode("inference_mode", true);
-    return controls;
-  }
-
-  /** The switches of one call of backward, of several. */
-  #ofCall(line) {
-    const control = (name, label, title, rare, [off, on]) => {
-      const own = () => (name === "backwards" ? undefined : this.state[name]) ?? (line.passes.includes(name) ? on : off); // as all calls
-      const now = () => this.state.passes?.[line.first]?.[name] ?? own();
-      return pill(label, title, () => now() === on, () => this.change(`${label}, line ${line.first}`, (next) => {
-        const wanted = { ...next.passes?.[line.first], [name]: now() === on ? off : on };
-        if (wanted[name] === own()) delete wanted[name];
-        next.passes = { ...next.passes, [line.first]: wanted };
-        if (!Object.keys(wanted).length) delete next.passes[line.first];
-      }), rare);
+  /** The controls of a switch at its line: a button that is on or off, or fields. */
+  #controls(offer) {
+    const { control, label, title, rare, on, off } = offer;
+    if (control === "count") return [count(offer, this)];
+    if (control !== "pill") return inputControls(offer, this.program.inputs.find(({ name }) => name === offer.names[0]), this);
+    const pressed = () => isOn(this.state, offer);
+    const make = () => {
+      const element = h("button", { type: "button", class: "tgv-pill", title, onclick: () => this.put(offer, pressed() ? off : on) }, label);
+      return { element, refresh: () => element.setAttribute("aria-pressed", String(pressed())) };
     };
-    const [keep, record] = PASSES.filter(({ name }) => OF_A_CALL.includes(name))
-      .map(({ name, label, title, rare }) => control(name, label, title, rare, [false, true]));
-    return [keep, control("backwards", "call it twice", "A second backward() after this one", false, [1, 2]), record,
-      control("zero_grad", "clear .grad before", "Set .grad to None before this call", true, [false, true])];
-  }
-
-  #ofPasses() {
-    const count = () => this.state.backwards ?? 1;
-    const set = (wanted) => this.change("number of backwards", (next) => { next.backwards = wanted; });
-    const times = () => {
-      const element = h("input", { type: "number", class: "tgv-value", min: "1", max: String(MOST_PASSES), "aria-label": "Number of backward calls" });
-      element.addEventListener("change", () => {
-        const wanted = Math.round(Number(element.value));
-        if (wanted >= 1 && wanted <= MOST_PASSES) set(wanted);
-        else element.value = String(count());
-      });
-      return { element: h("label", { class: "tgv-labelled" }, "calls", element), refresh: () => { element.value = String(count()); } };
-    };
-    const controls = PASSES.map(({ name, label, title, rare }) => {
-      const own = Boolean(this.program.passes[name]); // what the program itself asks for
-      const on = () => this.state[name] ?? own;
-      return { of: name, ...pill(label, title, on, () => this.change(label, (next) => { next[name] = !on() === own ? undefined : !on(); }), rare) };
-    });
-    controls.splice(1, 0,
-      { of: "backwards", ...pill("call it twice", "A second backward() after the first", () => count() > 1, () => set(count() > 1 ? 1 : 2)) },
-      { of: "backwards", rare: true, isOn: () => count() > 2, make: times });
-    return controls;
+    return [{ rare, isOn: pressed, make }];
   }
 
   #buildTools(row) {
@@ -387,9 +249,7 @@ export class Listing {
     if (text === this.drag.text) return;
     this.drag.text = text;
     if (input) {
-      const number = Number(text);
-      const known = this.program.inputs.find(({ name }) => name === input);
-      this.put(`value of ${input}`, "values", input, number === known.value ? undefined : number, id);
+      this.put(this.program.switches.find(({ control, names }) => control === "value" && names[0] === input), Number(text), id);
       return;
     }
     const line = lines[at];

@@ -124,7 +124,7 @@ def test_undo_goes_back_one_change_at_a_time_or_to_before_one(hands: Hands) -> N
     hands.press(5, "retain_grad")
     hands.press(6, "no_grad")
     hands.press(5, "detach")
-    for place, text in enumerate(("detach d, line 5", "no_grad, line 6", "retain_grad of d, line 5"), start=1):
+    for place, text in enumerate(("detach of d, line 5", "no_grad, line 6", "retain_grad of d, line 5"), start=1):
         expect(hands.undo_list.locator("option").nth(place)).to_have_text(f"before: {text}")
     hands.choose("Go back to before a change", "2")
     state = "print(explorer.state.get('retain_grad'), explorer.state.get('no_grad'))"

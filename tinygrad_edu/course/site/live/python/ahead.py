@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import json
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import kernel
 import later
-import tape
 
 LONGEST_S = 0.2  # a run that takes longer is the last: a press would wait for it
 FIRST_MS = 1000  # the longest answer, with its picture, of a program that is tried at all
 REMEMBERED = 160  # runs and pictures: those of all switches of a program, and of a few presses
-_RARE = {"volatile", "dtypes", "detach", "hooks", "inference_mode", "anomaly", "zero_grad"}  # in the menu of a line
 _going: list[tuple[Any, Any, Iterator[dict[str, Any]]]] = []  # an explorer, its result, the states to try
 
 
@@ -50,43 +47,16 @@ def rehearse() -> bool:
 
 def _presses(shown: Any) -> Iterator[dict[str, Any]]:
     """The states that one press leads to; none for a program that is not tried."""
+    from viz.experiments.switches import pressed, presses
     from viz.picture import kept
 
     result = shown.result
     if result.get("refused") or result["took"] > FIRST_MS or _may_not_end("\n".join(result["code"])):
         return
     kept.KEPT = REMEMBERED
-    singles = [*(state for state in tape.states(shown.program) if len(state) == 1), *_of_calls(shown.program["lines"])]
-    for state in sorted(singles, key=lambda state: not _RARE.isdisjoint(state)):
-        yield _pressed(result["state"], state)
-
-
-def _of_calls(lines: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The switches beside each call of backward, if there are several."""
-    calls = [line for line in lines if line["kind"] == "backward"]
-    for line in calls if len(calls) > 1 else ():
-        asks = {name: name not in line["passes"] for name in ("retain_graph", "create_graph")}
-        for name, value in {**asks, "backwards": 2}.items():
-            yield {"passes": {str(line["first"]): {name: value}}}
+    for switch in sorted(presses(shown.program["switches"]), key=lambda switch: bool(switch["rare"])):
+        yield pressed(result["state"], switch)
 
 
 def _may_not_end(source: str) -> bool:
     return any(isinstance(node, ast.While) for node in ast.walk(ast.parse(source)))
-
-
-def _pressed(before: dict[str, Any], switch: dict[str, Any]) -> dict[str, Any]:
-    """A state after one more press: what was on is off."""
-    after: dict[str, Any] = json.loads(json.dumps(before))
-    for name, places in switch.items():
-        if isinstance(places, list):
-            on = after.get(name, [])
-            after[name] = [*(one for one in on if one not in places), *(one for one in places if one not in on)]
-        elif isinstance(places, dict):
-            on = after.get(name, {})
-            kept = {place: value for place, value in on.items() if place not in places}
-            after[name] = {**kept, **{place: value for place, value in places.items() if on.get(place) != value}}
-        elif after.get(name) == places:
-            del after[name]
-        else:
-            after[name] = places
-    return after

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import functools
 import hashlib
 import itertools
 import json
@@ -18,7 +19,6 @@ from typing import Any
 
 SAYS = "PyTorch does not run in a browser"
 NOT_RECORDED = f"{SAYS}, and this change was not recorded. tinygrad_edu is live."
-_LABELS = {"double": "hook ×2", "print": "hook print", "backwards": "call it twice", "zero_grad": "clear .grad between"}
 _MOST_NAMED = 14  # switches that are combined, for one text
 _dtype = "float32"  # the type of floats if a program names none
 _recordings: dict[str, dict[str, Any]] = {}  # by key: `run`, a recording as JSON, and `warned`, categories and texts
@@ -73,74 +73,47 @@ def press_every_switch(texts: Sequence[str]) -> None:
     from ipywidgets.widgets.widget import _instances
 
     from viz import engines
-    from viz.experiments.edits import Edits, edit
+    from viz.experiments.edits import edit
     from viz.experiments.program import ProgramError
+    from viz.experiments.switches import presses
     from viz.recording.record import STEPS, record
-    from viz.widgets import explorer
+    from viz.widgets.explorer import Explorer
+    from viz.widgets.runs import SEED, asks
 
     for shown in list(_instances.values()):
-        if not isinstance(shown, explorer.Explorer):
+        if not isinstance(shown, Explorer):
             continue
-        given = {"input": explorer._asks, **shown._parsed.namespace}
-        singles = list(states(shown.program))
-        together = [several for text in texts for several in _together(_named(singles, shown.program, text))]
-        for state in [*singles, *together]:
+        given = {"input": asks, **shown._parsed.namespace}
+        for state in states(presses(shown.program["switches"]), texts):
             with contextlib.suppress(ProgramError), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                edited = edit(shown._parsed, Edits.of(state))
-                with engines.load(engines.TORCH).seeded(explorer.SEED):
+                edited = edit(shown._parsed, state)
+                with engines.load(engines.TORCH).seeded(SEED):
                     record(edited.source, engines.TORCH, inputs=given, limit=STEPS)
 
 
-def _named(states: list[dict[str, Any]], program: dict[str, Any], text: str) -> list[dict[str, Any]]:
-    """The single switches that a text names in code marks: the switch, and a name of the program that it applies to."""
+def states(switches: list[dict[str, Any]], texts: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """What one press leads to, a second call of backward() with another switch of it, and what a text names together."""
+    from viz.experiments.switches import pressed
+
+    for switch in switches:
+        yield pressed({}, switch)
+    twice = [pair for pair in itertools.combinations(switches, 2) if _on_a_second_call(*pair)]
+    named = ([switch for switch in switches if _is_named(switch, text)][:_MOST_NAMED] for text in texts)
+    together = ((*itertools.combinations(several, 2), *itertools.combinations(several, 3)) for several in named)
+    for chosen in (*twice, *itertools.chain.from_iterable(together)):
+        yield functools.reduce(pressed, chosen, {})
+
+
+def _on_a_second_call(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two switches stand at the same call of backward(), and one of them calls it again."""
+    return one["line"] == other["line"] and 2 in (one["on"], other["on"])
+
+
+def _is_named(switch: dict[str, Any], text: str) -> bool:
+    """Whether a text names a switch in code marks, and with it a name of the program that it is about."""
     words = set(re.findall(r"`([^`]+)`", text))
-    lines = {line["first"]: set(line["names"]) for line in program["lines"]}
-
-    def is_named(state: dict[str, Any]) -> bool:
-        ((switch, places),) = state.items()
-        if switch == "hooks":
-            return {_LABELS.get(hook) for hook in places.values()} <= words and words.issuperset(places)
-        if _LABELS.get(switch, switch) not in words:
-            return False
-        if isinstance(places, list | dict):
-            return all(words & lines.get(place, {place}) for place in places)
-        return True
-
-    return [state for state in states if len(state) == 1 and is_named(state)]
-
-
-def _together(singles: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """All combinations of two and of three switches."""
-    for count in (2, 3):
-        for chosen in itertools.combinations(singles[:_MOST_NAMED], count):
-            state: dict[str, Any] = {}
-            for switch, places in (item for one in chosen for item in one.items()):
-                if isinstance(places, list):
-                    state[switch] = [*state.get(switch, []), *places]
-                else:
-                    state[switch] = {**state.get(switch, {}), **places} if isinstance(places, dict) else places
-            yield state
-
-
-def states(program: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """What one switch of a program asks for, or calling backward twice with another one."""
-    inputs, lines = program["inputs"], program["lines"]
-    values = dict.fromkeys(name for line in lines for name in line["names"])
-    for given in inputs:
-        yield {"requires_grad": {given["name"]: not given["requires_grad"]}}
-        yield {"volatile": [given["name"]]}
-        yield from ({"dtypes": {given["name"]: dtype}} for dtype in program["dtypes"] if dtype != given["dtype"])
-    for line in lines:
-        for mode in ("no_grad", "inference_mode"):
-            yield {mode: [line["first"]]}
-    for name in values:
-        yield from ({switch: [name]} for switch in ("detach", "retain_grad"))
-        yield from ({"hooks": {name: hook}} for hook in ("double", "print"))
-    passes = [{"retain_graph": True}, {"create_graph": True}, {"zero_grad": True}, {"anomaly": True}]
-    yield from passes
-    for more in ({}, *passes):
-        yield {"backwards": 2, **more}
+    return switch["called"] in words and (not switch["names"] or not words.isdisjoint(switch["names"]))
 
 
 def save(path: Path) -> None:
