@@ -26,7 +26,6 @@ from viz.diagnosis.ranking import rank
 from viz.diagnosis.report import Report
 from viz.diagnosis.rewriting import written
 from viz.diagnosis.rules import RULES
-from viz.diagnosis.state import as_before, found_in
 from viz.diagnosis.trial import Outside, Place, Question, judged
 from viz.diagnosis.watching.observer import Observer
 from viz.diagnosis.watching.watch import Enough
@@ -38,6 +37,7 @@ from viz.recording.project import Project
 from viz.recording.reader import legible
 from viz.recording.record import namespace_for
 from viz.recording.source import Source, codes_in
+from viz.recording.state import as_before, found_in
 
 LIMIT = 60.0  # seconds that a diagnosis may take
 RUNNING = 0.75  # of them for the program; the rest is for judging what was seen, and for trials of changes

@@ -18,7 +18,6 @@ from typing import Any
 import traitlets
 
 from viz import engines
-from viz.diagnosis.state import as_before, found_in
 from viz.engines import CORE, TORCH
 from viz.experiments.edits import DTYPES, Edited, Edits, edit
 from viz.experiments.fixes import fixes
@@ -38,6 +37,7 @@ from viz.recording import own
 from viz.recording.record import STEPS, record
 from viz.recording.recording import Recording
 from viz.recording.source import Source, without_other_frames
+from viz.recording.state import as_before, found_in
 from viz.recording.summary import keeping
 from viz.recording.teaching import check, name_of
 from viz.telling.account import (
