@@ -61,7 +61,6 @@ CLAMPS = {"relu6", "clamp", "clamp_min", "clamp_max", "minimum", "maximum", "har
 BOUNDED = {"sigmoid", "tanh"}
 SQUASHES = BOUNDED | {"softmax", "softmin", "logsigmoid", "hardsigmoid", "softsign", "erf"}
 SATURATES = (SQUASHES | {"log_softmax"}) - {"hardsigmoid"}
-ARCS = {"acos", "asin", "atanh"}
 HIDERS = {"where", "masked_fill", "__setitem__", "nan_to_num", "maximum", "clamp", "nansum", "nanmean"}
 CHOICES = {
     "__getitem__", "gather", "index_select", "masked_select", "masked_fill", "where", "max", "min", "amax", "amin", "topk", "dropout",

@@ -62,7 +62,6 @@ class Rule:
     pattern: Callable[[Observation], Iterable[Match]]  # finds it in an observation
     words: str = ""  # what happened, with `{at}`, `{op}`, `{names}` and what the match tells
     fix: str = ""  # what to do, likewise
-    unless: tuple[Callable[[Observation, Match], object], ...] = ()  # what speaks against a match
     certain: bool = False  # whether what was seen proves it. It is called certain only if a trial confirms it
     share: float = 0.9  # of the parameters that it concerns, where the pattern does not know
     explains: bool = False  # whether it is the cause of the error that the program raised
@@ -74,7 +73,7 @@ class Rule:
         for match in self.pattern(seen):
             given = match.given
             kind = given.get("kind", self.kind)
-            if (kind, match.line) in told or any(against(seen, match) for against in self.unless):
+            if (kind, match.line) in told:
                 continue
             told.add((kind, match.line))
             code = seen.places.code(match.line)

@@ -22,7 +22,6 @@ MASKS = {"masked_fill", "where", "add"}
 WIDE = 4.0  # scores of an attention, in size, where nothing divides them: divided, they stay around 1
 HALF_AS_MUCH = 2.0  # times
 NARROW = 8  # products that a score adds up, at least
-RAW = 50.0  # of numbers that nobody scaled: pictures from 0 to 255
 HARDLY = 0.02  # of a gradient: the most that a nearly saturated op lets pass
 SATURATING = 4.0  # an input from which on a sigmoid, tanh or softmax can pass nothing at all
 
@@ -37,10 +36,6 @@ class Shut:
         self.factor, self.made = _zero_factor(seen, op, given) if op.name in ops.MULTIPLIES else ("", None)
         dim = op.options.get("dim", op.options.get("1", -1))
         shape = self.out.shape if op.name in ("softmax", "log_softmax") else ()
-        self.cancels = (
-            op.name in ops.ADDITIVE
-            and sum(bool(seen.values[one.outputs[0]].grad) for one in seen.users(given.nr) if one.outputs) > 1
-        )
         self.one_class = isinstance(dim, int) and shape[dim : dim + 1 or None] == (1,)
 
 
@@ -68,9 +63,6 @@ CAUSES: list[Cause] = [
         "Look at the condition: it lets nothing through."),
     ("norm-at-zero", lambda shut: "norm" in shut.name and shut.out.peak == 0, "`{op}` of a vector of zeros has a corner, where its slope is taken as 0.",
         "Compare squared distances, or start where the two are not the same."),
-    ("wrong-backward", lambda shut: shut.name.endswith(".apply"), "the backward of this Function returns zeros.", "Check it with gradcheck."),
-    ("zero", lambda shut: shut.cancels, "what `{op}` takes reaches the loss in another way too, and the two gradients cancel.",
-        "What the answer is compared with was computed from it: take that out of the graph, with detach()."),
     ("zero", lambda shut: True, "`{op}` received a gradient and passed on only zeros.", "Look at its inputs: the function is flat there."),
 ]  # fmt: skip
 
@@ -105,18 +97,10 @@ def _terms_of_nothing(seen: Observation) -> Iterator[Match]:
     for op in (op for each in last.values() for op in ops.makers(seen, seen.recorded(each)) if op.inputs):
         given, out = seen.values[op.inputs[0]], seen.values[op.outputs[0]]
         flat = op.name == "normal" or (op.name in ops.FLAT and given.leaf is None and given.grad == 0)
-        if flat and out.grad and op.recorded and not _weighs(seen, op):
+        if flat and out.grad and op.recorded:
             match = _of_op(seen, op, given, [out.nr, given.nr])
             match.given |= {"words": match.given["words"] + " Nothing behind it learns from that.", "share": 0.5}
             yield match
-
-
-def _weighs(seen: Observation, op: Ran) -> bool:
-    """Whether a flat op's result multiplies something that was computed from the same, as in `sign(x) * sqrt(abs(x))`."""
-    given = source(seen, op.inputs[0], ops.TURNS | ops.CHOSEN)[0].nr
-    products = [one for one in seen.users(op.outputs[0]) if one.name in ops.PRODUCTS]
-    others = [nr for one in products for nr in one.inputs if nr not in op.outputs]
-    return bool(others) and given in seen.above(others)
 
 
 def _cause(seen: Observation, each: Through, leaf: Leaf) -> Match | None:
@@ -145,8 +129,6 @@ def _of_op(seen: Observation, op: Ran, given: Seen, chain: list[int]) -> Match:
     here, made = layer_line(seen, op), shut.made
     if kind in ("dead-relu", "saturated") and not shut.one_class:
         made = outweighs(seen, given)
-    elif kind == "wrong-backward":
-        made = seen.places.where_returned(op.name.removesuffix(".apply"), 0, True)
     if made is not None and made != here:
         words += " That comes from {made}."
     return Match(
@@ -208,7 +190,7 @@ def _nearly_flat(seen: Observation) -> Iterator[Match]:
         bounds = [out.bound or 0.0 for *_, out in calls]
         early = [call for call in calls if call[0].step == 0]
         op, given, _ = max(early or calls, key=lambda call: call[2].bound or 0.0)
-        writer, peak, choosing = outweighs(seen, given) or _raw(seen, given), given.peak or 0.0, op.name == "softmax"
+        writer, peak, choosing = outweighs(seen, given), given.peak or 0.0, op.name == "softmax"
         passed = max(median(passing), passing[0])  # the first tells what a step drove there
         bound = min(median(bounds), bounds[0])
         begun = median(out.bound or 0.0 for *_, out in early) if early else 0.0
@@ -221,14 +203,6 @@ def _nearly_flat(seen: Observation) -> Iterator[Match]:
                 writer or at, [at], where=op.where, path=[op.inputs[0], *op.outputs[:1]], cut=op.inputs[0], op=op.name, here=Place(at),
                 made=Place(writer), peak=peak, passed=passed, share=f"{max(bound, begun):.0%}", count=len(calls), given=words,
             )  # fmt: skip
-
-
-def _raw(seen: Observation, value: Seen) -> int | None:
-    """The line of data that nobody scaled, and that a layer made a value from."""
-    op = source(seen, value.nr)[1]
-    data = seen.values[op.inputs[0]] if op is not None and op.name in ops.LAYERS else value
-    raw = not data.requires_grad and data.low is not None and (data.peak or 0.0) >= RAW
-    return ops.origin(seen, data.nr).line if raw else None
 
 
 def _undivided(seen: Observation, op: Ran) -> Match | None:
