@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,12 @@ def _shapes(seen: Observation) -> Iterator[Match]:
             a, b = (seen.values[nr] for nr in op.inputs[:2])
             shorter = min(a, b, key=lambda one: len(one.shape)).name or "y"
             shapes = [str(one) for one in (a.shape, b.shape, _outgrown(a, b))]
-            told = {"rows": max(a.shape[0], b.shape[0]), "shapes": shapes, "shorter": shorter}
+            told: dict[str, Any] = {
+                "rows": max(a.shape[0], b.shape[0]),
+                "shapes": shapes,
+                "shorter": shorter,
+                "ranks": (len(a.shape), len(b.shape)),
+            }
             yield Match(op, names=[a.name, b.name], given={"certain": op.name in ops.BY_ELEMENT}, **told)
         if compared:
             return

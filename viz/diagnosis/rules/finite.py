@@ -80,7 +80,7 @@ def _explained(seen: Observation, op: Ran, value: Seen, causes: list[Cause], end
     made = Made(op, value, [seen.values[nr] for nr in op.inputs])
     kind, _, words, fix = next(cause for cause in causes if cause[1](made))
     return Match(
-        op, cut=value.nr, low=made.low if made.low is not None else "a number below 0", what=_said(value), dtype=value.dtype, times="nan" if made.nans else "infinity",
+        op, cut=value.nr, low=made.low if made.low is not None else "a number below 0", below=(made.low or 0.0) < 0, what=_said(value), dtype=value.dtype, times="nan" if made.nans else "infinity",
         sizes=f" Its input reaches {number(made.peak)} in size." if made.peak is not None else "",
         given={"kind": kind, "words": "{at}: " + words + end, "fix": fix}, **told,
     )  # fmt: skip
@@ -107,7 +107,12 @@ def _forward(seen: Observation, each: Through, root: Seen) -> Match:
     written = op is not None and op.name in WRITTEN and not value.requires_grad
     if not learnt and (op is None or not op.inputs or written):
         text, line = next(iter(seen.warned), ("", value.line))
-        told = {"back": each.line, "text": text, "made": value, "given": {"words": WARNED} if text else {}}
+        told: dict[str, Any] = {
+            "back": each.line,
+            "text": text,
+            "made": value,
+            "given": {"words": WARNED} if text else {},
+        }
         return Match(line, [value, each], names=names, path=path, cut=value.nr, **told)
     losses = [one.loss for one in seen.passes[: each.nr] if one.loss is not None and one.line == each.line]
     if op is None or learnt or _grew(losses):

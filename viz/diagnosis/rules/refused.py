@@ -27,17 +27,6 @@ def _here(seen: Observation, line: int, said: re.Match[str]) -> Match:
     return Match(line, names=said.groups())
 
 
-def _written(pattern: str, new: str) -> Finder:
-    """The line that raised, with a pattern of it written anew; `{T}` is the engine."""
-
-    def find(seen: Observation, line: int, said: re.Match[str]) -> Match:
-        code = seen.places.code(line)
-        changed = re.sub(pattern, new.replace("{T}", seen.places.engine_name), code, count=1)
-        return Match(line, given={"change": (code, changed)} if changed != code else {})
-
-    return find
-
-
 def _nothing_held(seen: Observation, line: int, said: re.Match[str]) -> Match:
     """An optimizer of no parameters: they were frozen after they had learnt, or are those of modules in a plain list."""
     frozen = [leaf for leaf in seen.leaves if leaf.frozen_at is not None and leaf.gradients and not leaf.requires_grad]
@@ -94,7 +83,7 @@ REFUSALS: tuple[tuple[str, str, str, str, Finder], ...] = (
     ("grad can be implicitly created only for scalar outputs", "not-scalar",
         "{at}: backward() is called on several numbers. A gradient belongs to one number.",
         "Make one number of them first, by mean() or sum(). Or give backward() one weight for each number.",
-        _written(r"\.backward\(", ".mean().backward(")),
+        _here),
     (r"function (\w+?)Backward returned an incorrect number of gradients \(expected (\d+), got (\d+)\)", "wrong-backward",
         "{at}: the inputs of the forward of {name} number {inputs}, and the gradients that its backward returns {gradients}.",
         "Return one gradient for each input of forward, in their order, and None for an input that needs none.", _miscounted),
@@ -109,7 +98,7 @@ REFUSALS: tuple[tuple[str, str, str, str, Finder], ...] = (
     ("used in an in-place operation", "in-place", "{at}, writes into a leaf that requires grad, and autograd records: the value before would be lost.",
         "Write under no_grad, as an optimizer does, or into a clone() of it.", _here),
     ("appears to not have been used in the graph", "unused", "{at}, asks for the gradient of a tensor that the result was not computed from.",
-        "Compute the result from it; or say allow_unused=True, and take None for an answer.", _written(r"\)$", ", allow_unused=True)")),
+        "Compute the result from it; or say allow_unused=True, and take None for an answer.", _here),
     ("got an empty parameter list", "unregistered", "{at}: parameters() does not look into a plain list or dict, and the optimizer of line {made} got nothing.",
         "Keep the layers as attributes of the model, and several in nn.ModuleList.", _nothing_held),
     ("Inference tensors cannot be saved for backward", "inference-mode", "{at}, makes tensors that no gradient can ever pass by. Line {used} needs one for "
