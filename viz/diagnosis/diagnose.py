@@ -61,8 +61,7 @@ def diagnose(
 ) -> Report:
     """Say why a gradient is None, zero or nan, or why a model does not learn: each cause with its line and what was seen.
 
-    Nothing changes: weights, gradients, optimizers, modes, hooks and random numbers are restored afterwards. Only
-    version counters keep their new values.
+    Nothing changes: weights, gradients, optimizers, modes, hooks and random numbers are restored afterwards.
 
     Args:
         program_or_step: source text; a function that takes the engine's module first; or a training step without arguments,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from viz.diagnosis.families import ATTENTIONS, HIDERS, LINEAR, NORMS, PRODUCTS
+from viz.diagnosis.families import ARCS, ATTENTIONS, HIDERS, LINEAR, NORMS, PRODUCTS
 from viz.diagnosis.finding import number
 from viz.diagnosis.observation import Observation, Ran, Seen, Through
 from viz.diagnosis.rules.rule import Match, Rule, telling
@@ -17,6 +17,7 @@ ROOTS, QUOTIENTS = {"sqrt", "rsqrt"}, {"div", "reciprocal", "rdiv"}
 LOGARITHMS = {"log", "log2", "log10", "log1p", "logit"}
 POWERS = {"exp", "expm1", "pow", "square", "mul", "cosh", "sinh", "cumprod", "prod", "exp2"}
 SOFTMAXES = {"softmax", "log_softmax"} | ATTENTIONS
+ARC = "Keep its input inside: `x.clamp(-1 + 1e-6, 1 - 1e-6)`. For an angle, atan2() has a slope everywhere but at 0."
 WRITTEN = {"__setitem__", "fill", "fill_", "index_fill", "masked_fill"}  # what puts numbers into data
 
 
@@ -48,6 +49,7 @@ FORWARD: list[Cause] = [
         "Keep the divisor away from 0: `/ total.clamp(min=1)` for a count, `/ (std + 1e-8)` for a deviation."),
     ("overflow", lambda m: m.name in POWERS, "`{op}` overflows {dtype}.{sizes}",
         "Subtract the largest first, or use softmax, log_softmax or logsumexp, which do it for you."),
+    ("not-finite", lambda m: m.name in ARCS and (m.peak or 0.0) >= 1, "`{op}` is finite only between -1 and 1.{sizes}", ARC),
     ("not-finite", lambda m: True, "`{op}` gives {what} for finite inputs.{sizes}",
         "Look at the inputs of this line: print their smallest and largest number."),
 ]  # fmt: skip
@@ -65,6 +67,7 @@ BACKWARD: list[Cause] = [
     ("not-finite", lambda m: m.nans,
         "`{op}` is given a nan, which is its slope with respect to its other input: in the backward pass, 0 × nan is nan.",
         "Take the nan out before this op, with nan_to_num(): what follows hides it only in the forward pass."),
+    ("not-finite", lambda m: m.name in ARCS, "the slope of `{op}` at -1 and 1 is infinite.", ARC),
     ("half-range", lambda m: m.half, "the gradient that `{op}` passes on exceeds half precision.",
         "Compute this in float32, or scale the loss before backward() and unscale the gradients after it."),
     ("not-finite", lambda m: True, "the gradient that `{op}` passes on is not finite, but the one it received is.",
