@@ -381,7 +381,7 @@ class Observation:
 
     @once
     def trainings(self) -> list[tuple[int | None, list[Through]]]:
-        """The passes of each line, with the optimizer that steps after them; of several, only those that one steps after."""
+        """The passes of each line, with the optimizer that steps after them; where there are several, only those that no other steers."""
         found: dict[tuple[int | None, int | None], list[Through]] = {}
         by_hand = all(each.kind == "grad" for each in self.passes)  # updates from what autograd.grad() gives
         for each in self.passes:
@@ -391,7 +391,15 @@ class Observation:
             known = [other for other in found if other[0] == key[0] and other[1] is not None]
             if known:  # the last pass, after which no step was taken
                 found[known[-1]] += found.pop(key)
-        return [(who, own) for (_, who), own in found.items() if len(found) == 1 or who is not None]
+        every = [(who, own) for (_, who), own in found.items()]
+        return [(who, own) for who, own in every if len(every) == 1 or not self._steered(who, own)]
+
+    def _steered(self, who: int | None, own: list[Through]) -> bool:
+        """Whether the loss of passes goes through what another optimizer changes meanwhile, as that of an adversary does."""
+        made = [maker for nr in self.behind(own[-1]) if (maker := self.maker(self.values[nr])) is not None]
+        taken = {self.values[nr].leaf for op in made for nr in op.inputs} - {None}
+        others = {m.who for m in self.moments if m.kind == "step" and own[0].order < m.order < own[-1].order} - {who}
+        return who is None or any(taken & set(self.optimizers[nr].leaves) for nr in others if nr >= 0)
 
     def stepped_by(self, each: Through) -> int | None:
         """The first optimizer to take a step after a pass."""
@@ -413,7 +421,12 @@ class Observation:
         """The line that makes a leaf: of a parameter of the program's own module the one that gives it its name there."""
         if leaf.holder is not None and not self.parts[leaf.holder].library:
             return self.places.where_given(f"self.{leaf.name.rpartition('.')[2]}") or leaf.line
-        return leaf.line
+        made = self.maker(self.values[leaf.values[0]]) if leaf.values and leaf.holder is None else None
+        if made is None:
+            return leaf.line
+        makers = (self.maker(self.values[one.values[0]]) for one in self.leaves if one.values and one.holder is None)
+        others = [one.stack for one in makers if one is not None and one.line == made.line and one.stack != made.stack]
+        return next((line for line in made.stack if all(line not in one for one in others)), made.line) or leaf.line
 
     def called(self, nrs: Iterable[int]) -> list[str]:
         """The names of leaves, each once."""

@@ -62,9 +62,17 @@ def _summed(seen: Observation) -> dict[int | None, list[Ran]]:
     found = seen.ops if seen.passes else []
     sums = [op for op in found if op.name in SUMS and op.recorded and not seen.values[op.outputs[-1]].shape]
     made = {nr: op for op in sums for nr in op.outputs}
-    on = [op for op in sums if any(nr in made and made[nr].line == op.line for nr in op.inputs)]
+    on = [op for op in sums if any(nr in made and _later(seen, made[nr], op) for nr in op.inputs)]
     needed = seen.above(root for each in seen.passes for root in each.roots) if on else set()
     return by_line(op for op in on if needed.isdisjoint(op.outputs))
+
+
+def _later(seen: Observation, one: Ran, other: Ran) -> bool:
+    """Whether a line ran again after others had, or in a loop: these are not the terms that one call of it adds up."""
+    between = seen.ops[one.nr + 1 : other.nr]
+    return one.line == other.line and bool(
+        seen.places.loops(other.line) or any(other.line not in op.stack for op in between)
+    )
 
 
 def _carried(seen: Observation) -> dict[int, list[tuple[Ran, Seen]]]:
@@ -166,7 +174,7 @@ def _written(seen: Observation) -> Iterator[Match]:
     needed, writes = seen.behind(failed), _writes(seen, failed)
     told: dict[str, Any] = {"back": failed.line}
     steps = [
-        (write.order, leaf.name, write) for leaf in seen.leaves if needed.intersection(leaf.values)
+        (write.order, leaf.name, write) for leaf in seen.leaves if _used_before(seen, needed.intersection(leaf.values), failed)
         for write in leaf.writes if write.kind in ("step", "update") and write.order < failed.order
     ]  # fmt: skip
     if steps and not any(named for named, *_ in writes):
@@ -186,6 +194,12 @@ def _written(seen: Observation) -> Iterator[Match]:
         yield Match(
             line, others, names=[name], what=name or "a value", how=op.called, where=op.where, made=made, **told
         )
+
+
+def _used_before(seen: Observation, values: set[int], failed: Through) -> bool:
+    """Whether ops that a pass goes back through took one of some values before the last step."""
+    users = (op for nr in values for op in seen.users(nr) if op.recorded and op.nr < failed.ops)
+    return any(op.step < failed.step and not seen.recorded(failed).isdisjoint(op.outputs) for op in users)
 
 
 def _writes(seen: Observation, failed: Through) -> list[tuple[bool, bool, int]]:

@@ -210,7 +210,7 @@ def _unused(seen: Observation) -> Iterator[Match]:
     """Parameters that lead to no loss: the line that reads their part, and whether it ran, or that makes it."""
     _, idle = _lacking(seen)
     ran = {line for op in seen.ops for line in op.stack}
-    for holder, leaves in indexed((leaf.holder, leaf) for leaf in idle).items():
+    for holder, leaves in indexed((_whole(seen, leaf, idle), leaf) for leaf in idle).items():
         part = seen.parts[holder] if holder is not None else None
         names = seen.called(leaf.nr for leaf in leaves)
         path = (part.path if part else names[0]).split(".")
@@ -235,6 +235,18 @@ def _as_number(seen: Observation, leaf: Leaf) -> int | None:
     """The line where what a leaf was used for last left the engine, while it was recorded."""
     below = seen.below(leaf.values[-1:], lambda value: value.requires_grad)
     return next((one.line for one in reversed(seen.exits) if one.value in below and one.name != "__bool__"), None)
+
+
+def _whole(seen: Observation, leaf: Leaf, idle: list[Leaf]) -> int | None:
+    """The outermost module around a leaf of which nothing is used, as a whole network."""
+    holder, unused = leaf.holder, {one.nr for one in idle}
+    while holder is not None:
+        around = [nr for nr in seen.parts[holder].parents if nr != holder and seen.parts[nr].path]
+        whole = [nr for nr in around if unused.issuperset(seen.weights(seen.parts[nr]))]
+        if not whole:
+            break
+        holder = whole[0]
+    return holder
 
 
 def _lost_in_part(seen: Observation) -> Iterator[Match]:

@@ -75,7 +75,7 @@ def _lost_before(seen: Observation, held: Held, own: list[Moment]) -> Match | No
     if own[0].order < seen.passes[0].order:
         return Match(own[-1], given=TOO_EARLY)
     if zeros:
-        return Match(zeros[-1], [zeros[-1], own[-1]], step=own[-1].line)
+        return Match(_own_call(seen, zeros[-1]), [zeros[-1], own[-1]], step=own[-1].line)
     if emptied:
         return Match(emptied[-1], [own[-1]], step=own[-1].line)
     if all(each.kind == "grad" for each in seen.passes if each.done):
@@ -109,6 +109,13 @@ def _clips(seen: Observation) -> Iterator[Match]:
         vain = [one.empty or kind in ("zero", "backward") for one, kind in zip(own, follows, strict=True)]
         if sum(vain) >= AGAIN and all(vain[1:-1]):  # at first a generator is not used up, and nothing follows the last
             yield Match(line, count=sum(vain))
+
+
+def _own_call(seen: Observation, zero: Moment) -> int | None:
+    """The line of a zero_grad(); of one in a helper that other lines call too, the line that called the helper this time."""
+    others = (m for m in seen.moments if m.kind == "zero" and m.line == zero.line and set(m.stack) != set(zero.stack))
+    other = next(others, None)
+    return zero.line if other is None else next((line for line in zero.stack if line not in other.stack), zero.line)
 
 
 TO_ZERO = telling("{at}, makes every gradient 0, each of {count} times: the largest size that it allows is 0.",

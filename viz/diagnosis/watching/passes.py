@@ -48,8 +48,15 @@ class Passes:
         finally:
             watch.passing = before
         if watched:
-            self._ended(current, call)
-        seen.unwatched += not watched
+            current.done = True
+            if name == "grad":
+                self._handed_out(current, call.given(1, "inputs"), call.result)
+            self.writes.after_pass(current)
+            for leaf, tensor in self.values.leaves() if name == "backward" else ():
+                if watch.is_leaf(tensor) and tensor.grad is not None:
+                    self._is_gradient(tensor.grad, leaf.nr)
+        else:
+            seen.unwatched += 1
         if not seen.optimizers:
             watch.weigh()
 
@@ -59,16 +66,6 @@ class Passes:
         current.roots = [self.values.value(tensor, current.line) for tensor in roots]
         if roots and roots[0].numel() == 1:
             current.loss = float(roots[0].detach().item())
-
-    def _ended(self, current: Through, call: Call) -> None:
-        """Note what a pass brought."""
-        current.done = True
-        if current.kind == "grad":
-            self._handed_out(current, call.given(1, "inputs"), call.result)
-        self.writes.after_pass(current)
-        for leaf, tensor in self.values.leaves() if current.kind == "backward" else ():
-            if self.watch.is_leaf(tensor) and tensor.grad is not None:
-                self._is_gradient(tensor.grad, leaf.nr)
 
     def _handed_out(self, current: Through, given: Any, result: Any) -> None:
         """`grad()` writes no `.grad`: its results are the leaves' gradients."""
