@@ -204,6 +204,23 @@ class Places:
         read = (names for place in places for first, _, _, names in self._statements if first == place)
         return next((node.lineno for names in read for node in plain if _last(node.targets[0]) in names), None)
 
+    def where_put(self, line: int | None) -> int | None:
+        """Of a line that makes something under a plain name: the line after it that puts it into an attribute or a place."""
+        given = (one for node in self.find(ast.Assign, at=line or 0) for one in _each(node.targets[0]))
+        made = {one.id for one in given if isinstance(one, ast.Name)}
+        _, last = self.function_around(line or 0) or (0, len(self.text))
+
+        def puts(node: Any) -> bool:
+            if isinstance(node, ast.Call):
+                parts = node.args if _last(node.func) in ("setattr", "add_module", "register_module") else []
+            else:
+                pairs = zip(_each(node.targets[0]), _each(node.value), strict=False)
+                parts = [given for to, given in pairs if isinstance(to, (ast.Attribute, ast.Subscript))]
+            after = (line or 0) < node.lineno <= last
+            return after and any(isinstance(one, ast.Name) and one.id in made for one in parts)
+
+        return self.first(ast.Assign, ast.Call, fits=puts)
+
     def where_grown(self, name: str, made: int | None) -> int | None:
         """The line that adds to what a name stands for: `made` where that does both, else the first with `name.append(…)`, `name += …` …"""
         last = name.partition("[")[0].rpartition(".")[2]

@@ -164,13 +164,13 @@ def _lacking(seen: Observation) -> tuple[dict[tuple[str, int | None], list[tuple
     failed = [each for each in passes if each.raised]
     found, idle = [], []
     for leaf in (seen.leaves if failed else [*seen.trained()]) if passes else ():
-        if not failed and _reached(seen, leaf):
+        if (not failed and _reached(seen, leaf)) or (failed and not _may_learn(leaf)):
             continue
         own = [each for each in passes if seen.stepped_by(each) in leaf.held]
         one = _likeliest(seen, leaf, failed or own) or _likeliest(seen, leaf, passes)
-        if one is not None:
+        if one is not None and not (_follows(leaf) and one.kind in MEANT):
             found.append(((one.kind, one.line), (one, leaf)))
-        elif leaf.requires_grad and leaf.held and not failed:
+        elif one is None and leaf.requires_grad and leaf.held and not failed:
             idle.append(leaf)
     return indexed(found), idle
 
@@ -180,6 +180,15 @@ def _reached(seen: Observation, leaf: Leaf) -> bool:
     kinds = {seen.passes[nr - 1].kind for nr, _ in leaf.gradients}
     handed_out = bool(leaf.held) and kinds == {"grad"} and not any(write.kind == "step" for write in leaf.writes)
     return bool(leaf.gradients or leaf.reached_unwatched) and not handed_out
+
+
+def _may_learn(leaf: Leaf) -> bool:
+    return bool(leaf.held or leaf.requires_grad or leaf.frozen_at is not None)
+
+
+def _follows(leaf: Leaf) -> bool:
+    """Whether a leaf follows others by writes, as a target network does."""
+    return sum(one.kind == "write" and one.after > 0 for one in leaf.writes) > 1
 
 
 def _likeliest(seen: Observation, leaf: Leaf, passes: list[Through]) -> Cut | None:

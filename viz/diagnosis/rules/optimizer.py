@@ -89,7 +89,13 @@ def _replaced(seen: Observation, leaf: Leaf) -> bool:
     """Whether an optimizer that was made before this parameter holds one of its name that gets no gradient any more."""
     earlier = (seen.leaves[nr] for held in seen.optimizers if leaf.nr >= held.known for nr in held.leaves)
     over = (old for old in earlier if not old.gradients or old.gradients[-1][0] < leaf.gradients[0][0])
-    return leaf.holder is not None and any(over)
+    return leaf.holder is not None and any(_same_place(old.name, leaf.name) for old in over)
+
+
+def _same_place(old: str, new: str) -> bool:
+    """Whether two names are those of one parameter, or of one layer, as where a norm splits its weight in two."""
+    layer = old.rpartition(".")[0]
+    return f".{old}".endswith(f".{new}") or ("." in layer and new.startswith(f"{layer}."))
 
 
 def _put_in(seen: Observation, leaf: Leaf) -> int | None:
@@ -103,7 +109,7 @@ def _put_in(seen: Observation, leaf: Leaf) -> int | None:
         if not around:
             break
         part = around[0]
-    return line
+    return seen.places.where_put(line) or line
 
 
 def _nearest(seen: Observation, lost: list[Leaf]) -> Held:

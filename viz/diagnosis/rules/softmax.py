@@ -60,6 +60,12 @@ def _expected(seen: Observation, value: Seen, after: int) -> tuple[int, Ran] | N
             return 1, user
         if (user.name == "kl_div" and rank == 2) or (user.name == "ctc_loss" and first):
             return rank - 1, user
+        if user.name in ops.TRANSPOSES:
+            found = _expected(seen, made, user.nr)
+            order = _order(user, rank)
+            return (order[found[0]], found[1]) if found is not None and len(order) == rank else None
+        if user.name in ops.VIEWS | {"unsqueeze"} and rank >= 2:
+            return _through(seen, value, made, user.nr)
         if user.name == "gather" and (along := _along(user)) is not None and made.shape[along] == 1:  # one of each row
             return along % rank, user
         # its last dimension is summed over, or the one before
@@ -74,12 +80,32 @@ def _expected(seen: Observation, value: Seen, after: int) -> tuple[int, Ran] | N
     return None
 
 
+def _order(op: Ran, rank: int) -> list[int]:
+    """Which dimension of what it was given each of a transpose's is."""
+    dims = list(range(rank))
+    given = [one % rank for name, one in op.options.items() if type(one) is int and name not in ("0",)]
+    if op.name == "permute":
+        every = next((one for one in op.options.values() if isinstance(one, tuple)), given)
+        return [one % rank for one in every]
+    if op.name in ("t", "T", "mT") or len(given) == 2:
+        a, b = given if len(given) == 2 else (rank - 2, rank - 1)
+        dims[a], dims[b] = dims[b], dims[a]
+        return dims
+    return []
+
+
 def _along(op: Ran, rank: int | None = None) -> int | None:
     """The dimension that a call was given."""
     dim = op.options.get("dim", op.options.get("1"))
     if dim is None and "softmax" in op.name and rank is not None:  # which chooses one itself
         return 0 if rank in (0, 1, 3) else 1
     return dim if isinstance(dim, int) and not isinstance(dim, bool) else None
+
+
+def _through(seen: Observation, before: Seen, after: Seen, op: int) -> tuple[int, Ran] | None:
+    """What is expected of a value in another shape, as a dimension of the first one: the last is the last of both, also of rows laid end to end."""
+    found = _expected(seen, after, op) if before.shape[-1:] == after.shape[-1:] else None
+    return (len(before.shape) - 1, found[1]) if found is not None and found[0] == len(after.shape) - 1 else None
 
 
 RULES = [
