@@ -48,9 +48,9 @@ from viz.diagnosis.diagnose import Run  # noqa: E402
 from viz.diagnosis.places import Places  # noqa: E402
 from viz.diagnosis.ranking import rank  # noqa: E402
 from viz.diagnosis.rules import RULES  # noqa: E402
-from viz.diagnosis.state import as_before  # noqa: E402
 from viz.interrupts import put_back_first  # noqa: E402
 from viz.recording.source import Source  # noqa: E402
+from viz.recording.state import as_before  # noqa: E402
 
 ROUNDS = 5
 MODELS = ("gpt", "resnet")

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from viz import engines
 from viz.diagnosis.report import Report
-from viz.diagnosis.state import as_before, found_in
 from viz.draw import NetworkPicture, Picture
 from viz.experiments.compare import Comparison
 from viz.experiments.mistake import MistakeLesson
@@ -27,6 +26,7 @@ from viz.picture.network import CELL
 from viz.recording import own
 from viz.recording.record import record, record_backward
 from viz.recording.recording import Recording
+from viz.recording.state import as_before, found_in
 
 if TYPE_CHECKING:
     from viz.widgets.player import Player

@@ -26,7 +26,6 @@ from viz.diagnosis.ranking import rank
 from viz.diagnosis.report import Report
 from viz.diagnosis.rewriting import written
 from viz.diagnosis.rules import RULES
-from viz.diagnosis.state import as_before, found_in
 from viz.diagnosis.trial import Outside, Place, Question, judged
 from viz.diagnosis.watching.observer import Observer
 from viz.diagnosis.watching.watch import Enough
@@ -38,6 +37,7 @@ from viz.recording.project import Project
 from viz.recording.reader import legible
 from viz.recording.record import namespace_for
 from viz.recording.source import Source, codes_in
+from viz.recording.state import as_before, found_in
 
 LIMIT = 60.0  # seconds that a diagnosis may take
 RUNNING = 0.75  # of them for the program; the rest is for judging what was seen, and for trials of changes
@@ -61,8 +61,7 @@ def diagnose(
 ) -> Report:
     """Say why a gradient is None, zero or nan, or why a model does not learn: each cause with its line and what was seen.
 
-    Nothing changes: weights, gradients, optimizers, modes, hooks and random numbers are restored afterwards. Only
-    version counters keep their new values.
+    Nothing changes: weights, gradients, optimizers, modes, hooks and random numbers are restored afterwards.
 
     Args:
         program_or_step: source text; a function that takes the engine's module first; or a training step without arguments,

@@ -46,7 +46,6 @@ VIEWS = {"view", "reshape", "flatten"}
 TRANSPOSES = {"transpose", "permute", "swapaxes", "movedim", "swapdims", "t", "T", "mT"}  # `.T` is a permute in ours
 RESHAPES = VIEWS | TRANSPOSES | {"squeeze", "unsqueeze", "contiguous", "expand"}
 CASTS = {"float", "to", "type", "double", "type_as", "half", "bfloat16"}
-MOVES = CASTS | {"cuda", "cpu"}
 TURNS = RESHAPES | CASTS | {"clone"}  # same numbers, in another shape or type
 SPLITS = {"chunk", "split", "unbind", "tensor_split", "__getitem__", "select", "narrow"}
 JOINS = {"cat", "pad", "stack", "hstack", "vstack"}
@@ -120,16 +119,3 @@ def source(seen: Observation, nr: int, past: set[str] = TURNS) -> tuple[Seen, Ra
         value = seen.values[maker.inputs[0]]
         maker = seen.maker(value)
     return value, maker
-
-
-def origin(seen: Observation, nr: int) -> Seen:
-    """Where the data come in, as floats, that a value holds: past the choice of rows and batches."""
-    value = seen.values[nr]
-    for _ in range(FAR):
-        maker = seen.maker(value)
-        on = maker is not None and maker.inputs and maker.name in TURNS | CHOSEN | MOVES | SUMS
-        before = seen.values[maker.inputs[0]] if maker is not None and on else value
-        if before is value or not before.floating or before.line is None:
-            break
-        value = before
-    return value

@@ -10,7 +10,6 @@ from viz.diagnosis.change import Change
 from viz.diagnosis.kinds import TELLS
 
 Named = TypeVar("Named")
-NO_CODE = ("", "")  # in place of a line as it is and as it should be: no trial could tell whether a change cures
 GROUPS = {
     1: "no gradient", 2: "a gradient of zero", 3: "nan or infinity", 4: "vanishing or exploding", 5: "does not learn",
     6: "memory and time", 7: "wrong but silent",
@@ -47,7 +46,7 @@ class Finding:
     tensors: list[str] = field(default_factory=list)  # the names of those concerned
     lines: list[int] = field(default_factory=list)  # all that take part, the one to change first
     group: int = 0  # see `GROUPS`
-    proposed: tuple[str, str] | None = None  # the line as it is and as it should be, as its rule has it
+    told: dict[str, Any] = field(default_factory=dict)  # what its words name, of which a fix as code is made
     where: tuple[str, int] | None = None  # file and line of the code that ran, if it is not in the program's own text
     path: list[int] = field(default_factory=list)  # values from the parameter to the loss, for the picture
     cut: int | None = None  # the value whose op is where it goes wrong

@@ -31,7 +31,6 @@ class Seen:
     name: str = ""
     grad: float | None = None  # the largest magnitude of the last gradient that arrived at it
     of_grad: int | None = None  # the leaf whose `.grad` it is
-    bound: float | None = None  # for a sigmoid, tanh or softmax: the share of results where its slope is nearly 0
 
     @property
     def finite(self) -> bool:
@@ -110,8 +109,6 @@ class Leaf:
     asked: bool = False  # whether the program read its `.grad`
     frozen_at: int | None = None  # line that switched its requires_grad off
     writes: list[Write] = field(default_factory=list)
-    size: float = 0.0  # its largest magnitude when last examined
-    began: float = 0.0  # likewise, before the first step
 
     @property
     def known(self) -> bool:
@@ -129,7 +126,6 @@ class Write:
     after: int  # passes there had been
     order: int
     ascent: bool = False
-    size: float | None = None  # the largest magnitude that load_state_dict() wrote
 
 
 @dataclass(eq=False)
@@ -299,12 +295,6 @@ class Observation:
     def backwards(self) -> list[Through]:
         """The backward passes that came to their end."""
         return [each for each in self.passes if each.kind == "backward" and each.done and each.roots]
-
-    @cached_property
-    def fell(self) -> bool:
-        """Whether the loss fell to less than half."""
-        losses = [each.loss for each in self.passes if each.kind == "backward" and each.loss is not None]
-        return len(losses) > 2 and abs(losses[-1]) < 0.5 * abs(losses[0])
 
     def users(self, nr: int) -> list[Ran]:
         """The ops that took a value, in order. Ask after the run: the index is built once."""

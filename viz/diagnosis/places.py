@@ -152,16 +152,6 @@ class Places:
         calls = self.find(ast.Call, fits=lambda node: bool(re.search(r"set_grad_enabled\((?!True)", ast.unparse(node))))
         return max((node.lineno for node in calls if not stack or node.lineno <= stack[-1]), default=None)
 
-    def condition(self, line: int) -> int | None:
-        """The line of the innermost `if` that decides over a line: it holds it, or leaves the function before it."""
-        around = self.find(ast.If, at=line, fits=lambda node: node.body[0].lineno <= line)
-        if around:
-            return int(around[-1].lineno)
-        first, _ = self.function_around(line) or (line, line)
-        leaving = (ast.Return, ast.Continue, ast.Break, ast.Raise)
-        before = self.find(ast.If, fits=lambda node: isinstance(node.body[-1], leaving) and first < node.lineno < line)
-        return before[-1].lineno if before else None
-
     # where a name's numbers go
 
     @cached_property
@@ -187,28 +177,11 @@ class Places:
     def _given_at(self, line: int | None) -> set[str]:
         return set().union(*(given for first, last, given, _ in self._statements if first <= (line or 0) <= last))
 
-    @once
-    def hands_on(self, line: int) -> bool:
-        """Whether a line gives again what it reads, as `loss, state = step(batch, state)` does."""
-        return any(set().union(*map(_read, one.targets)) & _read(one.value) for one in self.find(ast.Assign, at=line))
-
     def given_again(self, line: int, loop: tuple[int, int]) -> int:
         """The last line of a loop that makes something new of what a line gives, under the same name; else the line itself."""
         given = self._given_at(line)
         inside = (one for one in self._statements if line < one[0] <= loop[1])
         return max((first for first, _, new, read in inside if new & read & given), default=line)
-
-    def where_kept(self, line: int | None, names: list[str]) -> int | None:
-        """The line of the same method that puts one of these names into an attribute of `self`, for the next call."""
-        method = self.function_around(line or 0)
-        wanted = {name.partition("[")[0] for name in names} | self._given_at(line)
-
-        def keeps(node: ast.Assign) -> bool:
-            inside = method is not None and method[0] <= node.lineno <= method[1]
-            given = any("self." in ast.unparse(target) for target in node.targets)
-            return inside and given and bool(wanted & _read(node.value))
-
-        return self.first(ast.Assign, fits=keeps)
 
     # lines by what stands in them
 
@@ -223,12 +196,6 @@ class Places:
             return _stored(node) and ast.unparse(node) == name
 
         return self.first(ast.Name, ast.Attribute, ast.Call, fits=gives)
-
-    def where_entered(self, name: str) -> int | None:
-        """The line that gives a name to a tensor made of other data, `x = torch.FloatTensor(x)`; else the first that gives it."""
-        making = re.compile(rf"{re.escape(name)} = .*([tT]ensor|from_numpy|asarray)\(")
-        made = self.first(ast.Assign, fits=lambda node: bool(making.match(ast.unparse(node))))
-        return made or self.where_given(name)
 
     def where_aliased(self, lines: Iterable[int]) -> int | None:
         """The line that gives one thing a second name, `self.target = self.online`, of the names that some lines, and the loops around them, read."""
@@ -279,16 +246,6 @@ class Places:
     def where_not_called(self, method: str) -> int | None:
         """The first line that names a method and leaves out its parentheses: a statement that does nothing."""
         return self.first(ast.Expr, fits=lambda node: type(node.value) is ast.Attribute and node.value.attr == method)
-
-    def multiplies_a_list(self, line: int | None) -> bool:
-        """Whether a line holds `[…] * n`: one object, n times."""
-        lists = self.find(ast.BinOp, at=line or 0, fits=lambda node: ast.List in (type(node.left), type(node.right)))
-        return any(isinstance(one.op, ast.Mult) for one in lists)
-
-    def repeats(self, line: int | None) -> bool:
-        """Whether a line fills places in a loop, by a comprehension or from a list, in place of naming each."""
-        filling = self.find(ast.ListComp, ast.GeneratorExp, ast.Starred, at=line or 0)
-        return bool(filling) or self.multiplies_a_list(line)
 
     def where_read(self, name: str) -> list[int]:
         """The lines that read an attribute or a name."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from viz.diagnosis.change import Change, applied
-from viz.diagnosis.finding import NO_CODE, Finding
+from viz.diagnosis.finding import Finding
 from viz.diagnosis.observation import Observation
 
 LIBRARIES = re.compile(r"torch|T|F|np|math|(torch\.|T\.)?(nn|nn\.functional|nn\.init|special|linalg)")
@@ -29,11 +29,15 @@ _GRAD_ON = [
     (r"(set_grad_enabled)\(False\)", r"\1(True)"),
 ]
 PATTERNS: dict[str, list[tuple[str, str]]] = {
-    "no-grad": _GRAD_ON, "inference-mode": _GRAD_ON, "exploding": _OWN_SIZE, "vanishing": _OWN_SIZE,
+    "detach": [(r"\.detach\(\)", "")], "data": [(r"\.data\b", "")], "item": [(r"(\.detach\(\)|\.data)?\.item\(\)", "")],
+    "no-grad": [*_GRAD_ON, (r"\.sample\(", ".rsample(")], "inference-mode": _GRAD_ON, "exploding": _OWN_SIZE, "vanishing": _OWN_SIZE,
     "requires-grad-off": [(r"\bFalse\b", "True"), (r"^([\w.]+ = [\w.]+\(.*\))$", r"\1.requires_grad_()")],
     "double-softmax": [(r"\b(Softmax|Sigmoid|Softmin)\([^()]*\)", "Identity()")],
-    "graph-grows": [(r"^(\w+) = (.+)$", r"\1 = (\2).detach()")],
+    "graph-grows": [(r"^(\w[\w.]* \+= \w+)$", r"\1.item()"), (r"^(\w+) = (.+)$", r"\1 = (\2).detach()")],
+    "retain-graph": [(r"retain_graph=True,\s*|(,\s*)?retain_graph=True", "")],
+    "not-scalar": [(r"\.backward\(", ".mean().backward(")], "unused": [(r"(\bgrad\(.*)\)$", r"\1, allow_unused=True)")],
     "in-place": [
+        (r"(= .*\.\w+)_\(", r"\1("),
         (r",\s*inplace=True", ""),
         (r"^(\w+)\[.*\] = .*$", r"\1 = \1.clone()\n\g<0>"),
         (r"^.*\.grad.*$", r"with {T}.no_grad(): \g<0>"),
@@ -45,6 +49,7 @@ PATTERNS: dict[str, list[tuple[str, str]]] = {
         (r",\s*maximize=True", ""),
         (r"^.*(register_hook\(lambda \w+: -|\.grad\.mul_\(-1\)|\.grad\.neg_\(\)).*$", "pass"),
         (r"alpha=(?=\w)", "alpha=-"),
+        (r"\+=", "-="),
     ],
     "zero-by-zero": [(rf" / ([\w.]+(?:\({INSIDE}\))?|\({INSIDE}\))", r" / (\1 + 1e-8)")],
     "flat": [
@@ -144,23 +149,25 @@ class Code:
 
 def written(seen: Observation, finding: Finding) -> list[Change]:
     """The lines to change, so that the program runs and the finding goes away; none where they cannot be written down."""
-    if finding.proposed == NO_CODE:
-        return []
-    if finding.proposed is not None and finding.line is not None:
-        return [Change(finding.line, *finding.proposed)]
     way = WAYS.get(finding.kind)
     try:
         code = Code(seen, finding)
-        changes = (way(code) if way is not None else None) or _by_pattern(code)
+        changes = _called(code) or (way(code) if way is not None else None) or _by_pattern(code)
         if changes and all(change.new != change.old for change in changes):
             copies = any("copy.deepcopy(" in one.new for one in changes)
             if copies and not re.search(r"^import copy\b", seen.places.text, re.MULTILINE):
                 changes.append(code.instead(seen.places.tree.body[0], "import copy\n{old}"))
             ast.parse(applied(seen.places.text, changes))
             return sorted(changes, key=lambda change: change.line)
-    except (SyntaxError, ValueError, IndexError, StopIteration):
+    except (SyntaxError, ValueError, LookupError, StopIteration):
         pass
     return []
+
+
+def _called(code: Code) -> Changes:
+    """The parentheses of a call that a line leaves out."""
+    new = re.sub(r"\.(step|backward|zero_grad)$", r"\g<0>()", code.code)
+    return [Change(code.line, code.code, new)] if new != code.code else None
 
 
 def _by_pattern(code: Code) -> Changes:
@@ -182,13 +189,15 @@ def _away_from_zero(code: Code) -> Changes:
     if found is None:
         return None
     call, given = found
-    below = re.search(r"(received|at) -", code.finding.message)  # where adding a little does not help
+    below = code.finding.told.get("below")  # where adding a little does not help
     new = f"{code.operand(given)}.clamp(min=1e-8)" if below else f"{code.text(given)} + 1e-8"
     return code.put(given, f"({new})" if getattr(call.func, "value", None) is given else new)
 
 
 def _leaf(code: Code) -> Changes:
     """What a line computes as a leaf."""
+    if code.finding.told["keeps"]:
+        return [Change(code.line, code.code, f"{code.code}\n{code.finding.tensors[0]}.retain_grad()")]
     value = code.here.value if isinstance(code.here, ast.Assign) else None
     return code.put(value, f"{code.operand(value)}.detach().requires_grad_()") if value is not None else None
 
@@ -216,15 +225,12 @@ def _registered(code: Code) -> Changes:
 
 
 def _one_shape(code: Code) -> Changes:
-    found = re.search(r"shapes \(([^)]*)\) and \(([^)]*)\)", code.finding.message)
     differences = code.parts(ast.BinOp, lambda node: isinstance(node.op, ast.Sub))
     calls = code.parts(ast.Call, lambda node: len(node.args) >= 2)
     sides = [(one.left, one.right) for one in differences] or [one.args[:2] for one in calls]
-    if found is None or len(sides) != 1:
-        return None
-    a, b = ([int(size) for size in side.split(",") if size.strip()] for side in found.groups())
-    longer = sides[0][0 if len(a) > len(b) else 1]
-    return code.put(longer, f"{code.operand(longer)}.squeeze(1)") if len(a) != len(b) else None
+    a, b = code.finding.told["ranks"]
+    longer = sides[0][0 if a > b else 1] if len(sides) == 1 else None
+    return code.put(longer, f"{code.operand(longer)}.squeeze(1)") if longer is not None and a != b else None
 
 
 def _stacked(code: Code) -> Changes:
@@ -350,11 +356,34 @@ def _in_place_of_names(code: Code) -> Changes:
 
 
 def _once_each(code: Code) -> Changes:
-    """What one pass frees computed anew for the next."""
-    loop = code.loop(code.other)
-    if code.here is None or loop is None or "ran once" not in code.finding.message or not code.beside(code.here, loop):
+    """What one pass frees: without its history for the other, or computed anew for the next."""
+    told, loop = code.finding.told, code.loop(code.other)
+    if "own" in told:
+        return [Change(code.line, code.code, code.code.replace(f"({told['what']})", f"({told['what']}.detach())"))]
+    if code.here is None or loop is None or told.get("what") or not code.beside(code.here, loop):
         return None
     return [code.without(code.here), code.instead(loop.body[0], f"{code.code}\n{{old}}")]
+
+
+def _own_layer(code: Code) -> Changes:
+    """The layer that nothing uses, in the place of the one that two lines use."""
+    told = code.finding.told
+    if "short" not in told:
+        return None
+    return [Change(code.line, code.code, code.code.replace(f"self.{told['other']}", f"self.{told['short']}"))]
+
+
+def _dimension(code: Code) -> Changes:
+    """The dimension that the next op works on, counted from the same end."""
+    told = code.finding.told
+    new = told["wanted"] - (told["dim"] - told["written"] if told["written"] < 0 else 0)
+    return [Change(code.line, code.code, re.sub(rf"\bdim ?= ?{told['written']}\b", f"dim={new}", code.code))]
+
+
+def _requiring(code: Code) -> Changes:
+    """What is made, made so that it learns."""
+    new = re.sub(r"\)$", ", requires_grad=True)", code.code)
+    return [Change(code.line, code.code, new)] if code.finding.told.get("first") else None
 
 
 WAYS: dict[str, Callable[[Code], Changes]] = {
@@ -365,5 +394,5 @@ WAYS: dict[str, Callable[[Code], Changes]] = {
     "state-not-detached": _detached_between, "graph-grows": _as_numbers, "second-backward": _once_each,
     "stale-optimizer": _made_after, "not-in-optimizer": _held_too, "eval-mode": _training_again,
     "zero-before-step": _moved, "step-before-backward": _moved, "data-write": _moved,
-    "no-zero-grad": _emptied, "never-steps": _stepping,
+    "used-twice": _own_layer, "wrong-dim": _dimension, "requires-grad-off": _requiring, "no-zero-grad": _emptied, "never-steps": _stepping,
 }  # fmt: skip

@@ -213,8 +213,7 @@ def run(
     closed = [f"{path} is one box: {why}." for path, part in watch.parts.values() if (why := engine.why_closed(part))]
     watch.graph.note = " ".join(closed[:CLOSED_NAMED])
     with contextlib.ExitStack() as stack:
-        stack.enter_context(engine.same_randomness())
-        watch.state = stack.enter_context(as_before(engine, model, [args, kwargs], watch.graph))
+        watch.state = stack.enter_context(as_before(engine, [model, args, kwargs], watch.graph))
         with engine.quietly():
             for path, parameter in model.named_parameters(remove_duplicate=False):
                 watch.reader.bind(_joined(name, path), parameter)

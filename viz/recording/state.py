@@ -1,70 +1,114 @@
-"""Puts a model back to what it was before it ran: its tensors, and what it keeps as Python objects."""
+"""Puts back what a run changes: modules, optimizers and tensors, what they keep as Python objects, and settings."""
 
 from __future__ import annotations
 
 import contextlib
 import copyreg
 import functools
+import itertools
 import operator
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from types import FunctionType, ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from viz.engines import Engine
 from viz.recording.graph import Graph
+from viz.recording.own import named
 from viz.recording.reader import Reader
 from viz.recording.unseen import Reading
 
+DEEPEST = 4  # levels of lists, dicts and objects that are searched for modules, optimizers and tensors
+WIDEST = 200  # things in each of them
 LOOKED_AT = 20_000  # objects; a model that holds more, such as its data, is put back as far as these go
 SIMPLE = {int, float, bool, str, bytes, type(None), type, range, FunctionType, ModuleType}  # hold nothing that changes
 GENERATORS = (("get_state", "set_state"), ("getstate", "setstate"))  # of PyTorch, of Python
+HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")  # of a tensor, as PyTorch calls them
 
 
 @contextlib.contextmanager
-def as_before(engine: Engine, model: Any, given: Any, graph: Graph) -> Iterator[Kept]:
-    """A context that puts the model and what it is given back at its end: buffers, attributes, lists, generators, the grad mode.
+def as_before(engine: Engine, things: list[Any], graph: Graph | None = None) -> Iterator[Kept]:
+    """A context that puts back modules, optimizers and tensors, with all that they hold, random numbers, and settings.
 
-    Parameters and their gradients are too large to copy before it is known that they change: `about_to_write` does then. Where
-    code that Python does not see writes to a parameter, the graph says so.
+    With a graph it is for one call of a model, where few settings change and parameters are too large to copy before it is
+    known that they change: `about_to_write` does then. Where code that Python does not see writes to one, the graph says so.
     """
-    grad_was_on = engine.module.is_grad_enabled()
-    kept = Kept(engine, model, given, graph)
-    try:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(engine.same_randomness())
+        stack.enter_context(engine.unchanged() if graph is None else contextlib.nullcontext())
+        stack.callback(engine.module.set_grad_enabled, engine.module.is_grad_enabled())
+        kept = Kept(engine, things, graph)
+        stack.callback(kept.put_back)
         yield kept
-    finally:
-        engine.module.set_grad_enabled(grad_was_on)
-        kept.put_back()
+
+
+def found_in(engine: Engine, holder: Any) -> list[Any]:
+    """The modules, optimizers, tensors and schedulers that something holds; a function by its closure, its globals, its object."""
+    found: list[Any] = []
+    met: set[int] = set()
+
+    def look(thing: Any, depth: int) -> None:
+        if id(thing) in met or thing is None or isinstance(thing, (int, float, str, bytes, type, ModuleType)):
+            return
+        met.add(id(thing))
+        if engine.is_module(thing) or engine.is_tensor(thing) or _has_state(engine, thing):
+            found.append(thing)
+        elif depth <= DEEPEST:
+            for one in itertools.islice(_parts(thing), WIDEST):
+                look(one, depth + 1)
+
+    look(holder, 0)
+    return found
+
+
+def _parts(thing: Any) -> Iterable[Any]:
+    """What a thing holds."""
+    if isinstance(thing, MethodType):
+        return thing.__self__, thing.__func__
+    if isinstance(thing, FunctionType):
+        return [one for _, one in named(thing)]
+    if isinstance(thing, functools.partial):
+        return thing.func, *thing.args, *thing.keywords.values()
+    if isinstance(thing, dict):
+        return list(thing.values())
+    if isinstance(thing, (list, tuple, set)):
+        return list(thing)
+    return list(getattr(thing, "__dict__", {}).values())
+
+
+def _has_state(engine: Engine, thing: Any) -> bool:
+    """Whether it is an optimizer, a scheduler, or what else keeps a state; but no module or optimizer of another engine."""
+    keeps = all(callable(getattr(thing, name, None)) for name in ("state_dict", "load_state_dict"))
+    others = hasattr(thing, "parameters") or hasattr(thing, "param_groups")
+    return keeps and (not others or isinstance(thing, engine.module.optim.Optimizer))
 
 
 class Kept:
-    """What is reachable from a model, and how it was."""
+    """What is reachable from some things, and how it was."""
 
-    def __init__(self, engine: Engine, model: Any, given: Any, graph: Graph) -> None:
-        self._engine, self._graph = engine, graph
-        self._parameters = [_Parameter(path, one, engine) for path, one in model.named_parameters()]
-        self._tensors: dict[int, tuple[Any, Any, int]] = {}  # those that are copied
+    def __init__(self, engine: Engine, things: list[Any], graph: Graph | None) -> None:
+        self._engine, self._graph, self._late = engine, graph or Graph(), graph is not None
+        self._tensors: dict[int, _Tensor] = {}
         self._containers: list[tuple[Any, list[Any]]] = []
         self._settings: list[tuple[Callable[[Any], Any], Any]] = []
-        known = {id(one.tensor) for one in self._parameters}
-        stack = [model, *model.buffers(), given]
+        modules = [thing for thing in things if engine.is_module(thing)]
+        parameters = [pair for module in modules for pair in module.named_parameters()]
+        self._paths = {id(one): path for path, one in parameters}
+        known: set[int] = set()
+        # The last first: tensors before what may hold very much.
+        stack = [*things, *(one for module in modules for one in module.buffers()), *(one for _, one in parameters)]
         while stack and len(known) < LOOKED_AT:
-            with Reading(engine, graph):  # and go on after a thing that cannot be read
+            with Reading(engine, self._graph):  # and go on after a thing that cannot be read
                 self._look(stack, known)
 
     def about_to_write(self, name: str, tensors: list[Any]) -> None:
-        """A call begins: copy the parameters that it is about to write to, and the gradients that a pass adds to."""
-        if name == "backward":
-            for one in self._parameters:
-                if one.grad is not None:
-                    self._copy(one.grad)
-        else:
-            places = {self._engine.storage(one) for one in tensors} - {0}
-            for one in self._parameters:
-                if one.place in places:
-                    self._copy(one.tensor)
+        """A call begins: copy the parameters that it is about to write to, or the gradients that a pass adds to."""
+        places = {self._engine.storage(one) for one in tensors} - {0}
+        for kept in self._tensors.values():
+            if kept.is_gradient if name == "backward" else kept.place in places:
+                kept.copy()
 
     def _look(self, stack: list[Any], known: set[int]) -> None:
         while stack and len(known) < LOOKED_AT:
@@ -82,7 +126,7 @@ class Kept:
             return [vars(thing)]
         if self._engine.is_tensor(thing):
             if self._engine.is_ready(thing):
-                self._copy(thing)
+                self._keep_tensor(thing, self._paths.get(id(thing)))
             return ()
         if isinstance(thing, (tuple, frozenset)):
             return thing
@@ -94,7 +138,8 @@ class Kept:
                 self._settings.append((getattr(thing, put), getattr(thing, get)()))
                 return ()
         of_engine = type(thing).__module__.partition(".")[0] == self._engine.module.__name__
-        return () if of_engine or isinstance(thing, type) else self._attributes(thing)
+        closed = isinstance(thing, type) or (of_engine and not _has_state(self._engine, thing))
+        return () if closed else self._attributes(thing)
 
     def _attributes(self, thing: Any) -> list[Any]:
         """What an object holds, in its dict and in its slots."""
@@ -102,9 +147,15 @@ class Kept:
         self._settings += [(functools.partial(object.__setattr__, thing, slot), one) for slot, one in slots.items()]
         return [*slots.values(), *([vars(thing)] if hasattr(thing, "__dict__") else [])]
 
-    def _copy(self, tensor: Any) -> None:
-        if id(tensor) not in self._tensors:
-            self._tensors[id(tensor)] = tensor, tensor.detach().clone(), Reader.version(tensor)
+    def _keep_tensor(self, tensor: Any, path: str | None, is_gradient: bool = False) -> None:
+        """Note how a tensor and its gradient are; copy their numbers, but not those of a parameter while it may stay as it is."""
+        if id(tensor) in self._tensors:
+            return
+        kept = self._tensors[id(tensor)] = _Tensor(self._engine, tensor, path, is_gradient)
+        if kept.grad is not None:
+            self._keep_tensor(kept.grad, path and f"{path}.grad", True)
+        if not self._late or path is None:
+            kept.copy()
 
     def put_back(self) -> None:
         """Put back whatever has changed."""
@@ -118,38 +169,56 @@ class Kept:
                     (thing.update if isinstance(thing, set) else thing.extend)(before)
         for put, state in self._settings:
             put(state)
-        for one in self._parameters:
-            one.put_back(self._engine)
-        for tensor, before, version in self._tensors.values():
+        for kept in self._tensors.values():
             with Reading(self._engine, self._graph), self._engine.module.no_grad():
-                self._put_back(tensor, before, version)
-        written = [one.path for one in self._parameters if Reader.version(one.tensor) != one.version]
+                kept.put_back()
+        written = [one.path for one in self._tensors.values() if one.path and Reader.version(one.tensor) != one.version]
         if written:
             self._graph.note = f"{self._graph.note} forward wrote to {written[0]}, which stays as it is now.".strip()
 
-    def _put_back(self, tensor: Any, before: Any, version: int) -> None:
-        same_shape = tensor.shape == before.shape
-        if Reader.version(tensor) == version and same_shape and self._engine.module.equal(tensor, before):
+
+class _Tensor:
+    """A tensor as it was: where its numbers are, its gradient and hooks, and the numbers themselves once they are copied."""
+
+    def __init__(self, engine: Engine, tensor: Any, path: str | None, is_gradient: bool) -> None:
+        self._engine, self.tensor, self.path, self.is_gradient = engine, tensor, path, is_gradient
+        self.version, self.data, self.place = Reader.version(tensor), tensor.data, engine.storage(tensor)
+        self._leaf, self._requires_grad = tensor.is_leaf, tensor.requires_grad
+        self.grad = tensor.grad if tensor.is_leaf else None
+        self._hooks = {name: dict(getattr(tensor, name, None) or {}) for name in HOOKS}
+        self._numbers: Any = None
+
+    def copy(self) -> None:
+        """Copy the numbers."""
+        if self._numbers is None:
+            self._numbers = self.tensor.detach().clone()
+
+    def put_back(self) -> None:
+        """Put back what has changed; through `.data`, which counts no version for a graph that saved this tensor."""
+        tensor = self.tensor
+        for name, before in self._hooks.items():
+            table = getattr(tensor, name, None)
+            if table is not None and dict(table) != before:
+                table.clear()
+                table.update(before)
+        if self._engine.storage(tensor) != self.place or tensor.shape != self.data.shape:
+            tensor.data = self.data
+        if self._leaf and tensor.is_leaf:
+            if tensor.requires_grad != self._requires_grad:
+                tensor.requires_grad_(self._requires_grad)
+            if tensor.grad is not self.grad:
+                tensor.grad = self.grad
+        if self._numbers is None:
             return
-        if not same_shape:
-            tensor.resize_(before.shape)
-        tensor.data.copy_(before)  # of a graph that saved this tensor, no version may count
-        if Reader.version(tensor) != version:
-            self._engine.set_version(tensor, version)
+        if not self._same():
+            tensor.data.copy_(self._numbers)
+        if Reader.version(tensor) != self.version:
+            self._engine.set_version(tensor, self.version)
 
-
-class _Parameter:
-    """A parameter: where its numbers are, and its gradient."""
-
-    def __init__(self, path: str, tensor: Any, engine: Engine) -> None:
-        self.path, self.tensor, self.version = path, tensor, Reader.version(tensor)
-        self.grad, self.data, self.place = tensor.grad, tensor.data, engine.storage(tensor)
-
-    def put_back(self, engine: Engine) -> None:
-        if engine.storage(self.tensor) != self.place:
-            self.tensor.data = self.data
-        if self.tensor.grad is not self.grad:
-            self.tensor.grad = self.grad
+    def _same(self) -> bool:
+        with contextlib.suppress(NotImplementedError):  # of a sparse tensor
+            return bool(self._engine.module.equal(self.tensor, self._numbers))
+        return False
 
 
 def writes(name: str) -> bool:

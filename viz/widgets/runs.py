@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from viz import engines
-from viz.diagnosis.state import as_before, found_in
 from viz.engines import CORE, TORCH
 from viz.experiments.edits import Edited
 from viz.experiments.program import Program
@@ -18,6 +17,7 @@ from viz.picture.kept import Latest
 from viz.recording.record import STEPS, record
 from viz.recording.recording import Recording
 from viz.recording.source import without_other_frames
+from viz.recording.state import as_before, found_in
 from viz.recording.teaching import name_of
 from viz.telling.account import account, missing, not_built, rewritten, said, table, title, verdict
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -15,69 +16,40 @@ from viz.diagnosis.rules.rule import Match, Rule
 def _shapes(seen: Observation) -> Iterator[Match]:
     """A comparison that pairs each answer with all targets."""
     for each in first_and_last(seen.passes):
-        found = False
-        for op in (one for one in ops.makers(seen, seen.behind(each)) if len(one.inputs) > 1):
-            a, b = seen.values[op.inputs[0]], seen.values[op.inputs[1]]
-            sure, differs = op.name in ops.BY_ELEMENT, op.name in ops.DIFFERENCES and compared(seen, op.outputs[0])
-            learnt = a.requires_grad or b.requires_grad
-            whole = _outgrown(a.shape, b.shape, any_size=sure or differs) if learnt else None
-            grew = (_grew(seen, a) or _grew(seen, b)) if whole is not None and (sure or differs) else None
-            if whole is None or (grew is None and not sure and math.prod(a.shape) != math.prod(b.shape)):
-                continue
-            held = differs or _with_data(seen, op, a, b)
-            if sure or _among_rows(seen, op, a, b) or (held and not _pairwise(seen, a, b)):
-                found, rows, names = True, max(a.shape[0], b.shape[0]), [a.name, b.name]
-                shapes = [str(one) for one in (a.shape, b.shape, whole)]
-                yield Match(
-                    grew or op,
-                    [op],
-                    names=names,
-                    rows=rows,
-                    shapes=shapes,
-                    shorter=min(a, b, key=lambda one: len(one.shape)).name or "y",
-                    given={"certain": sure},
-                )
-        if found:
+        compared = [op for op in ops.makers(seen, seen.behind(each)) if _pairs(seen, op)]
+        for op in compared:
+            a, b = (seen.values[nr] for nr in op.inputs[:2])
+            shorter = min(a, b, key=lambda one: len(one.shape)).name or "y"
+            shapes = [str(one) for one in (a.shape, b.shape, _outgrown(a, b))]
+            told: dict[str, Any] = {
+                "rows": max(a.shape[0], b.shape[0]),
+                "shapes": shapes,
+                "shorter": shorter,
+                "ranks": (len(a.shape), len(b.shape)),
+            }
+            yield Match(op, names=[a.name, b.name], given={"certain": op.name in ops.BY_ELEMENT}, **told)
+        if compared:
             return
 
 
-def _with_data(seen: Observation, op: Ran, a: Seen, b: Seen) -> bool:
-    """Whether an answer meets data, one for each row, and nobody turned either into a column for that."""
-    answer, data = (a, b) if a.requires_grad else (b, a)
-    turned = any(one.name in ops.VIEWS | {"unsqueeze", "__getitem__"} for one in ops.makers(seen, (a.nr, b.nr)))
-    plain = answer.leaf is None and data.leaf is None and data.floating and not data.requires_grad
-    return op.name in ops.DIFFERENCES | ops.PRODUCTS and plain and not turned
+def _pairs(seen: Observation, op: Ran) -> bool:
+    """Whether a loss, or a difference, broadcasts what learns, or what that is compared with."""
+    if len(op.inputs) < 2 or op.name not in ops.BY_ELEMENT | ops.DIFFERENCES:
+        return False
+    a, b = (seen.values[nr] for nr in op.inputs[:2])
+    if not (a.requires_grad or b.requires_grad) or _outgrown(a, b) is None:
+        return False
+    return op.name in ops.BY_ELEMENT or (math.prod(a.shape) == math.prod(b.shape) and not _pairwise(seen, a, b))
 
 
-def _among_rows(seen: Observation, op: Ran, a: Seen, b: Seen) -> bool:
-    """Whether a row meets a column of as many, neither of which was turned for that, and the result meets a row of as many again."""
-    turns = ops.VIEWS | ops.TRANSPOSES | {"unsqueeze", "__getitem__"}
-    turned = any(one.name in turns for one in ops.makers(seen, (a.nr, b.nr)))
-    rows = [(size,) for size in max(a.shape, b.shape, key=len)[:1]]
-    users = (user for nr in op.outputs for user in seen.users(nr) if user.name in ops.ADDITIVE)
-    others = [seen.values[nr].shape for user in users for nr in user.inputs if nr not in op.outputs]
-    return op.name in ops.PRODUCTS and not turned and rows[0] in (a.shape, b.shape) and others == rows
-
-
-def _grew(seen: Observation, value: Seen) -> Ran | None:
-    """The op that made a target larger than what it was computed from, by the same mistake: of the first line that did."""
-    for op in ops.makers(seen, seen.above([value.nr], lambda one: one.shape == value.shape)):
-        shapes = [seen.values[one].shape for one in op.inputs]
-        if len(shapes) == 2 and _outgrown(shapes[0], shapes[1]) == value.shape:
-            return op
-    return None
-
-
-def _outgrown(a: tuple[int, ...], b: tuple[int, ...], any_size: bool = False) -> tuple[int, ...] | None:
-    """The shape that two tensors of equal size broadcast to, if it is larger than both: (N, 1) and (N,) to (N, N)."""
-    sizes = {math.prod(a), math.prod(b)}
-    if a == b or () in (a, b) or (len(sizes) > 1 and (not any_size or 1 in sizes)):
-        return None
+def _outgrown(a: Seen, b: Seen) -> tuple[int, ...] | None:
+    """The shape that two tensors of several numbers broadcast to, if it is larger than one: (N, 1) and (N,) to (N, N)."""
     try:
-        whole = np.broadcast_shapes(a, b)
+        whole = np.broadcast_shapes(a.shape, b.shape)
     except ValueError:
         return None
-    return whole if math.prod(whole) > min(sizes) else None
+    sizes = {math.prod(a.shape), math.prod(b.shape)}
+    return whole if min(sizes) > 1 and math.prod(whole) > min(sizes) else None
 
 
 def _pairwise(seen: Observation, a: Seen, b: Seen) -> bool:
@@ -86,13 +58,6 @@ def _pairwise(seen: Observation, a: Seen, b: Seen) -> bool:
         return True
     shared = seen.above([a.nr]) & seen.above([b.nr])
     return any(seen.values[nr].leaf is None and seen.values[nr].requires_grad for nr in shared)
-
-
-def compared(seen: Observation, nr: int) -> bool:
-    """True if a difference is squared, or its magnitude is taken, and then averaged into the loss."""
-    users = seen.users(nr)
-    shrinks = {"pow", "square", "abs", "mean", "sum", "mul", "norm", "huber_loss", "sub", "float"}
-    return bool(users) and all(op.name in shrinks for op in users)
 
 
 RULES = [

@@ -17,8 +17,8 @@ ROOTS, QUOTIENTS = {"sqrt", "rsqrt"}, {"div", "reciprocal", "rdiv"}
 LOGARITHMS = {"log", "log2", "log10", "log1p", "logit"}
 POWERS = {"exp", "expm1", "pow", "square", "mul", "cosh", "sinh", "cumprod", "prod", "exp2"}
 SOFTMAXES = {"softmax", "log_softmax"} | ATTENTIONS
-WRITTEN = {"__setitem__", "fill", "fill_", "index_fill", "masked_fill"}  # what puts numbers into data
 ARC = "Keep its input inside: `x.clamp(-1 + 1e-6, 1 - 1e-6)`. For an angle, atan2() has a slope everywhere but at 0."
+WRITTEN = {"__setitem__", "fill", "fill_", "index_fill", "masked_fill"}  # what puts numbers into data
 
 
 class Made:
@@ -31,7 +31,6 @@ class Made:
         self.half = value.dtype in ("float16", "half")
         self.infinite = len(given) > 1 and any(one.floating and one.peak == math.inf for one in given)
         self.nans = any(one.floating and math.isnan(one.peak or 0.0) for one in given)
-        self.few = any(0 in one.shape or math.prod(one.shape) == 1 for one in given)
 
 
 Cause = tuple[str, Callable[[Made], object], str, str]  # kind, pattern, words, fix; the first that fits is the cause
@@ -51,8 +50,6 @@ FORWARD: list[Cause] = [
     ("overflow", lambda m: m.name in POWERS, "`{op}` overflows {dtype}.{sizes}",
         "Subtract the largest first, or use softmax, log_softmax or logsumexp, which do it for you."),
     ("not-finite", lambda m: m.name in ARCS and (m.peak or 0.0) >= 1, "`{op}` is finite only between -1 and 1.{sizes}", ARC),
-    ("zero-by-zero", lambda m: m.name in ("mean", "std", "var") and m.few, "`{op}` of one number, or of none, divides by 0.",
-        "Check its length first, or use unbiased=False."),
     ("not-finite", lambda m: True, "`{op}` gives {what} for finite inputs.{sizes}",
         "Look at the inputs of this line: print their smallest and largest number."),
 ]  # fmt: skip
@@ -70,7 +67,6 @@ BACKWARD: list[Cause] = [
     ("not-finite", lambda m: m.nans,
         "`{op}` is given a nan, which is its slope with respect to its other input: in the backward pass, 0 × nan is nan.",
         "Take the nan out before this op, with nan_to_num(): what follows hides it only in the forward pass."),
-    ("zero-by-zero", lambda m: m.name in QUOTIENTS, "`{op}` by 0 has no slope.", "Keep the divisor away from 0: `/ (x + 1e-8)`."),
     ("not-finite", lambda m: m.name in ARCS, "the slope of `{op}` at -1 and 1 is infinite.", ARC),
     ("half-range", lambda m: m.half, "the gradient that `{op}` passes on exceeds half precision.",
         "Compute this in float32, or scale the loss before backward() and unscale the gradients after it."),
@@ -87,7 +83,7 @@ def _explained(seen: Observation, op: Ran, value: Seen, causes: list[Cause], end
     made = Made(op, value, [seen.values[nr] for nr in op.inputs])
     kind, _, words, fix = next(cause for cause in causes if cause[1](made))
     return Match(
-        op, cut=value.nr, low=made.low if made.low is not None else "a number below 0", what=_said(value), dtype=value.dtype, times="nan" if made.nans else "infinity",
+        op, cut=value.nr, low=made.low if made.low is not None else "a number below 0", below=(made.low or 0.0) < 0, what=_said(value), dtype=value.dtype, times="nan" if made.nans else "infinity",
         sizes=f" Its input reaches {number(made.peak)} in size." if made.peak is not None else "",
         given={"kind": kind, "words": "{at}: " + words + end, "fix": fix}, **told,
     )  # fmt: skip
@@ -105,38 +101,41 @@ def _broken(seen: Observation) -> Iterator[Match]:
 
 def _forward(seen: Observation, each: Through, root: Seen) -> Match:
     """The value before the loss where it began: data, steps that were too long, or an op."""
-    value = _origin(seen, root)
-    op, path = seen.maker(value), _way(seen, each, value)
+    path = _begins(seen, root)
+    value = seen.values[path[0]]
+    op = seen.maker(value)
     names = seen.called([value.leaf]) if value.leaf is not None else [value.name]
-    update = next((moment.line for moment in seen.moments if moment.kind == "update"), None)
-    learnt = value.leaf is not None and value.requires_grad and bool(seen.steps or update)
+    moved = any(moment.kind in ("step", "update") for moment in seen.moments)
+    learnt = value.leaf is not None and value.requires_grad and moved
     written = op is not None and op.name in WRITTEN and not value.requires_grad
-    losses = [one.loss for one in seen.passes[: each.nr] if one.loss is not None and one.line == each.line]
     if not learnt and (op is None or not op.inputs or written):
         text, line = next(iter(seen.warned), ("", value.line))
-        given = {"words": WARNED} if text else {}
-        return Match(
-            line,
-            [value, each],
-            names=names,
-            path=path,
-            cut=value.nr,
-            back=each.line,
-            text=text,
-            made=value,
-            given=given,
-        )
-    whole = [abs(loss) for loss in losses if math.isfinite(loss)]
-    if op is None or learnt or (len(whole) >= 3 and whole[-1] > GROWS * whole[0]):  # the loss grew until it was nan
-        held = next(iter(seen.optimizers), None)
-        return Match(
-            held.line if held is not None else update, [each], path=[],
-            names=names if learnt else seen.called(leaf.nr for leaf in seen.trained()),
-            walk=" → ".join(number(loss) for loss in (losses if len(losses) <= 5 else [*losses[:2], *losses[-3:]])),
-            given=THROWN,
-        )  # fmt: skip
+        told: dict[str, Any] = {
+            "back": each.line,
+            "text": text,
+            "made": value,
+            "given": {"words": WARNED} if text else {},
+        }
+        return Match(line, [value, each], names=names, path=path, cut=value.nr, **told)
+    losses = [one.loss for one in seen.passes[: each.nr] if one.loss is not None and one.line == each.line]
+    if op is None or learnt or _grew(losses):
+        return _thrown(seen, each, losses, names if learnt else seen.called(leaf.nr for leaf in seen.trained()))
     end = f" It reaches the loss of line {each.line}, which is {_said(root)}."
     return _explained(seen, op, value, FORWARD, end, names=names, path=path)
+
+
+def _grew(losses: list[float]) -> bool:
+    """Whether a loss grew until it was not finite."""
+    whole = [abs(loss) for loss in losses if math.isfinite(loss)]
+    return len(whole) >= 3 and whole[-1] > GROWS * whole[0]
+
+
+def _thrown(seen: Observation, each: Through, losses: list[float], names: list[str]) -> Match:
+    """Steps that were too long."""
+    steps = (moment for moment in seen.moments if moment.kind == "update")
+    made = next((one.line for one in (*seen.optimizers, *steps)), None)
+    shown = losses if len(losses) <= 5 else [*losses[:2], *losses[-3:]]
+    return Match(made, [each], names=names, walk=" → ".join(map(number, shown)), given=THROWN)
 
 
 def _backward(seen: Observation, each: Through, bad: list[int]) -> Match:
@@ -149,7 +148,7 @@ def _backward(seen: Observation, each: Through, bad: list[int]) -> Match:
     hidden = hider is not None and (value.grad == 0 or not value.finite)
     end = f" The loss is finite ({number(each.loss or 0.0)}), but the gradient of {{names}} is not."
     return _explained(
-        seen, op, value, [HIDDEN] if hidden else BACKWARD, end, lines=[hider], names=names, path=_way(seen, each, value) or [value.nr],
+        seen, op, value, [HIDDEN] if hidden else BACKWARD, end, lines=[hider], names=names, path=seen.route(each.roots[0], lambda one: one is value)[::-1] or [value.nr],
         hides=f"`{hider.name}` in line {hider.line}" if hider is not None else "",
     )  # fmt: skip
 
@@ -169,22 +168,16 @@ def _said(value: Seen) -> str:
     return "nan" if math.isnan(value.peak or 0.0) else "infinite"
 
 
-def _origin(seen: Observation, value: Seen) -> Seen:
-    """The first value that was not finite, of those that made `value` so."""
-    while value.leaf is None or not value.requires_grad:
-        worse = next((one for one in seen.inputs(value) if not one.finite), None)
+def _begins(seen: Observation, root: Seen) -> list[int]:
+    """The way to the loss from the nearest value that was not finite though what made it was."""
+
+    def begins(value: Seen) -> bool:
+        worse = [one for one in seen.inputs(value, past_leaves=False) if not one.finite]
         op = seen.maker(value)
-        masks = op is not None and op.name in SOFTMAXES
-        if worse is None or (masks and worse.low == -math.inf):  # a mask that leaves nothing in a row
-            break
-        value = worse
-    return value
+        masked = op is not None and op.name in SOFTMAXES and any(one.low == -math.inf for one in worse)
+        return not value.finite and (not worse or masked)  # a mask that leaves nothing in a row
 
-
-def _way(seen: Observation, each: Through, value: Seen) -> list[int]:
-    """The values from one to the loss."""
-    ways = (seen.route(root, lambda one: one.nr == value.nr) for root in each.roots)
-    return next((way[::-1] for way in ways if way), [])
+    return seen.route(root.nr, begins)[::-1] or [root.nr]
 
 
 def _first_bad(seen: Observation, each: Through, bad: list[int]) -> tuple[Ran, Seen] | None:

@@ -15,7 +15,6 @@ from viz.diagnosis.rules.rule import Match, Rule, telling
 from viz.diagnosis.rules.zero import layer_line
 
 SECOND = "backward through the graph a second time"
-RETAINED = r"retain_graph=True,\s*|(,\s*)?retain_graph=True"
 WRITTEN = "modified by an inplace operation"
 STEADY = 3  # looks in which a variable kept as much as before
 MOST_WRITES = 3  # that are tried: the one without which backward() comes to its end is the cause
@@ -36,7 +35,7 @@ def _graphs(seen: Observation) -> Iterator[Match]:
             continue  # a pass that comes later needs it, as a loss of several tasks
         raised = any(SECOND in each.raised or WRITTEN in each.raised for each in seen.passes)
         yield Match(
-            _handed_on(seen, op, later[0].stack, names) if state else line, [line], names=names, where=op.where, path=[value.nr, *op.outputs[:1]],
+            _handed_on(seen, op, later[0].stack) if state else line, [line], names=names, where=op.where, path=[value.nr, *op.outputs[:1]],
             cut=value.nr, called=called, state=called.partition("[")[0], given=STATE | {"explains": raised} if state else {},
         )  # fmt: skip
     for sums in _summed(seen).values():
@@ -98,14 +97,10 @@ def _again(seen: Observation, op: Ran, value: Seen) -> bool:
     return not seen.above([value.nr]).isdisjoint(nr for one in alike for nr in one.outputs)
 
 
-def _handed_on(seen: Observation, op: Ran, stack: tuple[int, ...], names: list[str]) -> int | None:
-    """Where a state should be detached: where a method keeps it, or the training loop hands it on; else where it is used."""
-    kept = seen.places.where_kept(op.line, names)
+def _handed_on(seen: Observation, op: Ran, stack: tuple[int, ...]) -> int | None:
+    """Where a state should be detached: where the training loop hands it on, or where it is used."""
     loop = next((loops[0] for line in stack if (loops := seen.places.loops(line))), None)
-    inside = [line for line in op.stack if loop is not None and loop[0] <= line <= loop[1]]
-    hands_on = (line for line in inside if line != op.line and seen.places.hands_on(line))
-    here = op.line if op.line in inside else next(hands_on, op.line)
-    return kept or (seen.places.given_again(here, loop) if loop is not None and here is not None else here)
+    return op.line if loop is None or op.line is None else seen.places.given_again(op.line, loop)
 
 
 def _both(seen: Observation, one: Through, other: Through) -> set[int]:
@@ -165,10 +160,9 @@ def _left_attached(seen: Observation, own: Through, other: Through, shared: set[
     use = next(op for nr in sorted(shared, reverse=True) for op in seen.users(nr) if apart.intersection(op.outputs))
     value = seen.values[max(shared.intersection(use.inputs))]
     line, name = next(iter(use.stack[-len(own.stack) :]), None), value.name or "what it is given"
-    code = seen.places.code(line)
     return Match(
         line, [own, other, value], names=[value.name], path=[value.nr, *use.outputs[:1]], cut=value.nr, what=name, own=own.line, own_at=own,
-        other=other, given=ATTACHED | {"change": (code, code.replace(f"({name})", f"({name}.detach())"))},
+        other=other, given=ATTACHED,
     )  # fmt: skip
 
 
@@ -230,12 +224,6 @@ def sharing(seen: Observation, nr: int) -> list[Seen]:
     return chain
 
 
-def _out_of_place(code: str, match: Match) -> str:
-    """`x = x + 1` for `x += 1`, `y = x.relu()` for `y = x.relu_()`."""
-    code = re.sub(r"(= .*\.\w+)_\(", r"\1(", code)
-    return re.sub(r"^(\w+) ([+\-*/])= (.+)$", r"\1 = \1 \2 \3", re.sub(r",? *inplace=True", "", code))
-
-
 STATE = telling("{at}, carries {called} over from before the last backward pass, with its whole history: the graph of each step is attached to that "
         "of the step before.",
     "Cut the history between the steps: `{state} = {state}.detach()`, or each part of a tuple. retain_graph=True would only make it longer.",
@@ -258,12 +246,10 @@ SHARED = telling("{at}, writes into what {made}, made. That is no copy: it write
 STEP_LATER = "Step after both passes: move line {back} before this one. Or run the model again after the step, and compute the second loss from that."
 RULES = [
     Rule("graph-grows", _graphs, "{at}, adds to {called} with its history: the graphs of all steps are connected, and none is freed.",
-        "Keep the number alone, with item() or detach().", certain=True, share=0.7,
-        change=lambda code, _: re.sub(r"append\((\w+)\)", r"append(\1.detach())", re.sub(r"^(\w[\w.]* \+= \w+)$", r"\1.item()", code))),
+        "Keep the number alone, with item() or detach().", certain=True, share=0.7),
     Rule("second-backward", _twice, "{at}, ran once, but two backward passes went through it: the one in line {back} found its saved tensors freed.",
-        "Compute it again in each step, or detach() it if it should not learn.", certain=True, explains=True,
-        change=lambda code, match: re.sub(RETAINED, "", code) if match.given is IN_VAIN else code),
+        "Compute it again in each step, or detach() it if it should not learn.", certain=True, explains=True),
     Rule("in-place", _written,
         "{at}, writes over {what} (`{how}`), which an earlier op had saved for backward(): line {back} refused to compute with the wrong numbers.",
-        "Compute a new value instead of writing into this one. Or write after backward().", certain=True, explains=True, change=_out_of_place),
+        "Compute a new value instead of writing into this one. Or write after backward().", certain=True, explains=True),
 ]  # fmt: skip

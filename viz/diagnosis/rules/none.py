@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -45,7 +44,6 @@ CUTS = {
         "Return a differentiable output, with a gradient for each input that needs one."),
     "cut": ("{at}: `{op}` was not recorded, so no gradient comes back to {names}.", "Keep every op between the parameter and the loss recorded."),
 }  # fmt: skip
-TAKEN_OUT = {"detach": r"\.detach\(\)", "data": r"\.data\b", "item": r"(\.detach\(\)|\.data)?\.item\(\)"}
 
 
 def _gradients(seen: Observation, op: Ran) -> set[int | None]:
@@ -120,18 +118,10 @@ def cut(seen: Observation, values: set[int], root: int) -> Cut | None:
     return Cut(kind, line, step)
 
 
-def _told(seen: Observation, found: Cut, words: str, **more: object) -> dict[str, object]:
-    """What is said of a cut: words, fix, and its line without it."""
-    code = seen.places.code(found.line)
-    new = re.sub(TAKEN_OUT.get(found.kind, "$"), "", code)
+def _told(found: Cut, words: str, **more: object) -> dict[str, object]:
+    """What is said of a cut."""
     kind = "cut" if found.kind in ("unread", "not-given") else found.kind
-    return {
-        "kind": kind,
-        "words": words,
-        "fix": CUTS[found.kind][1],
-        "change": (code, new) if new != code else None,
-        **more,
-    }
+    return {"kind": kind, "words": words, "fix": CUTS[found.kind][1], **more}
 
 
 def _without_gradient(seen: Observation) -> Iterator[Match]:
@@ -155,7 +145,7 @@ def _without_gradient(seen: Observation) -> Iterator[Match]:
         yield Match(
             line, [op], names=seen.called(leaf.nr for leaf in leaves), path=first.step.way, cut=first.step.made.nr, ran=op,
             where=op.where if op else None, op=op.name if op else "", count=len(seen.passes),
-            given=_told(seen, first, words, certain=certain, explains=bool(failed), share=len(leaves) / max(1, len(list(seen.trained())))),
+            given=_told(first, words, certain=certain, explains=bool(failed), share=len(leaves) / max(1, len(list(seen.trained())))),
         )  # fmt: skip
     if failed and not cuts:
         yield from _never_asked(seen, failed[0])
@@ -212,10 +202,8 @@ def _never_asked(seen: Observation, failed: Through) -> Iterator[Match]:
     sources = [one for nr in seen.above(failed.roots) if (one := seen.values[nr]).floating and not seen.inputs(one)]
     weights = sorted([one for one in sources if _weighs(seen, one)] or sources, key=lambda one: one.line or 0)
     for first in weights[:1]:
-        code = seen.places.code(first.line)
         names = dict.fromkeys(value.name or f"the tensor made in line {value.line}" for value in weights)
-        change = code, re.sub(r"\)$", ", requires_grad=True)", code)
-        yield Match(first, weights, names=names, first=first.line, given=UNASKED | {"change": change})
+        yield Match(first, weights, names=names, first=first.line, given=UNASKED)
 
 
 def _weighs(seen: Observation, value: Seen) -> bool:
@@ -243,24 +231,13 @@ def _unused(seen: Observation) -> Iterator[Match]:
             given = THROWN_AWAY if left is None else telling(*CUTS["item"], kind="item")
             yield Match(line, names=names, given=given)
             continue
-        silent = [line for line in reads if line not in ran and "parameters" not in seen.places.code(line)]
-        condition = next((found for line in silent[:3] if (found := seen.places.condition(line))), None)
-        asleep = [Place(line) for line in silent[:3]]
-        how = ("{asleep}, never ran" if asleep else "no op ever received {them}") + (
-            ", for line {decides} decides otherwise" if condition else ""
-        )
+        asleep = [Place(line) for line in reads if line not in ran][:3]
+        how = "{asleep}, never ran" if asleep else "no op ever received {them}"
         given = telling(
             "{names} took part in no op of this run: " + how + ". So no gradient came.",
             "Use it in forward, or leave it out.",
         )
-        yield Match(
-            (condition, *silent, made)[0] if condition else (*silent, made)[0],
-            asleep,
-            names=names,
-            asleep=next(iter(asleep), None),
-            decides=condition,
-            given=given,
-        )
+        yield Match((*asleep, Place(made))[0], asleep, names=names, asleep=next(iter(asleep), None), given=given)
 
 
 def _as_number(seen: Observation, leaf: Leaf) -> int | None:
@@ -293,7 +270,7 @@ def _lost_in_part(seen: Observation) -> Iterator[Match]:
                     words = "{at}, cuts a term of the loss off, which {user} adds: it is a constant there, and nothing learns from it."
                     yield Match(
                         found.line, [op, found.step.op], user=op, path=found.step.way, cut=found.step.made.nr,
-                        given=_told(seen, found, words, certain=False, share=0.6),
+                        given=_told(found, words, certain=False, share=0.6),
                     )  # fmt: skip
                     return
 
@@ -316,10 +293,7 @@ def _drawn(seen: Observation) -> Iterator[Match]:
             op = found.step.op if found is not None else None
             if found is None or op is None or found.kind != "no-grad" or not _goes_on(seen, found, back, value.nr):
                 continue
-            code = seen.places.code(op.line)
-            change = (code, code.replace(".sample(", ".rsample(")) if ".sample(" in code else None
-            at, made = found.line if change is None else op, found.step.made
-            yield Match(at, [op, user], made=op, user=user, path=found.step.way, cut=made.nr, given={"change": change})
+            yield Match(op, [found.line, user], made=op, user=user, path=found.step.way, cut=found.step.made.nr)
             return
 
 
@@ -360,10 +334,9 @@ def _asked_in_vain(seen: Observation) -> Iterator[Match]:
             behind = {seen.values[one].leaf for one in seen.above([nr])}
             learn = {leaf.name for leaf in seen.leaves if leaf.gradients and leaf.nr in behind} - {"", value.name}
             if learn and not rebound and "can't optimize" not in error:
-                code = seen.places.code(at)
-                given = {"fix": LOOK, "change": (code, f"{code}\n{value.name}.retain_grad()")}
+                given = {"fix": LOOK}
             yield Match(
-                at, [op, read], op=op.name, where=op.where, names=[value.name], path=[*op.inputs[:1], nr], cut=nr, read=read,
+                at, [op, read], op=op.name, where=op.where, names=[value.name], path=[*op.inputs[:1], nr], cut=nr, read=read, keeps=given.get("fix") == LOOK,
                 given=given | {"explains": explains},
             )  # fmt: skip
 

@@ -162,6 +162,5 @@ RULES = [
         "Give it to the optimizer too.{how} If it is frozen on purpose, switch its requires_grad off."),
     Rule("reversed", _along_the_gradient,
         "Each of {count} steps went along the gradient from backward() instead of against it, and the loss rises: {first} → {last}. {at}, {how}.",
-        "Leave the sign of the gradient to the optimizer, which subtracts it; by hand, subtract it too.",
-        change=lambda code, match: code.replace("+=", "-=")),
+        "Leave the sign of the gradient to the optimizer, which subtracts it; by hand, subtract it too."),
 ]  # fmt: skip

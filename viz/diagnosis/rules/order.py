@@ -22,10 +22,6 @@ def _called(seen: Observation, method: str) -> tuple[int | None, str]:
     return line, f" Line {line}, `{seen.places.code(line)}`, names {method} but does not call it." if line else ""
 
 
-def _with_call(code: str, match: Match) -> str:
-    return re.sub(r"\.(step|backward|zero_grad)$", r"\g<0>()", code)
-
-
 def _adding(seen: Observation) -> Iterator[Match]:
     """Gradients that a step had used, added to by the next pass."""
     stale = [moment for moment in seen.moments if moment.kind in ("step", "update") and moment.stale]
@@ -38,11 +34,9 @@ def _adding(seen: Observation) -> Iterator[Match]:
     line, how = _called(seen, "zero_grad")
     called = re.search(r"([\w.]+)\.step\(", seen.places.code(stale[0].line))
     zero = f"{called[1] if called else 'optimizer'}.zero_grad()" if seen.optimizers else "w.grad = None"
-    code = seen.places.code(line or adding.line)
-    given = {"change": (code, f"{zero}; {code}")} if code.endswith("backward()") and seen.optimizers else {}
     yield Match(
         line or adding.line, [stale[0]], names=seen.called(leaves), adding=adding, step=stale[0].line, times=len(stale),
-        how=how, zero=zero, given=given,
+        how=how, zero=zero,
     )  # fmt: skip
 
 
@@ -137,11 +131,11 @@ TOO_EARLY = telling("{at}, steps before the backward() of the same iteration: no
 RULES = [
     Rule("no-zero-grad", _adding,
         "{adding} adds to gradients that a step had already used: nothing reset them. The step in line {step} then used the sum, {times} times.{how}",
-        "Reset the gradients in each step, before backward(): `{zero}`.", certain=True, change=_with_call),
+        "Reset the gradients in each step, before backward(): `{zero}`.", certain=True),
     Rule("zero-before-step", _found_nothing,
         "{at}, resets the gradients between backward() and step(): none of {count} steps in line {step} found one.",
-        "Zero the gradients before backward(), or after step().", certain=True, share=1.0, change=_with_call),
-    Rule("never-backward", _never, certain=True, change=_with_call),
+        "Zero the gradients before backward(), or after step().", certain=True, share=1.0),
+    Rule("never-backward", _never, certain=True),
     Rule("zero-before-step", _thrown,
         "{at}, resets gradients that no step has used: of {count} passes of line {back}, the gradients of {thrown} were thrown away.",
         "If gradients should add up over several batches, reset them only after the step, and take a last step for what is left of them."),

@@ -29,7 +29,7 @@ class Match:
         names: of the tensors concerned.
         path: values for the picture, from the parameter to the loss; by default through the op.
         cut: the value where it goes wrong; by default the op's result.
-        given: takes the place of what the rule says by default: `kind`, `words`, `fix`, `certain`, `share`, `change`, `explains`.
+        given: takes the place of what the rule says by default: `kind`, `words`, `fix`, `certain`, `share`, `explains`.
         told: what the words name. What has a line is shown as `line 3, `code``, a float as a person reads it.
     """
 
@@ -62,11 +62,9 @@ class Rule:
     pattern: Callable[[Observation], Iterable[Match]]  # finds it in an observation
     words: str = ""  # what happened, with `{at}`, `{op}`, `{names}` and what the match tells
     fix: str = ""  # what to do, likewise
-    unless: tuple[Callable[[Observation, Match], object], ...] = ()  # what speaks against a match
     certain: bool = False  # whether what was seen proves it. It is called certain only if a trial confirms it
     share: float = 0.9  # of the parameters that it concerns, where the pattern does not know
     explains: bool = False  # whether it is the cause of the error that the program raised
-    change: Callable[[str, Match], str] | None = None  # what its line should be, if that is the fix
 
     def findings(self, seen: Observation) -> Iterator[Finding]:
         """What it finds, each cause once for a line."""
@@ -74,17 +72,14 @@ class Rule:
         for match in self.pattern(seen):
             given = match.given
             kind = given.get("kind", self.kind)
-            if (kind, match.line) in told or any(against(seen, match) for against in self.unless):
+            if (kind, match.line) in told:
                 continue
             told.add((kind, match.line))
-            code = seen.places.code(match.line)
-            changed = self.change(code, match) if self.change is not None else code
             certain, explains = given.get("certain", self.certain), given.get("explains", self.explains)
             share = given.get("share", 1.0 if explains else self.share)
             yield Finding(
                 kind, match.line, certain, said(seen, match, given.get("words", self.words)), _of_this_program(seen, said(seen, match, given.get("fix", self.fix))),
-                match.names, match.lines, KINDS[kind], given.get("change") or ((code, changed) if changed != code else None),
-                match.where, match.path, match.cut, share, explains,
+                match.names, match.lines, KINDS[kind], match.told, match.where, match.path, match.cut, share, explains,
             )  # fmt: skip
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import bisect
 import itertools
-import re
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import Any
 
 from viz.diagnosis.families import KEEPS_NOTHING, KEEPS_RESULT, makers
 from viz.diagnosis.functions import FAR
@@ -79,33 +79,23 @@ def _shared(seen: Observation) -> Iterator[Match]:
         lines = list(dict.fromkeys(_call(seen, op, twin) for op in used[twin.nr])) if alike else []
         if len(lines) > 1:
             short, other = part.path.rpartition(".")[2], twin.path.rpartition(".")[2]
-            code, both = seen.places.code(lines[-1]), " and ".join(map(str, lines))
-            given = IDLE | {"change": (code, code.replace(f"self.{other}", f"self.{short}"))}
-            yield Match(lines[-1], lines[::-1], names=[part.path], both=both, twin=twin.path, short=short, given=given)
+            told: dict[str, Any] = {
+                "both": " and ".join(map(str, lines)),
+                "twin": twin.path,
+                "short": short,
+                "other": other,
+            }
+            yield Match(lines[-1], lines[::-1], names=[part.path], given=IDLE, **told)
     for part in (one for one in seen.parts if one.repeated > 1 and one.called and shapes[one.nr]):
-        line = _repeated(seen, part)
-        if line is not None:
-            yield Match(line, [part], names=[part.path], made=part.kind, times=part.repeated, given=REPEATED)
+        holder = next((seen.parts[nr] for nr in part.parents if seen.parts[nr].line is not None), None)
+        if holder is not None and all(name.isdigit() for name in part.names):  # and not by names, as of tied weights
+            yield Match(holder, [part], names=[part.path], made=part.kind, times=part.repeated, given=REPEATED)
 
 
 def _call(seen: Observation, op: Ran, part: Part) -> int | None:
     """The line that calls a module in which an op ran."""
     first, last = seen.places.defined(part.kind, "forward") or (0, -1)
     return next((line for line in op.stack if not first <= line <= last), op.line)
-
-
-def _repeated(seen: Observation, part: Part) -> int | None:
-    """The line that puts one layer under several names of one container; None where they share weights on purpose."""
-    holder = next((one for one in (seen.parts[nr] for nr in part.parents) if one.line is not None), None)
-    line = part.line if holder is None or seen.places.multiplies_a_list(part.line) else holder.line
-    if holder is not None and not seen.places.repeats(line):
-        added = seen.places.where_grown(f"self.{holder.path.rpartition('.')[2]}", None)
-        line = added if seen.places.loops(added) else line
-    if seen.places.repeats(line) or seen.places.loops(line):
-        return line
-    if len({re.sub(r"\d+", "", name) for name in part.names}) > 1 or part.names[0].isdigit():
-        return None  # one by one, and by name
-    return seen.places.where_given(f"self.{part.names[-1]}") or line
 
 
 def _behind_data(seen: Observation, nr: int) -> Seen | None:

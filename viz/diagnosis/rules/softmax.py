@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from viz.diagnosis import families as ops
@@ -40,13 +39,11 @@ def _summed_over(seen: Observation) -> Iterator[Match]:
             continue
         wanted, user = found
         line = seen.parts[op.owner].line or op.line if op.library and op.owner is not None else op.line
-        code = seen.places.code(line)
-        changed = re.sub(rf"\bdim ?= ?{dim}\b", f"dim={wanted - rank if dim < 0 else wanted}", code)
         certain = user.name in ("nll_loss", "kl_div", "cross_entropy") and rank == 2
         yield Match(
             line, [op, user], names=[value.name], op=op.name, dim=dim % rank, shape=str(value.shape), user=user.name, wanted=wanted, at_use=user.line,
             takes="takes the classes from" if user.name in ops.TAKES_CLASSES else "sums over", where=op.where,
-            given={"certain": certain, "change": (code, changed)},
+            written=dim, given={"certain": certain},
         )  # fmt: skip
 
 

@@ -7,7 +7,6 @@ import math
 from viz.diagnosis.families import RESHAPES, source
 from viz.diagnosis.observation import Leaf, Observation, Seen
 
-OVERSIZED = 8.0  # times 1/sqrt(fan): numbers with the gain of a relu reach 6 of it
 SOUND = ("xavier", "kaiming", "orthogonal", "eye", "dirac")
 
 
@@ -23,14 +22,8 @@ def sized(seen: Observation, leaf: Leaf) -> int | None:
     first = [one for one in leaf.writes if one.kind in ("init", "write") and one.line and one.after == 0]
     if first:
         last = first[-1]
-        return None if last.name.startswith(SOUND) and not _oversized(leaf) else last.line
+        return None if last.name.startswith(SOUND) else last.line
     return seen.origin(leaf) if leaf.holder is None or seen.parts[leaf.holder].library is False else None
-
-
-def _oversized(leaf: Leaf) -> bool:
-    """Whether a usual initialiser was given a gain that makes the weights several times larger than it does by itself."""
-    fan = min(leaf.shape[:2]) * math.prod(leaf.shape[2:])
-    return leaf.began * math.sqrt(fan) > OVERSIZED
 
 
 def outweighs(seen: Observation, value: Seen) -> int | None:

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Iterator
-from statistics import median
 
 from viz.diagnosis import families as ops
 from viz.diagnosis.families import source
 from viz.diagnosis.observation import Leaf, Observation, Ran, Seen, Through
 from viz.diagnosis.paths import Step, first_on_path
-from viz.diagnosis.rules.rule import Match, Place, Rule, telling
+from viz.diagnosis.rules.rule import Match, Place, Rule
 from viz.diagnosis.rules.weights import outweighs, written
 
 LOST = 1e-20  # a gradient below this underflows to 0 in the next ops: it vanished before
-FAR_OUT = 20.0  # an input where a sigmoid or tanh is flat in single precision
-MOST = 0.85  # of the results of a sigmoid or tanh, or of the rows of a softmax: if these lie at the bound, most learn nothing
-MANY_UNITS = 0.4  # likewise, before any step, where the program itself made the weights so large
 MASKS = {"masked_fill", "where", "add"}
 WIDE = 4.0  # scores of an attention, in size, where nothing divides them: divided, they stay around 1
 HALF_AS_MUCH = 2.0  # times
 NARROW = 8  # products that a score adds up, at least
-RAW = 50.0  # of numbers that nobody scaled: pictures from 0 to 255
-HARDLY = 0.02  # of a gradient: the most that a nearly saturated op lets pass
 SATURATING = 4.0  # an input from which on a sigmoid, tanh or softmax can pass nothing at all
 
 
@@ -37,10 +30,6 @@ class Shut:
         self.factor, self.made = _zero_factor(seen, op, given) if op.name in ops.MULTIPLIES else ("", None)
         dim = op.options.get("dim", op.options.get("1", -1))
         shape = self.out.shape if op.name in ("softmax", "log_softmax") else ()
-        self.cancels = (
-            op.name in ops.ADDITIVE
-            and sum(bool(seen.values[one.outputs[0]].grad) for one in seen.users(given.nr) if one.outputs) > 1
-        )
         self.one_class = isinstance(dim, int) and shape[dim : dim + 1 or None] == (1,)
 
 
@@ -68,9 +57,6 @@ CAUSES: list[Cause] = [
         "Look at the condition: it lets nothing through."),
     ("norm-at-zero", lambda shut: "norm" in shut.name and shut.out.peak == 0, "`{op}` of a vector of zeros has a corner, where its slope is taken as 0.",
         "Compare squared distances, or start where the two are not the same."),
-    ("wrong-backward", lambda shut: shut.name.endswith(".apply"), "the backward of this Function returns zeros.", "Check it with gradcheck."),
-    ("zero", lambda shut: shut.cancels, "what `{op}` takes reaches the loss in another way too, and the two gradients cancel.",
-        "What the answer is compared with was computed from it: take that out of the graph, with detach()."),
     ("zero", lambda shut: True, "`{op}` received a gradient and passed on only zeros.", "Look at its inputs: the function is flat there."),
 ]  # fmt: skip
 
@@ -105,18 +91,10 @@ def _terms_of_nothing(seen: Observation) -> Iterator[Match]:
     for op in (op for each in last.values() for op in ops.makers(seen, seen.recorded(each)) if op.inputs):
         given, out = seen.values[op.inputs[0]], seen.values[op.outputs[0]]
         flat = op.name == "normal" or (op.name in ops.FLAT and given.leaf is None and given.grad == 0)
-        if flat and out.grad and op.recorded and not _weighs(seen, op):
+        if flat and out.grad and op.recorded:
             match = _of_op(seen, op, given, [out.nr, given.nr])
             match.given |= {"words": match.given["words"] + " Nothing behind it learns from that.", "share": 0.5}
             yield match
-
-
-def _weighs(seen: Observation, op: Ran) -> bool:
-    """Whether a flat op's result multiplies something that was computed from the same, as in `sign(x) * sqrt(abs(x))`."""
-    given = source(seen, op.inputs[0], ops.TURNS | ops.CHOSEN)[0].nr
-    products = [one for one in seen.users(op.outputs[0]) if one.name in ops.PRODUCTS]
-    others = [nr for one in products for nr in one.inputs if nr not in op.outputs]
-    return bool(others) and given in seen.above(others)
 
 
 def _cause(seen: Observation, each: Through, leaf: Leaf) -> Match | None:
@@ -145,8 +123,6 @@ def _of_op(seen: Observation, op: Ran, given: Seen, chain: list[int]) -> Match:
     here, made = layer_line(seen, op), shut.made
     if kind in ("dead-relu", "saturated") and not shut.one_class:
         made = outweighs(seen, given)
-    elif kind == "wrong-backward":
-        made = seen.places.where_returned(op.name.removesuffix(".apply"), 0, True)
     if made is not None and made != here:
         words += " That comes from {made}."
     return Match(
@@ -192,78 +168,40 @@ def layer_line(seen: Observation, op: Ran) -> int | None:
     return made if hidden else op.line
 
 
-def _nearly_flat(seen: Observation) -> Iterator[Match]:
-    """A sigmoid, tanh or softmax of inputs so large that hardly any gradient passes, or that most units get none."""
-    lines: dict[int | None, list[tuple[Ran, Seen, Seen]]] = defaultdict(list)
-    for op in seen.ops:
-        if op.name in ops.BOUNDED | {"softmax"} and op.outputs:
-            given, out = seen.values[op.inputs[0]], seen.values[op.outputs[0]]
-            if out.grad and given.grad is not None:
-                lines[layer_line(seen, op)].append((op, given, out))
-    for at, calls in lines.items():
-        if (undivided := _undivided(seen, calls[0][0])) is not None:
-            yield undivided
-            continue
-        passing = [(given.grad or 0.0) / (out.grad or 1.0) for _, given, out in calls]
-        bounds = [out.bound or 0.0 for *_, out in calls]
-        early = [call for call in calls if call[0].step == 0]
-        op, given, _ = max(early or calls, key=lambda call: call[2].bound or 0.0)
-        writer, peak, choosing = outweighs(seen, given) or _raw(seen, given), given.peak or 0.0, op.name == "softmax"
-        passed = max(median(passing), passing[0])  # the first tells what a step drove there
-        bound = min(median(bounds), bounds[0])
-        begun = median(out.bound or 0.0 for *_, out in early) if early else 0.0
-        little = passed <= (HARDLY / 20 if choosing else HARDLY) and peak > FAR_OUT
-        large = outweighs(seen, given) is not None and not choosing and begun >= MANY_UNITS
-        settled = choosing and writer is None and seen.fell  # it is sure of what it answers
-        if len(calls) > 1 and not settled and (little or large or bound >= MOST):
-            words = {"words": NEARLY_FLAT + " That comes from {made}."} if writer not in (None, at) else {}
-            yield Match(
-                writer or at, [at], where=op.where, path=[op.inputs[0], *op.outputs[:1]], cut=op.inputs[0], op=op.name, here=Place(at),
-                made=Place(writer), peak=peak, passed=passed, share=f"{max(bound, begun):.0%}", count=len(calls), given=words,
-            )  # fmt: skip
-
-
-def _raw(seen: Observation, value: Seen) -> int | None:
-    """The line of data that nobody scaled, and that a layer made a value from."""
-    op = source(seen, value.nr)[1]
-    data = seen.values[op.inputs[0]] if op is not None and op.name in ops.LAYERS else value
-    raw = not data.requires_grad and data.low is not None and (data.peak or 0.0) >= RAW
-    return ops.origin(seen, data.nr).line if raw else None
-
-
-def _undivided(seen: Observation, op: Ran) -> Match | None:
+def _undivided(seen: Observation) -> Iterator[Match]:
     """Scores of an attention, the products of two projections, that nothing divides by the root of their width."""
-    given = scores = source(seen, op.inputs[0])[0]
-    while (maker := source(seen, given.nr)[1]) is not None and maker.name in MASKS | ops.FACTORS:
-        learnt = next((nr for nr in maker.inputs if seen.values[nr].requires_grad), None)
-        if learnt is None:
-            return None
-        given = source(seen, learnt)[0]
-        scores = given if maker.name in MASKS else scores
-    if op.name != "softmax" or op.step or maker is None or maker.name not in ops.SCORES:
-        return None  # after the first step, projections are no longer as they were made
-    made = [source(seen, nr, ops.TURNS | ops.SPLITS)[1] for nr in maker.inputs]
-    layers = [one for one in made if one is not None and one.name in ops.LAYERS]
-    projected = [one for one in layers if any(seen.values[nr].leaf is not None for nr in one.inputs)]
-    width, peak = seen.values[maker.inputs[0]].shape[-1], scores.peak or 0.0
-    least = (given.peak or 0.0) * HALF_AS_MUCH / math.sqrt(width)  # that is left where the root divides
-    if width < NARROW or not max(WIDE, least) <= peak < math.inf or len(projected) < len(made):
-        return None
-    less = (given.peak or 0.0) / math.sqrt(width)
-    return Match(maker, [op], peak=peak, width=width, here=op, less=less, cut=op.inputs[0], given=UNDIVIDED)
+    for op in (one for one in seen.ops if one.name == "softmax" and one.inputs and not one.step):  # as they were made
+        given = scores = source(seen, op.inputs[0])[0]
+        while (maker := source(seen, given.nr)[1]) is not None and maker.name in MASKS | ops.FACTORS:
+            learnt = next((nr for nr in maker.inputs if seen.values[nr].requires_grad), None)
+            if learnt is None:
+                break
+            given = source(seen, learnt)[0]
+            scores = given if maker.name in MASKS else scores
+        if maker is None or maker.name not in ops.SCORES or not all(_projected(seen, nr) for nr in maker.inputs):
+            continue
+        width, peak, whole = seen.values[maker.inputs[0]].shape[-1], scores.peak or 0.0, given.peak or 0.0
+        less = whole / math.sqrt(width)  # that is left where the root divides
+        if width >= NARROW and max(WIDE, less * HALF_AS_MUCH) <= peak < math.inf:
+            yield Match(maker, [op], peak=peak, width=width, here=op, less=less, cut=op.inputs[0])
+
+
+def _projected(seen: Observation, nr: int) -> bool:
+    """Whether a layer with weights made a value."""
+    made = source(seen, nr, ops.TURNS | ops.SPLITS)[1]
+    return (
+        made is not None and made.name in ops.LAYERS and any(seen.values[one].leaf is not None for one in made.inputs)
+    )
 
 
 NOTHING_LEFT = {
     "certain": False, "fix": "Look at what the loss compares, and at the masks in it: it is 0 as well. If they are right, nothing is left to learn: "
     "choose harder pairs or a larger margin.",
 }  # fmt: skip
-NEARLY_FLAT = "{here}: `{op}` is nearly saturated in {count} calls. Its input reaches {peak} in size, {share} of its results lie at the bound, and {passed} of " \
-    "the gradient passes."  # fmt: skip
-UNDIVIDED = telling("{at}: the scores that `softmax` in {here}, weighs reach {peak} in size before the first step: each adds {width} products, and "
+UNDIVIDED = ("{at}: the scores that `softmax` in {here}, weighs reach {peak} in size before the first step: each adds {width} products, and "
         "hardly anything divides them. A softmax of such scores chooses one place, and the others learn little. Divided by the root of {width} they reach {less}.",
     "Divide the products by the root of how many each adds up: `q @ k.transpose(-2, -1) / math.sqrt(d)`.")  # fmt: skip
 RULES = [
     Rule("zero", _blocked),
-    Rule("saturated", _nearly_flat, NEARLY_FLAT,
-        "Scale the inputs to about 1 (subtract the mean, divide by the deviation), or make the weights smaller.", share=0.3),
+    Rule("saturated", _undivided, *UNDIVIDED, share=0.3),
 ]  # fmt: skip

@@ -143,5 +143,4 @@ class Modules:
             seen.aliases.append(Alias(line, call.line, text))
         yield
         for parameter in own.values() if call.line is not None else ():  # an engine may not show each copy
-            write = self.writes.note(self.values.leaf(parameter), "write", "load_state_dict", call.line)
-            write.size = self.watch.peak(parameter)
+            self.writes.note(self.values.leaf(parameter), "write", "load_state_dict", call.line)

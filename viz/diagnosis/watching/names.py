@@ -83,8 +83,6 @@ class Names:
                 if (nr := self.values.known(tensor)) is not None:
                     value = seen.values[nr]
                     value.name = value.name or name + path
-                    if value.op is None and value.leaf is None and value.name == name:  # no observed call made it
-                        value.line = self.watch.places.where_entered(name) or value.line
 
     def _kept(self, variables: dict[str, Any]) -> None:
         """Note which variables keep values of earlier steps, with their graphs."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from viz.diagnosis.families import BOUNDED, canonical
+from viz.diagnosis.families import canonical
 from viz.diagnosis.functions import check_function
 from viz.diagnosis.observation import Exit, Ran
 from viz.diagnosis.watching.passes import Passes
@@ -120,9 +120,6 @@ class Ops:
         seen.ops.append(op)
         base = inputs[0] if op.name in ALIASES and inputs else None
         op.outputs = tuple(self.values.value(tensor, op.line, op.nr, base) for tensor in made)
-        if (op.name in BOUNDED or op.name == "softmax") and recorded and made:
-            dim = op.options.get("dim", op.options.get("1"))
-            seen.values[op.outputs[0]].bound = watch.at_bound(op.name, made[0], dim)
         for tensor in changed:
             op.outputs += (self.values.value(tensor, op.line, op.nr),)
             self.writes.wrote(op.outputs[-1], op)

@@ -149,9 +149,6 @@ class Optimizers:
             if brought is not None and brought.shape == old.shape:
                 along += float(np.dot(new - old, brought))
             if p.grad is not None:
-                leaf = self.watch.seen.leaves[nr]
-                leaf.size = float(np.abs(old).max()) if old.size else 0.0
-                leaf.began = leaf.began or leaf.size
                 self.writes.note(nr, "step", "step", line, order)
         return along > 0 if along and np.isfinite(along) else None
 

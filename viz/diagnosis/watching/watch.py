@@ -21,9 +21,6 @@ from viz.engines import Engine
 from viz.interrupts import hold, release
 
 SAMPLE = 64  # numbers of a leaf that are examined before and after a step
-SPREAD = 1_024  # numbers of a result that are examined for its bound
-SLOPE = 1e-3  # distance from its bound at which a sigmoid, tanh or softmax is flat
-SMALL = 100_000  # numbers of a softmax, the most whose rows are examined
 FREE = 1.5  # seconds of processor time that watching may take beside as long as the program takes itself
 WINDOW = 4  # backward passes that are watched together, at least
 MOST_OPS = 60_000  # that are noted
@@ -151,10 +148,10 @@ class Watch:
         self._order += 1
         return self._order
 
-    def sample(self, tensor: Any, most: int = SAMPLE) -> np.ndarray:
+    def sample(self, tensor: Any) -> np.ndarray:
         """A few of a tensor's numbers, spread over it, as a new array."""
         flat = _stored(tensor.detach()).reshape(-1)
-        return np.array(self.engine.array(flat[:: max(1, flat.numel() // most)]), dtype=np.float64)
+        return np.array(self.engine.array(flat[:: max(1, flat.numel() // SAMPLE)]), dtype=np.float64)
 
     def version(self, tensor: Any) -> int:
         """How often a tensor was changed in place; 0 if it does not count."""
@@ -190,17 +187,6 @@ class Watch:
         except (RuntimeError, TypeError, NotImplementedError, ValueError, AttributeError):
             return None, None
         return (math.nan if math.isnan(low) or math.isnan(high) else max(abs(low), abs(high))), low
-
-    def at_bound(self, name: str, tensor: Any, dim: Any) -> float | None:
-        """The share of what a sigmoid or tanh made, or of the rows of a softmax, that lies where the slope is next to 0."""
-        if name != "softmax":
-            numbers = np.abs(self.sample(tensor, SPREAD))
-            flat = (numbers > 1 - SLOPE) | ((name == "sigmoid") & (numbers < SLOPE))
-        elif isinstance(dim, int) and tensor.ndim and tensor.shape[dim] > 1 and tensor.numel() <= SMALL:
-            flat = self.engine.array(tensor).max(axis=dim) > 1 - SLOPE
-        else:
-            return None
-        return float(flat.mean()) if flat.size else None
 
     def peak(self, tensor: Any) -> float | None:
         """The largest magnitude; None if there are no numbers."""
