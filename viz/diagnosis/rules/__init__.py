@@ -3,11 +3,11 @@
 from viz.diagnosis.rules import (
     comparing,
     copies,
+    cut,
     finite,
     freezing,
     memory,
     modes,
-    none,
     optimizer,
     order,
     refused,
@@ -20,6 +20,6 @@ from viz.diagnosis.rules.rule import Rule
 
 RULES: tuple[Rule, ...] = tuple(
     rule
-    for group in (refused, none, freezing, zero, finite, sizes, order, optimizer, comparing, softmax, modes, memory, silent, copies)
+    for group in (refused, cut, freezing, zero, finite, sizes, order, optimizer, comparing, softmax, modes, memory, silent, copies)
     for rule in group.RULES
 )  # fmt: skip
