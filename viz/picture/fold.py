@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from viz.recording import notation
-from viz.recording.graph import Graph, Op
+from viz.recording.graph import Graph, Op, Value
 
 VISIBLE = 150  # the most boxes and pills that a picture shows
 INSIDE = VISIBLE // 2  # the most that an open fold shows before it is folded again
@@ -63,6 +63,24 @@ class Folding:
     folds: dict[str, Fold] = field(default_factory=dict)
     unit: dict[str, str] = field(default_factory=dict)  # op -> fold
     hidden: dict[str, str] = field(default_factory=dict)  # value or AccumulateGrad -> fold
+
+    def add(self, ops: list[Op], times: int = 1, module: str = "") -> None:
+        """Draw these ops as one box."""
+        key = f"f{ops[0].key}n{len(ops)}"
+        self.folds[key] = Fold(key, [op.key for op in ops], times, module)
+        self.unit.update((op.key, key) for op in ops)
+
+    def hide(self, value: Value, key: str) -> None:
+        """Draw a value, and what accumulates into it, inside the fold of this key."""
+        self.hidden[value.key] = key
+        if value.op is None:
+            self.folds[key].leaves.append(value.key)
+        if value.accumulate:
+            self.hidden[value.accumulate] = key
+
+    def users(self, graph: Graph) -> dict[str, set[str]]:
+        """The folds, and the ops outside them, that use each value of a graph."""
+        return {key: {self.unit.get(op, op) for op in using} for key, using in graph.users().items()}
 
 
 def fold(graph: Graph, limit: int = VISIBLE) -> Folding:
@@ -279,29 +297,17 @@ def _chopped(runs: list[tuple[int, int, int]], count: int, share: int) -> list[t
 def _folding(graph: Graph, ops: list[Op], runs: list[tuple[int, int, int]]) -> Folding:
     made = Folding()
     for start, end, block in runs:
-        key = f"f{ops[start].key}n{end - start}"
-        times = (end - start) // block if (end - start) % block == 0 else 1
-        made.folds[key] = Fold(key, [op.key for op in ops[start:end]], times)
-        for op in ops[start:end]:
-            made.unit[op.key] = key
-    users: dict[str, set[str]] = {}
-    for op in ops:
-        unit = made.unit.get(op.key, op.key)
-        for used in op.inputs:
-            if used is not None:
-                users.setdefault(used, set()).add(unit)
+        made.add(ops[start:end], (end - start) // block if (end - start) % block == 0 else 1)
+    users = made.users(graph)
     roots = set(graph.roots)
     for value in graph.values.values():
         using = users.get(value.key, set())
         maker = made.unit.get(value.op) if value.op is not None else None
         if value.op is None:
             if len(using) == 1 and (home := next(iter(using))) in made.folds:
-                made.hidden[value.key] = home
-                made.folds[home].leaves.append(value.key)
+                made.hide(value, home)
         elif maker is not None and value.key not in roots and (using <= {maker} or not value.names):
-            made.hidden[value.key] = maker
-        if value.accumulate and value.key in made.hidden:
-            made.hidden[value.accumulate] = made.hidden[value.key]
+            made.hide(value, maker)
     return made
 
 

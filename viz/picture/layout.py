@@ -11,7 +11,8 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -117,22 +118,27 @@ def _framed(layout: Layout, boxes: list[tuple[str, float, float]], scopes: list[
     return True
 
 
+def in_order(below: Mapping[str, Collection[str]]) -> list[str]:
+    """The keys, each after all those that lead to it; `below` are those that each leads to. What is in a cycle, or below one, is left out."""
+    waits = Counter(head for heads in below.values() for head in heads)
+    ready = [key for key in below if not waits[key]]
+    for key in ready:  # which grows on the way
+        for head in below[key]:
+            waits[head] -= 1
+            if not waits[head]:
+                ready.append(head)
+    return ready
+
+
 def simple(boxes: list[tuple[str, float, float]], links: list[tuple[str, str, str, float, float]]) -> Layout:
     """A cheap layout: each box in the row below all boxes that lead to it, with straight lines. Fast for any graph."""
     below: dict[str, list[str]] = {key: [] for key, _, _ in boxes}
-    waits = dict.fromkeys(below, 0)
     for _, tail, head, _, _ in links:
         below[tail].append(head)
-        waits[head] += 1
     row = dict.fromkeys(below, 0)
-    ready = [key for key, count in waits.items() if count == 0]
-    while ready:
-        key = ready.pop()
+    for key in in_order(below):
         for head in below[key]:
             row[head] = max(row[head], row[key] + 1)
-            waits[head] -= 1
-            if waits[head] == 0:
-                ready.append(head)
     rows: dict[int, list[tuple[str, float, float]]] = {}
     for box in boxes:
         rows.setdefault(row[box[0]], []).append(box)
