@@ -19,6 +19,7 @@ from viz.recording.recording import Event, Recording
 
 VIEWS = ("values", "grad_fn")
 LISTED = 12  # entries of a panel beside the picture
+_AFTER_A_RUN = ("run", "done", "backward", "raised", "error")  # the next event of one of these kinds is not of its step
 TOLD = 135  # characters of the gradients that the last sentence lists: it has two lines
 
 
@@ -99,13 +100,7 @@ class Director:
             elif event.kind == "backward":
                 self._backward(event)
             elif event.kind == "run":
-                while position + used < len(events) and events[position + used].kind not in (
-                    "run",
-                    "done",
-                    "backward",
-                    "raised",
-                    "error",
-                ):
+                while position + used < len(events) and events[position + used].kind not in _AFTER_A_RUN:
                     used += 1
                 group = events[position : position + used]
                 # a node may run others in its own backward (as a checkpoint does) and finish only after them
