@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from viz.picture.scopes import shared
 from viz.recording import notation
 from viz.recording.graph import Graph, Op, Value
 
@@ -185,7 +186,7 @@ def places_of(graph: Graph, ops: list[Op]) -> list[tuple[str, ...]] | None:
         elif len(before) > 1 and after and not graph.modules:
             places.append(before)
         else:
-            common = _common(before, after)
+            common = shared([before, after])
             # Between two of its calls.
             ends = next_call > call and not graph.modules.get(".".join(common), {}).get("loops")
             places.append(common[:-1] if ends and len(common) > 1 else common)
@@ -201,13 +202,6 @@ def _module_of(graph: Graph, op: Op, uses: Counter[str]) -> tuple[tuple[str, ...
             uses[key] += 1
             return tuple(known[min(uses[key], len(known)) - 1].split(".")), uses[key]
     return None
-
-
-def _common(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    length = 0
-    while length < min(len(one), len(other)) and one[length] == other[length]:
-        length += 1
-    return one[:length]
 
 
 def _stretches(places: list[tuple[str, ...]]) -> list[tuple[int, int, int]]:
