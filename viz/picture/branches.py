@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from viz.picture.layout import Layout, in_order
+from viz.picture.layout import Box, Layout, Link, in_order
 
 MANY = 5  # links from one box that pass others by; from so many on they share a line
 POINT = 1.0  # pixels of the places where they branch off
-
-Box = tuple[str, float, float]
-Link = tuple[str, str, str, float, float]
 
 
 def place(

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 from viz.picture import branches, parts, rows
 from viz.picture import layout as layouts
-from viz.picture.branches import Box, Link
 from viz.picture.fold import Folding, fold
-from viz.picture.layout import Layout
+from viz.picture.layout import Box, Layout, Link
 from viz.picture.shapes import DETAILS, Detail, Drawing
 from viz.picture.svg import canvas
 from viz.recording.graph import Graph

@@ -27,6 +27,8 @@ BROKEN = (
     "pygraphviz is installed but does not load: {}. A library of the system is missing, as on a bare container; on Debian "
     "and Ubuntu: apt-get install libglib2.0-0 libx11-6 libxext6 libxrender1 libexpat1"
 )
+Box = tuple[str, float, float]  # its key, width and height
+Link = tuple[str, str, str, float, float]  # its key, tail and head; the width and height of its label
 
 
 @dataclass
@@ -67,8 +69,8 @@ class GraphvizMissing(RuntimeError):
 
 
 def place(
-    boxes: list[tuple[str, float, float]],
-    links: list[tuple[str, str, str, float, float]],
+    boxes: list[Box],
+    links: list[Link],
     direction: str = "LR",
     loose: set[str] | None = None,
     time_limit: float = TIME_LIMIT,
@@ -102,7 +104,7 @@ def place(
     return layout
 
 
-def _framed(layout: Layout, boxes: list[tuple[str, float, float]], scopes: list[Scope]) -> bool:
+def _framed(layout: Layout, boxes: list[Box], scopes: list[Scope]) -> bool:
     """Whether each frame surrounds exactly its own boxes: Graphviz fails at that once in a thousand times."""
     for scope in scopes:
         inside = held(scopes, scope)
@@ -130,7 +132,7 @@ def in_order(below: Mapping[str, Collection[str]]) -> list[str]:
     return ready
 
 
-def simple(boxes: list[tuple[str, float, float]], links: list[tuple[str, str, str, float, float]]) -> Layout:
+def simple(boxes: list[Box], links: list[Link]) -> Layout:
     """A cheap layout: each box in the row below all boxes that lead to it, with straight lines. Fast for any graph."""
     below: dict[str, list[str]] = {key: [] for key, _, _ in boxes}
     for _, tail, head, _, _ in links:
@@ -139,7 +141,7 @@ def simple(boxes: list[tuple[str, float, float]], links: list[tuple[str, str, st
     for key in in_order(below):
         for head in below[key]:
             row[head] = max(row[head], row[key] + 1)
-    rows: dict[int, list[tuple[str, float, float]]] = {}
+    rows: dict[int, list[Box]] = {}
     for box in boxes:
         rows.setdefault(row[box[0]], []).append(box)
     layout = Layout(max(sum(width + 16 for _, width, _ in line) for line in rows.values()), 0.0, direction="TB")
@@ -165,8 +167,8 @@ def simple(boxes: list[tuple[str, float, float]], links: list[tuple[str, str, st
 
 
 def _dot(
-    boxes: list[tuple[str, float, float]],
-    links: list[tuple[str, str, str, float, float]],
+    boxes: list[Box],
+    links: list[Link],
     direction: str,
     loose: set[str],
     scopes: list[Scope],
@@ -254,12 +256,7 @@ def main(program: str) -> None:
     sys.stdout.buffer.write(bundled(sys.stdin.read(), program))
 
 
-def _read(
-    data: dict[str, Any],
-    boxes: list[tuple[str, float, float]],
-    links: list[tuple[str, str, str, float, float]],
-    scopes: list[Scope],
-) -> Layout:
+def _read(data: dict[str, Any], boxes: list[Box], links: list[Link], scopes: list[Scope]) -> Layout:
     left, bottom, right, top = (float(part) for part in data["bb"].split(","))
     layout = Layout(right - left, top - bottom)
 
