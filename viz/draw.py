@@ -266,16 +266,14 @@ def draw(
     frame = sys._getframe(1)
     if x is not NOTHING or kwargs is not None:
         made = _of_model(thing, () if x is NOTHING else x, kwargs or {}, loss, view, frame)
-        if isinstance(made, NetworkPicture):
-            made.depth, made.direction = depth, direction
     else:
         if loss is not None:
             raise TypeError(
                 "viz.draw(tensor) runs nothing, so it has no use for loss=; viz.draw(model, x, loss=…) runs the model"
             )
         made = _of_tensors(thing, names or {}, module, view, frame)
-        if isinstance(made, NetworkPicture):
-            made.depth, made.direction = depth, direction
+    if isinstance(made, NetworkPicture):
+        made.depth, made.direction = depth, direction
     made.theme = theme
     if title:
         made.title = made.heading = readable(title)

@@ -204,19 +204,14 @@ class Engine(ABC):
         This includes a GPU that is in use, or that `device` names. Nor does any setting of the program outlast it. Yields a
         function that returns which sources of random numbers were used: `random`, `numpy` or the engine.
         """
-        sources = self._random_sources(device)
-        states = {name: source.get() for name, source in sources.items()}
-        for name, source in sources.items():
-            source.begin(seed)
-            if (name, seed) not in _first_drawn:
-                _first_drawn[name, seed] = source.draw()
+        with self.same_randomness(device) as sources:
+            for name, source in sources.items():
                 source.begin(seed)
-        try:
+                if (name, seed) not in _first_drawn:
+                    _first_drawn[name, seed] = source.draw()
+                    source.begin(seed)
             with self.unchanged():
                 yield lambda: [name for name, source in sources.items() if source.draw() != _first_drawn[name, seed]]
-        finally:
-            for name, source in sources.items():
-                source.put_back(states[name])
 
     @contextmanager
     def unchanged(self) -> Iterator[None]:
@@ -264,12 +259,12 @@ class Engine(ABC):
                 kinds += type.__subclasses__(kind)
 
     @contextmanager
-    def same_randomness(self) -> Iterator[None]:
-        """A context that restores the random state at its end."""
-        sources = self._random_sources("cpu")
+    def same_randomness(self, device: str = "cpu") -> Iterator[dict[str, _Random]]:
+        """A context that restores the random state at its end. Yields the sources from which a program may draw."""
+        sources = self._random_sources(device)
         states = {name: source.get() for name, source in sources.items()}
         try:
-            yield
+            yield sources
         finally:
             for name, source in sources.items():
                 source.put_back(states[name])

@@ -50,10 +50,10 @@ def _tried(program: Program, state: dict[str, Any], error: dict[str, Any]) -> It
     """What might help, to be tried: other lines, and toggles that are not tied to one mistake."""
     rows, message = program.source.splitlines(), error["message"]
     at = (error["line"] or 0) - 1
-    for pattern, wheres, changes in _LINES:
+    for pattern, changes in _LINES.items():
         if not re.search(pattern, message):
             continue
-        for number in [at] if wheres == "here" else range(min(at, len(rows))):
+        for number in range(min(at, len(rows))) if pattern == _IN_PLACE else [at]:
             for find, replacement, why in changes if 0 <= number < len(rows) else ():
                 fixed = re.sub(find, replacement.replace("{T}", program.engine_name), rows[number], count=1)
                 if fixed != rows[number]:
@@ -158,42 +158,28 @@ _WAYS = [
 
 _OUT_OF_PLACE = "a new tensor, and the old one stays as it was saved"
 
-# (a pattern of the message; the line that raised, or the lines before it; what is found in a line, what it becomes, why)
-_LINES: list[tuple[str, str, list[tuple[str, str, str]]]] = [
-    (
-        r"implicitly created only for scalar",
-        "here",
-        [
-            (r"(\w+)\.backward\(\)", r"\1.sum().backward()", "the sum is one number, and every entry gets the slope 1"),
-            (r"(\w+)\.backward\(\)", r"\1.mean().backward()", "the mean is one number"),
-        ],
-    ),
-    (
-        r"modified by an inplace operation",
-        "before",
-        [
-            (r"^(\s*)(\w+)\.(\w+[a-z0-9])_\(", r"\1\2 = \2.\3(", _OUT_OF_PLACE),
-            (r"^(\s*)(\w+) ([-+*/])= ([\w.]+)$", r"\1\2 = \2 \3 \4", _OUT_OF_PLACE),
-            (r"^(\s*)(\w+) ([-+*/])= (.*[^\w.].*)$", r"\1\2 = \2 \3 (\4)", _OUT_OF_PLACE),
-        ],
-    ),
-    (
-        r"call numpy\(\) on Tensor that requires grad",
-        "here",
-        [(r"\.numpy\(\)", ".detach().numpy()", "the numbers without the graph")],
-    ),
-    (
-        r"mat1 and mat2|size mismatch|must match the size|cannot be multiplied|not broadcastable",
-        "here",
-        [
-            (r"(\w+) @ (\w+)", r"\1 @ \2.T", "the second factor transposed"),
-            (r"(\w+) @ (\w+)", r"\1.T @ \2", "the first factor transposed"),
-            (r"(\w+) @ (\w+)", r"\2 @ \1", "the factors in the other order"),
-        ],
-    ),
-    (
-        r"not have been used in the graph|was not used|unused",
-        "here",
-        [(r"autograd\.grad\((.+)\)$", r"autograd.grad(\1, allow_unused=True)", "an input without a path gets None")],
-    ),
-]
+_IN_PLACE = r"modified by an inplace operation"  # raised after the line to change; the others in the line itself
+
+# By a pattern of the message: what is found in a line, what it becomes, why.
+_LINES: dict[str, list[tuple[str, str, str]]] = {
+    r"implicitly created only for scalar": [
+        (r"(\w+)\.backward\(\)", r"\1.sum().backward()", "the sum is one number, and every entry gets the slope 1"),
+        (r"(\w+)\.backward\(\)", r"\1.mean().backward()", "the mean is one number"),
+    ],
+    _IN_PLACE: [
+        (r"^(\s*)(\w+)\.(\w+[a-z0-9])_\(", r"\1\2 = \2.\3(", _OUT_OF_PLACE),
+        (r"^(\s*)(\w+) ([-+*/])= ([\w.]+)$", r"\1\2 = \2 \3 \4", _OUT_OF_PLACE),
+        (r"^(\s*)(\w+) ([-+*/])= (.*[^\w.].*)$", r"\1\2 = \2 \3 (\4)", _OUT_OF_PLACE),
+    ],
+    r"call numpy\(\) on Tensor that requires grad": [
+        (r"\.numpy\(\)", ".detach().numpy()", "the numbers without the graph")
+    ],
+    r"mat1 and mat2|size mismatch|must match the size|cannot be multiplied|not broadcastable": [
+        (r"(\w+) @ (\w+)", r"\1 @ \2.T", "the second factor transposed"),
+        (r"(\w+) @ (\w+)", r"\1.T @ \2", "the first factor transposed"),
+        (r"(\w+) @ (\w+)", r"\2 @ \1", "the factors in the other order"),
+    ],
+    r"not have been used in the graph|was not used|unused": [
+        (r"autograd\.grad\((.+)\)$", r"autograd.grad(\1, allow_unused=True)", "an input without a path gets None")
+    ],
+}

@@ -18,6 +18,7 @@ from viz.experiments.program import (
     BLOCKS,
     Program,
     ProgramError,
+    asked_of,
     assigned,
     backward_call,
     blocks,
@@ -188,7 +189,7 @@ def _read_passes(body: list[ast.stmt], found: _Found) -> None:
         for statement in body[first:last]:
             found.written.update(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1))
         found.whole.update({"backwards": len(group), "zero_grad": True} if cleared else {"backwards": len(group)})
-        kept = [_keeps(body[index]) for index in group]
+        kept = ["retain_graph" in asked_of(body[index]) for index in group]
         if all(kept[1:]) and not kept[0]:
             found.whole["retain_graph"] = True
 
@@ -196,13 +197,6 @@ def _read_passes(body: list[ast.stmt], found: _Found) -> None:
 def _called_on(statement: ast.stmt) -> str:
     call = backward_call(statement)
     return ast.unparse(call.func) if call is not None else ""
-
-
-def _keeps(statement: ast.stmt) -> bool:
-    call = backward_call(statement)
-    return call is not None and any(
-        keyword.arg == "retain_graph" and getattr(keyword.value, "value", None) is True for keyword in call.keywords
-    )
 
 
 def _clears(statement: ast.stmt) -> bool:

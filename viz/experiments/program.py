@@ -186,10 +186,7 @@ def spread(source: str) -> str:
                 cuts.append((row, len(before), indent))
             else:
                 indent = before
-            if isinstance(statement, (ast.For, ast.While, ast.If, ast.With, ast.Try)):
-                inner = [statement.body, getattr(statement, "orelse", []), getattr(statement, "finalbody", [])]
-                inner += [handler.body for handler in getattr(statement, "handlers", [])]
-                waiting += [(one, indent + "    ") for one in inner]
+            waiting += [(inner, indent + "    ") for inner in blocks(statement)]
     for row, column, indent in sorted(cuts, reverse=True):
         rows[row : row + 1] = [rows[row][:column].rstrip().removesuffix(";").rstrip(), indent + rows[row][column:]]
     return "\n".join(rows)
@@ -306,11 +303,8 @@ def statements(tree: ast.Module) -> Iterator[ast.stmt]:
     while waiting:
         statement = waiting.pop()
         yield statement
-        if isinstance(statement, (ast.For, ast.While, ast.If, ast.With, ast.Try)):
-            inner = [s for s in ast.iter_child_nodes(statement) if isinstance(s, ast.stmt)]
-            for handler in getattr(statement, "handlers", []):
-                inner.extend(handler.body)
-            waiting.extend(sorted(inner, key=lambda s: (s.lineno, s.col_offset), reverse=True))
+        inner = [one for block in blocks(statement) for one in block]
+        waiting.extend(sorted(inner, key=lambda s: (s.lineno, s.col_offset), reverse=True))
 
 
 def blocks(statement: ast.AST) -> Iterator[list[ast.stmt]]:
@@ -346,8 +340,7 @@ def assigned(statement: ast.stmt) -> list[tuple[str, ast.Call | None]]:
 
 def factory_of(call: ast.Call) -> ast.Call | None:
     """The call in `call` that makes a new tensor: itself, or the argument of a Parameter; else None."""
-    function = call.func
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    function, name = call.func, name_of(call)
     root: ast.expr = function
     while isinstance(root, ast.Attribute):
         root = root.value
@@ -356,9 +349,7 @@ def factory_of(call: ast.Call) -> ast.Call | None:
         # T.tensor(1.0).requires_grad_() is still a leaf; the result of any other method is not.
         inner = function.value if isinstance(function, ast.Attribute) else None
         return factory_of(inner) if name == "requires_grad_" and isinstance(inner, ast.Call) else None
-    if name in FACTORIES:
-        return call
-    return call if name in WRAPPERS else None
+    return call if name in FACTORIES | WRAPPERS else None
 
 
 def name_of(call: ast.Call) -> str:
@@ -419,13 +410,12 @@ def keyword_of(call: ast.Call, name: str) -> ast.keyword | None:
 
 
 def _requires_grad_of(call: ast.Call) -> bool:
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     keyword = keyword_of(call, "requires_grad")
     if keyword is not None:
         return not (isinstance(keyword.value, ast.Constant) and keyword.value.value is False)
-    if name == "requires_grad_":
+    if name_of(call) == "requires_grad_":
         return not (call.args and isinstance(call.args[0], ast.Constant) and call.args[0].value is False)
-    return name == "Parameter"
+    return name_of(call) == "Parameter"
 
 
 def is_backward(statement: ast.stmt) -> bool:

@@ -19,6 +19,7 @@ from viz.recording.recording import Event, Recording
 
 VIEWS = ("values", "grad_fn")
 LISTED = 12  # entries of a panel beside the picture
+_AFTER_A_RUN = ("run", "done", "backward", "raised", "error")  # the next event of one of these kinds is not of its step
 TOLD = 135  # characters of the gradients that the last sentence lists: it has two lines
 
 
@@ -99,13 +100,7 @@ class Director:
             elif event.kind == "backward":
                 self._backward(event)
             elif event.kind == "run":
-                while position + used < len(events) and events[position + used].kind not in (
-                    "run",
-                    "done",
-                    "backward",
-                    "raised",
-                    "error",
-                ):
+                while position + used < len(events) and events[position + used].kind not in _AFTER_A_RUN:
                     used += 1
                 group = events[position : position + used]
                 # a node may run others in its own backward (as a checkpoint does) and finish only after them
@@ -234,17 +229,9 @@ class Director:
             self._passing(root.key, "ready", "done")
         names = ", ".join(root.title for root in roots) or "the roots"
         which = f" {event.pass_nr}" if event.pass_nr > 1 else ""
-        self._close(
-            Step(
-                "backward",
-                f"Backward{which} starts at {names}",
-                f"The backward pass starts at {names}{seed}: {names} changes by 1 when {names} changes by 1."
-                if seed.endswith(" 1")
-                else f"The backward pass starts at {names}{seed}.",
-                event.line,
-                [self.words.node(key) for key in event.ready],
-            )
-        )
+        why = f": {names} changes by 1 when {names} changes by 1." if seed.endswith(" 1") else "."
+        words = f"The backward pass starts at {names}{seed}{why}"
+        self._close(Step("backward", f"Backward{which} starts at {names}", words, event.line, self._ready(event)))
 
     def _run(self, events: list[Event]) -> None:
         event = events[0]
@@ -270,21 +257,21 @@ class Director:
                 self._hooks.append(later)
             elif later.kind == "freed":
                 self._free(op)
-        last = events[-1]
-        for waiting in last.ready:
-            self._passing(waiting, "ready", "done")
+        ready = self._light_up(events[-1])
         words = "; ".join([*before, f"{mathematics} receives {arrived(event.gradients, self.graph)}"])
         if parts:
             words += " and sends " + ", and ".join(filter(None, parts))
-        self._close(
-            Step(
-                "backward",
-                f"{title}{mathematics} runs, {op.name}",
-                sentence(words),
-                event.line,
-                [self.words.node(waiting) for waiting in last.ready],
-            )
-        )
+        self._close(Step("backward", f"{title}{mathematics} runs, {op.name}", sentence(words), event.line, ready))
+
+    def _ready(self, event: Event) -> list[str]:
+        """The nodes that are ready to run after an event, in words."""
+        return [self.words.node(key) for key in event.ready]
+
+    def _light_up(self, event: Event) -> list[str]:
+        """The same, and show them in the pictures."""
+        for key in event.ready:
+            self._passing(key, "ready", "done")
+        return self._ready(event)
 
     def _show_hooks(self, node: str) -> None:
         """A step for each hook that changed a gradient since the last node. The hooks belong to the node that comes next."""
@@ -299,8 +286,8 @@ class Director:
             self.flow.change(value, met, before, after)
             self._passing(value.key, "now", "done")
             words = f"{met}{' = ' if met else ''}{brief(before)} has arrived at {value.title}. A hook on {value.title} turns it into {brief(after)} and passes that on."
-            ready = [self.words.node(key) for key in event.ready]
-            self._close(Step("backward", f"Backward: a hook on {value.title}", words, event.line, ready))
+            title = f"Backward: a hook on {value.title}"
+            self._close(Step("backward", title, words, event.line, self._ready(event)))
 
     def _hooks_before(self) -> list[str]:
         """The text for hooks that ran since the last node and changed nothing."""
@@ -315,10 +302,8 @@ class Director:
         op = self.graph.ops[event.node or ""]
         parts = [self.flow.send(op, gradient, position, None) for position, gradient in enumerate(event.gradients)]
         words = f"{notation.symbol(op)} is done and sends {', and '.join(filter(None, parts)) or 'nothing'}"
-        ready = [self.words.node(waiting) for waiting in event.ready]
-        self._close(
-            Step("backward", f"Backward: {self.words.node(op.key)} is done", sentence(words), event.line, ready)
-        )
+        title = f"Backward: {self.words.node(op.key)} is done"
+        self._close(Step("backward", title, sentence(words), event.line, self._ready(event)))
 
     def _accumulate(self, events: list[Event], leaf: Value | None, key: str, title: str) -> None:
         event = events[0]
@@ -361,18 +346,9 @@ class Director:
             for one in {leaf.key, *(sent.value or leaf.key for sent in waiting)}:  # also the version that was used
                 self._passing(one, "running", "done" if total is None else "done has-grad", grad=text, short=brief_text)
             self.flow.show(leaf, total)
-        last = events[-1]
-        for ready in last.ready:
-            self._passing(ready, "ready", "done")
-        self._close(
-            Step(
-                "backward",
-                f"{title}{name} receives {'no' if given is None else 'its'} gradient, AccumulateGrad",
-                sentence("; ".join(words)),
-                event.line,
-                [self.words.node(ready) for ready in last.ready],
-            )
-        )
+        title += f"{name} receives {'no' if given is None else 'its'} gradient, AccumulateGrad"
+        ready = self._light_up(events[-1])
+        self._close(Step("backward", title, sentence("; ".join(words)), event.line, ready))
 
     def _free(self, op: Op) -> None:
         for position, _ in enumerate(op.saved):

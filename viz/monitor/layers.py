@@ -72,13 +72,10 @@ def unseen(models: Mapping[str, Any]) -> str:
     for root in models.values():
         for module in root.modules():
             if type(module).__name__ == "OptimizedModule" or getattr(module, "_compiled_call_impl", None) is not None:
-                return (
-                    "The model is compiled: torch.compile runs no hooks inside it, so there are no activations here. "
-                    "Gradients, updates and the loss are seen as ever."
-                )
-            if type(module).__name__ == "DataParallel" and len(getattr(module, "device_ids", ())) > 1:
-                return (
-                    "DataParallel runs copies of the model, one for each GPU, so there are no activations here. "
-                    "Gradients, updates and the loss are seen as ever."
-                )
+                why = "The model is compiled: torch.compile runs no hooks inside it"
+            elif type(module).__name__ == "DataParallel" and len(getattr(module, "device_ids", ())) > 1:
+                why = "DataParallel runs copies of the model, one for each GPU"
+            else:
+                continue
+            return f"{why}, so there are no activations here. Gradients, updates and the loss are seen as ever."
     return ""

@@ -19,6 +19,7 @@ from itertools import groupby
 import numpy as np
 
 from viz.picture.fold import repetitions
+from viz.picture.scopes import shared
 from viz.picture.shapes import BOLD, inner
 from viz.picture.theme import SIZE, shorten, text_width
 from viz.recording import notation
@@ -393,7 +394,7 @@ class Boxes:
             if self._maker(key) is not None:
                 # What was written into a parameter by hand: its gradient is still the module's.
                 if value.kind == "leaf":
-                    self.copies[key] = [_shared(chains)]
+                    self.copies[key] = [shared(chains)]
                 continue
             parameter = value.kind == "leaf" or self._owned(value)
             homes = self._homes(value, chains, parameter)
@@ -460,7 +461,7 @@ class Boxes:
             return list(owners.values())
         if self.graph.calls and value.name and not parameter:
             return [[ROOT]]  # what the model was given
-        around = _shared(chains)
+        around = shared(chains)
         if value.home is not None:  # what a module was given comes from outside of it
             outer = (
                 at
@@ -657,14 +658,6 @@ def _is_buffer(graph: Graph, value: Value) -> bool:
     """Whether a value is a buffer of a module, such as the mask of an attention: its box would tell nothing."""
     path, _, name = value.name.rpartition(".")
     return name in graph.modules.get(path, {}).get("buffers", ())
-
-
-def _shared(chains: list[list[str]]) -> list[str]:
-    """The boxes that all these chains begin with."""
-    shared = chains[0]
-    for chain in chains[1:]:
-        shared = [one for one, other in zip(shared, chain, strict=False) if one == other]
-    return shared
 
 
 def _short(text: str, style: str) -> str:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from viz.picture.layout import Layout
+from viz.picture.layout import Box, Layout, Link, in_order
 
 MANY = 5  # links from one box that pass others by; from so many on they share a line
 POINT = 1.0  # pixels of the places where they branch off
-
-Box = tuple[str, float, float]
-Link = tuple[str, str, str, float, float]
 
 
 def place(
@@ -61,19 +58,14 @@ def _branching(
 def _ranks(boxes: list[Box], links: list[Link]) -> dict[str, int]:
     """How many links lead to each box, one after the other; nothing for what is in a cycle."""
     below: dict[str, list[str]] = {key: [] for key, *_ in boxes}
-    waits = dict.fromkeys(below, 0)
     for _, tail, head, *_ in links:
         below[tail].append(head)
-        waits[head] += 1
-    rank = {key: 0 for key, count in waits.items() if not count}
-    ready = list(rank)
-    for key in ready:
+    rank = dict.fromkeys(in_order(below), 0)
+    for key in rank:
         for head in below[key]:
-            waits[head] -= 1
-            rank[head] = max(rank.get(head, 0), rank[key] + 1)
-            if not waits[head]:
-                ready.append(head)
-    return {key: rank[key] for key in ready}
+            if head in rank:
+                rank[head] = max(rank[head], rank[key] + 1)
+    return rank
 
 
 def _joined(curves: list[list[tuple[float, float]]]) -> list[tuple[float, float]]:

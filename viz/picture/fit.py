@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 from viz.picture import branches, parts, rows
 from viz.picture import layout as layouts
-from viz.picture.branches import Box, Link
 from viz.picture.fold import Folding, fold
-from viz.picture.layout import Layout
+from viz.picture.layout import Box, Layout, Link
 from viz.picture.shapes import DETAILS, Detail, Drawing
 from viz.picture.svg import canvas
 from viz.recording.graph import Graph
@@ -237,17 +236,10 @@ def _longest(drawing: Drawing, sizes: dict[str, tuple[float, float]], axis: int)
 def longest(lengths: dict[str, float], links: list[tuple[str, str, float]]) -> float:
     """The length of the longest path over boxes of these lengths, with the gaps of its links: (tail, head, gap)."""
     below: dict[str, list[tuple[str, float]]] = {key: [] for key in lengths}
-    waits = dict.fromkeys(lengths, 0)
     for tail, head, gap in links:
         below[tail].append((head, gap))
-        waits[head] += 1
     reach = dict(lengths)
-    ready = [key for key, count in waits.items() if not count]
-    while ready:
-        key = ready.pop()
+    for key in layouts.in_order({key: [head for head, _ in heads] for key, heads in below.items()}):
         for head, gap in below[key]:
             reach[head] = max(reach[head], reach[key] + gap + lengths[head])
-            waits[head] -= 1
-            if not waits[head]:
-                ready.append(head)
     return max(reach.values(), default=0.0)

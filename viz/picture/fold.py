@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from viz.picture.scopes import shared
 from viz.recording import notation
-from viz.recording.graph import Graph, Op
+from viz.recording.graph import Graph, Op, Value
 
 VISIBLE = 150  # the most boxes and pills that a picture shows
 INSIDE = VISIBLE // 2  # the most that an open fold shows before it is folded again
@@ -63,6 +64,24 @@ class Folding:
     folds: dict[str, Fold] = field(default_factory=dict)
     unit: dict[str, str] = field(default_factory=dict)  # op -> fold
     hidden: dict[str, str] = field(default_factory=dict)  # value or AccumulateGrad -> fold
+
+    def add(self, ops: list[Op], times: int = 1, module: str = "") -> None:
+        """Draw these ops as one box."""
+        key = f"f{ops[0].key}n{len(ops)}"
+        self.folds[key] = Fold(key, [op.key for op in ops], times, module)
+        self.unit.update((op.key, key) for op in ops)
+
+    def hide(self, value: Value, key: str) -> None:
+        """Draw a value, and what accumulates into it, inside the fold of this key."""
+        self.hidden[value.key] = key
+        if value.op is None:
+            self.folds[key].leaves.append(value.key)
+        if value.accumulate:
+            self.hidden[value.accumulate] = key
+
+    def users(self, graph: Graph) -> dict[str, set[str]]:
+        """The folds, and the ops outside them, that use each value of a graph."""
+        return {key: {self.unit.get(op, op) for op in using} for key, using in graph.users().items()}
 
 
 def fold(graph: Graph, limit: int = VISIBLE) -> Folding:
@@ -167,7 +186,7 @@ def places_of(graph: Graph, ops: list[Op]) -> list[tuple[str, ...]] | None:
         elif len(before) > 1 and after and not graph.modules:
             places.append(before)
         else:
-            common = _common(before, after)
+            common = shared([before, after])
             # Between two of its calls.
             ends = next_call > call and not graph.modules.get(".".join(common), {}).get("loops")
             places.append(common[:-1] if ends and len(common) > 1 else common)
@@ -183,13 +202,6 @@ def _module_of(graph: Graph, op: Op, uses: Counter[str]) -> tuple[tuple[str, ...
             uses[key] += 1
             return tuple(known[min(uses[key], len(known)) - 1].split(".")), uses[key]
     return None
-
-
-def _common(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    length = 0
-    while length < min(len(one), len(other)) and one[length] == other[length]:
-        length += 1
-    return one[:length]
 
 
 def _stretches(places: list[tuple[str, ...]]) -> list[tuple[int, int, int]]:
@@ -279,29 +291,17 @@ def _chopped(runs: list[tuple[int, int, int]], count: int, share: int) -> list[t
 def _folding(graph: Graph, ops: list[Op], runs: list[tuple[int, int, int]]) -> Folding:
     made = Folding()
     for start, end, block in runs:
-        key = f"f{ops[start].key}n{end - start}"
-        times = (end - start) // block if (end - start) % block == 0 else 1
-        made.folds[key] = Fold(key, [op.key for op in ops[start:end]], times)
-        for op in ops[start:end]:
-            made.unit[op.key] = key
-    users: dict[str, set[str]] = {}
-    for op in ops:
-        unit = made.unit.get(op.key, op.key)
-        for used in op.inputs:
-            if used is not None:
-                users.setdefault(used, set()).add(unit)
+        made.add(ops[start:end], (end - start) // block if (end - start) % block == 0 else 1)
+    users = made.users(graph)
     roots = set(graph.roots)
     for value in graph.values.values():
         using = users.get(value.key, set())
         maker = made.unit.get(value.op) if value.op is not None else None
         if value.op is None:
             if len(using) == 1 and (home := next(iter(using))) in made.folds:
-                made.hidden[value.key] = home
-                made.folds[home].leaves.append(value.key)
+                made.hide(value, home)
         elif maker is not None and value.key not in roots and (using <= {maker} or not value.names):
-            made.hidden[value.key] = maker
-        if value.accumulate and value.key in made.hidden:
-            made.hidden[value.accumulate] = made.hidden[value.key]
+            made.hide(value, maker)
     return made
 
 

@@ -11,7 +11,8 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,8 @@ BROKEN = (
     "pygraphviz is installed but does not load: {}. A library of the system is missing, as on a bare container; on Debian "
     "and Ubuntu: apt-get install libglib2.0-0 libx11-6 libxext6 libxrender1 libexpat1"
 )
+Box = tuple[str, float, float]  # its key, width and height
+Link = tuple[str, str, str, float, float]  # its key, tail and head; the width and height of its label
 
 
 @dataclass
@@ -66,8 +69,8 @@ class GraphvizMissing(RuntimeError):
 
 
 def place(
-    boxes: list[tuple[str, float, float]],
-    links: list[tuple[str, str, str, float, float]],
+    boxes: list[Box],
+    links: list[Link],
     direction: str = "LR",
     loose: set[str] | None = None,
     time_limit: float = TIME_LIMIT,
@@ -101,7 +104,7 @@ def place(
     return layout
 
 
-def _framed(layout: Layout, boxes: list[tuple[str, float, float]], scopes: list[Scope]) -> bool:
+def _framed(layout: Layout, boxes: list[Box], scopes: list[Scope]) -> bool:
     """Whether each frame surrounds exactly its own boxes: Graphviz fails at that once in a thousand times."""
     for scope in scopes:
         inside = held(scopes, scope)
@@ -117,23 +120,28 @@ def _framed(layout: Layout, boxes: list[tuple[str, float, float]], scopes: list[
     return True
 
 
-def simple(boxes: list[tuple[str, float, float]], links: list[tuple[str, str, str, float, float]]) -> Layout:
+def in_order(below: Mapping[str, Collection[str]]) -> list[str]:
+    """The keys, each after all those that lead to it; `below` are those that each leads to. What is in a cycle, or below one, is left out."""
+    waits = Counter(head for heads in below.values() for head in heads)
+    ready = [key for key in below if not waits[key]]
+    for key in ready:  # which grows on the way
+        for head in below[key]:
+            waits[head] -= 1
+            if not waits[head]:
+                ready.append(head)
+    return ready
+
+
+def simple(boxes: list[Box], links: list[Link]) -> Layout:
     """A cheap layout: each box in the row below all boxes that lead to it, with straight lines. Fast for any graph."""
     below: dict[str, list[str]] = {key: [] for key, _, _ in boxes}
-    waits = dict.fromkeys(below, 0)
     for _, tail, head, _, _ in links:
         below[tail].append(head)
-        waits[head] += 1
     row = dict.fromkeys(below, 0)
-    ready = [key for key, count in waits.items() if count == 0]
-    while ready:
-        key = ready.pop()
+    for key in in_order(below):
         for head in below[key]:
             row[head] = max(row[head], row[key] + 1)
-            waits[head] -= 1
-            if waits[head] == 0:
-                ready.append(head)
-    rows: dict[int, list[tuple[str, float, float]]] = {}
+    rows: dict[int, list[Box]] = {}
     for box in boxes:
         rows.setdefault(row[box[0]], []).append(box)
     layout = Layout(max(sum(width + 16 for _, width, _ in line) for line in rows.values()), 0.0, direction="TB")
@@ -159,8 +167,8 @@ def simple(boxes: list[tuple[str, float, float]], links: list[tuple[str, str, st
 
 
 def _dot(
-    boxes: list[tuple[str, float, float]],
-    links: list[tuple[str, str, str, float, float]],
+    boxes: list[Box],
+    links: list[Link],
     direction: str,
     loose: set[str],
     scopes: list[Scope],
@@ -248,12 +256,7 @@ def main(program: str) -> None:
     sys.stdout.buffer.write(bundled(sys.stdin.read(), program))
 
 
-def _read(
-    data: dict[str, Any],
-    boxes: list[tuple[str, float, float]],
-    links: list[tuple[str, str, str, float, float]],
-    scopes: list[Scope],
-) -> Layout:
+def _read(data: dict[str, Any], boxes: list[Box], links: list[Link], scopes: list[Scope]) -> Layout:
     left, bottom, right, top = (float(part) for part in data["bb"].split(","))
     layout = Layout(right - left, top - bottom)
 

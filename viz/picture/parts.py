@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from viz.picture.fold import Fold, Folding, places_of
+from viz.picture.fold import Folding, places_of
+from viz.picture.layout import in_order
 from viz.recording.graph import Graph, Op
 
 Stretch = tuple[list[Op], str, bool]  # neighbours, their name, whether they are the home of what they use
@@ -105,9 +106,7 @@ def _folding(graph: Graph, stretches: list[Stretch]) -> Folding:
     while True:
         made = Folding()
         for ops, name, _ in stretches:
-            key = f"f{ops[0].key}n{len(ops)}"
-            made.folds[key] = Fold(key, [op.key for op in ops], module=name)
-            made.unit.update({op.key: key for op in ops})
+            made.add(ops, module=name)
         homes = {key for key, (*_, home) in zip(made.folds, stretches, strict=True) if home}
         _hide(graph, made, homes)
         bad = _in_cycles(graph, made)
@@ -118,7 +117,7 @@ def _folding(graph: Graph, stretches: list[Stretch]) -> Folding:
 
 def _hide(graph: Graph, made: Folding, homes: set[str]) -> None:
     """Decide which values stay in sight."""
-    users = {key: {made.unit.get(op, op) for op in using} for key, using in graph.users().items()}
+    users = made.users(graph)
     last = {name: value.key for value in graph.values.values() for name in value.names}
     lasting = set(last.values()) | set(graph.roots)
     for value in graph.values.values():
@@ -127,40 +126,21 @@ def _hide(graph: Graph, made: Folding, homes: set[str]) -> None:
         if value.op is None:
             home = next(iter(using)) if len(using) == 1 else None
             if home in made.folds and (home in homes or not (value.requires_grad or value.names)):
-                made.hidden[value.key] = home
-                made.folds[home].leaves.append(value.key)
+                made.hide(value, home)
         elif maker is not None and using:  # what nobody uses is a loss, or a result
             within = using <= {maker}
             if (within and maker in homes) or value.key not in lasting:
-                made.hidden[value.key] = maker
-        if value.accumulate and value.key in made.hidden:
-            made.hidden[value.accumulate] = made.hidden[value.key]
+                made.hide(value, maker)
 
 
 def _in_cycles(graph: Graph, made: Folding) -> set[str]:
     """The folds that cannot be put in an order."""
     stands = {**made.unit, **made.hidden}
     below: dict[str, set[str]] = {}
-    waits: dict[str, int] = {}
-
-    def link(tail: str, head: str) -> None:
-        tail, head = stands.get(tail, tail), stands.get(head, head)
-        waits.setdefault(tail, 0)
-        waits.setdefault(head, 0)
-        if tail != head and head not in below.setdefault(tail, set()):
-            below[tail].add(head)
-            waits[head] += 1
-
     for op in graph.ops.values():
-        for key in op.inputs:
-            if key is not None:
-                link(key, op.key)
-        for key in op.outputs:
-            link(op.key, key)
-    ready = [key for key, count in waits.items() if not count]
-    while ready:
-        for head in below.get(ready.pop(), ()):
-            waits[head] -= 1
-            if not waits[head]:
-                ready.append(head)
-    return {key for key, count in waits.items() if count and key in made.folds}
+        links = [(key, op.key) for key in op.inputs if key is not None] + [(op.key, key) for key in op.outputs]
+        for tail, head in links:
+            tail, head = stands.get(tail, tail), stands.get(head, head)
+            below.setdefault(head, set())
+            below.setdefault(tail, set()).update({head} - {tail})
+    return (below.keys() & made.folds.keys()) - {*in_order(below)}

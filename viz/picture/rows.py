@@ -9,15 +9,12 @@ from __future__ import annotations
 from itertools import combinations, pairwise
 
 from viz.picture import layout as layouts
-from viz.picture.layout import Layout, Spot
+from viz.picture.layout import Box, Layout, Link, Spot
 from viz.picture.recurrence import bent
 
 LANE = 9.0  # pixels for a link outside of its rows
 CUT = 40.0  # pixels of width that one link less between the rows is worth
 PLACES = {2: 24, 3: 24, 4: 15}  # the most columns between which a graph is cut into so many rows
-
-Box = tuple[str, float, float]
-Link = tuple[str, str, str, float, float]
 
 
 def place(boxes: list[Box], links: list[Link], count: int, loose: set[str], time_limit: float, snug: bool) -> Layout:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import TypeVar
 
 from viz.picture.theme import SIZE, text_width
 from viz.recording.graph import Graph
 
 Path = tuple[str, ...]
+Names = TypeVar("Names", list[str], Path)
 
 
 @dataclass
@@ -56,7 +58,7 @@ def scopes(graph: Graph, boxes: list[str]) -> list[Scope]:
             near = [*near, paths.get(value.op, ())]
         elif value.name:  # a parameter is inside its module, an input outside
             near = [*near, tuple(value.name.split(".")[:-1])]
-        place[value.key] = _common(near)
+        place[value.key] = shared(near)
         if value.accumulate:
             place[value.accumulate] = place[value.key]
 
@@ -127,10 +129,10 @@ def _prefixes(path: Path) -> list[Path]:
     return [path[:length] for length in range(len(path), 0, -1)]
 
 
-def _common(paths: list[Path]) -> Path:
-    """The common prefix of all paths."""
-    shared = paths[0]
+def shared(paths: list[Names]) -> Names:
+    """What all these paths begin with."""
+    found = paths[0]
     for path in paths[1:]:
-        while path[: len(shared)] != shared:
-            shared = shared[:-1]
-    return shared
+        while path[: len(found)] != found:
+            found = found[:-1]
+    return found

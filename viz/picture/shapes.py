@@ -335,15 +335,8 @@ def _values_view(
             joined.add(link)
         for key in op.outputs:
             if key not in hidden and not joined.inside(op.key, key):
-                joined.add(
-                    Link(
-                        f"e{key}",
-                        "forward",
-                        op.key,
-                        key,
-                        back=f"b{key}" if op.recorded and graph.values[key].kind == "value" else None,
-                    )
-                )
+                back = f"b{key}" if op.recorded and graph.values[key].kind == "value" else None
+                joined.add(Link(f"e{key}", "forward", op.key, key, back=back))
     drawn = {value.key for value in values}
     joined.links += [
         Link(f"s{value.key}", "share", value.shares, value.key)

@@ -57,12 +57,12 @@ def laid_out(
     return _placed(made, boxes, ends)
 
 
-def _placed(made: Layout, boxes: list[rows.Box], ends: list[rows.Link]) -> Placed:
+def _placed(made: Layout, boxes: list[layouts.Box], ends: list[layouts.Link]) -> Placed:
     spots = [(made.spots[key].x, made.spots[key].y) for key, _, _ in boxes]
     return Placed(made.width, made.height, spots, [made.curves.get(key, []) for key, *_ in ends])
 
 
-def _wrapped(boxes: list[rows.Box], ends: list[rows.Link], across: float, snug: bool) -> Layout | None:
+def _wrapped(boxes: list[layouts.Box], ends: list[layouts.Link], across: float, snug: bool) -> Layout | None:
     """A graph in one row, or in as many as it needs so that none is wider than `across`; None if that are too many."""
     whole = made = layouts.place(boxes, ends, "LR", snug=snug)
     for count in rows.PLACES:

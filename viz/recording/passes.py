@@ -106,8 +106,11 @@ class Passes:
         current = Pass(self._count, line, first=len(self.events))
         self.reach(current, roots)
         self.current = current
-        self.events.append(Event("backward", line, values=keys, pass_nr=current.number))
+        self._tell("backward", current, values=keys)
         return current
+
+    def _tell(self, kind: str, current: Pass, node: str | None = None, **about: Any) -> None:
+        self.events.append(Event(kind, current.line, node, pass_nr=current.number, **about))
 
     def reach(self, current: Pass, roots: list[Any]) -> None:
         """Keep references to the nodes that a pass may run, and count what each of them waits for."""
@@ -158,9 +161,9 @@ class Passes:
         if current.raised is not None:
             self.failed = current
             text = f"{type(current.raised).__name__}: {legible(str(current.raised))}"
-            self.events.append(Event("raised", current.line, current.current, text=text, pass_nr=current.number))
+            self._tell("raised", current, current.current, text=text)
         else:
-            self.events.append(Event("done", current.line, pass_nr=current.number))
+            self._tell("done", current)
 
     def _runs(self, key: str, gradients: Any) -> None:
         if not self.active or self.current is None:
@@ -177,7 +180,7 @@ class Passes:
                 value = self.reader.output(key, number) if gradients[number] is not None else None
                 held = self.reader.retained(value) if value is not None else None
                 incoming.append(Gradient(key, value, number, array, held))
-            self.events.append(Event("run", current.line, key, gradients=incoming, pass_nr=current.number))
+            self._tell("run", current, key, gradients=incoming)
 
     def _sent(self, key: str, sent: Any, received: Any) -> None:
         if not self.active or self.current is None:
@@ -199,7 +202,7 @@ class Passes:
                     with np.errstate(all="ignore"):  # the engine adds without a warning, too
                         arriving = (numbers.copy(), array) if before is None else (before + numbers, None)
                     self.current.arriving[target, number] = arriving
-            self.events.append(Event("send", self.current.line, key, gradients=outgoing, pass_nr=self.current.number))
+            self._tell("send", self.current, key, gradients=outgoing)
             self.current.ended = key
             self.current.current = None
 
@@ -213,7 +216,7 @@ class Passes:
             current.current = leaf.accumulate
             (array,) = self._arrived(current, leaf.accumulate or "", gradients)
             incoming = [Gradient(leaf.accumulate, leaf.key, 0, array)]
-            self.events.append(Event("run", current.line, leaf.accumulate, gradients=incoming, pass_nr=current.number))
+            self._tell("run", current, leaf.accumulate, gradients=incoming)
 
     def _leaf_sent(self, name: int, sent: Any, received: Any) -> None:
         if not self.active or self.current is None:
@@ -224,16 +227,7 @@ class Passes:
             total = self.reader.copy(variable.grad)
             if variable.grad is not None and variable.grad.requires_grad:  # create_graph recorded this pass as well
                 self.reader.value(variable.grad, self.current.line)
-            self.events.append(
-                Event(
-                    "accumulate",
-                    self.current.line,
-                    leaf.accumulate,
-                    values=[leaf.key],
-                    total=total,
-                    pass_nr=self.current.number,
-                )
-            )
+            self._tell("accumulate", self.current, leaf.accumulate, values=[leaf.key], total=total)
             self.current.current = None
 
     def _arrived(self, current: Pass, key: str, gradients: Any) -> list[Array | None]:
@@ -257,9 +251,7 @@ class Passes:
                 continue  # seen when it ran
             before = Gradient(None, value, 0, summarise(sent, str(sent.dtype)))
             after = Gradient(None, value, 0, array)
-            self.events.append(
-                Event("hook", current.line, values=[value], gradients=[before, after], pass_nr=current.number)
-            )
+            self._tell("hook", current, values=[value], gradients=[before, after])
         return arrays
 
     def _leaf(self, accumulate: str) -> str:
@@ -278,4 +270,4 @@ class Passes:
         if is_freed(self.engine, node, op.saved[0].name):  # either all of them are, or none
             for saved in op.saved:
                 saved.state = "freed"
-            self.events.append(Event("freed", current.line, key, pass_nr=current.number))
+            self._tell("freed", current, key)

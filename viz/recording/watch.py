@@ -341,18 +341,16 @@ class Watch:
             return leave
         if entry == "apply":
             return self._after(frame, self._applied)
-        if self.passes.current is not None:  # a pass inside a node's backward belongs to the outer pass
-            with Reading(self.engine, self.graph):
-                given = frame.f_locals.get("tensors", frame.f_locals.get("outputs"))
-                self.passes.reach(self.passes.current, [self.engine.node(root) for root in self._tensors([given])])
-            return None
         current: Pass | None = None
         with Reading(self.engine, self.graph):
             given = frame.f_locals.get("tensors", frame.f_locals.get("outputs"))
             roots = self._tensors([given])
-            line = self.source.line(frame)
-            keys = [self.reader.value(root, line) for root in roots]
-            current = self.passes.start(line, [self.engine.node(root) for root in roots], keys)
+            if self.passes.current is not None:  # a pass inside a node's backward belongs to the outer pass
+                self.passes.reach(self.passes.current, [self.engine.node(root) for root in roots])
+            else:
+                line = self.source.line(frame)
+                keys = [self.reader.value(root, line) for root in roots]
+                current = self.passes.start(line, [self.engine.node(root) for root in roots], keys)
         if current is None:
             return None
 

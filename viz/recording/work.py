@@ -5,20 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-_PRODUCTS = (
-    "matmul",
-    "mm",
-    "bmm",
-    "mv",
-    "dot",
-    "__matmul__",
-    "__rmatmul__",
-    "tensordot",
-    "inner",
-    "addmm",
-    "addmv",
-    "baddbmm",
-)
+_ADDED = ("addmm", "addmv", "baddbmm")  # products that are added to what is given first
+_PRODUCTS = ("matmul", "mm", "bmm", "mv", "dot", "__matmul__", "__rmatmul__", "tensordot", "inner", *_ADDED)
 
 
 def products(name: str, args: Any, kwargs: dict[str, Any], result: Any) -> int:
@@ -32,7 +20,7 @@ def products(name: str, args: Any, kwargs: dict[str, Any], result: Any) -> int:
     if name == "linear":
         return int(made * shapes[1][-1])
     if name in _PRODUCTS:
-        left = shapes[1] if name in ("addmm", "addmv", "baddbmm") else shapes[0]
+        left = shapes[1] if name in _ADDED else shapes[0]
         return made * left[-2 if name == "__rmatmul__" and len(left) > 1 else -1] if left else 0
     if name.startswith("conv_transpose"):
         return math.prod(shapes[0]) * math.prod(shapes[1][1:])

@@ -344,19 +344,8 @@ class Arithmetic:
         return None
 
 
-_SHAPES = {
-    "expand",
-    "view",
-    "reshape",
-    "unsafe_view",
-    "reshape_alias",
-    "t",
-    "transpose",
-    "permute",
-    "clone",
-    "squeeze",
-    "unsqueeze",
-}
+_RESHAPES = {"view", "reshape", "unsafe_view", "reshape_alias", "squeeze", "unsqueeze"}
+_SHAPES = _RESHAPES | {"expand", "t", "transpose", "permute", "clone"}
 
 
 def _forwards(T: Any, op: Op, out: Value) -> Iterator[Forward]:
@@ -373,7 +362,7 @@ def _forwards(T: Any, op: Op, out: Value) -> Iterator[Forward]:
         yield lambda a: a.permute(*reversed(range(a.dim())))
         for order in itertools.permutations(range(len(shape))):
             yield lambda a, order=order: a.permute(*order)
-    elif name in ("view", "reshape", "unsafe_view", "reshape_alias", "squeeze", "unsqueeze"):
+    elif name in _RESHAPES:
         yield lambda a: a.reshape(shape)
     elif name == "expand":
         yield lambda a: a.expand(shape)
@@ -417,11 +406,10 @@ def _called(T: Any, op: Op) -> Forward | None:
     fixed: list[tuple[str, bool, Any]] = []
     for one in op.arguments:
         try:
-            fixed.append(
-                (one.keyword, one.value is not None, None if one.value is not None else ast.literal_eval(one.text))
-            )
+            text = None if one.value is not None else ast.literal_eval(one.text)
         except (ValueError, SyntaxError):
             return None
+        fixed.append((one.keyword, one.value is not None, text))
     order = [one.value for one in op.arguments if one.value is not None]
     if order != [key for key in op.inputs if key is not None]:
         return None
