@@ -49,6 +49,26 @@ def recurrent():
     return Recurrent(), (torch.ones(9, 2, 3),)
 
 
+class Hierarchical(nn.Module):
+    """A recurrence in a recurrence: twelve steps are too wide for columns."""
+
+    def __init__(self):
+        super().__init__()
+        self.low, self.high = Residual(), Residual()
+
+    def forward(self, x):
+        low = high = x
+        for _ in range(3):
+            for _ in range(3):
+                low = self.low(low + high + x)
+            high = self.high(high + low)
+        return high
+
+
+def hierarchical():
+    return Hierarchical(), (torch.ones(3, 8),)
+
+
 class UNet(nn.Module):
     def __init__(self):
         super().__init__()
@@ -100,7 +120,7 @@ def transformer():
     return nn.TransformerEncoder(layer, 12, enable_nested_tensor=False), (torch.ones(2, 5, 16),)
 
 
-NETWORKS = [convolutional, deep, recurrent, translator, u_net, transformer]
+NETWORKS = [convolutional, deep, recurrent, hierarchical, translator, u_net, transformer]
 
 
 def shown(picture):

@@ -37,7 +37,7 @@ ATTEMPTS = [
 ]
 
 
-Manner = tuple[float, float, int, float | None]  # as `_Trial` takes it
+Manner = tuple[float, float, int, float | None, bool]  # as `_Trial` takes it
 
 
 class Arranged(NamedTuple):
@@ -119,6 +119,7 @@ class Arranger:
             for snug in [0.0] if not letters else SNUG[letters - 1 : letters] if self.exact else SNUG[1:]:
                 manners = itertools.islice(self._manners(), 1 if hopeless else None)
                 yield max((_Trial(self, boxes, snug, *how) for how in manners), key=lambda one: one.judged)
+        yield max((_Trial(self, boxes, SNUG[-1], *how) for how in self._manners(False)), key=lambda one: one.judged)
 
     def _sizes(self, boxes: Boxes, snug: float) -> list[tuple[float, float]]:
         return [unit.size for unit in self.units(boxes, snug).values()]
@@ -141,25 +142,26 @@ class Arranger:
                     unit.make_snug(snug)
         return self._units[key]
 
-    def _manners(self) -> Iterator[Manner]:
-        """What to try: the width of a row, how much less it is a level below, how many outer levels are columns, and the width
-        of what is laid out downward."""
+    def _manners(self, unrolled: bool = True) -> Iterator[Manner]:
+        """What to try: the width of a row, how much less it is a level below, how many outer levels are columns, the width
+        of what is laid out downward, and whether each step of a recurrence is a column."""
         width = max(width for width, _ in self.rooms)
         inner = width - FRAME
         for share in SHARES:
-            yield from ((share * inner, FRAME, columns, None) for columns in (0, 1))
-        yield width, TIGHT, 1, None
-        yield 0.0, FRAME, 0, None
+            yield from ((share * inner, FRAME, columns, None, unrolled) for columns in (0, 1))
+        yield width, TIGHT, 1, None, unrolled
+        yield 0.0, FRAME, 0, None, unrolled
         if self.exact and width < SLIM:
-            yield from ((inner, TIGHT, 1, layers) for layers in (width, 0.85 * width, 0.7 * width, 0.5 * width, 0.0))
+            layers = (width, 0.85 * width, 0.7 * width, 0.5 * width, 0.0)
+            yield from ((inner, TIGHT, 1, one, unrolled) for one in layers)
 
 
 class _Trial:
     """One drawing: each box is a row if that is at most `across` pixels long, else it is wrapped. A level below, a row
     has `frame` pixels less. The outermost `columns` levels are columns.
 
-    If the program is wider than `layers`, or a module than `across`, it is laid out downward, in no wider rows. Boxes of the
-    same structure are laid out once, and only when somebody looks.
+    If the program is wider than `layers`, or a module than `across`, it is laid out downward, in no wider rows. What runs again
+    on its own result is `unrolled`: each step is a column, however wide that makes it. Boxes of the same structure are laid out once, and only when somebody looks.
     """
 
     def __init__(
@@ -171,11 +173,13 @@ class _Trial:
         frame: float = FRAME,
         columns: int = 0,
         layers: float | None = None,
+        unrolled: bool = True,
     ) -> None:
         self.boxes, self.snug = boxes, snug
         self._rooms, self._exact, self._depth = arranger.rooms, arranger.exact, arranger.depth
         self._direction = arranger.direction
-        self._manner = self._across, self._frame, self._columns, self._layers = across, frame, columns, layers
+        self._manner = across, frame, columns, layers, unrolled
+        self._across, self._frame, self._columns, self._layers, self._unrolled = self._manner
         self.units = arranger.units(boxes, snug)
         self._known: dict[Any, Placed] = {}
         self._open: set[str] = set()
@@ -289,13 +293,13 @@ class _Trial:
         unit = self.units[key]
         units = [self.units[child] for child in unit.children]
         sizes = [self._size(child) for child in unit.children]
-        steps = self._runs_again(units) and self._direction != "TB" and not self._valley(unit)
+        steps = self._unrolled and self._runs_again(units) and self._direction != "TB" and not self._valley(unit)
         in_a_row = steps or self._in_a_row(unit, sizes)
         if key == ROOT and self._direction is None:  # what goes in and out follows the model
             model = next((one for one in units if one.call == 0), None)
             if model is not None:
                 inner = [self._size(child) for child in model.children]
-                again = self._runs_again([self.units[child] for child in model.children])
+                again = self._unrolled and self._runs_again([self.units[child] for child in model.children])
                 in_a_row = again or self._in_a_row(model, inner)
         parts = [self._part(one, size) for one, size in zip(units, sizes, strict=True)] if steps else []
         given = tuple(_given(units, unit.links)) if in_a_row and self._direction is None else ()
