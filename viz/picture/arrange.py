@@ -35,6 +35,8 @@ ATTEMPTS = [
     *((WHOLE, 0), (WHOLE, 1), (REPEATS, 0), (REPEATS, 1), (WHOLE, 2), (REPEATS, 2)),
     *((CALLS, 0), (CALLS, 1), (CALLS, 2), (RUNS, 0), (RUNS, 1), (RUNS, 2), (LOOPS, 2)),
 ]
+# Likewise, where nothing fits with a column for each step of a recurrence.
+WRAPPED = [(WHOLE, SNUG[0]), (RUNS, SNUG[0]), (RUNS, SNUG[1]), (LOOPS, SNUG[1])]
 
 
 Manner = tuple[float, float, int, float | None, bool]  # as `_Trial` takes it
@@ -119,7 +121,9 @@ class Arranger:
             for snug in [0.0] if not letters else SNUG[letters - 1 : letters] if self.exact else SNUG[1:]:
                 manners = itertools.islice(self._manners(), 1 if hopeless else None)
                 yield max((_Trial(self, boxes, snug, *how) for how in manners), key=lambda one: one.judged)
-        yield max((_Trial(self, boxes, SNUG[-1], *how) for how in self._manners(False)), key=lambda one: one.judged)
+        for folding, letters in WRAPPED:
+            boxes = self._boxes(folding)
+            yield max((_Trial(self, boxes, letters, *how) for how in self._manners(False)), key=lambda one: one.judged)
 
     def _sizes(self, boxes: Boxes, snug: float) -> list[tuple[float, float]]:
         return [unit.size for unit in self.units(boxes, snug).values()]
