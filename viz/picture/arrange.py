@@ -121,9 +121,9 @@ class Arranger:
             for snug in [0.0] if not letters else SNUG[letters - 1 : letters] if self.exact else SNUG[1:]:
                 manners = itertools.islice(self._manners(), 1 if hopeless else None)
                 yield max((_Trial(self, boxes, snug, *how) for how in manners), key=lambda one: one.judged)
-        for folding, letters in WRAPPED:
+        for folding, widest in WRAPPED:
             boxes = self._boxes(folding)
-            yield max((_Trial(self, boxes, letters, *how) for how in self._manners(False)), key=lambda one: one.judged)
+            yield max((_Trial(self, boxes, widest, *how) for how in self._manners(False)), key=lambda one: one.judged)
 
     def _sizes(self, boxes: Boxes, snug: float) -> list[tuple[float, float]]:
         return [unit.size for unit in self.units(boxes, snug).values()]
