@@ -110,6 +110,7 @@ class Arranger:
             across = {"LR": math.inf, "TB": 0.0}.get(self.direction or "", ACROSS)
             yield _Trial(self, self._boxes(REPEATS), 0.0, across)
             return
+        repeats = False
         for folding, letters in ATTEMPTS:
             boxes = self._boxes(folding)
             if folding and len(boxes.units) == len(self._boxes(folding - 1).units):
@@ -120,8 +121,10 @@ class Arranger:
             # What only just fits one of the usual rooms may not fit a stage.
             for snug in [0.0] if not letters else SNUG[letters - 1 : letters] if self.exact else SNUG[1:]:
                 manners = itertools.islice(self._manners(), 1 if hopeless else None)
-                yield max((_Trial(self, boxes, snug, *how) for how in manners), key=lambda one: one.judged)
-        for folding, widest in WRAPPED:
+                tried = max((_Trial(self, boxes, snug, *how) for how in manners), key=lambda one: one.judged)
+                repeats = repeats or tried.repeats
+                yield tried
+        for folding, widest in WRAPPED if repeats else ():
             boxes = self._boxes(folding)
             yield max((_Trial(self, boxes, widest, *how) for how in self._manners(False)), key=lambda one: one.judged)
 
@@ -165,7 +168,8 @@ class _Trial:
     has `frame` pixels less. The outermost `columns` levels are columns.
 
     If the program is wider than `layers`, or a module than `across`, it is laid out downward, in no wider rows. What runs again
-    on its own result is `unrolled`: each step is a column, however wide that makes it. Boxes of the same structure are laid out once, and only when somebody looks.
+    on its own result is `unrolled`: each step is a column, however wide that makes it. Boxes of the same structure are laid
+    out once, and only when somebody looks.
     """
 
     def __init__(
@@ -186,6 +190,7 @@ class _Trial:
         self._across, self._frame, self._columns, self._layers, self._unrolled = self._manner
         self.units = arranger.units(boxes, snug)
         self._known: dict[Any, Placed] = {}
+        self.repeats = False  # whether something in it stands in a row because it runs again and again
         self._open: set[str] = set()
         self._slim = self._exact and self._rooms[0][0] < SLIM
         self.first = self._first()
@@ -298,6 +303,7 @@ class _Trial:
         units = [self.units[child] for child in unit.children]
         sizes = [self._size(child) for child in unit.children]
         steps = self._unrolled and self._runs_again(units) and self._direction != "TB" and not self._valley(unit)
+        self.repeats = self.repeats or steps
         in_a_row = steps or self._in_a_row(unit, sizes)
         if key == ROOT and self._direction is None:  # what goes in and out follows the model
             model = next((one for one in units if one.call == 0), None)
