@@ -83,7 +83,7 @@ def test_a_step_runs_on_pytorch_alone_and_leaves_everything_as_it_was() -> None:
     ]
     assert made.view == "modules"
     assert made.result["verdict"]["label"].endswith("alone")
-    assert "tinygrad_edu cannot run it" in made.result["sides"][0]["alone"]
+    assert "tinygrad_edu cannot run it" in made.result["verdict"]["compared"]
     assert everything() == before
 
 

@@ -112,7 +112,8 @@ class Runs:
         agree = verdict(recordings, rows, sides)
         if CORE not in recordings and TORCH in recordings:
             ours, theirs = sides
-            sides = [{**theirs, "alone": ours["missing"]}, ours]  # the stage shows the one that ran
+            # The stage shows the one that ran. Of a network of one's own the badge says why; a missing name is told below.
+            sides = [theirs if program.alone else {**theirs, "alone": ours["missing"]}, ours]
         for side in sides:
             if side["engine"] in recordings:
                 side.update(said(recordings[side["engine"]]))
