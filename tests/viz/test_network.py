@@ -47,7 +47,7 @@ def test_every_op_stands_in_one_box_inside_its_module_and_every_link_ends_at_a_b
     for op in graph.ops.values():
         if op.key in hidden:
             continue
-        assert whole.units[op.key].kind in RUNNING
+        assert whole.units[whole.unit_of[op.key][-1]].kind in RUNNING
         around = [whole.units[key].title for key in whole.unit_of[op.key] if whole.units[key].kind == "module"]
         assert not op.module or op.module in around
     for key in [ROOT, *modules_of(whole)]:
@@ -170,6 +170,32 @@ def test_what_an_lstm_cell_does_is_inside_its_box_on_both_engines():
         return [whole.units[key].title for key in model.children if whole.units[key].kind not in ("leaf", "port")]
 
     assert steps("tinygrad_edu") == steps("torch")
+
+
+def test_what_a_call_arranges_is_in_the_box_of_its_op_and_what_the_program_calls_is_not():
+    import torch
+
+    class Attention(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.query, self.key = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
+
+        def forward(self, x):
+            return self.query(x) @ self.key(x).transpose(1, 2)
+
+    def ops(graph, around):
+        whole = networks.network(graph)
+        inside = next(unit for unit in whole.units.values() if unit.title.endswith(around)).children
+        return [[text for _, _, text in whole.units[one].rows] for one in inside if whole.units[one].kind in RUNNING]
+
+    model, x = Attention(), torch.ones(4, 5, 3)
+    called = viz.draw(model, x).graph
+    assert ops(called, "model") == [["(·)ᵀ", "(4, 2, 5)"], ["@", "(4, 5, 5)"]]
+    assert ops(called, "query") == [["A@B + c", "(4, 5, 2)"]]
+    drawn = networks.network(viz.draw(model(x)).graph).units.values()
+    assert {"@", "(·)ᵀ"} < {unit.title for unit in drawn} and "expand" not in {unit.title for unit in drawn}
+    cell = viz.draw(torch.nn.LSTMCell(3, 2), torch.ones(4, 3)).graph
+    assert [name for name, *_ in ops(cell, "LSTMCell")].count("(·)ᵀ") == 0
 
 
 def test_an_activation_that_is_used_again_and_again_is_no_recurrence(engine):

@@ -20,6 +20,7 @@ import numpy as np
 
 from viz.picture.fold import repetitions
 from viz.picture.scopes import shared
+from viz.picture.serving import is_cut, served
 from viz.picture.shapes import BOLD, inner
 from viz.picture.theme import SIZE, shorten, text_width
 from viz.recording import notation
@@ -53,7 +54,7 @@ class Level:
 class Group:
     """What becomes one box: a single op, a call of a module, or several of these, folded under a title."""
 
-    ops: list[Op]
+    ops: list[Op]  # of a single op, also those that serve it, after it
     level: Level | None = None  # of a module
     depth: int = 0  # of a module: how many boxes are around what is in it
     title: str = ""  # of a fold
@@ -141,7 +142,10 @@ class Boxes:
         self._inner = {path.rpartition(".")[0] for path in graph.modules}  # modules that have modules
         ops = [op for op in graph.ops.values() if op.key not in self.hidden]
         self._levels = {op.key: _levels(graph, op) for op in ops}
-        waiting = [(ROOT, self._folded(self._groups(ops, 0)))]
+        self._served = served(graph, ops, self._levels)
+        others = {one.key for ones in self._served.values() for one in ones}
+        grouped = [one for op in ops if op.key not in others for one in self._with_served(op)]
+        waiting = [(ROOT, self._folded(self._groups(grouped, 0)))]
         while waiting:
             key, groups = waiting.pop()
             waiting += [(made, self._inside(group)) for group in groups if (made := self._box(key, group))]
@@ -202,13 +206,17 @@ class Boxes:
 
     # Which boxes there are
 
+    def _with_served(self, op: Op) -> list[Op]:
+        return [op, *self._served.get(op.key, ())]
+
     def _groups(self, ops: list[Op], depth: int) -> list[Group]:
         """The calls of modules one level deeper, and the single ops between them."""
         groups: list[Group] = []
         for level, members in groupby(ops, lambda op: self._level(op, depth)):
             inside = list(members)
             if level is None:
-                groups += [Group([op]) for op in inside]
+                others = {one.key for op in inside for one in self._served.get(op.key, ())}
+                groups += [Group(self._with_served(op)) for op in inside if op.key not in others]
                 continue
             deeper = depth + 1
             below = {self._level(op, deeper) for op in inside}
@@ -353,7 +361,8 @@ class Boxes:
         if group.single:
             op = group.ops[0]
             kind = "cut" if is_cut(self.graph, op) else "op" if op.recorded else "unrecorded"
-            self._add(Unit(op.key, kind, _op_rows(self.graph, op), parent, notation.symbol(op), [op.key]))
+            rows = _op_rows(self.graph, op, self._result(group.ops))
+            self._add(Unit(op.key, kind, rows, parent, notation.symbol(op), [one.key for one in group.ops]))
             return ""
         made = Unit(f"u{len(self.units)}", "module", [], parent, ops=[op.key for op in group.ops])
         if group.level is not None:
@@ -364,6 +373,12 @@ class Boxes:
             made.rows += [("class", "small", _short(group.below, "small"))] if group.below else []
         self._add(made)
         return made.key
+
+    def _result(self, ops: list[Op]) -> Op:
+        """Of the ops of one box, the first whose result none of them uses."""
+        inside = {op.key for op in ops}
+        gone = (op for op in ops if not any(inside.intersection(self._users.get(key, ())) for key in op.outputs))
+        return next(gone, ops[0])
 
     def _add(self, unit: Unit) -> None:
         self.units[unit.key] = unit
@@ -519,7 +534,7 @@ class Boxes:
                 source = value.op if value.op in self.chain else self._moved.get(key, key)
                 head = self.chain[op.key]
                 tail = self._nearest(source or "", head)
-                if not tail or source == op.key:
+                if not tail or tail == head:
                     continue
                 if op.whole and source == key:  # at most one arrow from a step to a module whose parameters it moves
                     found.setdefault(ROOT, {})[tail[1], head[1]] = None
@@ -621,14 +636,6 @@ def paths_of(units: dict[str, Unit], unit: Unit) -> list[str]:
     return [path for one in inside if one.kind == "module" for path in paths_of(units, one)]
 
 
-def is_cut(graph: Graph, op: Op) -> bool:
-    """Whether an op ends a way on which a gradient could go: `detach`, or an op on what requires grad under `no_grad`."""
-    if op.recorded or op.whole or op.name.endswith("_like") or op.name.startswith("new_"):  # no number goes on there
-        return False
-    floating = any(graph.values[key].dtype.startswith(("float", "bfloat")) for key in op.outputs)
-    return floating and any(key is not None and graph.values[key].requires_grad for key in op.inputs)
-
-
 def _ops(groups: Iterable[Group]) -> list[Op]:
     return [op for group in groups for op in group.ops]
 
@@ -673,14 +680,15 @@ def _in_two(name: str) -> tuple[str, str]:
     return name[:middle], name[middle:]
 
 
-def _op_rows(graph: Graph, op: Op) -> list[tuple[str, str, str]]:
+def _op_rows(graph: Graph, op: Op, made: Op) -> list[tuple[str, str, str]]:
+    """The name of an op, and the shape of what its box gives away, which `made` made."""
     name, rest = _in_two(notation.symbol(op))
     rows = [("name", "word", _short(name, "word"))]
     rows += [("rest", "word", _short(rest, "word"))] if rest else []
     if op.whole:
         count = len(op.inputs)
         return [*rows, ("shape", "tiny", f"{count} parameter{'' if count == 1 else 's'}")]
-    shapes = [graph.values[key].shape for key in op.outputs]
+    shapes = [graph.values[key].shape for key in made.outputs]
     if shapes and shapes[0] is not None:
         rows.append(("shape", "tiny", _short(notation.shape(shapes[0]), "tiny")))
     return rows
