@@ -12,7 +12,7 @@ from viz import engines
 from viz.frames import network as views
 from viz.frames.scene import scene
 from viz.picture import network as networks
-from viz.picture.boxes import MANY, ROOT, RUNNING
+from viz.picture.boxes import LOOPS, MANY, ROOT, RUNNING, Boxes
 from viz.picture.fit import BESIDE
 from viz.picture.nested import compose
 from viz.picture.recurrence import Part, unrolled
@@ -170,6 +170,29 @@ def test_what_an_lstm_cell_does_is_inside_its_box_on_both_engines():
         return [whole.units[key].title for key in model.children if whole.units[key].kind not in ("leaf", "port")]
 
     assert steps("tinygrad_edu") == steps("torch")
+
+
+def test_each_call_of_a_module_in_a_loop_is_a_box_and_a_loop_in_its_forward_divides_none(engine):
+    program = """
+class Twice(T.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = T.nn.RNNCell(3, 4)
+    def forward(self, x, h):
+        for _ in range(2):
+            h = self.cell(x, h)
+        return h
+twice = Twice()
+h = T.zeros(2, 4)
+for x in T.ones(3, 2, 3):
+    h = twice(x, h)
+h = twice(x, twice(x, h))
+h.sum().backward()"""
+    units = networks.network(viz.record(program, engine=engine).graph).units.values()
+    assert [sum(unit.title == title for unit in units) for title in ("twice", "twice.cell")] == [5, 10]
+    folded = Boxes(viz.record(program, engine=engine).graph, (), LOOPS)
+    weights = {folded.weight(unit) for unit in folded.units.values() if unit.kind == "module" and unit.key != ROOT}
+    assert weights - {0} == {3 * 4 + 4 * 4 + 8}  # once, however many calls a box stands for
 
 
 def test_what_a_call_arranges_is_in_the_box_of_its_op_and_what_the_program_calls_is_not():

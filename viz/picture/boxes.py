@@ -48,6 +48,7 @@ class Level:
 
     path: str
     call: int | None = None  # None also for a list of modules, which is not called itself
+    turn: int | None = None  # likewise in a recording, which knows only that another call is another one
 
 
 @dataclass
@@ -174,9 +175,11 @@ class Boxes:
         return {} if unit.fold else self.graph.modules.get(unit.title, {})
 
     def weight(self, unit: Unit) -> int:
-        """The number of parameters in a box."""
+        """The number of parameters in a box; those of a module that is called several times count once."""
         if unit.fold:
-            return sum(self.weight(self.units[child]) for child in unit.children)
+            inside = [self.units[child] for child in unit.children]
+            once = {one.key if one.fold else one.title: one for one in inside}
+            return sum(self.weight(one) for one in once.values())
         if unit.kind == "module":
             return int(self.about(unit).get("parameters", 0))  # type: ignore[call-overload]
         return int(np.prod(self.graph.values[unit.value].shape or ())) if unit.leaves else 0
@@ -644,7 +647,8 @@ def _levels(graph: Graph, op: Op) -> list[Level]:
     """The boxes around an op, outermost first: the calls that it ran in if they are known, else its module's path."""
     if not op.calls:
         parts = op.module.split(".") if op.module else []
-        return [Level(".".join(parts[: length + 1])) for length in range(len(parts))]
+        paths = (".".join(parts[: length + 1]) for length in range(len(parts)))
+        return [Level(path, turn=op.turns.get(path)) for path in paths]
     found: list[Level] = []
     before = None
     for number in op.calls:

@@ -109,6 +109,7 @@ class Op:
     scope: str = ""
     during: str = "forward"  # forward | backward (ops that a backward pass itself recorded)
     module: str = ""  # path of the nn.Module whose forward ran it, such as `model.layers.0`
+    turns: dict[str, int] = field(default_factory=dict)  # which call it is of each module that is running, by path
     # Around it, outermost first: number of the loop's run, step from 1.
     loops: list[list[int]] = field(default_factory=list)
     call: int = 0  # number of the call that made it: a call can make several ops

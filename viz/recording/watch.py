@@ -91,6 +91,7 @@ class Watch:
         self._whole = False  # inside a library function that counts as one op
         # Each nn.Module seen, by id: a weak reference, its path, whether that comes from a function that the program calls.
         self._modules: dict[int, tuple[Any, str, bool]] = {}
+        self._places: dict[str, dict[int, int]] = {}  # of each module, from where it was called
         self._nameless: dict[int, str] = {}  # modules without a variable, by their class
         self._bound: dict[str, tuple[str | None, int, bool, bool]] = {}  # what each name is bound to, and its state
         self._count = 0  # calls that made something
@@ -274,6 +275,25 @@ class Watch:
             self.name({self._nameless[id(inner[-1])]: inner[-1]})
         paths = (self._modules.get(id(module)) for module in inner)
         return next(known[1] for known in paths if known is not None)
+
+    def _turns(self, frame: FrameType | None) -> dict[str, int]:
+        """Of each module whose `forward` is running, by path, the number of its call: another one from another place in the
+        program, or in another step of a loop."""
+        running = {id(one): self._modules.get(id(module)) for one, module in self._forwards(frame)}
+        frames: list[FrameType] = []
+        while frame is not None:
+            frames.append(frame)
+            frame = frame.f_back
+        found: dict[str, int] = {}
+        place = 0
+        for one in reversed(frames):
+            known = running.get(id(one))
+            if known is not None:
+                turns = self._places.setdefault(known[1], {})
+                found[known[1]] = turns.setdefault(place, len(turns))
+            steps = self._loops[id(one)].inside if id(one) in self._loops else ()
+            place = hash((place, one.f_lasti, *map(tuple, steps)))
+        return found
 
     def _forwards(self, frame: FrameType | None) -> Iterator[tuple[FrameType, Any]]:
         """The calls of modules' `forward` that are running, innermost first, and their modules."""
@@ -688,6 +708,7 @@ class Watch:
         op.constants = [one.text for one in arguments if one.value is None and one.keyword not in NAMED]
         op.scope = self._inside(sys._getframe(1))
         op.module = self._module(sys._getframe(1))
+        op.turns = self._turns(sys._getframe(1)) if op.module else {}
         op.loops = self._steps(sys._getframe(1))
         op.during = "backward" if self.passes.current is not None else "forward"
         op.inputs = list(dict.fromkeys(inputs))
@@ -732,6 +753,7 @@ class Watch:
         op.call = self._count
         op.loops = self._steps(sys._getframe(1))
         op.module = self._module(sys._getframe(1)) if self.passes.current is None else ""
+        op.turns = self._turns(sys._getframe(1)) if op.module else {}
         op.during = "backward" if self.passes.current is not None else "forward"
         self._met.append(op)
         for saved in () if function else op.saved:  # nobody saw its inputs: it shows those that it saved

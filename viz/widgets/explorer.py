@@ -202,7 +202,8 @@ class Explorer(Live):
             self._choose_place(self._recordings)
 
     def _choose_place(self, recordings: dict[str, Recording], anew: bool = False) -> None:
-        """Beside the code, unless the place below it leaves out less; by modules, unless only the values are whole there."""
+        """Where the first view is whole, else where the views leave out less: beside the code, or below it. By modules, unless
+        only the values are whole there."""
         recording = next(iter(recordings.values()))
 
         def missing(place: str) -> dict[str, int]:
@@ -213,13 +214,14 @@ class Explorer(Live):
         found = {"beside": missing("beside")}
         if any(found["beside"].values()):
             found["below"] = missing("below")
-        place = min(found, key=lambda place: sum(found[place].values()))
+        first = next(view for view in (MODULES, *VIEWS) if view in found["beside"])
+        place = min(found, key=lambda place: (found[place][first] > FOLDED, sum(found[place].values())))
         with self.hold_sync():
             self.place = place
             self.room = self.sizes[place]
             if anew or not self.view:
-                first = [view for view in found[place] if view in (MODULES, VIEWS[0])]
-                self.view = min(first, key=lambda view: found[place][view] > FOLDED)
+                offered = [view for view in found[place] if view in (MODULES, VIEWS[0])]
+                self.view = min(offered, key=lambda view: found[place][view] > FOLDED)
 
     def _fit(self) -> None:
         """The stage has another size: draw the last run for it."""

@@ -9,6 +9,7 @@ import { h } from "./js/dom.js";
 import { isOn, put } from "./js/switches.js";
 
 const ROW = 16; // pixels of a line of code
+const PILL = 22; // pixels of a switch beside it, with the space below it
 const LETTER = 7.25; // pixels of a letter of code
 const PHONE = window.matchMedia("(max-width: 480px)").matches;
 const IN_SIGHT = PHONE ? 1 : 2; // switches beside a line; the others are in its menu
@@ -113,10 +114,10 @@ export class Listing {
     if (!width || width === this.width) return;
     this.width = width;
     const letters = Math.max(10, Math.floor((width - 6) / LETTER));
-    for (const { item, kind, source } of this.rows.values()) {
+    for (const { item, kind, source, beside } of this.rows.values()) {
       const lines = source.reduce((sum, text) => sum + linesOf(text, letters), 0);
       const room = { input: Math.max(PHONE ? 1.5 : 2, lines), compute: lines + SPARE, backward: lines + SPARE, given: lines + SPARE, other: lines, call: Math.max(1.5, lines) }[kind];
-      item.style[PHONE ? "minHeight" : "height"] = `${room * ROW + 2}px`;
+      item.style[PHONE ? "minHeight" : "height"] = `${Math.max(room * ROW, beside.length * PILL) + 2}px`;
     }
   }
 
