@@ -66,14 +66,6 @@ def softmax_regression(T):
     return losses, (net(x).argmax(1) == y).float().mean()
 
 
-def mlp_with_dropout_and_decay(T):
-    T.manual_seed(0)
-    x, y = _data(T)
-    net = T.nn.Sequential(T.nn.Linear(4, 16), T.nn.ReLU(), T.nn.Dropout(0.0), T.nn.Linear(16, 3))
-    groups = [{"params": net[0].weight, "weight_decay": 0.1}, {"params": net[0].bias}, {"params": net[3].parameters()}]
-    return _train(T, net, x, y, T.nn.CrossEntropyLoss(), T.optim.SGD(groups, lr=0.1, momentum=0.9))
-
-
 def lenet_of_lazy_layers(T):
     T.manual_seed(0)
     net = T.nn.Sequential(
@@ -84,16 +76,6 @@ def lenet_of_lazy_layers(T):
     net(x)
     net.apply(lambda m: T.nn.init.xavier_uniform_(m.weight) if type(m) in (T.nn.Linear, T.nn.Conv2d) else None)
     return _train(T, net, x, T.tensor([0, 1, 2, 1]), T.nn.CrossEntropyLoss(), T.optim.SGD(net.parameters(), lr=0.5), 3)
-
-
-def convolutional_autoencoder(T):
-    T.manual_seed(0)
-    net = T.nn.Sequential(
-        T.nn.Conv2d(1, 4, 3, stride=2, padding=1), T.nn.ReLU(), T.nn.ConvTranspose2d(4, 1, 3, stride=2, padding=1, output_padding=1),
-        T.nn.Sigmoid(),
-    )  # fmt: skip
-    x = T.rand(3, 1, 8, 8)
-    return _train(T, net, x, x, T.nn.BCELoss(), T.optim.Adam(net.parameters(), lr=0.01), 4)
 
 
 def vae_by_distributions(T):
@@ -421,19 +403,6 @@ def physics_informed_network(T):
     return loss, net[0].weight.grad
 
 
-def normalizing_flow(T):
-    T.manual_seed(0)
-    scale, shift = T.nn.Linear(1, 1), T.nn.Linear(1, 1)
-    x = T.randn(8, 2)
-    a, b = x.chunk(2, 1)
-    s = T.tanh(scale(a))
-    z = T.cat([a, b * s.exp() + shift(a)], 1)
-    base = T.distributions.Independent(T.distributions.Normal(T.zeros(2), T.ones(2)), 1)
-    loss = -(base.log_prob(z) + s.sum(1)).mean()
-    loss.backward()
-    return loss, scale.weight.grad
-
-
 def graph_convolution(T):
     T.manual_seed(0)
     edges = T.tensor([[0, 1, 2, 3, 0], [1, 2, 3, 0, 2]])
@@ -513,21 +482,6 @@ def optimizers_side_by_side(T):
     return out
 
 
-def freezing_and_fine_tuning(T):
-    T.manual_seed(0)
-    net = T.nn.Sequential()
-    net.add_module("features", T.nn.Linear(4, 6))
-    net.add_module("act", T.nn.ReLU())
-    net.add_module("fc", T.nn.Linear(6, 2))
-    for p in net.features.parameters():
-        p.requires_grad = False
-    net.fc = T.nn.Linear(6, 3)
-    x, y = _data(T)
-    optimizer = T.optim.SGD(filter(lambda p: p.requires_grad, net.parameters()), lr=0.1, momentum=0.9)
-    losses = _train(T, net, x, y, T.nn.CrossEntropyLoss(), optimizer, 3)
-    return losses, net.features.weight.grad is None, sum(p.numel() for p in net.parameters() if p.requires_grad)
-
-
 def deepdream_ascent(T):
     T.manual_seed(0)
     net = T.nn.Conv2d(1, 2, 3)
@@ -539,20 +493,6 @@ def deepdream_ascent(T):
         image.data += 0.1 * (g / (T.abs(g).mean() + 1e-7))
         image.grad.data.zero_()
     return image, loss
-
-
-def ema_of_weights(T):
-    T.manual_seed(0)
-    net, shadow = T.nn.Linear(2, 2), {}
-    for name, p in net.named_parameters():
-        shadow[name] = p.data.clone()
-    for _ in range(3):
-        with T.no_grad():
-            for p in net.parameters():
-                p.add_(T.randn_like(p) * 0.1)
-        for name, p in net.named_parameters():
-            shadow[name].mul_(0.9).add_(p.data, alpha=0.1)
-    return shadow
 
 
 def blitz(T):
@@ -643,26 +583,6 @@ def seq2seq_with_attention(T):
         return nn.NLLLoss()(decoder(outputs, hidden, target).view(-1, 8), target.view(-1))
 
     return _steps(T.optim.Adam(parameters, lr=0.01), loss_of, 5)
-
-
-def vae(T):
-    """A variational autoencoder: the reparametrised draw, and two parts of the loss."""
-    nn, F = T.nn, T.nn.functional
-    T.manual_seed(3)
-    x = T.rand(16, 20)
-    encoder, mu, logvar = nn.Linear(20, 12), nn.Linear(12, 3), nn.Linear(12, 3)
-    decoder = nn.Sequential(nn.Linear(3, 12), nn.ReLU(), nn.Linear(12, 20), nn.Sigmoid())
-    parts = nn.ModuleList([encoder, mu, logvar, decoder])
-
-    def loss_of():
-        h = F.relu(encoder(x))
-        mean, spread = mu(h), T.exp(0.5 * logvar(h))
-        z = mean + T.randn_like(spread) * spread
-        likelihood = F.binary_cross_entropy(decoder(z), x.view(-1, 20), reduction="sum")
-        divergence = -0.5 * T.sum(1 + logvar(h) - mean.pow(2) - logvar(h).exp())
-        return likelihood + divergence
-
-    return _steps(T.optim.Adam(parts.parameters(), lr=1e-2), loss_of, 6)
 
 
 def dcgan(T):
