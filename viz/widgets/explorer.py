@@ -205,23 +205,23 @@ class Explorer(Live):
         """Where the first view is whole, else where the views leave out less: beside the code, or below it. By modules, unless
         only the values are whole there."""
         recording = next(iter(recordings.values()))
-
-        def missing(place: str) -> dict[str, int]:
+        found, order = {}, {}
+        for place in ("beside", "below"):
             room = Room(*self.sizes[place])
             views = scene.scene(recording, views=(MODULES, *VIEWS), kept=self._kept, rooms=(room,))["views"]
-            return {view: left_out(picture, room) for view, picture in views.items()}
-
-        found = {"beside": missing("beside")}
-        if any(found["beside"].values()):
-            found["below"] = missing("below")
-        first = next(view for view in (MODULES, *VIEWS) if view in found["beside"])
-        place = min(found, key=lambda place: (found[place][first] > FOLDED, sum(found[place].values())))
+            found[place] = {view: left_out(picture, room) for view, picture in views.items()}
+            first = next(iter(views))
+            larger = min(room.width / views[first]["width"], room.height / views[first]["height"])
+            order[place] = found[place][first] > FOLDED, sum(found[place].values()), -larger
+            if not order[place][1]:
+                break
+        place = min(order, key=lambda place: order[place])
         with self.hold_sync():
             self.place = place
             self.room = self.sizes[place]
             if anew or not self.view:
                 offered = [view for view in found[place] if view in (MODULES, VIEWS[0])]
-                self.view = min(offered, key=lambda view: found[place][view] > FOLDED)
+                self.view = min(offered, key=lambda view: found[place][view] > 0)
 
     def _fit(self) -> None:
         """The stage has another size: draw the last run for it."""
