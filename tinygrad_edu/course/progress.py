@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import html
+import json
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -111,11 +114,14 @@ def _links() -> dict[str, str]:
     return found
 
 
+_judged: dict[str, Verdict] = {}  # by all that an answer's verdict depends on
+
+
 def progress(folder: Path | str | None = None) -> Progress:
     """The progress in the working copy `folder`; by default the one around the current notebook's folder.
 
-    Each answer runs separately in the grader's sandbox; unchanged answer cells do not run at all. If several notebooks answer an
-    exercise, the best one counts. Raises `FileNotFoundError` if the folder does not exist.
+    Each answer runs separately in the grader's sandbox; unchanged answer cells do not run at all, and what was judged once is not
+    judged again. If several notebooks answer an exercise, the best one counts. Raises `FileNotFoundError` if the folder does not exist.
 
     >>> from tinygrad_edu.course.working_copy import lessons_root
     >>> progress(lessons_root() / "01_slopes_and_local_derivatives").points
@@ -124,22 +130,30 @@ def progress(folder: Path | str | None = None) -> Progress:
     folder = Path(folder) if folder else Path.cwd().parent
     if not folder.is_dir():
         raise FileNotFoundError(f"no working copy of the lessons at {folder}")
-    exercises, answers = all_exercises(), list(begun(folder))
-    best: dict[str, Verdict] = {}
-    if answers:
+    units = [(exercise, unit_of(exercise, **vars(answer))) for exercise, answer in begun(folder)]
+    work = {json.dumps(unit): (exercise, unit) for exercise, unit in units}
+    new = [key for key in work if key not in _judged]
+    if new:
         from viz.progress import Bar
 
-        bar = Bar(len(answers), "answers are judged")
-        with Sandbox(PROGRAM, {engine for exercise, _ in answers for engine in exercise.engines}) as sandbox:
-            for done, (exercise, answer) in enumerate(answers):
+        bar = Bar(len(new), "answers are judged")
+        engines = {engine for key in new for engine in work[key][0].engines}
+        pool = ThreadPoolExecutor(1)  # runs the next answer while one is judged
+        with Sandbox(PROGRAM, engines) as sandbox, ExitStack() as stack:
+            stack.callback(pool.shutdown, cancel_futures=True)
+            probed = pool.map(lambda key: sandbox.run(work[key][1]), new)
+            for done, (key, result) in enumerate(zip(new, probed, strict=True)):
                 bar.show(done)
-                verdict = judge(exercise, sandbox.run(unit_of(exercise, **vars(answer))))
-                if exercise.id not in best or verdict.points > best[exercise.id].points:
-                    best[exercise.id] = verdict
+                _judged[key] = judge(work[key][0], result)
         bar.close()
+    best: dict[str, Verdict] = {}
+    for key, (exercise, _) in work.items():
+        best[exercise.id] = max(best.get(exercise.id, _judged[key]), _judged[key], key=lambda verdict: verdict.points)
+        if _judged[key].trouble:  # a busy machine may be the cause
+            del _judged[key]
     lessons = []
     for number, title in _titles().items():
-        mine = [exercise for exercise in exercises.values() if exercise.lesson == number]
+        mine = [exercise for exercise in all_exercises().values() if exercise.lesson == number]
         total = sum({exercise.choice or exercise.id: exercise.points for exercise in mine}.values())
         note = "" if mine else _of_engine(folder)
         lessons.append(Lesson(number, title, {exercise.id: best.get(exercise.id) for exercise in mine}, total, note))

@@ -10,6 +10,7 @@ import functools
 import math
 import re
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ...sandbox.time_limit import Budget, TimeUp, time_limit
@@ -90,7 +91,12 @@ def judge(exercise: Exercise, probed: Data, seed: int = 0) -> Verdict:
             read = schema.read(exercise, list(beside.right), probed)
             trouble = read if isinstance(read, Trouble) else _trouble(exercise, read)
             if trouble is None and isinstance(read, schema.Probed):
-                return _judged(exercise, beside, read)
+                seen = {where: beside.measured(exercise, where, data) for where, data in read.observed.items()}
+                missed = _missed(exercise, beside, read, seen)
+        if trouble is None and isinstance(read, schema.Probed):
+            wrongs = beside.wrongs if missed else []  # likewise
+            with time_limit(Budget(SECONDS)):
+                return _judged(exercise, beside, read, seen, missed, wrongs)
     except TimeUp:
         trouble = schema.told("judge's time")
     assert trouble is not None
@@ -98,16 +104,27 @@ def judge(exercise: Exercise, probed: Data, seed: int = 0) -> Verdict:
     return Verdict(exercise.id, marks, trouble.student, trouble.teacher)
 
 
-def _judged(exercise: Exercise, beside: Known, read: schema.Probed) -> Verdict:
-    got, changed = read.observed, read.changed
-    seen = {where: beside.measured(exercise, where, data) for where, data in got.items()}
+def _missed(exercise: Exercise, beside: Known, read: schema.Probed, seen: Observed) -> list[Where]:
+    """Where something else is seen than is right. A changed argument costs the points of one criterion, the first where it was seen."""
+    first = min((where[1] for where in seen if read.changed[where]), default=None)
+    return [
+        where
+        for where in seen
+        if not plain.same(seen[where], beside.seen[where], exercise.rtol) or (read.changed[where] and where[1] == first)
+    ]
 
-    missed = [where for where in got if not plain.same(seen[where], beside.seen[where], exercise.rtol)]
-    # A changed argument costs the points of one criterion, the first where it was seen.
-    first = min((where[1] for where in got if changed[where]), default=None)
-    missed = [where for where in got if where in missed or (changed[where] and where[1] == first)]
+
+def _judged(
+    exercise: Exercise,
+    beside: Known,
+    read: schema.Probed,
+    seen: Observed,
+    missed: list[Where],
+    wrongs: list[tuple[Misconception, Seen]],
+) -> Verdict:
+    got, changed = read.observed, read.changed
     suspects = []
-    for wrong, observed in beside.wrongs if missed else []:
+    for wrong, observed in wrongs:
         agreed = {where for where in got if plain.same(seen[where], observed.seen[where], exercise.rtol)}
         alike = {
             where
@@ -212,7 +229,12 @@ class Known:
     cases: list[list[Data]]
     right: Observed
     seen: Observed
-    wrongs: list[tuple[Misconception, Seen]]
+    run_wrongs: Callable[[], list[tuple[Misconception, Seen]]]
+
+    @functools.cached_property
+    def wrongs(self) -> list[tuple[Misconception, Seen]]:
+        """What each misconception gives. They run when this is first asked for: a right answer does not need them."""
+        return self.run_wrongs()
 
     def measured(self, exercise: Exercise, where: Where, data: Data) -> Data:
         """The part of an observation that is compared."""
@@ -222,7 +244,7 @@ class Known:
 
 @functools.lru_cache(maxsize=512)
 def known(exercise: Exercise, seed: int, engines: tuple[str, ...]) -> Known:
-    """The cases of `exercise`, the results of its reference on them, and those of each misconception."""
+    """The cases of `exercise`, the results of its reference on them, and on demand those of each misconception."""
     cases = [criterion.inputs(seed) for criterion in exercise.criteria]
     probes = [criterion.probe for criterion in exercise.criteria]
     everywhere = [(e, i, j) for e in engines for i, inputs in enumerate(cases) for j in range(len(inputs))]
@@ -236,7 +258,7 @@ def known(exercise: Exercise, seed: int, engines: tuple[str, ...]) -> Known:
         return Seen(data, seen, schema.changes(exercise, everywhere, probed["changed"]))
 
     right = observe(exercise.rights[0])
-    return Known(cases, right.data, right.seen, [(wrong, observe(wrong.answer)) for wrong in exercise.wrongs])
+    return Known(cases, right.data, right.seen, lambda: [(wrong, observe(wrong.answer)) for wrong in exercise.wrongs])
 
 
 def _measured(criterion: Criterion, case: Data, data: Data) -> Data:
