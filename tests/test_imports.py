@@ -99,7 +99,7 @@ def test_the_core_never_imports_the_pictures_but_the_course_and_the_report_may_w
         "tinygrad_edu.course.progress",
         "tinygrad_edu.course.review",
         "tinygrad_edu.course.site.live.pages",
-        "tinygrad_edu.exercises.judging.report",
+        "tinygrad_edu.exercises.look",
     }
     assert _found(CORE, lambda own, one: _is_in("viz", one) and not (own in may and one.when == "call")) == {}
 

@@ -1,7 +1,15 @@
-"""Fixtures: what students hand in."""
+"""Fixtures: who the student is, and what students hand in."""
 
 import pytest
 from support.grading import write_submissions
+
+from tinygrad_edu import exercises
+
+
+@pytest.fixture(autouse=True)
+def first_try():
+    """Each test is a student who tries for the first time."""
+    exercises._tries.clear()
 
 
 @pytest.fixture

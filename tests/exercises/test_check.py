@@ -285,6 +285,35 @@ def test_what_a_hint_marks_as_code_or_stresses_is_shown_so():
         assert said in check(id, get(id).wrongs[0].answer)._repr_html_()
 
 
+@pytest.mark.parametrize("id", all_exercises())
+def test_the_third_try_and_none_before_brings_a_next_hint(id):
+    told = [repr(check(id, get(id).wrongs[0].answer)) for _ in range(3)]
+    assert ["next hint" in text for text in told] == [False, False, True]
+
+
+def test_who_makes_no_known_mistake_is_told_the_next_of_the_known_ones_at_each_further_try():
+    told = [repr(check("td_loss", reward_for_state)).partition("next hint: ")[2] for _ in range(4)]
+    assert told[1] == ""
+    assert told[2] != told[3]
+    assert all(any(wrong.hint in text for wrong in get("td_loss").wrongs) for text in told[2:])
+
+
+@pytest.mark.parametrize(
+    ("id", "answer", "shown"),
+    [
+        ("mul_backward", lambda grad_output, a, b: (a, b), "Every gradient has arrived: a.grad = 3, b.grad = 2."),
+        ("td_loss", reward_for_state, "detach of 1 gives"),
+        ("line_loss", get("line_loss").wrongs[1].answer, "element 0 of tensors does not require grad"),
+        ("he_weight", lambda noise: noise, None),  # no tensor, no stage
+    ],
+)
+def test_the_third_try_plays_the_smallest_input_that_was_missed(id, answer, shown):
+    reports = [check(id, answer) for _ in range(3)]
+    stages = [getattr(report, "stage", None) for report in reports]
+    assert stages[:2] == [None, None]
+    assert shown in stages[2].scene["steps"][-1]["sentence"] if shown else stages[2] is None
+
+
 def test_an_unknown_exercise_is_answered_with_the_nearest_names():
     with pytest.raises(KeyError, match="did you mean mul_backward"):
         check("mul_backwards", None)

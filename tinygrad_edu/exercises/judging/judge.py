@@ -10,7 +10,7 @@ import functools
 import math
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ...sandbox.time_limit import Budget, TimeUp, time_limit
@@ -24,6 +24,7 @@ from .schema import Observed, Trouble, Where
 
 SECONDS = 2.0  # processor time for the judge itself, whatever it has to read
 UNTOLD = ("The numbers differ.", "The answers differ.", "The values differ.", "does not hold.")
+BLANK = "Not answered yet."
 LONGEST = 600  # the most characters of a value or message that a report shows
 
 
@@ -39,6 +40,7 @@ class Failure:
     case: Data
     misconception: str = ""
     hint: str = ""
+    further: Sequence[str] = ()  # what may be said to who has tried often
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ def judge(exercise: Exercise, probed: Data, seed: int = 0) -> Verdict:
             trouble = read if isinstance(read, Trouble) else _trouble(exercise, read)
             if trouble is None and isinstance(read, schema.Probed):
                 seen = {where: beside.measured(exercise, where, data) for where, data in read.observed.items()}
-                missed = _missed(exercise, beside, read, seen)
+                missed = _missed(exercise, beside, seen, read.changed)
         if trouble is None and isinstance(read, schema.Probed):
             wrongs = beside.wrongs if missed else []  # likewise
             with time_limit(Budget(SECONDS)):
@@ -104,13 +106,13 @@ def judge(exercise: Exercise, probed: Data, seed: int = 0) -> Verdict:
     return Verdict(exercise.id, marks, trouble.student, trouble.teacher)
 
 
-def _missed(exercise: Exercise, beside: Known, read: schema.Probed, seen: Observed) -> list[Where]:
+def _missed(exercise: Exercise, beside: Known, seen: Observed, changed: schema.Changed) -> list[Where]:
     """Where something else is seen than is right. A changed argument costs the points of one criterion, the first where it was seen."""
-    first = min((where[1] for where in seen if read.changed[where]), default=None)
+    first = min((where[1] for where in seen if changed[where]), default=None)
     return [
         where
         for where in seen
-        if not plain.same(seen[where], beside.seen[where], exercise.rtol) or (read.changed[where] and where[1] == first)
+        if not plain.same(seen[where], beside.seen[where], exercise.rtol) or (changed[where] and where[1] == first)
     ]
 
 
@@ -133,6 +135,7 @@ def _judged(
         }
         suspects.append((wrong, alike))
     suspects.sort(key=lambda suspect: -len(suspect[1]))
+    misses = {w.name: {at[1] for at in _missed(exercise, beside, o.seen, o.changed)} for w, o in wrongs}
     made = _explained(missed, suspects, got)
     marks = []
     for i, criterion in enumerate(exercise.criteria):
@@ -145,9 +148,13 @@ def _judged(
         failure = _failure(exercise, criterion, case, where[0], beside.right[where], got[where], made.get(i))
         if changed[where]:
             failure = _told_of_change(failure, changed[where])
-        elif not failure.hint and failure.message.endswith(UNTOLD):
+        elif failure.message.endswith(UNTOLD):
             failure = _related(exercise, beside, seen, missed, where, failure)
-        marks.append(Mark(criterion.statement, 0, criterion.points, failure))
+        others = [wrong.hint for wrong, _ in suspects if i in misses[wrong.name]]
+        asked = sum(at[1] == i for at in got)
+        shares = f"Your answer is right on {asked - len(telling)} of the {asked} inputs that were tried."
+        further = _further(failure, others, shares)
+        marks.append(Mark(criterion.statement, 0, criterion.points, replace(failure, further=further)))
     return Verdict(exercise.id, tuple(marks))
 
 
@@ -174,6 +181,16 @@ def _explained(
             return {}
         found[i] = wrong
     return found
+
+
+def _further(failure: Failure, others: list[str], shares: str) -> tuple[str, ...]:
+    """What may be said next: where the mistake is known, what the numbers show; else the hints for others, the nearest first."""
+    if failure.message == BLANK:
+        return ()
+    if failure.hint:
+        shown = failure.message.rpartition("does not hold. ")[2]
+        return (shares if shown.endswith(UNTOLD) else shown[:1].upper() + shown[1:],)
+    return tuple(f"Others who missed this were told: \u201c{hint}\u201d" for hint in others)
 
 
 _CHANGES = {
@@ -319,7 +336,7 @@ def _failure(
 ) -> Failure:
     names, values = criterion.parameters, case["tuple"]
     blank = _is_blank(exercise, got)  # do not show what is right before an attempt
-    message = "Not answered yet." if blank else difference(expected, got)
+    message = BLANK if blank else difference(expected, got)
     if criterion.measure is not None and plain.kind_of(got) not in ("an error", "no end", "None"):
         # There may be other right answers than the one expected.
         message = f"{'On this input this' if names else 'This'} does not hold."

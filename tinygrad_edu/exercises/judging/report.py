@@ -6,25 +6,28 @@ another person's browser.
 
 from __future__ import annotations
 
-import functools
 import html
 import json
 import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from ..plain import decode
+from ..look import drawn
 from .judge import Mark, Verdict
 
 GOOD, BAD = "#009E73", "#D55E00"  # safe for colour-blind readers, and doubled by a sign and a word
+FURTHER = "next hint"
+ENOUGH = 3  # checks without success, after which there is more help
 
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """A verdict that shows itself wherever it is displayed."""
+    """A verdict that shows itself wherever it is displayed. `tries` is how often the answer was checked without success."""
 
     verdict: Verdict
+    tries: int = 0
 
     @property
     def points(self) -> int:
@@ -37,15 +40,15 @@ class Report:
         return self.verdict.passed
 
     def __repr__(self) -> str:
-        return "\n".join(text_lines(self.verdict))
+        return "\n".join(text_lines(self.verdict, self.tries))
 
     def _repr_markdown_(self) -> str:
-        head, *rest = text_lines(self.verdict)
+        head, *rest = text_lines(self.verdict, self.tries)
         fenced = "\n".join(rest).replace("```", "'''")
         return f"**{head}**\n\n```text\n{fenced}\n```" if rest else f"**{head}**"
 
     def _repr_html_(self) -> str:
-        return html_of(self.verdict)
+        return html_of(self.verdict, self.tries)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         # nbgrader reads partial credit from a graded cell's text output; text that is not a number would count as full marks.
@@ -54,28 +57,43 @@ class Report:
         return {"text/plain": text, "text/markdown": self._repr_markdown_(), "text/html": self._repr_html_()}
 
 
-def text_lines(verdict: Verdict) -> list[str]:
+@dataclass(frozen=True, repr=False)
+class ReportWithStage(Report):
+    """A report with a player of the smallest input that was missed below it."""
+
+    stage: Any = None
+
+    def _repr_html_(self) -> str:
+        return html_of(self.verdict, self.tries, drawing=False)
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        display(self._repr_mimebundle_(), raw=True)
+        self.stage._ipython_display_()
+
+
+def text_lines(verdict: Verdict, tries: int = 0) -> list[str]:
     """The verdict as lines for a terminal."""
     lines = [_head(verdict)]
     if verdict.trouble:
         return [*lines, f"  {verdict.trouble}"]
-    for mark, rows in _marks(verdict):
+    for mark, rows in _marks(verdict, tries):
         lines.append(f"  {'✗' if mark.failure else '✓'} {mark.statement} ({_points(mark)})")
         lines += [f"      {label + ': ' if label else ''}{text}" for label, text in rows]
     return lines
 
 
-def html_of(verdict: Verdict) -> str:
+def html_of(verdict: Verdict, tries: int = 0, drawing: bool = True) -> str:
     """The verdict as an HTML fragment that uses the colours of JupyterLab's theme, or of its page."""
     body = f'<p style="margin:4px 0">{html.escape(verdict.trouble)}</p>' if verdict.trouble else ""
-    drawn = ""
-    for mark, rows in _marks(verdict):
-        picture = "" if drawn or not mark.failure else _drawn(verdict.exercise, json.dumps(mark.failure.case))
-        drawn += picture
+    for mark, rows in _marks(verdict, tries):
+        picture = drawn(verdict.exercise, json.dumps(mark.failure.case)) if drawing and mark.failure else ""
+        drawing = drawing and not picture
         colour, sign, word = (BAD, "✗", "missed") if mark.failure else (GOOD, "✓", "earned")
         body += (
             f'<div style="margin:6px 0"><b style="color:{colour}" role="img" aria-label="{word}">{sign}</b> '
-            f"{html.escape(mark.statement)} <small>({_points(mark)})</small>{_html_table(rows)}{picture}</div>"
+            f"{marked(mark.statement)} <small>({_points(mark)})</small>{_html_table(rows)}{picture}</div>"
         )
     colour = GOOD if verdict.passed else BAD
     return (
@@ -84,30 +102,11 @@ def html_of(verdict: Verdict) -> str:
     )
 
 
-@functools.lru_cache(maxsize=256)
-def _drawn(id: str, case: str) -> str:
-    """The graph of an input that failed, drawn by `viz`; nothing if `viz` is not installed."""
-    from .. import get
-
-    exercise = get(id)
-    if exercise.drawing is None:
-        return ""
-    try:
-        import tinygrad_edu
-        import viz
-
-        tensors = exercise.drawing(tinygrad_edu, *decode(json.loads(case)))
-        svg = viz.draw(list(tensors.values())[-1], names=tensors).svg
-    except Exception:  # no layout tool or no viz: the report then has no picture
-        return ""
-    return f'<figure style="margin:8px 0 0"><figcaption>The graph of this input:</figcaption>{svg}</figure>'
-
-
 def _html_table(rows: list[tuple[str, str]]) -> str:
     cell = "text-align:left;vertical-align:top;white-space:pre-wrap;padding:1px 12px 1px 0"
     lines = "".join(
         f'<tr style="background:none"><td style="{cell};width:1%">{label}</td>'
-        f'<td style="{cell}"><code>{html.escape(text)}</code></td></tr>'
+        f'<td style="{cell}">{marked(text) if label == FURTHER else f"<code>{html.escape(text)}</code>"}</td></tr>'
         if label
         else f'<tr style="background:none"><td style="{cell}" colspan="2"><b>{marked(text)}</b></td></tr>'
         for label, text in rows
@@ -121,7 +120,7 @@ def marked(text: str) -> str:
     return re.sub(r"(?<![\w*])\*(\w[^*<]*)\*(?![\w*])", r"<em>\1</em>", coded)
 
 
-def _marks(verdict: Verdict) -> Iterator[tuple[Mark, list[tuple[str, str]]]]:
+def _marks(verdict: Verdict, tries: int) -> Iterator[tuple[Mark, list[tuple[str, str]]]]:
     """Each mark with its labelled lines. What was said about one criterion is not repeated for the next."""
     said = set()
     for mark in () if verdict.trouble else verdict.marks:
@@ -132,9 +131,10 @@ def _marks(verdict: Verdict) -> Iterator[tuple[Mark, list[tuple[str, str]]]]:
         why = failure.hint or failure.message
         rows = [("", why if why not in said else "The same here.")]
         got = "" if failure.got.rstrip(".") in why else failure.got  # an error's message need not appear twice
-        told = [("input", failure.input), ("expected", failure.expected), ("got", got)]
-        yield mark, rows + [(label, text) for label, text in told if text]
-        said.add(why)
+        more = failure.further[(tries - ENOUGH) % len(failure.further)] if failure.further and tries >= ENOUGH else ""
+        told = [("input", failure.input), ("expected", failure.expected), ("got", got), (FURTHER, more)]
+        yield mark, rows + [(label, text) for label, text in told if text and text not in said]
+        said |= {why, more}
 
 
 def _head(verdict: Verdict) -> str:
