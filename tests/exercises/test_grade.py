@@ -78,6 +78,11 @@ ODD = {
         6,
         "mul_backward: No cell with an answer was found.",
     ),
+    "an answer pasted into a new cell, indented": (
+        notebook(mul="", extra=[cell("    " + MUL.replace("\n", "\n    "))]),
+        9,
+        "one that defines `mul_backward` was graded",
+    ),
     "a check edited": (notebook(extra=[cell("check = lambda *a: 'all right'", "check_mul_backward")]), 9, ""),
     "a function renamed": (notebook(mul=MUL.replace("mul_b", "mulb")), 6, "The cell defines no `mul_backward`."),
     "a cell made into text": (

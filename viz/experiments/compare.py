@@ -9,6 +9,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, ClassVar
 
 import numpy as np
@@ -264,7 +265,7 @@ def _stop(recording: Recording) -> str:
     line = error["line"]
     code = f", {recording.source[line - 1].strip()}" if line is not None and line <= len(recording.source) else ""
     place = f"in line {line}{code}" if line is not None else "before its first line"
-    return f"{place}: {error['type']}: {error['message'].partition(chr(10))[0][:300]}"
+    return f"{place}: {error['type']}: {shorten(error['message'].partition(chr(10))[0], 300, placeholder=' …')}"
 
 
 def _errors(made: Comparison) -> None:
@@ -276,7 +277,11 @@ def _errors(made: Comparison) -> None:
 
 
 def _said(error: dict[str, Any] | None) -> str:
-    return "none" if error is None else f"{error['type']} in line {error['line']}: {error['message'][:120]}"
+    return (
+        "none"
+        if error is None
+        else f"{error['type']} in line {error['line']}: {shorten(error['message'], 120, placeholder=' …')}"
+    )
 
 
 def _output(made: Comparison) -> None:

@@ -130,6 +130,8 @@ def shorten(text: str, size: float, width: float, bold: bool = False) -> str:
         text = "…" + ".".join(parts)
         if text_width(text, size, bold) <= width:
             return text
+    if "::" in text:  # torch::autograd::CopySlices
+        return shorten(text.rpartition("::")[2], size, width, bold)
     kept = text[: int(width / size * 5) + 1]  # no long text has characters narrower than a fifth of the font size
     while kept and text_width(kept + "…", size, bold) > width:
         kept = kept[:-1]

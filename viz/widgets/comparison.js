@@ -46,8 +46,9 @@ function renderComparison({ model, el }) {
     model.set(name, value);
     model.save_changes();
   };
+  const split = agree === false && scenes.length > 1; // where they differ, both are to be seen
   const engines = new Engines({ view: model.get("view"), step: model.get("step"),
-    split: agree === false && scenes.length > 1, // where they differ, both are to be seen
+    split,
     onView: (view) => set("view", view), onStep: (step) => set("step", step),
     onSplit: (split) => engines.setSplit(split) });
   const code = new CodeList(source, {
@@ -57,8 +58,9 @@ function renderComparison({ model, el }) {
   });
   const stageHost = h("div", { class: "tgv-compared-stage" }, engines.element);
   const bench = new Bench({ code: code.element, now: verdictOf(result), stage: stageHost, besides: 42,
-    views: () => scenes.slice(0, 1).flatMap(({ views }) => Object.values(views)), // a split stage keeps its place
-    longest: () => [result.verdict.length + 2, result.differences.join(" ").length] });
+    views: () => scenes.slice(0, 1).flatMap(({ views }) => Object.values(views)),
+    sides: () => (split ? 2 : 1), // a stage that is split later keeps its place
+    longest: () => [result.verdict.length + 2, result.differences.join(" ").length, result.details.counted ? 50 : 0] });
   bench.onArrange = (height) => { engines.element.style.height = `${height}px`; };
   engines.onHere = (line) => code.mark(line);
   const root = h("div", { class: "tgv tgv-comparison", role: "group", "aria-label": "Comparison", tabindex: "-1" },

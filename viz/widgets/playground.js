@@ -31,7 +31,7 @@ const ROWS = [
   ["activation", "activation", "choice", [["tanh", "tanh"], ["relu", "ReLU"], ["sigmoid", "sigmoid"], ["none", "none (linear)"]]],
   ["init", "initialisation", "choice", [["default", "default"], ["xavier", "Xavier"], ["he", "He (Kaiming)"], ["small", "small (0.01)"], ["large", "large (3)"], ["zeros", "zeros"]]],
   ["norm", "normalisation", "choice", [["none", "none"], ["layer", "LayerNorm"], ["batch", "BatchNorm"]]],
-  ["residual", "residual x + f(x)", "switch", []],
+  ["residual", "residual", "switch", []],
   ["optimizer", "optimizer", "choice", [["SGD", "SGD"], ["momentum", "SGD + momentum"], ["Adam", "Adam"]]],
   ["lr", "rate (lr)", "count", RATES],
   ["batch", "batch", "choice", [[0, "all points"], [1, "1"], [8, "8"], [32, "32"]]],

@@ -12,18 +12,20 @@ import time
 import traceback
 from dataclasses import dataclass, field
 from functools import cache
+from textwrap import shorten
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from ...exercises.judging.report import marked
 from ...sandbox.time_limit import Budget, TimeUp, time_limit
 from . import FRAME, PIECES, OwnEngine, borrowed
 from .rungs import MOON_STEPS, RUNGS, Rung, two_moons
 
 SECONDS = 20  # for one rung on one engine
 NEAR = 1e-4
-LONGEST = 110  # characters of an error
+LONGEST = 160  # characters of an error
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,9 @@ class Outcome:
 
     def _end(self) -> str:
         place = f" in `{self.code}`" if self.code else ""
-        return f"stops{place} with {self.error[:LONGEST]}" if self.error else "runs to its end"
+        return (
+            f"stops{place} with {shorten(self.error, LONGEST, placeholder=' …')}" if self.error else "runs to its end"
+        )
 
     def difference(self, other: Outcome) -> str:
         """In what this outcome differs from PyTorch's; empty if in nothing."""
@@ -110,7 +114,7 @@ class Ladder:
                 False: ("✗", "#D55E00", "breaks"),
                 None: ("·", "inherit", "not reached"),
             }[step.agrees]
-            told = "".join(f"<div>{html.escape(text)}</div>" for text in (step.difference, step.hint) if text)
+            told = "".join(f"<div>{marked(text)}</div>" for text in (step.difference, step.hint) if text)
             rows.append(
                 f'<tr style="background:none"><td><b style="color:{colour}" role="img" aria-label="{word}">{sign}</b></td>'
                 f'<td style="text-align:left;white-space:nowrap">{number}. {html.escape(step.rung.name)}</td>'

@@ -417,11 +417,16 @@ def _is_stub(source: str) -> bool:
 
 
 def _cell(cell: object) -> tuple[str, str, str]:
-    """The type, nbgrader id and source of a cell; empty values if it is not a cell."""
+    """The type, nbgrader id and source of a cell; empty values if it is not a cell.
+
+    As in Jupyter, the indentation of the first line is taken from all of them.
+    """
     if not isinstance(cell, dict):
         return "", "", ""
     source, metadata = cell.get("source", ""), cell.get("metadata", {})
     text = "".join(line for line in source if isinstance(line, str)) if isinstance(source, list) else str(source)
     nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     id = str(nbgrader.get("grade_id", "")) if isinstance(nbgrader, dict) else ""
+    if indent := re.match(r"(?:[ \t]*\n)*([ \t]+)\S", text):
+        text = re.sub(rf"(?m)^{indent[1]}", "", text)
     return str(cell.get("cell_type")), id, text

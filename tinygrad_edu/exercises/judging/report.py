@@ -64,7 +64,7 @@ class ReportWithStage(Report):
     stage: Any = None
 
     def _repr_html_(self) -> str:
-        return html_of(self.verdict, self.tries, drawing=False)
+        return html_of(self.verdict, self.tries, "The first input above, step by step:")
 
     def _ipython_display_(self) -> None:
         from IPython.display import display
@@ -84,8 +84,12 @@ def text_lines(verdict: Verdict, tries: int = 0) -> list[str]:
     return lines
 
 
-def html_of(verdict: Verdict, tries: int = 0, drawing: bool = True) -> str:
-    """The verdict as an HTML fragment that uses the colours of JupyterLab's theme, or of its page."""
+def html_of(verdict: Verdict, tries: int = 0, below: str = "") -> str:
+    """The verdict as an HTML fragment that uses the colours of JupyterLab's theme, or of its page.
+
+    `below` announces what is shown below it, and a picture of the input is then not drawn.
+    """
+    drawing = not below
     body = f'<p style="margin:4px 0">{html.escape(verdict.trouble)}</p>' if verdict.trouble else ""
     for mark, rows in _marks(verdict, tries):
         picture = drawn(verdict.exercise, json.dumps(mark.failure.case)) if drawing and mark.failure else ""
@@ -98,7 +102,7 @@ def html_of(verdict: Verdict, tries: int = 0, drawing: bool = True) -> str:
     colour = GOOD if verdict.passed else BAD
     return (
         f'<div class="tge-report" style="border-left:4px solid {colour};padding:4px 12px;'
-        f'color:var(--jp-ui-font-color1,inherit)"><b>{html.escape(_head(verdict))}</b>{body}</div>'
+        f'color:var(--jp-ui-font-color1,inherit)"><b>{html.escape(_head(verdict))}</b>{body}{below}</div>'
     )
 
 

@@ -4,7 +4,7 @@
 //     const bench = new Bench({ code, now, more, stage, views: () => [scene.views.values, …] });
 //     root.append(bench.element); bench.onArrange = (height) => stage.setHeight(height);
 import { h } from "./dom.js";
-import { fittest, lettersOf } from "./stage.js";
+import { HALF, fittest, lettersOf } from "./stage.js";
 
 const NARROW = 660; // pixels of a widget, below which all stands below each other
 const COLUMN = { least: 250, share: 0.34, most: 420 }; // of the program beside the stage
@@ -66,15 +66,17 @@ export class Bench {
       above: { width, height: most - ABOVE },
       below: { width, height: Math.min(most, 420) },
     };
-    const how = ({ width: wide, height }) => {
-      const pictures = views.map((view) => fittest(view, wide / sides, height));
-      const missing = pictures.filter((picture) => lettersOf(picture, wide / sides, height) < 9.9).length;
+    const stacked = (wide) => wide < HALF * sides; // then each picture gets all of the width
+    const room = ({ width: wide, height }) => (stacked(wide) ? [wide, height / sides] : [wide / sides, height]);
+    const how = (place) => {
+      const pictures = views.map((view) => fittest(view, ...room(place)));
+      const missing = pictures.filter((picture) => lettersOf(picture, ...room(place)) < 9.9).length;
       return missing * 1000 + pictures.reduce((sum, { rank = 0 }) => sum + rank, 0);
     };
     const above = !this.full && how(places.above) < how(places.beside);
     const name = width < NARROW ? "below" : above ? "above" : "beside";
     const place = places[name];
-    const needed = Math.max(0, ...views.map((view) => shownHeight(fittest(view, place.width / sides, place.height), place.width / sides, place.height)));
+    const needed = Math.max(0, ...views.map((view) => shownHeight(fittest(view, ...room(place)), ...room(place)))) * (stacked(place.width) ? sides : 1);
     const least = name === "beside" ? TALL : 150;
     const height = Math.round(this.full ? place.height : Math.min(place.height, Math.max(least, needed + AIR)));
     this.element.dataset.place = name;

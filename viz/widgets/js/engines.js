@@ -2,11 +2,10 @@
 // beside ours, the table of every `.grad`, and whatever else a widget adds.
 import { h } from "./dom.js";
 import { legendOf, limitLegend } from "./legend.js";
-import { Stage } from "./stage.js";
+import { HALF, Stage } from "./stage.js";
 import { Stepper } from "./stepper.js";
 import { drawTable } from "./table.js";
 
-const HALF = 340; // pixels: a graph in less is folded to nothing
 const LOWEST = 220; // pixels: in less, one that is panned tells more than one that is folded
 const TITLE = 22; // pixels above a picture of a split stage
 

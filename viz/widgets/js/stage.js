@@ -13,6 +13,7 @@ import { pointAtNodes } from "./point.js";
 import { listenToFingers, panned, touchAction } from "./touch.js";
 
 const READABLE = 10; // pixels: no letter is smaller on the screen
+export const HALF = 340; // pixels: a graph in less is folded to nothing
 const LARGEST = 1.4; // times its own size is the most that a picture is enlarged
 const FAST = 350; // milliseconds: steps that come sooner after each other are not animated
 const EDGE = 6; // pixels between the zoom's buttons and the edges of the stage
