@@ -1,7 +1,7 @@
 """Answers as students write them: no right one is refused, and the hint names the mistake of a wrong one.
 
-`attempts/right.txt` holds each style once, `attempts/wrong.txt` each mistake. Beside a wrong one stands the hint that it is told;
-where nothing stands, its cause is not among those that an exercise knows, and none may be named. That no slip at all is accepted is
+`attempts/right.txt` holds each style once, `attempts/wrong.txt` mistakes written otherwise than their exercise has them, which
+`test_every_exercise.py` tries. Beside a wrong one stands the hint that it is told; where nothing stands, its cause is not among those that an exercise knows, and none may be named. That no slip at all is accepted is
 proven by `test_mutants.py`, which makes its wrong answers itself.
 """
 
@@ -53,7 +53,7 @@ def test_a_wrong_answer_is_given_its_own_hint_or_none(id):
 def test_there_are_several_of_each():
     right, wrong = (Counter(attempt.id for attempt in attempts) for attempts in (RIGHT, WRONG))
     assert min(right[id] for id in all_exercises()) >= 3 and right.total() >= 150
-    assert min(wrong[id] for id in all_exercises()) >= 3 and wrong.total() >= 290
+    assert min(wrong[id] for id in all_exercises()) >= 1 and wrong.total() >= 200
 
 
 @pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.long)])
