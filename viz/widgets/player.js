@@ -42,7 +42,8 @@ class Panel {
 /**
  * Show `scene` in `el`. Options: step, view, speed, playing, onChange({step, view, speed, playing}), keys (the target to listen
  * to for keys: the document, if the player has the page to itself), find({key, of, index}) (promises the numbers of an element,
- * if the scene does not hold them; null: there are none), link (of the program, for "copy link").
+ * if the scene does not hold them; null: there are none), link (of the program, for "copy link"),
+ * besides (the height in addition to a player's).
  * Returns {go, setView, setSpeed, play, pause, destroy, stage, state}.
  */
 export function mountPlayer(el, scene, options = {}) {
@@ -86,7 +87,7 @@ export function mountPlayer(el, scene, options = {}) {
   const longest = ["title", "sentence"].map((name) => Math.max(...steps.map((step) => step[name].length)));
   const bench = new Bench({
     code: code.element, now, more: h("div", { class: "tgv-panels", tabindex: "0", role: "group", "aria-label": "The engine's bookkeeping" }, ...panels.map(({ element }) => element)), stage: stageHost,
-    views: () => Object.values(scene.views), longest: () => longest,
+    views: () => Object.values(scene.views), longest: () => longest, besides: options.besides,
   });
   const linkButton = options.link ? new LinkButton(() => linkButton.take(options.link)) : null;
   const root = h("div", { class: "tgv tgv-player", role: "group", "aria-labelledby": `${uid}-title`, tabindex: "-1" },

@@ -338,7 +338,7 @@ function renderPlayground({ model, el }) {
     player?.destroy();
     stage.hidden = false; // what is laid out must be in the page
     // At the end of the backward pass: every layer has the colour of its gradient.
-    player = mountPlayer(stage, scene, { step: scene.steps.findLastIndex(({ phase }) => phase === "backward") });
+    player = mountPlayer(stage, scene, { besides: -62, step: scene.steps.findLastIndex(({ phase }) => phase === "backward") });
     show("stage");
   }
 

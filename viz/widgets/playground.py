@@ -34,11 +34,12 @@ from viz.experiments.playground import (
 from viz.export import bundle
 from viz.frames.scene import scene as scene_of
 from viz.picture.axis import short
-from viz.picture.fit import WIDE
+from viz.picture.fit import Room
 from viz.recording.teaching import check, name_of
 from viz.widgets import fallback
 from viz.widgets.live import Live, interruptible
 
+STEP = Room(900, 390)  # the stage of a step that is opened, below its program
 SLICE = 0.12  # seconds of training for one answer
 TOGETHER = 8  # pictures of one answer at most
 SMALL, LARGE = 1e-2, 1e2  # ratio of the first layer's gradient to the last's: below it vanishes, above it explodes
@@ -197,7 +198,7 @@ class Playground(Live):
         number = min(self._looked_at(), learner.taken)
         name = f" of {NAMES[run]}" if self.learners[1] else ""
         title = f"Step {number:,}{name}: one pass of the loop"
-        made = scene_of(learner.recording(number), title=title, rooms=(WIDE,))
+        made = scene_of(learner.recording(number), title=title, rooms=(STEP,))
         self.scene = {**made, "number": number, "run": run}
 
     # --- what is shown ---

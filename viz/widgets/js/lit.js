@@ -21,7 +21,7 @@ const shared = (a, b) => Math.max(0, Math.min(a.x + a.width, b.x + b.width) - Ma
   * Math.max(0, Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y));
 const clamped = (at, from, size, length) => Math.max(from, Math.min(at, from + size - length));
 
-/** @typedef {{x: number, y: number, width: number, height: number}} Place */
+/** @typedef {{x: number, y: number, width: number, height: number, text?: boolean}} Place */
 
 /**
  * What is written beside a node: {text, of} for its value and for its gradient.
@@ -37,7 +37,7 @@ export function platesOf({ kind, value, grad, became }) {
 
 /**
  * The first of the places above, below and beside a few nodes at which a plate meets nothing; or else where it covers least,
- * so that every change is written somewhere. Null if there are no nodes.
+ * so that every change is written somewhere. It rather covers a node than another plate. Null if there are no nodes.
  *
  * @param {Place[]} nodes
  * @param {number} width
@@ -52,9 +52,9 @@ export function roomFor(nodes, width, taken, box) {
     const around = [...[node.y - SPACE - LINE, bottom + SPACE].flatMap((y) => across.map((x) => [x, y])),
       ...[right + SPACE, node.x - SPACE - width].flatMap((x) => down.map((y) => [x, y])),
       ...[node.y - LINE / 2, bottom - LINE / 2].map((y) => [across[0], y])]; // on the node's own edge
-    return around.map(([x, y]) => ({ x: clamped(x, box.x, box.w, width), y: clamped(y, box.y, box.h, LINE), width, height: LINE }));
+    return around.map(([x, y]) => ({ x: clamped(x, box.x, box.w, width), y: clamped(y, box.y, box.h, LINE), width, height: LINE, text: true }));
   });
-  const covered = places.map((place) => taken.reduce((sum, other) => sum + shared(place, other), 0));
+  const covered = places.map((place) => taken.reduce((sum, other) => sum + shared(place, other) * (other.text ? 4 : 1), 0));
   return places[covered.indexOf(Math.min(...covered))] ?? null;
 }
 
