@@ -13,7 +13,6 @@ const HEIGHT = { share: 0.6, least: 300, most: 660 }; // of all of it, of the wi
 const TALL = 330; // the least height of a program and what happened, beside a stage
 const NOW = { least: 84, most: 170, line: 20 }; // the height of what happened, beside a stage; of one of its lines
 const LETTER = 6.9; // pixels across, of the letters there
-const SPLIT = 83; // pixels of the titles of two pictures, and of the bar below them
 const AIR = 16; // around a picture that needs less than there is
 
 /** The size at which the stage would show a picture. */
@@ -68,8 +67,7 @@ export class Bench {
       below: { width, height: Math.min(most, 420) },
     };
     const stacked = (wide) => wide < HALF * sides; // then each picture gets all of the width
-    const around = sides > 1 ? SPLIT : 0;
-    const room = ({ width: wide, height }) => (stacked(wide) ? [wide, (height - around) / sides] : [wide / sides, height - around]);
+    const room = ({ width: wide, height }) => (stacked(wide) ? [wide, height / sides] : [wide / sides, height]);
     const how = (place) => {
       const pictures = views.map((view) => fittest(view, ...room(place)));
       const missing = pictures.filter((picture) => lettersOf(picture, ...room(place)) < 9.9).length;
@@ -78,7 +76,7 @@ export class Bench {
     const above = !this.full && how(places.above) < how(places.beside);
     const name = width < NARROW ? "below" : above ? "above" : "beside";
     const place = places[name];
-    const needed = Math.max(0, ...views.map((view) => shownHeight(fittest(view, ...room(place)), ...room(place)))) * (stacked(place.width) ? sides : 1) + around;
+    const needed = Math.max(0, ...views.map((view) => shownHeight(fittest(view, ...room(place)), ...room(place)))) * (stacked(place.width) ? sides : 1);
     const least = name === "beside" ? TALL : 150;
     const height = Math.round(this.full ? place.height : Math.min(place.height, Math.max(least, needed + AIR)));
     this.element.dataset.place = name;
