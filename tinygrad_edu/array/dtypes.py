@@ -66,7 +66,7 @@ float64: Final = dtype("float64", np.float64, "Double")
 float32: Final = dtype("float32", np.float32, "Float")
 float16: Final = dtype("float16", np.float16, "Half")
 int64: Final = dtype("int64", np.int64, "Long")
-int32: Final = dtype("int32", np.int32, "Int")
+int32: Final = dtype("int32", np.intc, "Int")
 int16: Final = dtype("int16", np.int16, "Short")
 int8: Final = dtype("int8", np.int8, "Char")
 uint8: Final = dtype("uint8", np.uint8, "Byte")
@@ -125,6 +125,15 @@ def from_numpy_dtype(d: np.dtype) -> dtype:
             f"can't convert np.ndarray of type {d}. The only supported types are: float64, float32, float16, int64, int32, "
             "int16, int8, uint8, and bool."
         ) from None
+
+
+def of_outside(d: np.dtype) -> np.dtype:
+    """The dtype of a tensor that is made from an array of `d`.
+
+    NumPy's default integer has 32 bits in a browser, and becomes int64 as it would on a computer. An int32 that was asked for is
+    another type there, `intc`, and stays.
+    """
+    return int64.numpy if d.char == np.dtype(np.intp).char else d
 
 
 # The dtypes of older names, such as "torch.FloatTensor".

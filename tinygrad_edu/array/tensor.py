@@ -286,7 +286,7 @@ class ArrayMethods(core.Tensor):
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead: the array is "
                 "outside the graph, and detach() says that you mean it."
             )
-        return self._data
+        return self._data.view(self.dtype.numpy)  # for int32, see `dtypes.of_outside`
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.numpy(), dtype=dtype, copy=copy)
@@ -575,12 +575,14 @@ def as_array(data: Any, dtype: np.dtype | None = None) -> np.ndarray:
     if isinstance(data, np.ndarray | np.generic):
         array = np.asarray(data)
         dtypes.from_numpy_dtype(array.dtype)
-        return array
-    kinds: set[Any] = set()
-    array = _array_of(data, kinds)
-    kind = dtypes.common([*kinds]) if kinds and array.size else array.dtype
-    if not array.size or (kind.kind == "f" and not kinds - {int, float, bool}):
-        kind = dtypes.get_default_dtype().numpy
+        kind = array.dtype
+    else:
+        kinds: set[Any] = set()
+        array = _array_of(data, kinds)
+        kind = dtypes.common([*kinds]) if kinds and array.size else array.dtype
+        if not array.size or (kind.kind == "f" and not kinds - {int, float, bool}):
+            kind = dtypes.get_default_dtype().numpy
+    kind = dtypes.of_outside(kind)
     return array if array.dtype == kind else quiet(array.astype, kind)
 
 

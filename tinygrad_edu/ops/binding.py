@@ -136,7 +136,7 @@ def _unusual_operands(function: Callable[..., Any], call: Callable[..., Any], se
 
 def _as_numpy_has_them(self: Tensor, other: np.ndarray) -> tuple[Tensor, Tensor]:
     """A tensor and an array in NumPy's common dtype, as in PyTorch, where NumPy computes them: float64 for float32 and a 0-d float64."""
-    kind = np.result_type(self.value.dtype, other.dtype)
+    kind = np.result_type(self.value.dtype, dtypes.of_outside(other.dtype))
     if kind == self.value.dtype == other.dtype:
         return self, wrap(other)
     dtype = dtypes.from_numpy_dtype(kind)

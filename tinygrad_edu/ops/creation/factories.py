@@ -173,7 +173,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
         raise ValueError(
             "given numpy array has byte order different from the native byte order: pass array.astype('=f8')."
         )
-    dtypes.from_numpy_dtype(array.dtype)
+    values = as_array(array)
     if any(stride < 0 for stride in array.strides):
         raise ValueError("At least one stride in the given numpy array is negative: pass array.copy().")
     if not array.flags.writeable:
@@ -183,7 +183,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
             stacklevel=2,
         )
     # For a subclass of ndarray, such as `np.matrix`: share its memory, but not its operators.
-    return finish(np.asarray(array))
+    return finish(values)
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:

@@ -101,7 +101,7 @@ def searchsorted(sorted_sequence, values, *, out_int32: bool = False, right: boo
     else:
         pairs = zip(rows.reshape(-1, rows.shape[-1]), wanted.reshape(-1, wanted.shape[-1]), strict=True)
         found = np.array([np.searchsorted(*pair, where) for pair in pairs]).reshape(wanted.shape)
-    return finish(np.asarray(found, np.int32 if out_int32 else np.int64))
+    return finish(np.asarray(found, np.intc if out_int32 else np.int64))
 
 
 @public(number_first=True)

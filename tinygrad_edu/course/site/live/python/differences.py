@@ -1,4 +1,4 @@
-"""Everything that differs when Python runs in a page: how layouts are limited, the clock of a check, random numbers, PyTorch.
+"""Everything that differs when Python runs in a page: layouts, integers, the clock of a check, random numbers, PyTorch.
 
 `put_in_place` is called once, before the first cell. No other file of the project asks where it runs.
 """
@@ -9,6 +9,7 @@ import contextlib
 import math
 import sys
 import time
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,6 +22,7 @@ _TOOL = 4  # a tool number of `sys.monitoring` that is not reserved for a kind o
 def put_in_place() -> None:
     """Make the packages of this project work here."""
     _graphviz()
+    integers()
     later.when_imported["tinygrad_edu.sandbox.time_limit"] = _clock
     later.when_imported["viz.diagnosis.trial"] = _trials
     _random_numbers()
@@ -32,6 +34,18 @@ def _graphviz() -> None:
     from viz.picture import layout
 
     layout.IN_PROCESS = sys.maxsize
+
+
+def integers() -> None:
+    """Let the int32 that a program asks for be another type than NumPy's default integer: see `dtypes.of_outside`."""
+    import numpy as np
+
+    before = types.ModuleType("numpy")
+    vars(before).update(vars(np))
+    np.int32 = np.sctypeDict["int32"] = np.intc  # type: ignore[misc]
+    # What is drawn without a dtype is of the default type.
+    for name in ("numpy.random.mtrand", "numpy.random._bounded_integers"):
+        later.when_imported[name] = lambda module: setattr(module, "np", before)
 
 
 def _clock(limits: Any) -> None:
