@@ -12,6 +12,7 @@ import pytest
 
 from tinygrad_edu.course.cli import main
 from tinygrad_edu.course.site.live import archive, pages, parts
+from tinygrad_edu.course.site.live.needs import NEEDED
 from tinygrad_edu.course.site.live.needs import parts as parts_of
 from viz.experiments.program import parse
 from viz.experiments.switches import offers, presses
@@ -77,7 +78,7 @@ def test_what_a_cell_needs_is_what_it_uses_first():
         ["import torch", "import threading", *(f"{name} = torch.ones(1)" for name in names), "x = threading.Lock()"]
     )
     shown = parts_of([made, f"print(x, {', '.join(names)})", f"print({', '.join(names)}, x)"])
-    assert [part.needs for part in shown[1:]] == ["threads", "PyTorch itself"]
+    assert [part.needs for part in shown[1:]] == [NEEDED["threading"], NEEDED["torch"]]
 
 
 @pytest.mark.parametrize("cells, expected", CASES.values(), ids=CASES)
@@ -87,7 +88,7 @@ def test_a_page_runs_what_needs_no_computer(cells: list[str], expected: list[tup
 
 def test_a_cell_below_a_magic_command_says_what_its_program_needs() -> None:
     (part,) = parts_of(["%%diagnose --engine torch\nimport torch\nx = torch.ones(1)"])
-    assert part.needs == "PyTorch itself"
+    assert part.needs == NEEDED["torch"]
 
 
 PROGRAM = """\

@@ -13,14 +13,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType
 
-NEEDED = {
-    "torch": "PyTorch itself",
-    "threading": "threads",
-    "multiprocessing": "other processes",
-    "subprocess": "other processes",
-    "tinygrad_edu.course.glossary": "the notebooks of all lessons",
-    "tinygrad_edu.course.progress": "your own files; here your progress is kept on the first page, beside each lesson",
-    "tinygrad_edu.course": "your own files",
+_TORCH = "It needs PyTorch itself, which does not run in a browser."
+_MAGIC_COMMAND = "It needs a magic command of Jupyter's, which this page does not have."
+NEEDED = {  # the sentence that a page says under such a cell
+    "torch": _TORCH,
+    "threading": "It needs threads, which Python does not have in a browser.",
+    "multiprocessing": "It needs other processes, which a browser does not have.",
+    "subprocess": "It needs other processes, which a browser does not have.",
+    "tinygrad_edu.course.glossary": "It needs the notebooks of all lessons, which this page does not have.",
+    "tinygrad_edu.course.progress": "It needs your notebooks, which this page cannot read. Here, the first page shows your progress beside each lesson.",
+    "tinygrad_edu.course": "It needs the answers in your notebooks, which this page cannot read. Open the lesson in JupyterLab to run it.",
 }
 _MAGIC = re.compile(r"\s*%%(\w+)([^\n]*)\n")
 _LIVE = ("autograd", "diagnose")  # our own magics, which a page has too
@@ -28,7 +30,7 @@ _LIVE = ("autograd", "diagnose")  # our own magics, which a page has too
 
 @dataclass(frozen=True)
 class Part:
-    """What of a cell can run in a page: `runs` is the source that can; `needs` says what its output needs, or is empty."""
+    """What of a cell can run in a page: `runs` is the source that can; `needs` says why its output is the recorded one, or is empty."""
 
     runs: str
     needs: str = ""
@@ -37,8 +39,9 @@ class Part:
 def parts(cells: Sequence[str]) -> list[Part]:
     """What can run of each cell, for the cells of a page in order.
 
-    >>> parts(["x = 1\\nimport torch", "y = torch.ones(x)", "print(x)"])
-    [Part(runs='x = 1', needs=''), Part(runs='', needs='PyTorch itself'), Part(runs='print(x)', needs='')]
+    >>> shown = parts(["x = 1\\nimport torch", "y = torch.ones(x)", "print(x)"])
+    >>> [part.runs for part in shown], shown[1].needs
+    (['x = 1', '', 'print(x)'], 'It needs PyTorch itself, which does not run in a browser.')
     """
     missing: dict[str, str] = {}  # by name: what it needs
     whole: set[str] = set()  # modules, functions and classes: calling one does not change it
@@ -59,11 +62,11 @@ def _part(source: str, missing: dict[str, str], whole: set[str], stands_in: bool
         if source.lstrip().startswith("%autograd "):
             return Part(source)
         if source.lstrip().startswith("%"):
-            return Part("", "a magic command of Jupyter's")
+            return Part("", _MAGIC_COMMAND)
         return Part(source)  # an exercise for the reader to fill in
     kept, lost, left_out = [], "", 0
     for statement in statements:
-        imported = (need for need in _imports(statement) if not (stands_in and need == NEEDED["torch"]))
+        imported = (need for need in _imports(statement) if not (stands_in and need == _TORCH))
         need = next(filter(None, (*imported, *(missing.get(name) for name in _reads(statement)))), "")
         for name in _binds(statement):
             missing.pop(name, None)
@@ -86,9 +89,9 @@ def _below_a_magic(magic: re.Match[str], source: str, missing: dict[str, str], w
     part = _part(source, missing, whole, stands_in=magic[1] == "diagnose")
     need = part.needs
     if not need and ("torch" in magic[2] or part.runs != source):
-        need = NEEDED["torch"]
+        need = _TORCH
     if not need and magic[1] not in _LIVE:
-        need = "a magic command of Jupyter's"
+        need = _MAGIC_COMMAND
     if need:
         missing.update(dict.fromkeys((name for one in ast.parse(source).body for name in _binds(one)), need))
     return need
@@ -108,7 +111,7 @@ def _trains(statement: ast.stmt) -> bool:
 
 def _imports(statement: ast.stmt) -> Iterator[str]:
     if _trains(statement):
-        yield NEEDED["torch"]
+        yield _TORCH
     for node in ast.walk(statement):
         if isinstance(node, ast.Import):
             names: Iterable[str] = (alias.name for alias in node.names)

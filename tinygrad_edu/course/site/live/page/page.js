@@ -107,7 +107,7 @@ class Cell {
       },
     });
     this.#keep(this.editor.text);
-    if (this.needs && !this.place.classList.contains("live-old")) this.say(`Shows what was recorded: it needs ${this.needs}, which does not run in a browser.`);
+    if (this.needs && !this.place.classList.contains("live-old")) this.say(`Shows what was recorded. ${this.needs}`);
   }
 
   #keep(text) {
@@ -150,7 +150,7 @@ class Cell {
     if (this.editor) this.#mark(this.source);
     if (this.source !== source) return well; // it says that this is old
     if (well === null) this.say("Stopped. The cells above run again before the next one.");
-    else if (keepsRecorded) this.say(`Shows what was recorded: it needs ${this.needs}. The rest of it has run.`);
+    else if (keepsRecorded) this.say(`Shows what was recorded. ${this.needs} The rest of it has run.`);
     else this.say(well ? "" : "It raised an error.");
     return well;
   }
