@@ -21,11 +21,11 @@ POSTED = {
     "Python's prompts": (f"{led(PROMPTS)}\n...\ntensor(4.)\n", "prompts and output"),
     "IPython's prompts": (f"{led(CELLS)}\nOut[2]: tensor(4.)", "prompts and output"),
     "cells of a notebook": (f"In [1]:\n{LINES[0]}\nOut[1]:\ntensor(2.)\nIn [2]:\n" + "\n".join(LINES[1:]), "prompts and output"),
-    "a fence": (f"Why is it None?\n```python\n{CODE}\n```\nThanks!", "text around the code"),
+    "fences": (f"Why is it None?\n```python\n{CODE}\n```\nIt prints\n```\ntensor(4.)\n```\nThanks!", "text around the code"),
     "line numbers": (led(["8 ", "9 ", "10 ", "11 "]), "line numbers"),
-    "spaces that do not break": (CODE.replace(" ", "\N{NO-BREAK SPACE}"), "spaces and quotes"),
+    "spaces that do not break": (CODE.replace(" ", "\N{NO-BREAK SPACE}"), "spaces and signs"),
     "commands": (f"!pip install torch\n%matplotlib inline\n{CODE}", "commands"),
-    "a question": (f"I have this:\n\n    {CODE.replace(chr(10), chr(10) + '    ')}\n\nWhy does it print None?", "text around the code"),
+    "a question": (f"Hi all,\nI have this:\n\n    {CODE.replace(chr(10), chr(10) + '    ')}\n\nThen it prints tensor(4.), not 2. Why?", "text around the code"),
     "a traceback": (f'{CODE}\nTraceback (most recent call last):\n  File "a.py", line 3\nRuntimeError: no', "text around the code"),
 }  # fmt: skip
 
@@ -38,7 +38,7 @@ def test_a_program_runs_as_it_was_posted(what):
     assert explorer.result["account"] == (
         f"Pasted text was cleaned: {says} taken off."
         if "spaces" not in says
-        else "Pasted text was cleaned: spaces and quotes made plain."
+        else "Pasted text was cleaned: spaces and signs made plain."
     ) * bool(says)
     explorer.state = {"no_grad": [1], "seq": 1}
     assert "Pasted" not in explorer.result["account"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import html
 import keyword
 import re
 import textwrap
@@ -12,11 +13,14 @@ Rows = list[str | None]  # None for a line that was taken off
 CHARACTERS = str.maketrans("“”„«»‘’‚′−–\xa0\u2007\u202f", '"""""\'\'\'\'--   ', "\u200b\ufeff\u2060")
 PROMPT = re.compile(r"\s*(?:>>>|\.\.\.(?!:)|In\s?\[\s*\d*\]:|\.\.\.:)(?: |$)")
 OUTPUT = re.compile(r"\s*Out\s?\[\s*\d*\]:")
-FENCE = re.compile(r"\s*(?:```|~~~)")
+FENCE = re.compile(r"\s*(?:```|~~~)\s*(\w*)")
 NUMBER = re.compile(r"^\s*(\d+)[.:|)]?(?=\s|$)")
 COMMAND = re.compile(r"\s*(?:[%!]|\$ |(?:pip3?|conda) install |python3? \S+\.py)")
 PRINT = re.compile(r"^(\s*(?:\w[^#\"']*:\s+)?)print\s+([^\s(=].*?)(,?)\s*(#.*)?$")
 CODE = re.compile(r"[=\[{]|[(),\\]\s*:?$")
+QUOTED = re.compile(r"""(['"]).*?\1|#.*""")
+_WORD = rf"\b(?!(?:{'|'.join([*keyword.kwlist, *keyword.softkwlist, 'print'])})\b)[A-Za-z]+"
+PROSE = re.compile(rf"{_WORD}\s+{_WORD}(?:\s+{_WORD}|[^(\[{{=]*[.,:!?]$)")  # Python has no two names side by side
 FAILED = re.compile(r"\w*(?:Error|Exception|Interrupt)\b")
 
 
@@ -57,14 +61,17 @@ def _each(change: Callable[[str], str | None]) -> Callable[[Rows], Rows]:
 
 
 def _in_fences(rows: Rows) -> Rows:
-    """What stands between the first fence and the next, and so on."""
-    if not any(row and FENCE.match(row) for row in rows):
+    """What stands between the first fence and the next, and so on; where a fence names Python, only behind such fences."""
+    fences = [FENCE.match(row or "") for row in rows]
+    if not any(fences):
         return rows
-    inside, found = False, Rows()
-    for row in rows:
-        fence = bool(row and FENCE.match(row))
-        inside ^= fence
-        found.append(row if inside and not fence else None)
+    wanted = "py" if any(fence and fence[1][:2].lower() == "py" for fence in fences) else ""
+    inside, code, found = False, False, Rows()
+    for row, fence in zip(rows, fences, strict=True):
+        if fence is not None:
+            inside = not inside
+            code = inside and fence[1].lower().startswith(wanted)
+        found.append(row if code and fence is None else None)
     return found
 
 
@@ -108,6 +115,8 @@ def _without_words(rows: Rows) -> Rows:
 
 def _is_english(row: str) -> bool:
     """Whether a line can be no line of Python, as it stands or with others."""
+    if PROSE.search(QUOTED.sub("", row).strip()):
+        return True
     word = next(iter(row.split()), "")
     reads = len(re.findall(r"[A-Za-z']{2,}", row)) > 2 or row.rstrip().endswith((".", ":", "!", "?"))
     is_code = word in keyword.kwlist or not word[:1].isalpha() or CODE.search(row) or _error([row.strip()]) is None
@@ -122,7 +131,7 @@ def _called(found: re.Match[str]) -> str:
 
 CHANGES: list[tuple[str, Callable[[Rows], Rows]]] = [
     ("text around the code taken off", _in_fences),
-    ("spaces and quotes made plain", _each(lambda row: row.translate(CHARACTERS))),
+    ("spaces and signs made plain", _each(lambda row: html.unescape(row).translate(CHARACTERS))),
     ("line numbers taken off", _without_numbers),
     ("prompts and output taken off", _without_prompts),
     ("commands taken off", _each(lambda row: None if COMMAND.match(row) else row)),
