@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 # Widgets are imported on demand: a script that only draws needs no Jupyter.
 
 
-def play(recording: Recording, step: int = 0, **options: Any) -> Player:
-    """A player for this recording, at `step` (-1: the last); shows itself in Jupyter. It shows an error that ended the program.
+def play(recording: Recording, step: int | None = None, **options: Any) -> Player:
+    """A player for this recording, at `step` (-1: the last) or at its first op; shows itself in Jupyter. An error is shown at once.
 
     Raises:
         IndexError: there is no such step.
@@ -44,20 +44,23 @@ def play(recording: Recording, step: int = 0, **options: Any) -> Player:
 
     made = Player(scene(recording, **options), recording)
     steps = made.scene["steps"]
-    if not -len(steps) <= step < len(steps):
+    if step is not None and not -len(steps) <= step < len(steps):
         raise IndexError(f"step must be from 0 to {len(steps) - 1}, or negative to count from the end, not {step}")
-    made.step = len(steps) - 1 if recording.error is not None else step % len(steps)
+    if recording.error is not None:
+        made.step = len(steps) - 1
+    elif step is not None:
+        made.step = step % len(steps)
     return made
 
 
-def play_anything(thing: Any, *, step: int = 0, **options: Any) -> Player:
+def play_anything(thing: Any, *, step: int | None = None, **options: Any) -> Player:
     """Play a program, forward and backward; or the backward pass behind a tensor; or a recording.
 
     Args:
         thing: a program as `viz.record` takes it, a tensor with a graph behind it, or a `Recording`. A function runs once, and
         the networks, optimizers and tensors that it uses are then put back. For a tensor nothing is computed again, and
         `.grad` stays as it is.
-        step: where it starts; -1 is the last step.
+        step: where it starts; -1 is the last step. By default it is the first that shows something.
         options: those of `viz.record`.
 
     Raises:

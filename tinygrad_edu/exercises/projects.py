@@ -217,7 +217,7 @@ class Project:
         return "\n".join(f"{n:3}  {line}" for n, line in enumerate(self.source.splitlines(), start=1))
 
     def _repr_html_(self) -> str:
-        style = "margin:0;padding:6px 10px;line-height:1.35;overflow-x:auto;color:var(--jp-content-font-color1,inherit);background:none"
+        style = "margin:0;padding:6px 10px;line-height:1.35;white-space:pre-wrap;color:var(--jp-content-font-color1,inherit);background:none"
         rows = "".join(
             f'<span style="opacity:.6;user-select:none">{n:3}  </span>{html.escape(line)}\n'
             for n, line in enumerate(self.source.splitlines(), start=1)

@@ -10,8 +10,8 @@ function renderBuilder({ model, el }) {
   const said = h("p", { class: "tgv-built-said", "aria-live": "polite" });
   const chips = h("div", { class: "tgv-chips", role: "group", "aria-label": "Values" });
   const leaves = h("div", { class: "tgv-chips", role: "group", "aria-label": "requires_grad" });
-  const code = h("pre", { class: "tgv-built-code", "aria-label": "The code so far" });
-  const picture = h("div", { class: "tgv-built", role: "img" });
+  const code = h("pre", { class: "tgv-built-code", scrolls: "The code so far" });
+  const picture = h("div", { class: "tgv-built", scrolls: "The graph", role: "img" });
 
   let slow = 0;
   const send = (name, value) => {

@@ -5,7 +5,7 @@ import { h } from "./js/dom.js";
 export class CodeBox {
   constructor() {
     this.result = {};
-    this.lines = h("pre", { class: "tgv-result-code", tabindex: "0", "aria-label": "The code as it runs" });
+    this.lines = h("pre", { class: "tgv-result-code", scrolls: "The code as it runs" });
     this.choice = h("select", { "aria-label": "Engine of the code", onchange: () => this.#draw() },
       h("option", { value: "T" }, "for viz (T)"),
       h("option", { value: "tinygrad_edu" }, "for tinygrad_edu"),

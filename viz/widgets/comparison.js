@@ -16,7 +16,7 @@ function comparedTable({ compared, more }) {
       h("span", { role: "img", "aria-label": one.agree ? "same" : "different" }, one.agree ? "✓" : "≠")));
   return h("details", { class: "tgv-code-box" },
     h("summary", {}, `Everything compared: ${compared.length + more} things`),
-    h("div", { class: "tgv-table-box", tabindex: "0", role: "group", "aria-label": "Everything compared" },
+    h("div", { class: "tgv-table-box", scrolls: "Everything compared" },
       h("table", { class: "tgv-table" },
         h("thead", {}, h("tr", {}, ...heads.map((text) => h("th", { scope: "col" }, text)))),
         h("tbody", {}, ...compared.map(row)))),
@@ -27,7 +27,7 @@ function comparedTable({ compared, more }) {
 function verdictOf(result) {
   const { agree, differences, details, timing, sides } = result;
   const list = (texts) => h("ul", {}, ...texts.map((text) => h("li", {}, text)));
-  return h("div", { class: "tgv-verdict", "data-agree": String(agree), role: "status", tabindex: "0", "aria-label": "Verdict" },
+  return h("div", { class: "tgv-verdict", "data-agree": String(agree), scrolls: "Verdict", role: "status" },
     h("p", {}, agree === null ? result.verdict : `${agree ? "✓" : "≠"} ${result.verdict}`),
     differences.length ? list(differences) : null,
     details.counted ? h("details", {}, h("summary", {}, "Details of the graph, which change no number"), list(details.all)) : null,

@@ -93,7 +93,7 @@ function renderExplorer({ model, el }) {
   /** @type {string[]} */
   let slots = []; // the labels of the ways, in the order of their places
   const happened = h("div", { class: "tgv-happened", role: "group", "aria-label": "What happened" },
-    h("div", { class: "tgv-told", tabindex: "0", role: "group", "aria-label": "What the change did" }, account, errors), ways);
+    h("div", { class: "tgv-told", scrolls: "What the change did" }, account, errors), ways);
 
   const main = h("div", { class: "tgv-main" },
     h("div", { class: "tgv-left" }, h("div", { class: "tgv-text" }, listing.element, editor.element), happened),
@@ -359,8 +359,8 @@ function renderExplorer({ model, el }) {
     const who = several || raised.length === 1 ? `, ${raised.map((name) => (name === "torch" ? "PyTorch" : name)).join(" and ")}` : "";
     return h("div", { class: "tgv-error", role: "alert" },
       h("p", {}, h("b", {}, `${type}${line ? `, line ${line}` : ""}${who}`), explanation ? `. ${explanation}` : ""),
-      h("p", { class: "tgv-message", tabindex: "0" }, message),
-      pytorch ? h("p", { class: "tgv-message", tabindex: "0" }, `PyTorch: ${pytorch}`) : null);
+      h("p", { class: "tgv-message", scrolls: "The message" }, message),
+      pytorch ? h("p", { class: "tgv-message", scrolls: "PyTorch's message" }, `PyTorch: ${pytorch}`) : null);
   }
 
   /** A side with its pictures: they are sent separately, and only when they change. */

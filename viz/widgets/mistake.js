@@ -48,10 +48,10 @@ function renderMistake({ model, el }) {
   const way = (index, ...inside) => h("button", { type: "button", class: "tgv-text-button", onclick: () => set("fix", index) }, ...inside);
   const asWritten = way(AS_WRITTEN, "the mistake");
   const ways = lesson.fixes.map(({ label }, index) => way(index, h("span", { class: "tgv-sign" }, h("span", { "aria-hidden": "true" }, "?")), label));
-  const program = h("div", { class: "tgv-mistake-program" });
+  const program = h("div", { class: "tgv-mistake-program", scrolls: "The program" });
   const effect = h("p", { class: "tgv-effect", role: "status", "aria-live": "polite" });
   const words = h("div", { class: "tgv-words" });
-  const happened = h("div", { class: "tgv-happened", tabindex: "0", role: "group", "aria-label": "What happens" }, effect, words);
+  const happened = h("div", { class: "tgv-happened", scrolls: "What happens" }, effect, words);
   const partOf = (index) => model.get("parts")[String(index)];
   const bench = new Bench({ code: program, now: happened, stage: h("div", { class: "tgv-mistake-stage" }, engines.element), besides: 34, full: true,
     views: () => [] });

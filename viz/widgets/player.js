@@ -1,7 +1,7 @@
 // The player: shows one scene (a picture, and a patch for each step) and lets the reader step through it. It needs no kernel;
 // the HTML export uses it too:
 //
-//     const player = mountPlayer(element, scene, { step: 0, view: "values", onChange: (state) => {} });
+//     const player = mountPlayer(element, scene, { step: 3, view: "values", onChange: (state) => {} });
 //     player.go(3); player.setView("grad_fn"); player.destroy();
 import { Bench } from "./js/bench.js";
 import { CodeList } from "./js/code.js";
@@ -26,7 +26,7 @@ class Panel {
     this.begins = steps.findIndex((step) => step[name]?.length);
     this.make = make;
     const rows = steps.reduce((most, step) => Math.max(most, step[name]?.length ?? 0), 1);
-    this.body = h("div", { class: "tgv-panel-body", tabindex: "0", role: "group", "aria-label": `${title}, all` });
+    this.body = h("div", { class: "tgv-panel-body", scrolls: `${title}, all` });
     this.body.style.height = `${Math.min(ROWS, rows) * 1.6}em`;
     this.element = h("div", { class: "tgv-panel", role: "group", "aria-label": title, title: hint },
       h("div", { class: "tgv-panel-title" }, title), this.body);
@@ -40,7 +40,7 @@ class Panel {
 }
 
 /**
- * Show `scene` in `el`. Options: step, view, speed, playing, onChange({step, view, speed, playing}), keys (the target to listen
+ * Show `scene` in `el`. Options: step (by default the first that shows something), view, speed, playing, onChange({step, view, speed, playing}), keys (the target to listen
  * to for keys: the document, if the player has the page to itself), find({key, of, index}) (promises the numbers of an element,
  * if the scene does not hold them; null: there are none), link (of the program, for "copy link"),
  * besides (the height in addition to a player's).
@@ -52,7 +52,7 @@ export function mountPlayer(el, scene, options = {}) {
   const { steps } = scene;
   const last = steps.length - 1;
   const state = {
-    step: Math.min(Math.max(options.step ?? 0, 0), last),
+    step: Math.min(Math.max(options.step ?? 1, 0), last),
     view: views.includes(options.view) ? options.view : views[0],
     speed: options.speed ?? 1,
     playing: false,
@@ -69,7 +69,7 @@ export function mountPlayer(el, scene, options = {}) {
   const stageHost = h("div", {});
   const stepTitle = h("div", { class: "tgv-step-title" });
   const sentence = h("p", { class: "tgv-sentence" });
-  const now = h("div", { class: "tgv-now", "aria-live": "polite", "aria-atomic": "true", tabindex: "0", role: "group", "aria-label": "This step" }, stepTitle, sentence);
+  const now = h("div", { class: "tgv-now", "aria-live": "polite", "aria-atomic": "true", scrolls: "This step" }, stepTitle, sentence);
   const stepper = new Stepper({ onGo: go, onChange: () => {
     Object.assign(state, { speed: stepper.speed, playing: stepper.playing });
     changed();
@@ -86,7 +86,7 @@ export function mountPlayer(el, scene, options = {}) {
   const legend = legendOf(scene);
   const longest = ["title", "sentence"].map((name) => Math.max(...steps.map((step) => step[name].length)));
   const bench = new Bench({
-    code: code.element, now, more: h("div", { class: "tgv-panels", tabindex: "0", role: "group", "aria-label": "The engine's bookkeeping" }, ...panels.map(({ element }) => element)), stage: stageHost,
+    code: code.element, now, more: h("div", { class: "tgv-panels", scrolls: "The engine's bookkeeping" }, ...panels.map(({ element }) => element)), stage: stageHost,
     views: () => Object.values(scene.views), longest: () => longest, besides: options.besides,
   });
   const linkButton = options.link ? new LinkButton(() => linkButton.take(options.link)) : null;

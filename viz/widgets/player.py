@@ -40,7 +40,7 @@ class Player(Live):
     def __init__(self, shown: Recording | dict[str, Any], recording: Recording | None = None, **traits: Any):
         made = shown if isinstance(shown, dict) else scene_of(shown)
         self._recording = recording if isinstance(shown, dict) else shown
-        traits.setdefault("view", next(iter(made["views"])))
+        traits = {"view": next(iter(made["views"])), "step": 1, **traits}  # before the first step nothing is drawn yet
         super().__init__(scene=made, **traits)
         self.observe(lambda change: self._at_home(self._tell_numbers), "asked")
 

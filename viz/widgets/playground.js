@@ -294,7 +294,7 @@ function renderPlayground({ model, el }) {
   const foot = h("div", { class: "tgv-controls" }, reset, playButton, stepButton, speed, h("div", { class: "tgv-scrub" }, slider), counter, open);
   const head = h("div", { class: "tgv-head" }, h("div", { class: "tgv-title" }, "Playground"), dataChoices, h("span", { class: "tgv-spring" }), viewChoices);
   const root = h("div", { class: "tgv tgv-playground", role: "group", "aria-label": "Playground", tabindex: "-1" },
-    head, body, foot, h("div", { class: "tgv-ground-words" }, ...sentences, note), stage);
+    head, body, foot, h("div", { class: "tgv-ground-words", scrolls: "What happens, in words" }, ...sentences, note), stage);
   const style = h("div", { hidden: true });
   style.innerHTML = model.get("task").look;
   el.replaceChildren(style, root);

@@ -20,7 +20,7 @@ function renderPrediction({ model, el }) {
     model.set("shown", true);
     model.save_changes();
   } }, "show me anyway");
-  const picture = h("div", { class: "tgv-reveal" });
+  const picture = h("div", { class: "tgv-reveal", scrolls: "The picture of the answer" });
   const choices = model.get("choices").map(([text, answer]) => {
     const onclick = () => {
       model.set("tried", [...model.get("tried").filter((other) => other !== text), text]);

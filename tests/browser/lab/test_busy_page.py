@@ -59,7 +59,7 @@ def test_an_explorer_answers(notebook: Any) -> None:
 def test_a_player_goes_where_python_says(notebook: Any) -> None:
     notebook.cell(1)
     counter = notebook.page.locator(".tgv-player .tgv-counter")
-    expect(counter).to_contain_text("1 / ")
+    expect(counter).to_contain_text("2 / ")
     notebook.python("player.step = 2")
     expect(counter).to_contain_text("3 / ")
 

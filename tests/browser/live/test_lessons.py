@@ -391,6 +391,26 @@ def test_what_is_written_before_python_is_there_is_marked_kept_by_a_reload_and_r
     assert place.locator(".cm-content").inner_text() == written
 
 
+@without_python
+def test_reset_page_asks_first_and_puts_every_cell_back(page: Any, address: str) -> None:
+    page.goto(address + FIRST)
+    page.wait_for_selector(DRESSED, state="attached")
+    codes = page.locator(".cm-content")
+    ids = ["mul-backward", page.evaluate(LAST)]
+    before, mine = codes.all_inner_texts(), ["mine = 1"] * 2
+    as_written = [cell(page, id).locator(".cm-content").inner_text() for id in ids]
+    for id, text in zip(ids, mine, strict=True):
+        write(page, id, text)
+    for answer, expected in (("false", mine), ("true", as_written)):
+        page.evaluate(f"window.confirm = (text) => {{ window.asked = text; return {answer}; }}")
+        page.get_by_role("button", name="Reset page").click()
+        assert "What you have written here is lost" in page.evaluate("asked")
+        assert [cell(page, id).locator(".cm-content").inner_text() for id in ids] == expected
+    page.reload()
+    page.wait_for_selector(DRESSED, state="attached")
+    assert codes.all_inner_texts() == before
+
+
 def test_the_answers_are_saved_as_a_notebook_that_grade_takes(page: Any, address: str, tmp_path: Path) -> None:
     from tinygrad_edu.course.cli import main
 

@@ -98,7 +98,7 @@ class Reading:
             cells.append(
                 f'<span style="display:inline-block;width:50px;margin:3px 1px;white-space:nowrap;text-align:center"><svg viewBox="0 0 8 8" width="40" '
                 f'height="40" fill="currentColor" role="img" aria-label="a {labels[TRAINED + i]}">{squares}</svg>'
-                f'<br><b style="color:{colour}">{self.read[i]}</b> <small>{sign}</small></span>'
+                f'<br><b style="color:color-mix(in srgb, {colour} 70%, currentcolor)">{self.read[i]}</b> <small>{sign}</small></span>'
             )
         return f'<div style="color:var(--jp-ui-font-color1,inherit)"><b>{html.escape(self.verdict)}</b><div>{"".join(cells)}</div></div>'
 

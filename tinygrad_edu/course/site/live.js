@@ -171,6 +171,19 @@ function followTheme() {
   follow();
 }
 
+const BOXES = { pre: "Code", ".math-wrapper": "Formula", ".table-wrapper": "Table", ".output.text_html": "Output" };
+
+/** Let Tab reach what is wider than its column, so that the arrow keys scroll it; but where something in it takes the focus. */
+function reachBoxes() {
+  for (const [kind, name] of Object.entries(BOXES)) {
+    for (const box of document.querySelectorAll(`article ${kind}:not(.tgv *)`)) {
+      const scrolls = box.scrollWidth > box.clientWidth && !box.querySelector("a, button, input, [tabindex]");
+      const said = { tabindex: "0", role: "group", "aria-label": box.closest(".cell_output") ? "Output" : name };
+      for (const [key, value] of Object.entries(said)) scrolls ? box.setAttribute(key, value) : box.removeAttribute(key);
+    }
+  }
+}
+
 // The search quotes from the pages it found, which a browser can only fetch from a server.
 if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 
@@ -197,6 +210,7 @@ document.documentElement.classList.add("live-page");
 document.documentElement.classList.toggle("live-front", Boolean(document.querySelector(".tag_plays-by-itself")));
 followTheme();
 makeLive();
+new ResizeObserver(reachBoxes).observe(document.querySelector("article")); // also when a cell has written
 Promise.all([...document.querySelectorAll(".tgv-live")].map(bringToLife)).then(() =>
   document.documentElement.setAttribute("data-tgv-ready", ""),
 );

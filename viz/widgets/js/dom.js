@@ -15,10 +15,15 @@ const ICONS = {
   minus: "M3 7h10v2H3z",
 };
 
-/** Make an element: `h("p", { class: "x", onclick: f }, "text", child)`. Text is never read as HTML. */
+/**
+ * Make an element: `h("p", { class: "x", onclick: f }, "text", child)`. Text is never read as HTML.
+ * `scrolls` names a box whose content may be larger than the box: without a mouse it is reached by Tab, and the arrows scroll it.
+ * @param {any} attributes
+ */
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
+  const { scrolls, ...all } = attributes;
+  for (const [name, value] of Object.entries(scrolls ? { tabindex: "0", role: "group", "aria-label": scrolls, ...all } : all)) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (name in element && typeof value !== "string") element[name] = value;

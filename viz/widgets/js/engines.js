@@ -41,12 +41,12 @@ export class Engines {
     this.panes = h("div", { class: "tgv-panes" }, ...this.sides.map((side) => side.box));
     this.differs = h("ul", { class: "tgv-differences" });
     this.table = h("table", { class: "tgv-table" });
-    this.drawer = h("div", { class: "tgv-drawer tgv-table-box", tabindex: "0", role: "group", "aria-label": "Gradients", hidden: true },
+    this.drawer = h("div", { class: "tgv-drawer tgv-table-box", scrolls: "Gradients", hidden: true },
       this.differs, this.table);
     this.theatre = h("div", { class: "tgv-theatre" }, this.panes, this.drawer);
     this.element = h("div", { class: "tgv-engines" }, this.bar, this.theatre);
     this.stepper = new Stepper({ label: "Step through the program", scrubberLabel: "Step", onGo: (to) => this.goTo(to) });
-    this.caption = h("p", { class: "tgv-step-line", "aria-live": "polite" });
+    this.caption = h("p", { class: "tgv-step-line", "aria-live": "polite", scrolls: "This step" });
     this.legendSheet = h("div", { class: "tgv-legend-sheet" });
     this.legend = h("details", { class: "tgv-legend-box", ontoggle: () => this.#showLegend() }, h("summary", {}, "legend"), this.legendSheet);
     this.controls = h("div", { class: "tgv-steps" }, this.stepper.element, this.caption, this.legend);
@@ -59,7 +59,7 @@ export class Engines {
   #side(label) {
     const title = h("div", { class: "tgv-side-title", hidden: true });
     const host = h("div", {});
-    const note = h("div", { class: "tgv-side-note", hidden: true });
+    const note = h("div", { class: "tgv-side-note", scrolls: "Notes on the run", hidden: true });
     const side = { title, host, note, box: h("div", { class: "tgv-side", role: "group" }, title, host, note), data: null };
     side.stage = new Stage(host, { label, onPick: (key) => {
       if (this.onPick(side.data.engine, key)) side.stage.hideTip(); // it would cover what opens
@@ -106,7 +106,7 @@ export class Engines {
       data.alone ? h("p", { class: "tgv-missing" }, data.alone) : null,
       data.cut ? h("p", { class: "tgv-missing" }, data.cut) : null,
       ...(data.warnings ?? []).map((text) => h("p", { class: "tgv-missing tgv-warning" }, text)),
-      data.stdout ? h("pre", { class: "tgv-stdout", tabindex: "0", "aria-label": "Printed" }, data.stdout) : null,
+      data.stdout ? h("pre", { class: "tgv-stdout", scrolls: "Printed" }, data.stdout) : null,
     ].filter(Boolean);
     side.note.replaceChildren(...notes);
     side.note.hidden = !notes.length;
