@@ -51,7 +51,6 @@ CASES = {
         ["import viz", "viz.train(line, engine='torch')", "viz.record(program, engine='torch')"],
         [("import viz", False), ("", True), ("viz.record(program, engine='torch')", False)],
     ),
-    "threads are as missing": (["import threading", "threading.Thread()"], [("", False), ("", True)]),
     "a decorator stays with its function": (
         ["import torch", "class C:\n    @staticmethod\n    def f(x):\n        return x"],
         [("", False), ("class C:\n    @staticmethod\n    def f(x):\n        return x", False)],
@@ -77,18 +76,14 @@ def test_what_a_cell_needs_is_what_it_uses_first():
     made = "\n".join(
         ["import torch", "import threading", *(f"{name} = torch.ones(1)" for name in names), "x = threading.Lock()"]
     )
-    shown = parts_of([made, f"print(x, {', '.join(names)})", f"print({', '.join(names)}, x)"])
-    assert [part.needs for part in shown[1:]] == [NEEDED["threading"], NEEDED["torch"]]
+    below = "%%diagnose --engine torch\nimport torch\nx = torch.ones(1)"
+    shown = parts_of([made, f"print(x, {', '.join(names)})", f"print({', '.join(names)}, x)", below])
+    assert [part.needs for part in shown[1:]] == [NEEDED["threading"], NEEDED["torch"], NEEDED["torch"]]
 
 
 @pytest.mark.parametrize("cells, expected", CASES.values(), ids=CASES)
 def test_a_page_runs_what_needs_no_computer(cells: list[str], expected: list[tuple[str, bool]]) -> None:
     assert [(part.runs, bool(part.needs)) for part in parts_of(cells)] == expected
-
-
-def test_a_cell_below_a_magic_command_says_what_its_program_needs() -> None:
-    (part,) = parts_of(["%%diagnose --engine torch\nimport torch\nx = torch.ones(1)"])
-    assert part.needs == NEEDED["torch"]
 
 
 PROGRAM = """\

@@ -162,7 +162,7 @@ def _write_pages(
         else:
             notebook["cells"].append(_markdown("lessons", contents))
         if live:
-            live_pages.make_live(notebook, path.stem, tape=True, lessons=exercises)
+            live_pages.make_live(notebook, path.stem, exercises)
         _write(pages / name, notebook)
 
 

@@ -61,13 +61,12 @@ def save_tape(path: Path, cells: Sequence[Any]) -> str:
     return SAVE_TAPE.format(texts=texts, path=str(path))
 
 
-def make_live(notebook: Notebook, name: str, tape: bool, lessons: dict[str, list[str]]) -> None:
+def make_live(notebook: Notebook, name: str, lessons: dict[str, list[str]]) -> None:
     """Tell the page about its cells. Changes `notebook`: each code cell gets a class, and the last cell is the page's data.
 
     Args:
         notebook: with its outputs.
         name: of the page, such as `02_building_the_graph`.
-        tape: whether there is one for it.
         lessons: the exercises of every page of the site.
     """
     code = _code(notebook)
@@ -75,7 +74,7 @@ def make_live(notebook: Notebook, name: str, tape: bool, lessons: dict[str, list
     for cell, part in zip(code, parts_of([cell["source"] for cell in code]), strict=True):
         cell["metadata"].setdefault("tags", []).append(f"cell-{cell['id']}")
         cells.append({"id": cell["id"], "source": cell["source"], "runs": part.runs, "needs": part.needs})
-    about = {"page": name, "tape": name if tape else "", "cells": cells, "exercises": lessons}
+    about = {"page": name, "cells": cells, "exercises": lessons}
     script = _SCRIPT.format(json.dumps(about, ensure_ascii=False).replace("<", "\\u003c"))
     notebook["cells"].append({"cell_type": "markdown", "id": "live", "metadata": {}, "source": script})
 

@@ -2,6 +2,7 @@
 //
 // The frame has an origin of its own, which is nobody's: no storage, no cookies, no other page. What comes from the worker is data;
 // the widgets' code comes from the site. The page outside receives {type: "shown" | "state" | "report" | …}, checked over there.
+import { element } from "./element.js";
 import { onlyPictures } from "./plain.js";
 import { Manager, RemoteModel, mount, whetherSeen } from "./widgets.js";
 
@@ -13,12 +14,6 @@ const LONG = "Running … If it never ends, press stop.";
 const HONEST = "torch is tinygrad_edu here, not PyTorch: the same names and rules, computed in this page with NumPy.";
 const BOX = matchMedia("(pointer: coarse)").matches ? "Paste a PyTorch program here" : "Paste a PyTorch program here, and run it: Ctrl + Enter";
 const OF_A_QUESTION = ["seq", "drag", "why", "text"];
-
-const element = (tag, properties = {}, ...children) => {
-  const made = Object.assign(document.createElement(tag), properties);
-  made.append(...children);
-  return made;
-};
 
 /** What stands between backticks is code. */
 const withCode = (text) => text.split("`").map((part, at) => (at % 2 ? element("code", { textContent: part }) : part));
@@ -32,7 +27,7 @@ export class Frame {
    * @param {string | null} draft what the reader has written and not run: the box for it stays beside the picture; null for no box
    */
   constructor(port, code, worker, opened, draft) {
-    Object.assign(this, { port, code, opening: opened, draft, count: 0, ready: false, all: false, waits: [] });
+    Object.assign(this, { port, code, opening: opened, draft, count: 0, ready: false });
     this.worker_text = worker;
     this.files = new Map(); // by name, for each worker that is started
     this.models = new Map();

@@ -2,13 +2,14 @@
 //
 // A link is a stranger's program. It runs in a worker of a frame without an origin: this page gives the frame its files, and takes
 // nothing from it but data of a known form, which is shown as text, written into the address, or saved where the reader asks.
+import { element, save } from "../element.js";
 import { keep } from "../keep.js";
 import { read, written } from "./fragment.js";
 
 const HERE = new URL(".", import.meta.url);
 const LIVE = new URL("../", HERE);
 const SITE = new URL("../../../", HERE);
-const FRAME = ["plain.js", "widgets.js", "frame.js"]; // in an order in which each follows its imports
+const FRAME = ["element.js", "plain.js", "widgets.js", "frame.js"]; // in an order in which each follows its imports
 const AT_FIRST = ["pyodide.mjs", "pyodide.asm.mjs.pack", "pyodide.asm.wasm.pack", "pyodide-lock.json", "library.pack", "numpy.pack", "ours.pack", "viz.js.pack"];
 const OWN = ["shell.js", "shell.css", "fragment.js", "frame.js", "frame.css", "widgets.json", "examples.json", "opened.pack", "rest.json", "gifenc.js"];
 const PAUSE = 150; // milliseconds of rest before the address is written: browsers limit how often
@@ -17,12 +18,6 @@ const COLOURS = 64;
 const LARGE = 600_000; // above this many pixels a picture is not scaled up
 const isEmbedded = window.top !== window;
 const isInCourse = isEmbedded && hasOurs(window.top);
-
-const element = (tag, properties = {}, ...children) => {
-  const made = Object.assign(document.createElement(tag), properties);
-  made.append(...children);
-  return made;
-};
 const said = document.querySelector(".said");
 let damage = ""; // what is wrong with the link that the page was opened by
 const say = (text) => { said.textContent = `${damage} ${text}`.trim(); };
@@ -94,7 +89,7 @@ async function start(first, example, draft) {
   const names = await rest;
   for (const name of names) await sent(name); // one by one: the processors are for whoever presses a switch meanwhile
   port.postMessage({ type: "file", name: "all", content: null });
-  if (!isEmbedded) keep(SITE, pathsOf([...AT_FIRST, ...names, "worker.js", "widgets.js", "plain.js", "keep.js"]));
+  if (!isEmbedded) keep(SITE, pathsOf([...AT_FIRST, ...names, "worker.js", "widgets.js", "plain.js", "element.js", "keep.js"]));
 }
 
 /** Paths of this page's files, seen from the site. */
@@ -205,12 +200,6 @@ const escaped = (value) => value.replaceAll("&", "&amp;").replaceAll('"', "&quot
 const embed = async () =>
   `<iframe src="${escaped(await address())}" title="A program and its gradients" width="100%" height="640" loading="lazy" style="border:1px solid #ccc" `
   + 'sandbox="allow-scripts allow-same-origin allow-downloads allow-popups allow-modals" allow="clipboard-write"></iframe>';
-
-function save(content, name, type) {
-  const link = element("a", { href: URL.createObjectURL(new Blob([content], { type })), download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}
 
 /** A string in Python's syntax. */
 const quoted = (value) => (/"""|\\|"$/.test(value) ? JSON.stringify(value) : `"""\n${value}\n"""`);

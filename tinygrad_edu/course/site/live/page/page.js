@@ -1,5 +1,6 @@
 // Makes a page live: its cells can be edited and run by Python in a worker, and its widgets work. The page is complete before
 // this runs, and stays so if Python cannot start.
+import { element, save } from "./element.js";
 import { Output } from "./output.js";
 import { Python } from "./python.js";
 import { keep } from "./keep.js";
@@ -8,7 +9,7 @@ import * as store from "./store.js";
 const HERE = new URL(".", import.meta.url);
 const about = JSON.parse(document.getElementById("tgv-live-page").textContent);
 const notebook = document.querySelector("article a.download[href$='.ipynb']")?.href;
-const python = new Python(new URL("worker.js", HERE), about.tape && new URL(`tapes/${about.tape}.pack`, HERE));
+const python = new Python(new URL("worker.js", HERE), new URL(`tapes/${about.page}.pack`, HERE));
 const AFTERWARDS = 5000; // milliseconds: the first picture comes before what is kept for later
 const savesData = navigator.connection?.saveData; // then Python waits until a cell is run
 const linked = /^#\d+\.[\w-]+$/.test(location.hash) ? location.hash : ""; // a program that came by a link
@@ -18,12 +19,6 @@ const { Editor } = about.cells.some(hasCode) ? await import("./editor.js") : {};
 
 const SURE = "Put every cell of this page back as it was? What you have written here is lost.";
 const OLD = "The code was edited: what is shown below is from before. Run the cell.";
-
-const element = (tag, properties = {}, ...children) => {
-  const made = Object.assign(document.createElement(tag), properties);
-  made.append(...children);
-  return made;
-};
 
 /** One code cell of the page: its editor, its buttons, what it shows. */
 class Cell {
@@ -210,10 +205,7 @@ async function download() {
     const own = cells.find(({ id }) => id === cell.id);
     if (own?.editor) cell.source = own.source;
   }
-  const file = new Blob([JSON.stringify(lesson, null, 1)], { type: "application/x-ipynb+json" });
-  const link = element("a", { href: URL.createObjectURL(file), download: `${about.page}.ipynb` });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  save(JSON.stringify(lesson, null, 1), `${about.page}.ipynb`, "application/x-ipynb+json");
 }
 
 python.onChecked = ({ exercise, points, of }) => {

@@ -36,14 +36,11 @@ export class Python {
     this.worker.onerror = (event) => this.#hear({ type: "died", text: event.message || "its worker could not start" });
     const { worker } = this;
     worker.postMessage({ type: "seen", seen: this.seen });
-    this.taped = Promise.resolve(); // when the worker has what PyTorch did; no cell runs before
-    if (this.tape) {
-      this.taped = fetch(this.tape)
-        .then((answer) => (answer.ok ? answer.body.pipeThrough(new DecompressionStream("gzip")) : Promise.reject(new Error(answer.status))))
-        .then((text) => new Response(text).text())
-        .then((tape) => worker.postMessage({ type: "tape", tape }))
-        .catch(() => {}); // then PyTorch's recordings are missing, and each explorer says so
-    }
+    this.taped = fetch(this.tape) // when the worker has what PyTorch did; no cell runs before
+      .then((answer) => (answer.ok ? answer.body.pipeThrough(new DecompressionStream("gzip")) : Promise.reject(new Error(answer.status))))
+      .then((text) => new Response(text).text())
+      .then((tape) => worker.postMessage({ type: "tape", tape }))
+      .catch(() => {}); // then PyTorch's recordings are missing, and each explorer says so
   }
 
   /** Run a cell: true if it ran to its end, false if it raised, null if it was stopped. */
