@@ -27,7 +27,7 @@ def picture(svgs: list[str], title: str, sentence: str) -> str:
     return (
         f'{_STYLE}<figure class="{MARK}" style="margin: 4px 2px">{images}'
         f"<figcaption><b>{html.escape(title)}</b> {html.escape(sentence)} "
-        "<i>Run the cell to step through it.</i></figcaption></figure>"
+        "<i>Run the cell to use it.</i></figcaption></figure>"
     )
 
 
