@@ -27,6 +27,7 @@ POSTED = {
     "commands": (f"!pip install torch\n%matplotlib inline\n{CODE}", "commands"),
     "a question": (f"Hi all,\nI have this:\n\n    {CODE.replace(chr(10), chr(10) + '    ')}\n\nThen it prints tensor(4.), not 2. Why?", "text around the code"),
     "a traceback": (f'{CODE}\nTraceback (most recent call last):\n  File "a.py", line 3\nRuntimeError: no', "text around the code"),
+    "a traceback of a notebook": (f"{CODE}\n{'-' * 20}\nRuntimeError   Traceback (most recent call last)\n<ipython-input-3> in <module>\nRuntimeError: no", "text around the code"),
 }  # fmt: skip
 
 

@@ -14,12 +14,11 @@ from pathlib import Path
 from ..exercises import all_exercises, counted
 from ..exercises.exercise import PROGRAM, unit_of
 from ..exercises.judging.judge import Verdict, judge
+from ..exercises.judging.report import BAD, GOOD
 from ..sandbox.outside import Sandbox
 from .answers import begun, lesson_notebooks
 from .own_engine import PIECES, current
 from .own_engine.ladder import RUNGS, standing
-
-GOOD, BEGUN = "#009E73", "#D55E00"  # as in the reports of `check`
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,7 @@ def _state(verdict: Verdict | None) -> tuple[str, str, str]:
     """The sign, the word and the colour for the state of an exercise."""
     if verdict is None:
         return "·", "not begun", "inherit"
-    return ("✓", "solved", GOOD) if verdict.passed else ("◐", "begun", BEGUN)
+    return ("✓", "solved", GOOD) if verdict.passed else ("◐", "begun", BAD)
 
 
 def _mark(id: str, verdict: Verdict | None) -> str:

@@ -20,8 +20,10 @@ PRINT = re.compile(r"^(\s*(?:\w[^#\"']*:\s+)?)print\s+([^\s(=].*?)(,?)\s*(#.*)?$
 CODE = re.compile(r"[=\[{]|[(),\\]\s*:?$")
 QUOTED = re.compile(r"""(['"]).*?\1|#.*""")
 _WORD = rf"\b(?!(?:{'|'.join([*keyword.kwlist, *keyword.softkwlist, 'print'])})\b)[A-Za-z]+"
-PROSE = re.compile(rf"{_WORD}\s+{_WORD}(?:\s+{_WORD}|[^(\[{{=]*[.,:!?]$)")  # Python has no two names side by side
-FAILED = re.compile(r"\w*(?:Error|Exception|Interrupt)\b")
+PROSE = re.compile(
+    rf"^[-=*_]{{4,}}$|{_WORD}\s+{_WORD}(?:\s+{_WORD}|[^(\[{{=]*[.,:!?]$)"
+)  # Python has no two names side by side
+FAILED = re.compile(r"[\w.]*(?:Error|Exception|Interrupt)(?::|$)")
 
 
 def cleaned(text: str) -> tuple[str, str]:
@@ -102,7 +104,7 @@ def _without_words(rows: Rows) -> Rows:
     """The lines without those that are English, and without a traceback."""
     found, failed = Rows(), False
     for row in rows:
-        failed = failed or (row or "").startswith("Traceback (most recent")
+        failed = failed or "Traceback (most recent" in (row or "")
         found.append(None if failed else row)
         failed = failed and not FAILED.match(row or "")
     while (error := _error(found)) is not None:

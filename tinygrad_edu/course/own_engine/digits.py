@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ...exercises.judging.report import BAD, GOOD
 from .ladder import other_engine
 
 STEPS = 60
@@ -94,11 +95,11 @@ class Reading:
                 if images[TRAINED + i, y, x]
             )
             right = self.read[i] == labels[TRAINED + i]
-            colour, sign = ("#009E73", "") if right else ("#D55E00", f"not {labels[TRAINED + i]}")
+            colour, sign = (GOOD, "") if right else (BAD, f"not {labels[TRAINED + i]}")
             cells.append(
                 f'<span style="display:inline-block;width:50px;margin:3px 1px;white-space:nowrap;text-align:center"><svg viewBox="0 0 8 8" width="40" '
                 f'height="40" fill="currentColor" role="img" aria-label="a {labels[TRAINED + i]}">{squares}</svg>'
-                f'<br><b style="color:color-mix(in srgb, {colour} 70%, currentcolor)">{self.read[i]}</b> <small>{sign}</small></span>'
+                f'<br><b style="color:{colour}">{self.read[i]}</b> <small>{sign}</small></span>'
             )
         return f'<div style="color:var(--jp-ui-font-color1,inherit)"><b>{html.escape(self.verdict)}</b><div>{"".join(cells)}</div></div>'
 

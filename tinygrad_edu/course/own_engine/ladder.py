@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ...exercises.judging.report import marked
+from ...exercises.judging.report import BAD, GOOD, marked
 from ...sandbox.time_limit import Budget, TimeUp, time_limit
 from . import FRAME, PIECES, OwnEngine, borrowed
 from .rungs import MOON_STEPS, RUNGS, Rung, two_moons
@@ -110,8 +110,8 @@ class Ladder:
         rows = []
         for number, step in enumerate(self.steps, 1):
             sign, colour, word = {
-                True: ("✓", "#009E73", "stands"),
-                False: ("✗", "#D55E00", "breaks"),
+                True: ("✓", GOOD, "stands"),
+                False: ("✗", BAD, "breaks"),
                 None: ("·", "inherit", "not reached"),
             }[step.agrees]
             told = "".join(f"<div>{marked(text)}</div>" for text in (step.difference, step.hint) if text)

@@ -211,6 +211,7 @@ document.documentElement.classList.toggle("live-front", Boolean(document.querySe
 followTheme();
 makeLive();
 new ResizeObserver(reachBoxes).observe(document.querySelector("article")); // also when a cell has written
-Promise.all([...document.querySelectorAll(".tgv-live")].map(bringToLife)).then(() =>
-  document.documentElement.setAttribute("data-tgv-ready", ""),
-);
+Promise.all([...document.querySelectorAll(".tgv-live")].map(bringToLife)).then(() => {
+  reachBoxes();
+  document.documentElement.setAttribute("data-tgv-ready", "");
+});

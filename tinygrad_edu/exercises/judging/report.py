@@ -17,7 +17,8 @@ from typing import Any
 from ..look import drawn
 from .judge import Mark, Verdict
 
-GOOD, BAD = "#009E73", "#D55E00"  # safe for colour-blind readers, and doubled by a sign and a word
+# Safe for colour-blind readers, and doubled by a sign and a word; mixed with the page's text, each is read on light and on dark.
+GOOD, BAD = (f"color-mix(in srgb, {colour} 70%, currentcolor)" for colour in ("#009E73", "#D55E00"))
 FURTHER = "next hint"
 ENOUGH = 3  # checks without success, after which there is more help
 

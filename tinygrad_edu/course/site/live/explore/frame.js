@@ -12,7 +12,7 @@ const FOR_TORCH = /(^|[^.\w])torch\b/m; // also where its import was left out, a
 const STARTS = "Python is starting. What you change is kept, and answered in a moment.";
 const LONG = "Running … If it never ends, press stop.";
 const HONEST = "torch is tinygrad_edu here, not PyTorch: the same names and rules, computed in this page with NumPy.";
-const BOX = matchMedia("(pointer: coarse)").matches ? "Paste a PyTorch program here" : "Paste a PyTorch program here, and run it: Ctrl + Enter";
+const BOX = matchMedia("(pointer: coarse), (max-width: 40em)").matches ? "Paste a program here" : "Paste a PyTorch program here, and run it: Ctrl + Enter";
 const OF_A_QUESTION = ["seq", "drag", "why", "text"];
 
 /** What stands between backticks is code. */

@@ -4,6 +4,7 @@
 // Where the worker may fetch nothing, because it runs a stranger's program, it is called "given", and the page sends it the files.
 // It is a plain script: Chromium starts no worker from a module in a frame without an origin.
 const HERE = self.name === "given" ? null : new URL(".", self.location.href);
+if (!HERE) self.importScripts = undefined; // Pyodide tries it with an address that the frame refuses, and Firefox's console says so
 
 const tell = (text) => postMessage({ type: "starting", text });
 
