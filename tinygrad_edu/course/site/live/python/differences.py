@@ -45,7 +45,7 @@ def integers() -> None:
     np.int32 = np.sctypeDict["int32"] = np.intc  # type: ignore[misc]
     # What is drawn without a dtype is of the default type.
     for name in ("numpy.random.mtrand", "numpy.random._bounded_integers"):
-        later.when_imported[name] = lambda module: vars(module).update(np=before)
+        later.when_imported[name] = lambda module: module.__dict__.update(np=before)
 
 
 def _clock(limits: Any) -> None:
