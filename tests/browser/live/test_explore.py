@@ -117,6 +117,20 @@ def test_the_first_example_lives_before_python_has_started(fresh: Any, address: 
     assert '"no_grad":[4]' in json.dumps(unpacked(kept(page)), separators=(",", ":"))
 
 
+def test_another_link_before_python_is_there_is_no_error(fresh: Any, address: str) -> None:
+    page = fresh(service_workers="block")
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.route("**/numpy.pack", lambda route: None)  # Python never starts
+    page.goto(address)
+    page.wait_for_selector(SHOWN, state="attached")
+    page.evaluate("link => { location.hash = link.split('#')[1]; }", viz.link("x = T.ones(2)", address))
+    expect(page.locator(".said")).to_contain_text("Python is starting")
+    stage(page).get_by_role("button", name="grad_fn").click()  # in the first one, which still stands there
+    expect(stage(page).get_by_role("button", name="grad_fn")).to_have_attribute("aria-pressed", "true")
+    assert wrong == []
+
+
 def test_a_link_of_python_shows_its_switches_its_view_and_its_step(opened: Any, address: str) -> None:
     state = {"no_grad": [4], "requires_grad": {"b": False}}
     link = viz.link(PROGRAMS["What does backward() do?"], address, state=state, view="grad_fn", step=3)

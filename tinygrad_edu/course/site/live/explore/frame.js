@@ -113,7 +113,7 @@ export class Frame {
   /** Show what was recorded. Its steps and views work; what needs Python is held until Python has opened the same program. */
   #replay(state) {
     this.held = {};
-    this.replayed = this.#explorer("recorded", state, ({ state: changed }) => Object.assign(this.held, changed));
+    this.replayed = this.#explorer("recorded", state, ({ state: changed }) => this.held && Object.assign(this.held, changed)); // else another was opened
     this.#stand(this.replayed);
   }
 
