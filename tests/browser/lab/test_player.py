@@ -199,7 +199,7 @@ def test_twenty_players_are_saved_in_900_kilobytes_and_play_again_without_a_kern
     page.evaluate("() => void window.jupyterapp.commands.execute('notebook:trust')")
     page.locator(".jp-Dialog").get_by_role("button", name="Trust").click()
     player = page.locator(".tgv-player").first
-    at(player, 1)  # from what was saved: the kernel that JupyterLab has started knows of no widget
+    at(player, 2)  # from what was saved: the kernel that JupyterLab has started knows of no widget
     page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
     player.press("End")
     expect(node(player, "w")).to_contain_text("−1.2")
@@ -208,12 +208,12 @@ def test_twenty_players_are_saved_in_900_kilobytes_and_play_again_without_a_kern
 def test_the_exported_page_takes_keys_at_once(fresh: Any, tmp_path: Any) -> None:
     page = fresh()
     page.goto(viz.record(PROGRAM).save(tmp_path / "flow.html").as_uri())
-    at(page, 1)
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowRight")
-    at(page, 3)
-    page.locator(".tgv-player").press("ArrowLeft")
     at(page, 2)
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    at(page, 4)
+    page.locator(".tgv-player").press("ArrowLeft")
+    at(page, 3)
     page.mouse.click(5, 5)  # beside the player
     page.keyboard.press("End")
     last = last_step(page)
