@@ -64,6 +64,7 @@ def test_a_click_opens_the_numbers_that_are_there_at_this_step(browser: Any, tmp
     program = "w = T.tensor([[1.0, -2.0]], requires_grad=True)\nL = (w @ T.ones(2, 1) * 3).sum()\nL.backward()"
     page = opened(browser, viz.record(program).save(tmp_path / "numbers.html"))
     sheet, leaf = page.get_by_role("group", name="Numbers"), page.locator('.tgv-node[aria-label^="name: w;"]')
+    page.locator(".tgv-player").press("Home")
     leaf.click()
     expect(page.locator(".tgv-step-title")).to_contain_text(
         "AccumulateGrad"
