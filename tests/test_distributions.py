@@ -10,17 +10,17 @@ import torch
 
 import tinygrad_edu
 
-MADE = """D.Normal(a, b): a + 1; D.Normal(0.0, 2.0): a[0]; D.Uniform(a, a + b): a + b / 2; D.Exponential(b): b * 2;
-D.Laplace(a, b): a * 3; D.Bernoulli(b / 4): (a > 0) * 1.0; D.Bernoulli(logits=a): (a > 0) * 1.0; D.Categorical(b): T.tensor(2);
+MADE = """D.Normal(a, b): a + 1; D.Normal(0.0, 2.0): a[0]; D.Uniform(a, a + b): a + b / 2;
+D.Bernoulli(b / 4): (a > 0) * 1.0; D.Bernoulli(logits=a): (a > 0) * 1.0; D.Categorical(b): T.tensor(2);
 D.Categorical(logits=T.stack([a, b])): T.tensor([0, 2]); D.Independent(D.Normal(a, b), 1): a;
 D.OneHotCategorical(logits=a): T.tensor([0.0, 1.0, 0.0])"""
 MADE = dict(row.split(": ") for row in MADE.replace("\n", " ").split("; "))
 PAIRS = """D.Normal(a, b), D.Normal(b, b * 2); D.Bernoulli(b / 4), D.Bernoulli(logits=a); D.Categorical(b), D.Categorical(logits=a);
-D.Exponential(b), D.Exponential(b * 2); D.Laplace(a, b), D.Laplace(b, b); D.Uniform(a, a + b), D.Uniform(a - 1, a + 5);
+D.Uniform(a, a + b), D.Uniform(a - 1, a + 5);
 D.Independent(D.Normal(a, b), 1), D.Independent(D.Normal(b, b), 1); D.Uniform(a, a + b), D.Uniform(a, a + b / 2);
 D.OneHotCategorical(b), D.OneHotCategorical(logits=a)"""
-WRONG = """D.Normal(a, -b); D.Bernoulli(b); D.Exponential(-b); D.Uniform(a, a); D.Categorical(a); D.Bernoulli();
-D.Bernoulli(probs=b / 4, logits=a); D.Laplace(a, a); D.Categorical(b).rsample(); D.Independent(D.Normal(a, b), 2);
+WRONG = """D.Normal(a, -b); D.Bernoulli(b); D.Uniform(a, a); D.Categorical(a); D.Bernoulli();
+D.Bernoulli(probs=b / 4, logits=a); D.Categorical(b).rsample(); D.Independent(D.Normal(a, b), 2);
 D.kl_divergence(D.Normal(a, b), D.Categorical(b))"""
 
 

@@ -7,10 +7,8 @@ from . import constraints
 from .bernoulli import Bernoulli
 from .categorical import Categorical
 from .distribution import Distribution
-from .exponential import Exponential
 from .independent import Independent
 from .kl import kl_divergence, register_kl
-from .laplace import Laplace
 from .normal import Normal
 from .one_hot_categorical import OneHotCategorical
 from .uniform import Uniform
@@ -19,9 +17,7 @@ __all__ = [
     "Bernoulli",
     "Categorical",
     "Distribution",
-    "Exponential",
     "Independent",
-    "Laplace",
     "Normal",
     "OneHotCategorical",
     "Uniform",

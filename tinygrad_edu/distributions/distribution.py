@@ -1,4 +1,4 @@
-"""`Distribution`, the base class of all distributions, and `LocationScale`, that of those with a place and a width."""
+"""`Distribution`, the base class of all distributions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from ..array.tensor import Size, Tensor
 from ..autograd.grad_mode import no_grad
 from ..ops import functions as F
 from ..ops.creation.factories import as_tensor
-from . import constraints
 
-__all__ = ["Distribution", "LocationScale", "broadcast_all"]
+__all__ = ["Distribution", "broadcast_all"]
 
 
 class Distribution:
@@ -118,20 +117,3 @@ def broadcast_all(*parameters: Any) -> Any:
     tensors = [p for p in parameters if isinstance(p, Tensor)]
     dtype = tensors[0].dtype if tensors else None
     return F["broadcast_tensors"](*(p if isinstance(p, Tensor) else as_tensor(float(p), dtype) for p in parameters))
-
-
-class LocationScale(Distribution):
-    """The base of distributions that are symmetric around their mean `loc`, and as wide as `scale`."""
-
-    has_rsample = True
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}  # noqa: RUF012
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.shape, validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    mode = mean

@@ -10,9 +10,7 @@ from ..nn.functional import softplus
 from .bernoulli import Bernoulli
 from .categorical import Categorical
 from .distribution import Distribution
-from .exponential import Exponential
 from .independent import Independent
-from .laplace import Laplace
 from .normal import Normal
 from .uniform import Uniform
 
@@ -91,15 +89,3 @@ def _of_independent(p: Independent, q: Independent) -> Any:
 def _of_ranges(p: Uniform, q: Uniform) -> Any:
     outside = (q.low > p.low) | (q.high < p.high)
     return ((q.high - q.low) / (p.high - p.low)).log().masked_fill(outside, math.inf)
-
-
-@register_kl(Exponential, Exponential)
-def _of_waits(p: Exponential, q: Exponential) -> Any:
-    ratio = q.rate / p.rate
-    return ratio - ratio.log() - 1
-
-
-@register_kl(Laplace, Laplace)
-def _of_laplaces(p: Laplace, q: Laplace) -> Any:
-    apart, ratio = (p.loc - q.loc).abs(), p.scale / q.scale
-    return -ratio.log() + apart / q.scale + ratio * (-apart / p.scale).exp() - 1

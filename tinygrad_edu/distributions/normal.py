@@ -7,17 +7,31 @@ from typing import Any
 
 from ..array.tensor import Tensor, wrap
 from ..ops.creation import random
-from .distribution import LocationScale
+from . import constraints
+from .distribution import Distribution, broadcast_all
 
 __all__ = ["Normal"]
 
 
-class Normal(LocationScale):
+class Normal(Distribution):
     """The normal distribution with mean `loc` and standard deviation `scale`.
 
     >>> T.distributions.Normal(0.0, 1.0).log_prob(T.tensor(0.0))
     tensor(-0.9189)
     """
+
+    has_rsample = True
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}  # noqa: RUF012
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self.loc, self.scale = broadcast_all(loc, scale)
+        super().__init__(self.loc.shape, validate_args=validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc
+
+    mode = mean
 
     @property
     def variance(self) -> Tensor:
