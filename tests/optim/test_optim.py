@@ -98,9 +98,7 @@ def test_a_saved_state_changes_no_bit_of_what_follows(code: str) -> None:
 
 SCHEDULES = """StepLR(o, 3, gamma=0.5); MultiStepLR(o, [5, 2, 5]); MultiplicativeLR(o, lambda e: 1 - e / 20);
 ExponentialLR(o, 0.9); CosineAnnealingLR(o, 10, eta_min=0.01); LambdaLR(o, lambda e: 1 / (1 + e)); ConstantLR(o, 0.5, 4);
-LinearLR(o, 0.1, 0.9, 6); CosineAnnealingWarmRestarts(o, 3, 2, eta_min=0.01); OneCycleLR(o, 0.5, 15);
-OneCycleLR(o, max_lr=[0.5], epochs=4, steps_per_epoch=4, three_phase=True, anneal_strategy='linear');
-OneCycleLR(o, 0.5, total_steps=20, cycle_momentum=False, pct_start=0.5);
+LinearLR(o, 0.1, 0.9, 6);
 SequentialLR(o, [LinearLR(o, 0.1), CosineAnnealingLR(o, 8)], [5]);
 SequentialLR(o, [ConstantLR(o, 0.1), StepLR(o, 2), ExponentialLR(o, 0.9)], [3, 8]); Own(o);
 [ExponentialLR(o, 0.9), MultiStepLR(o, [3, 8])]; [CosineAnnealingLR(o, 4), LinearLR(o, 0.1)]"""
@@ -156,17 +154,6 @@ def test_a_schedule_continues_from_a_state_of_either_engine_and_from_a_rate_set_
         np.testing.assert_allclose(rest[0], rest[1], rtol=1e-9, atol=1e-15)
 
 
-def test_a_wave_with_restarts_may_be_followed_within_an_epoch() -> None:
-    rates: list[list[float]] = []
-    for T in ENGINES:
-        _, (scheduler,) = _scheduled(T, "CosineAnnealingWarmRestarts(o, 3, 2)")
-        rates.append([])
-        for epoch in (*np.arange(0, 12, 0.25), 26, None, 0):
-            scheduler.step(epoch)
-            rates[-1] += [*scheduler.get_last_lr(), scheduler.last_epoch]
-    np.testing.assert_allclose(*rates, rtol=1e-7)
-
-
 def test_a_scheduler_that_steps_before_its_optimizer_warns() -> None:
     for T in ENGINES:
         for before, expected in ((False, 1), (True, 0)):
@@ -205,7 +192,7 @@ SGD(params, lr=0.1, nesterov=True); Adam(params, betas=(1.0, 0.9)); SGD([{'param
 SGD({'params': params}); SGD([{'params': set(params)}]); SGD(params, lr=T.tensor([0.1, 0.2])); RMSprop(params, momentun=0.9);
 Adagrad(params, lr_decay=-1); lr_scheduler.StepLR(params, 2); lr_scheduler.StepLR(SGD(params), 2, last_epoch=3);
 lr_scheduler.LRScheduler(SGD(params)); lr_scheduler.LambdaLR(SGD(params), [float, float]);
-lr_scheduler.ReduceLROnPlateau(SGD(params), min_lr=[1, 2]); lr_scheduler.OneCycleLR(Adagrad(params), 0.1, 10);
+lr_scheduler.ReduceLROnPlateau(SGD(params), min_lr=[1, 2]);
 lr_scheduler.SequentialLR(SGD(params), [], [])"""
 
 

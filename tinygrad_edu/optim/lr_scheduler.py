@@ -15,14 +15,12 @@ from .optimizer import Optimizer
 __all__ = [
     "ConstantLR",
     "CosineAnnealingLR",
-    "CosineAnnealingWarmRestarts",
     "ExponentialLR",
     "LRScheduler",
     "LambdaLR",
     "LinearLR",
     "MultiStepLR",
     "MultiplicativeLR",
-    "OneCycleLR",
     "ReduceLROnPlateau",
     "SequentialLR",
     "StepLR",
@@ -345,124 +343,6 @@ class CosineAnnealingLR(LRScheduler):
 
     def _get_closed_form_lr(self) -> list[Any]:
         return [self.eta_min + (base - self.eta_min) * self._height(self.last_epoch) for base in self.base_lrs]
-
-
-class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half a cosine wave that restarts after `T_0` epochs; each wave is `T_mult` times as long as the previous one.
-
-    `step(epoch)` also accepts fractions of an epoch: `step(epoch + i / len(loader))`.
-    """
-
-    def __init__(
-        self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
-    ) -> None:
-        if T_0 <= 0 or not isinstance(T_0, int):
-            raise ValueError(f"Expected positive integer T_0, but got {T_0}")
-        if T_mult < 1 or not isinstance(T_mult, int):
-            raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
-        self.T_0, self.T_i, self.T_mult, self.eta_min = T_0, T_0, T_mult, eta_min
-        self.T_cur: float = last_epoch
-        super().__init__(optimizer, last_epoch)
-
-    def get_lr(self) -> list[Any]:
-        height = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
-        return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
-
-    def step(self, epoch: float | None = None) -> None:
-        """Go on by one epoch, or to the given one."""
-        if epoch is not None and epoch < 0:
-            raise ValueError(f"Expected non-negative epoch, but got {epoch}")
-        if epoch is None and self.last_epoch >= 0:
-            epoch = self.last_epoch + 1
-            self.T_cur += 1
-            if self.T_cur >= self.T_i:
-                self.T_cur, self.T_i = self.T_cur % self.T_i, self.T_i * self.T_mult
-        else:
-            # T_cur epochs into a wave of length T_i: subtract the earlier waves one by one.
-            epoch = 0 if epoch is None else epoch
-            self.T_cur, self.T_i = epoch, self.T_0
-            while self.T_cur >= self.T_i:
-                self.T_cur, self.T_i = self.T_cur - self.T_i, self.T_i * self.T_mult
-        self._update_lr(math.floor(epoch))
-
-
-class OneCycleLR(LRScheduler):
-    """One cycle in `total_steps` steps, or `epochs` of `steps_per_epoch`: up to `max_lr`, then far down; momentum the other way."""
-
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        max_lr: Any,
-        total_steps: int | None = None,
-        epochs: int | None = None,
-        steps_per_epoch: int | None = None,
-        pct_start: float = 0.3,
-        anneal_strategy: str = "cos",
-        cycle_momentum: bool = True,
-        base_momentum: Any = 0.85,
-        max_momentum: Any = 0.95,
-        div_factor: float = 25.0,
-        final_div_factor: float = 1e4,
-        three_phase: bool = False,
-        last_epoch: int = -1,
-    ) -> None:
-        _check(optimizer)
-        if total_steps is None:
-            if epochs is None or steps_per_epoch is None:
-                raise ValueError(
-                    "You must define either total_steps OR (epochs AND steps_per_epoch), so that the number of steps is known."
-                )
-            total_steps = epochs * steps_per_epoch
-        if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
-        self.total_steps, self._anneal_func_type, self.cycle_momentum = total_steps, anneal_strategy, cycle_momentum
-        # For each phase: where it ends, and the rates and momenta of a group that it moves between.
-        rise, last = float(pct_start * total_steps), total_steps - 1
-        rows: list[tuple[float, str, str, str, str]] = [
-            (rise - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
-            (last, "max_lr", "min_lr", "base_momentum", "max_momentum"),
-        ]
-        if three_phase:
-            rows[1:] = [
-                (2 * rise - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
-                (last, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
-            ]
-        names = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
-        self._schedule_phases: list[dict[str, Any]] = [dict(zip(names, row, strict=True)) for row in rows]
-        if last_epoch == -1:
-            for group, peak in zip(optimizer.param_groups, _for_each_group("values", max_lr, optimizer), strict=True):
-                low = peak / div_factor
-                group.update(initial_lr=low, max_lr=peak, min_lr=low / final_div_factor)
-        if cycle_momentum:
-            self.use_beta1 = "betas" in optimizer.defaults
-            if not self.use_beta1 and "momentum" not in optimizer.defaults:
-                raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
-            given = (_for_each_group("values", x, optimizer) for x in (base_momentum, max_momentum))
-            for group, least, most in zip(optimizer.param_groups, *given, strict=True):
-                if last_epoch == -1:
-                    group.update(max_momentum=most, base_momentum=least)
-        super().__init__(optimizer, last_epoch)
-
-    def get_lr(self) -> list[Any]:
-        if self.last_epoch > self.total_steps:
-            raise ValueError(
-                f"Tried to step {self.last_epoch} times. The specified number of total steps is {self.total_steps}"
-            )
-        phases = self._schedule_phases
-        which = sum(self.last_epoch > phase["end_step"] for phase in phases[:-1])
-        begin, phase = (phases[which - 1]["end_step"] if which else 0.0), phases[which]
-        share = (self.last_epoch - begin) / (phase["end_step"] - begin)
-        if self.cycle_momentum:
-            for group in self.optimizer.param_groups:
-                momentum = self._between(group, phase, "momentum", share)
-                group.update({"betas": (momentum, *group["betas"][1:])} if self.use_beta1 else {"momentum": momentum})
-        return [self._between(group, phase, "lr", share) for group in self.optimizer.param_groups]
-
-    def _between(self, group: dict[str, Any], phase: dict[str, Any], what: str, share: float) -> float:
-        start, stop = group[phase[f"start_{what}"]], group[phase[f"end_{what}"]]
-        if self._anneal_func_type == "linear":
-            return start + (stop - start) * share
-        return stop + (start - stop) / 2 * (1 + math.cos(math.pi * share))
 
 
 class SequentialLR(LRScheduler):
