@@ -437,6 +437,31 @@ net(T.ones(2, 4)).sum().backward()"""
     assert max(at["a"][0], at["b"][0]) < min(at["d"][0], at["e"][0])
 
 
+def test_where_height_is_short_a_target_stands_in_the_column_of_its_loss():
+    source = """
+class Net(T.nn.Module):
+    def __init__(self):
+        super().__init__()
+        for number in range(9):
+            setattr(self, f"conv{number}", T.nn.Conv2d(4, 4, 3, padding=1))
+    def forward(self, x):
+        skips = []
+        for number in range(4):
+            skips.append(x := getattr(self, f"conv{number}")(x))
+        x = self.conv4(x)
+        for number in range(5, 9):
+            x = getattr(self, f"conv{number}")(x + skips.pop())
+        return x
+net, image, target = Net(), T.ones(1, 4, 8, 8), T.zeros(1, 4, 8, 8)
+loss = T.nn.functional.mse_loss(net(image), target)
+loss.backward()"""
+    whole = networks.network(viz.record(source).graph, rooms=((900.0, 310.0),))
+    shown = compose(whole, whole.first)
+    across = {unit.title: x for unit, x, *_ in shown.boxes}
+    assert shown.width <= 900.0 and shown.height <= 310.0
+    assert across["target"] == pytest.approx(across["mse_loss"], abs=1)
+
+
 def test_no_box_holds_more_than_can_be_laid_out():
     torch = engines.load("torch").module
     packed = torch.nn.utils.rnn.pack_sequence([torch.randn(count, 3) for count in (6, 4, 2)])

@@ -312,7 +312,9 @@ class _Trial:
                 again = self._unrolled and self._runs_again([self.units[child] for child in model.children])
                 in_a_row = again or self._in_a_row(model, inner)
         parts = [self._part(one, size) for one, size in zip(units, sizes, strict=True)] if steps else []
-        given = tuple(_given(units, unit.links)) if in_a_row and self._direction is None else ()
+        given: tuple[tuple[int, int], ...] = ()
+        if self._direction is None and (in_a_row or key == ROOT):
+            given = tuple(_given(units, unit.links, ("module",) if in_a_row else RUNNING))
         form = tuple(parts), tuple(sizes), tuple(unit.links), in_a_row, given, self._most(unit)
         if form not in self._known:
             self._known[form] = replace(self._laid_out(unit, sizes, parts, in_a_row, given), sizes=sizes)
@@ -332,13 +334,19 @@ class _Trial:
         most = self._most(unit)
         wrap = 0.0 if math.isinf(most) else most
         placed = laid_out(sizes, unit.links, in_a_row, snug, wrap)
-        if given and placed.width > min(self._rooms)[0]:
+        if given and in_a_row and placed.width > min(self._rooms)[0]:
             placed = laid_out(sizes, unit.links, True, snug, 0.0, given)
+        elif given and not in_a_row and not self._has_room(placed):
+            level = laid_out(sizes, unit.links, True, snug, 0.0, given)
+            placed = level if self._has_room(level) else placed
         if self._layers is not None:
             widest = self._layers if unit.key == ROOT else self._across + 2 * LANE
             if placed.width > widest and (order := downward(sizes, unit.links, widest)):
                 placed = laid_out(sizes, unit.links, False, snug, 0.0, layers=order)
         return placed
+
+    def _has_room(self, placed: Placed) -> bool:
+        return any(placed.width <= wide and placed.height <= high for wide, high in self._rooms)
 
     def _most(self, unit: Unit) -> float:
         depth = self.boxes.depth(unit)
@@ -360,9 +368,9 @@ class _Trial:
         return Part(size, unit.title if runs else "", runs, unit.kind == "module" and bool(self.boxes.weight(unit)))
 
 
-def _given(units: list[Unit], links: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """What is the only thing given to a module, and to no other, and this module, by position."""
+def _given(units: list[Unit], links: list[tuple[int, int]], kinds: Sequence[str]) -> list[tuple[int, int]]:
+    """What is the only input of a box of one of these kinds, and of no other, and this box, by position."""
     uses = Counter(tail for tail, _ in links)
-    given = [(tail, head) for tail, head in links if units[tail].kind == "input" and units[head].kind == "module"]
+    given = [(tail, head) for tail, head in links if units[tail].kind == "input" and units[head].kind in kinds]
     taken = Counter(head for _, head in given)
     return [(tail, head) for tail, head in given if uses[tail] == taken[head] == 1]

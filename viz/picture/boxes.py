@@ -76,7 +76,8 @@ def _closed(kind: str, rows: tuple[tuple[str, str, str], ...], graded: bool, pad
         return PORT, PORT
     width = max(text_width(text, SIZE[style], style in BOLD) for _, style, text in rows)
     height = 2 * pad + sum(LINE[style] for _, style, _ in rows) + (LINE["tiny"] if graded else 0.0)
-    wide = max(width, 62.0 if graded else 26.0)  # room for `grad 1.2e−7`
+    told = 74.0 - 2 * pad if kind in RUNNING else 62.0  # room for `grad 0.00012`, which round ends must not cut
+    wide = max(width, told if graded else 26.0)
     return round(wide + 10 + 2 * pad + 2 * PLUS * (kind == "module")), round(height)
 
 
