@@ -149,9 +149,10 @@ def test_the_player_steps_by_button_and_by_key(lesson: Any) -> None:
     expect(player).to_be_hidden()  # it answers the question above it
     lesson.locator(".tgv-predict").get_by_role("button", name="0.12", exact=True).click()
     expect(player).to_be_visible()
-    expect(title).to_have_text("Before the first line")
+    opened = title.inner_text()
+    assert opened != "Before the first line"  # a stage with nothing on it tells nothing
     player.get_by_role("button", name="One step", exact=True).click()
-    expect(title).not_to_have_text("Before the first line")
+    expect(title).not_to_have_text(opened)
     player.locator(".tgv-scrubber").press("End")
     expect(player.locator(".tgv-sentence")).to_contain_text("w.grad = 12")
     player.get_by_role("button", name="grad_fn").click()
