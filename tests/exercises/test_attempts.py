@@ -2,7 +2,8 @@
 
 `attempts/right.txt` holds each style once, `attempts/wrong.txt` mistakes written otherwise than their exercise has them, which
 `test_every_exercise.py` tries. Beside a wrong one stands the hint that it is told; where nothing stands, its cause is not among
-those that an exercise knows, and none may be named. That no slip at all is accepted is proven by `test_mutants.py`, which makes its wrong answers itself.
+those that an exercise knows, and none may be named. That no slip at all is accepted is proven by `test_mutants.py`, which makes
+its wrong answers itself.
 """
 
 import contextlib
@@ -52,8 +53,10 @@ def test_a_wrong_answer_is_given_its_own_hint_or_none(id):
 
 def test_there_are_several_of_each():
     right, wrong = (Counter(attempt.id for attempt in attempts) for attempts in (RIGHT, WRONG))
+    tried = wrong + Counter({id: len(exercise.wrongs) for id, exercise in all_exercises().items()})
     assert min(right[id] for id in all_exercises()) >= 3 and right.total() >= 150
     assert min(wrong[id] for id in all_exercises()) >= 1 and wrong.total() >= 200
+    assert min(tried[id] for id in all_exercises()) >= 4 and tried.total() >= 490
 
 
 @pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.long)])

@@ -53,7 +53,7 @@ def worked(exercise: Exercise, criterion: Criterion, failure: Failure, answer: o
         recording = _right(exercise, T, names) if exercise.drawing else _own(exercise, criterion, T, names, answer)
         error = recording.error or {"message": ""}
         if recording.graph.ops and error["message"][:20] in failure.got:
-            return recording.play(step=0)
+            return recording.play()
     return None
 
 

@@ -145,8 +145,8 @@ class Boxes:
         ops = [op for op in graph.ops.values() if op.key not in self.hidden]
         self._levels = {op.key: _levels(graph, op) for op in ops}
         self._served = served(graph, ops, self._levels)
-        others = {one.key for ones in self._served.values() for one in ones}
-        grouped = [one for op in ops if op.key not in others for one in self._with_served(op)]
+        self._serving = {one.key for ones in self._served.values() for one in ones}
+        grouped = [one for op in ops if op.key not in self._serving for one in self._with_served(op)]
         waiting = [(ROOT, self._folded(self._groups(grouped, 0)))]
         while waiting:
             key, groups = waiting.pop()
@@ -219,8 +219,7 @@ class Boxes:
         for level, members in groupby(ops, lambda op: self._level(op, depth)):
             inside = list(members)
             if level is None:
-                others = {one.key for op in inside for one in self._served.get(op.key, ())}
-                groups += [Group(self._with_served(op)) for op in inside if op.key not in others]
+                groups += [Group(self._with_served(op)) for op in inside if op.key not in self._serving]
                 continue
             deeper = depth + 1
             below = {self._level(op, deeper) for op in inside}

@@ -40,10 +40,10 @@ class Panel {
 }
 
 /**
- * Show `scene` in `el`. Options: step (by default the first that shows something), view, speed, playing, onChange({step, view, speed, playing}), keys (the target to listen
- * to for keys: the document, if the player has the page to itself), find({key, of, index}) (promises the numbers of an element,
- * if the scene does not hold them; null: there are none), link (of the program, for "copy link"),
- * besides (the height in addition to a player's).
+ * Show `scene` in `el`. Options: step (by default the first that shows something), view, speed, playing,
+ * onChange({step, view, speed, playing}), keys (the target to listen to for keys: the document, if the player has the page to
+ * itself), find({key, of, index}) (promises the numbers of an element, if the scene does not hold them; null: there are none),
+ * link (of the program, for "copy link"), besides (pixels that it needs in addition to a player's, or fewer).
  * Returns {go, setView, setSpeed, play, pause, destroy, stage, state}.
  */
 export function mountPlayer(el, scene, options = {}) {
