@@ -157,6 +157,7 @@ class Arranger:
         for share in SHARES:
             yield from ((share * inner, FRAME, columns, None, unrolled) for columns in (0, 1))
         yield width, TIGHT, 1, None, unrolled
+        yield width - 4 * LANE, TIGHT, 0, None, unrolled
         yield 0.0, FRAME, 0, None, unrolled
         if self.exact and width < SLIM:
             layers = (width, 0.85 * width, 0.7 * width, 0.5 * width, 0.0)

@@ -202,8 +202,8 @@ class Explorer(Live):
             self._choose_place(self._recordings)
 
     def _choose_place(self, recordings: dict[str, Recording], anew: bool = False) -> None:
-        """Where the first view is whole, else where the views leave out less: beside the code, or below it. By modules, unless
-        only the values are whole there."""
+        """Beside the code, unless the place below it leaves out less: of a network by its modules, else of all views. By modules,
+        unless only the values are whole there."""
         recording = next(iter(recordings.values()))
         found, order = {}, {}
         for place in ("beside", "below"):
@@ -213,7 +213,7 @@ class Explorer(Live):
             first = next(iter(views))
             larger = min(room.width / views[first]["width"], room.height / views[first]["height"])
             order[place] = found[place][first] > FOLDED, sum(found[place].values()), -larger
-            if not order[place][1]:
+            if not found[place][first] and (first == MODULES or not order[place][1]):
                 break
         place = min(order, key=lambda place: order[place])
         with self.hold_sync():
