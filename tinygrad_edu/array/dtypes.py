@@ -127,13 +127,16 @@ def from_numpy_dtype(d: np.dtype) -> dtype:
         ) from None
 
 
+_DEFAULT_INTEGER = np.dtype(np.intp).char
+
+
 def of_outside(d: np.dtype) -> np.dtype:
     """The dtype of a tensor that is made from an array of `d`.
 
     NumPy's default integer has 32 bits in a browser, and becomes int64 as it would on a computer. An int32 that was asked for is
     another type there, `intc`, and stays.
     """
-    return int64.numpy if d.char == np.dtype(np.intp).char else d
+    return int64.numpy if d.char == _DEFAULT_INTEGER else d
 
 
 # The dtypes of older names, such as "torch.FloatTensor".

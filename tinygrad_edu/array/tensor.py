@@ -286,7 +286,9 @@ class ArrayMethods(core.Tensor):
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead: the array is "
                 "outside the graph, and detach() says that you mean it."
             )
-        return self._data.view(self.dtype.numpy)  # for int32, see `dtypes.of_outside`
+        data = self._data
+        # A 32-bit `l` is not the int32 that a program asks for: see `dtypes.of_outside`.
+        return data.view(np.intc) if data.dtype.char == "l" and data.itemsize == 4 else data
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.numpy(), dtype=dtype, copy=copy)
