@@ -264,19 +264,19 @@ def test_a_custom_function_is_one_node_at_its_line_and_what_its_forward_does_is_
     source = """
 class Double(T.autograd.Function):
     @staticmethod
-    def forward(ctx, x):
+    def forward(ctx, x, by):
         ctx.save_for_backward(x)
-        return x * 2
+        return x * by
 
     @staticmethod
     def backward(ctx, g):
-        return g * 2
+        return g * 2, None
 
-x = T.tensor(3.0, requires_grad=True)
-y = Double.apply(x)
+x, by = T.tensor(3.0, requires_grad=True), T.tensor(2.0)
+y = Double.apply(x, by)
 with T.no_grad():
     h = x.exp()
-z = Double.apply(y) + h
+z = Double.apply(y, by) + h
 z.backward()
 """
     recording = viz.record(source, engine=engine)
@@ -286,6 +286,7 @@ z.backward()
     assert [(op.name, op.line) for op in ops if not op.scope and op.during == "forward"] == lines
     assert [op.recorded for op in ops if op.name == "exp"] == [False]
     node = next(op for op in ops if op.custom)
+    assert node.inputs == [recording.tensors[name]["key"] for name in ("x", "by")], "also what gets no gradient"
     assert [saved.value for saved in node.saved] == [recording.tensors["x"]["key"]]
     assert recording.tensors["x"]["grad"]["data"] == 4
 

@@ -403,9 +403,11 @@ class Watch:
 
     def _applied(self, frame: FrameType, result: Any) -> None:
         """A custom Function has returned: its node belongs to this place, not to that of the op that uses the result."""
-        line, self._call = self.source.line(frame), None
+        line, self._call, self._met = self.source.line(frame), None, []
         for tensor in self._tensors((result,)):
             self.reader.value(tensor, line)
+        for op in [op for op in self._met if op.custom]:
+            self._complete(op, self._given(frame.f_locals["args"], {}, line)[1], op.arguments, alone=True)
 
     def _enter_whole(self, frame: FrameType, kind: str) -> Any:
         """A library function that counts as one op begins: ignore the ops inside it."""
