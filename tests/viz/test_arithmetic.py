@@ -109,6 +109,9 @@ def test_what_a_change_made_different_is_lit_and_nothing_else(engine):
     assert titles["w"]["grad"] == ["8", "24"]
     assert titles["L"]["value"] == ["4", "36"]
     assert lit(before, before) == {"nodes": {}, "gone": []}
+    kept = viz.record(program.format(w=1.0).replace("L =", "d.retain_grad()\nL ="), engine=engine)
+    for was, now, became in ((before, kept, ".grad kept"), (kept, before, ".grad not kept")):
+        assert [one["became"] for one in lit(was, now)["nodes"].values()] == [became]
 
 
 def test_a_new_op_and_one_that_is_gone_are_told_and_a_node_that_is_no_longer_recorded(engine):

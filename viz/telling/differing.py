@@ -45,6 +45,9 @@ def lit(before: Recording, after: Recording) -> dict[str, Any]:
         elif was.kind != value.kind and "leaf" in (was.kind, value.kind):  # a value's op says whether it is recorded
             became = "requires grad" if value.kind == "leaf" else "requires no grad"
             nodes[key] = {"kind": "became", "order": order, "became": became}
+        elif was.retains_grad != value.retains_grad:
+            kept = "kept" if value.retains_grad else "not kept"
+            nodes[key] = {"kind": "became", "order": order, "became": f".grad {kept}"}
     partners = _same_ops(before.graph, after.graph)
     places = {key: order for order, key in enumerate(after.graph.values)}
     for key, op in after.graph.ops.items():
