@@ -87,6 +87,12 @@ def text_of(explorer, *changes):
     return text
 
 
+def test_a_switch_of_a_line_with_several_names_begins_with_the_name_that_it_is_of():
+    program = parse("w, b = T.tensor(1.0), T.tensor(2.0)\nL = w * b\nL.backward()")
+    shown = [one["label"] for one in offers(program, program.values, ()) if one["line"] == 1 and not one["rare"]]
+    assert shown == ["w requires_grad", "b requires_grad"], "what is cut at its end still says which"
+
+
 def test_a_line_written_by_hand_is_a_change_that_both_engines_answer():
     explorer = viz.explore(PROGRAM)
     explorer.state = {"text": text_of(explorer, ("d = w * x", "d = w * x * x")), "seq": 1}

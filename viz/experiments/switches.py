@@ -193,7 +193,7 @@ def _offer(
     about = {"value": f" of {words['name']}, line {line.first}", "input": f" of {words['name']}"}
     change = label + about.get(switch.at, f", line {line.first}" if switch.at in ("line", "step", "call") else "")
     return {
-        "line": line.first, "label": label + (f" {words['name']}" if switch.at in about and len(line.names) > 1 else ""),
+        "line": line.first, "label": f"{words['name']} " * (switch.at in about and len(line.names) > 1) + label,
         "title": switch.title.format(**words), "called": label, "change": words.get("change", change), "names": list(names),
         "path": path, "item": None if switch.keyed or switch.at in ("call", *_WHOLE) else key, "above": [],
         "on": switch.on, "off": switch.off, "own": switch.off, "rare": switch.rare, "control": switch.control,
