@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from support.harness import complaints, new_page
+from support.harness import complaints, eventually, new_page
 
 import viz
 
@@ -58,6 +58,35 @@ def test_each_view_has_its_own_frames_and_its_own_legend(player: Any, view: str,
     expect(legend.get_by_text("leaf that requires grad")).to_be_visible(visible=view == "values")
     expect(legend.get_by_text("AccumulateGrad, adds into a leaf's .grad")).to_be_visible(visible=view == "grad_fn")
     expect(legend.get_by_text("gradient flowing back (")).to_be_visible()
+
+
+FAILS = "w = T.tensor(0.5, requires_grad=True)\nh = T.tensor(0.0)\n" + "\n".join(
+    f"h = T.tanh(w * h + {x})\nL = h * h\nL.backward()" for x in (1.0, 0.5)
+)
+DIFFERS = (
+    "x = T.tensor(3.0, requires_grad=True)\na = x * (2.0 if T.__name__ == 'torch' else 3.0)\n(a * x + a).backward()"
+)
+CUT = "parts => parts.filter(one => one.scrollHeight > one.clientHeight + 1).map(one => one.className)"
+BELOW = """nodes => nodes.filter(one => one.checkVisibility() && one.getBoundingClientRect().bottom >
+    one.closest(".tgv-stage").getBoundingClientRect().bottom + 0.5).length"""
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "shown"), [(1000, 768, 1), (1552, 1080, 2)]
+)  # as in JupyterLab on two screens
+def test_an_error_is_read_whole_beside_its_picture_and_so_are_two_pictures_or_one(
+    fresh: Any, tmp_path: Any, width: int, height: int, shown: int
+) -> None:
+    page = fresh(viewport={"width": width, "height": height})
+    page.goto(viz.record(FAILS).save(tmp_path / "fails.html").as_uri())
+    page.locator(".tgv-player").press("End")
+    expect(page.locator(".tgv-now")).to_have_attribute("data-phase", "error")
+    parts = page.locator(".tgv-bench-now" if shown == 1 else ".tgv-bench-now, .tgv-bench-code")
+    eventually(lambda: parts.evaluate_all(CUT), [])
+    page.goto(viz.compare(DIFFERS).save(tmp_path / "differs.html").as_uri())
+    expect(page.locator(".tgv-frame svg:visible")).to_have_count(shown)
+    expect(page.locator(".tgv-frame svg").first).to_contain_text("9 ≠ 6")
+    eventually(lambda: page.locator(".tgv-frame .node").evaluate_all(BELOW), 0)
 
 
 def test_a_click_opens_the_numbers_that_are_there_at_this_step(browser: Any, tmp_path: Any) -> None:

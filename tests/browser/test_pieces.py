@@ -210,6 +210,25 @@ def test_the_readable_picture_that_tells_most_is_shown(piece: Piece) -> None:
     assert on_wall[1] == on_laptop[1] <= on_phone[1]
 
 
+TANGLE = """
+x, y = (T.tensor(number, requires_grad=True) for number in (1.0, 2.0))
+f = x * x * y + y * y * y
+T.autograd.grad(f, (x, y), create_graph=True)[0].backward()"""
+TOOLS = (
+    STAGE
+    + """
+const meets = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+stage.host.dispatchEvent(new PointerEvent("pointerenter"));
+const tools = stage.tools.getBoundingClientRect();
+return [...stage.frame.querySelectorAll(".node")].filter((one) => meets(one.getBoundingClientRect(), tools)).length;"""
+)
+
+
+@pytest.mark.parametrize("width", range(300, 520, 40))
+def test_the_buttons_that_zoom_lie_over_no_node(piece: Piece, width: int) -> None:
+    assert piece.run("stage", TOOLS, {"scene": scene(TANGLE), "width": width, "height": 330}) == 0
+
+
 def test_zoom_shows_where_one_is_and_fit_fits(piece: Piece) -> None:
     body = (
         STAGE

@@ -59,3 +59,6 @@ def test_a_plate_stands_where_it_covers_nothing() -> None:
     narrow = {"x": 90, "y": 0, "w": 60, "h": 300}
     place = said(f"lit.roomFor([{json.dumps(node)}], 60, {json.dumps([node, *plates])}, {json.dumps(narrow)})")
     assert not any(place["y"] < one["y"] + 15 and one["y"] < place["y"] + 15 for one in plates), "it is on its node"
+    close = [{"x": 90, "y": y, "width": 60, "height": 15} for y in (70, 155)]
+    place = said(f"lit.roomFor([{json.dumps(node)}], 60, {json.dumps([node, *close])}, {json.dumps(narrow)})")
+    assert place["y"] in (92.5, 132.5), "on its own edge, not over a neighbour's"

@@ -46,7 +46,7 @@ function renderComparison({ model, el }) {
     model.set(name, value);
     model.save_changes();
   };
-  const split = agree === false && scenes.length > 1; // where they differ, both are to be seen
+  let split = agree === false && scenes.length > 1; // where they differ, both are to be seen, if both can be read
   const engines = new Engines({ view: model.get("view"), step: model.get("step"),
     split,
     onView: (view) => set("view", view), onStep: (step) => set("step", step),
@@ -61,7 +61,13 @@ function renderComparison({ model, el }) {
     views: () => scenes.slice(0, 1).flatMap(({ views }) => Object.values(views)),
     sides: () => (split ? 2 : 1), // a stage that is split later keeps its place
     longest: () => [result.verdict.length + 2, result.differences.join(" ").length, result.details.counted ? 50 : 0] });
-  bench.onArrange = (height) => { engines.element.style.height = `${height}px`; };
+  bench.onArrange = (height) => {
+    engines.element.style.height = `${height}px`;
+    if (!split || bench.whole) return;
+    split = false; // the numbers that differ stand on ours, too
+    engines.setSplit(split);
+    bench.arrange();
+  };
   engines.onHere = (line) => code.mark(line);
   const root = h("div", { class: "tgv tgv-comparison", role: "group", "aria-label": "Comparison", tabindex: "-1" },
     h("div", { class: "tgv-head" }, h("div", { class: "tgv-title" }, "The same program on both engines"), h("span", { class: "tgv-spring" }),

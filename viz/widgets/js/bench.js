@@ -4,15 +4,16 @@
 //     const bench = new Bench({ code, now, more, stage, views: () => [scene.views.values, …] });
 //     root.append(bench.element); bench.onArrange = (height) => stage.setHeight(height);
 import { h } from "./dom.js";
-import { HALF, fittest, lettersOf } from "./stage.js";
+import { HALF, SPLIT, fittest, lettersOf } from "./stage.js";
 
 const NARROW = 660; // pixels of a widget, below which all stands below each other
 const COLUMN = { least: 250, share: 0.34, most: 420 }; // of the program beside the stage
-const ABOVE = 132; // the height of what stands above a wide stage
+const ABOVE = 132; // the least height of what stands above a wide stage
 const HEIGHT = { share: 0.6, least: 300, most: 660 }; // of all of it, of the window's
-const TALL = 330; // the least height of a program and what happened, beside a stage
-const NOW = { least: 84, most: 170, line: 20 }; // the height of what happened, beside a stage; of one of its lines
+const NOW = { least: 84, line: 20, others: 150 }; // the height of what happened, beside a stage; of a line of it; of what else is there
 const LETTER = 6.9; // pixels across, of the letters there
+const WORD = 3; // letters of a line that stay free, for the next word does not fit
+const MISSING = 1000; // ranks that a picture is worth less if it cannot be read
 const AIR = 16; // around a picture that needs less than there is
 
 /** The size at which the stage would show a picture. */
@@ -36,6 +37,7 @@ export class Bench {
     this.views = views;
     this.sides = sides;
     this.code = code;
+    this.more = more;
     this.element = h("div", { class: "tgv-bench" }, code, now, more, stage);
     for (const [part, name] of [[code, "code"], [now, "now"], [more, "more"], [stage, "stage"]]) part?.classList.add(`tgv-bench-${name}`);
     /** @type {(height: number) => void} */
@@ -67,23 +69,30 @@ export class Bench {
       below: { width, height: Math.min(most, 420) },
     };
     const stacked = (wide) => wide < HALF * sides; // then each picture gets all of the width
-    const room = ({ width: wide, height }) => (stacked(wide) ? [wide, height / sides] : [wide / sides, height]);
+    const share = (height, rows) => (sides > 1 ? (height - SPLIT.bar) / rows - SPLIT.title : height);
+    const room = ({ width: wide, height }) => (stacked(wide) ? [wide, share(height, sides)] : [wide / sides, share(height, 1)]);
     const how = (place) => {
       const pictures = views.map((view) => fittest(view, ...room(place)));
       const missing = pictures.filter((picture) => lettersOf(picture, ...room(place)) < 9.9).length;
-      return missing * 1000 + pictures.reduce((sum, { rank = 0 }) => sum + rank, 0);
+      return missing * MISSING + pictures.reduce((sum, { rank = 0 }) => sum + rank, 0);
     };
     const above = !this.full && how(places.above) < how(places.beside);
     const name = width < NARROW ? "below" : above ? "above" : "beside";
     const place = places[name];
-    const needed = Math.max(0, ...views.map((view) => shownHeight(fittest(view, ...room(place)), ...room(place)))) * (stacked(place.width) ? sides : 1);
-    const least = name === "beside" ? TALL : 150;
-    const height = Math.round(this.full ? place.height : Math.min(place.height, Math.max(least, needed + AIR)));
+    const lines = this.longest().map((count) => Math.ceil(count / ((column - 30) / LETTER - WORD)));
+    const words = Math.min(most - NOW.others, Math.max(NOW.least, NOW.line * lines.reduce((sum, count) => sum + count) + 18));
     this.element.dataset.place = name;
-    const lines = this.longest().map((count) => Math.ceil((count * LETTER) / (column - 30)));
-    const words = Math.min(NOW.most, Math.max(NOW.least, NOW.line * lines.reduce((sum, count) => sum + count) + 18));
     this.element.style.setProperty("--tgv-now", `${Math.round(words)}px`);
     this.element.style.setProperty("--tgv-column", `${Math.round(column)}px`);
+    const shown = Math.max(0, ...views.map((view) => shownHeight(fittest(view, ...room(place)), ...room(place))));
+    const needed = sides > 1 ? (shown + SPLIT.title) * (stacked(place.width) ? sides : 1) + SPLIT.bar : shown;
+    // What stands beside the stage, or above it, is read whole, too, where there is room.
+    const [listing, panels] = [this.code, this.more].map((part) => part?.scrollHeight ?? 0);
+    const least = name === "beside" ? listing + words + panels : 150;
+    this.element.style.setProperty("--tgv-above", `${Math.round(Math.max(ABOVE, Math.min(Math.max(listing, panels), most - needed - AIR)))}px`);
+    /** Whether all of each picture can be read. */
+    this.whole = how(place) < MISSING;
+    const height = Math.round(this.full ? place.height : Math.min(place.height, Math.max(least, needed + AIR)));
     this.element.style.setProperty("--tgv-bench-height", `${height}px`);
     this.onArrange(height);
   }

@@ -2,12 +2,11 @@
 // beside ours, the table of every `.grad`, and whatever else a widget adds.
 import { h } from "./dom.js";
 import { legendOf, limitLegend } from "./legend.js";
-import { HALF, Stage } from "./stage.js";
+import { HALF, SPLIT, Stage } from "./stage.js";
 import { Stepper } from "./stepper.js";
 import { drawTable } from "./table.js";
 
 const LOWEST = 220; // pixels: in less, one that is panned tells more than one that is folded
-const TITLE = 22; // pixels above a picture of a split stage
 
 /** The views that a scene has or will have: some arrive later. */
 const offersOf = (scene) => scene.offers ?? Object.keys(scene.views);
@@ -132,7 +131,6 @@ export class Engines {
   #showVerdict(verdict) {
     if (!verdict) return;
     const { agree, label, compared, differs, details = [] } = verdict;
-    this.agree = agree;
     const mark = agree === null ? "" : agree ? "✓" : "≠";
     this.badge.dataset.agree = String(agree);
     this.badge.replaceChildren(h("b", {}, `${label} ${mark}`), h("span", { class: "tgv-compared" }, differs[0] ?? compared),
@@ -216,9 +214,9 @@ export class Engines {
     return this.sides.filter((side) => side.data?.scene).map((side) => side.data.scene);
   }
 
-  /** The scene whose steps are described: ours, or PyTorch's if it gets further than what is in sight. */
+  /** The scene whose steps are described: the one in sight; of two, the one that gets further. */
   #lead() {
-    if (this.agree && !this.split) return this.#scenes()[0] ?? null;
+    if (!this.split) return this.#scenes()[0] ?? null;
     return this.#scenes().reduce((best, scene) => (scene.steps.length > (best?.steps.length ?? 0) ? scene : best), null);
   }
 
@@ -289,6 +287,6 @@ export class Engines {
 
   /** The height available to a picture; on a split stage its title is above it. */
   #heightOf({ host }) {
-    return Math.max(120, host.clientHeight - (this.split ? TITLE : 0));
+    return Math.max(120, host.clientHeight - (this.split ? SPLIT.title : 0));
   }
 }

@@ -17,7 +17,7 @@ const make = (name, attributes, text = "") => {
 };
 
 /** How much of two places is the same. */
-const shared = (a, b) => Math.max(0, Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x))
+export const shared = (a, b) => Math.max(0, Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x))
   * Math.max(0, Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y));
 const clamped = (at, from, size, length) => Math.max(from, Math.min(at, from + size - length));
 
@@ -37,7 +37,8 @@ export function platesOf({ kind, value, grad, became }) {
 
 /**
  * The first of the places above, below and beside a few nodes at which a plate meets nothing; or else where it covers least,
- * so that every change is written somewhere. It rather covers a node than another plate. Null if there are no nodes.
+ * so that every change is written somewhere. It rather covers a node than another plate, and rather the edge of these nodes
+ * than another node. Null if there are no nodes.
  *
  * @param {Place[]} nodes
  * @param {number} width
@@ -54,7 +55,9 @@ export function roomFor(nodes, width, taken, box) {
       ...[node.y - LINE / 2, bottom - LINE / 2].map((y) => [across[0], y])]; // on the node's own edge
     return around.map(([x, y]) => ({ x: clamped(x, box.x, box.w, width), y: clamped(y, box.y, box.h, LINE), width, height: LINE, text: true }));
   });
-  const covered = places.map((place) => taken.reduce((sum, other) => sum + shared(place, other) * (other.text ? 4 : 1), 0));
+  const own = (/** @type {Place} */ one) => nodes.some(({ x, y }) => x === one.x && y === one.y);
+  const inner = taken.map((one) => (own(one) ? { ...one, y: one.y + LINE / 2, height: one.height - LINE } : one));
+  const covered = places.map((place) => inner.reduce((sum, other) => sum + shared(place, other) * (other.text ? 4 : 1), 0));
   return places[covered.indexOf(Math.min(...covered))] ?? null;
 }
 
@@ -135,7 +138,7 @@ export function light(svg, elements, lit, box, runs, gone = []) {
   if (!found.length && !gone.length) return;
   const all = [...elements.values()].filter((one) => one.classList.contains("node") && !one.classList.contains("tab"));
   /** @type {Place[]} */
-  const taken = all.map(boxOf);
+  const taken = [...all.map(boxOf), ...[...svg.querySelectorAll("g.back text")].filter((one) => one.textContent).map((one) => ({ ...boxOf(one), text: true }))];
   const home = /** @type {SVGGraphicsElement} */ (all[0]?.parentNode ?? svg); // what is drawn in it is moved by its margin
   const { e = 0, f = 0 } = home.transform?.baseVal.consolidate()?.matrix ?? {};
   const inner = { ...box, x: box.x - e, y: box.y - f };

@@ -4,7 +4,7 @@
 //     const stage = new Stage(host, { label: "graph", onPick: (key) => …, height: 400 });
 //     stage.show(scene, "values", 0); stage.go(3); stage.setHeight(300); stage.destroy();
 import { h, newId } from "./dom.js";
-import { goneBeside, light, shownAs } from "./lit.js";
+import { goneBeside, light, shared, shownAs } from "./lit.js";
 import { SmallMap, zoomTools } from "./map.js";
 import { Motion, mayMove } from "./motion.js";
 import { NetworkStage } from "./network.js";
@@ -14,6 +14,7 @@ import { listenToFingers, panned, touchAction } from "./touch.js";
 
 const READABLE = 10; // pixels: no letter is smaller on the screen
 export const HALF = 340; // pixels: a graph in less is folded to nothing
+export const SPLIT = { title: 22, bar: 39 }; // pixels above each picture of a stage that is split, and of the bar below both
 const LARGEST = 1.4; // times its own size is the most that a picture is enlarged
 const FAST = 350; // milliseconds: steps that come sooner after each other are not animated
 const EDGE = 6; // pixels between the zoom's buttons and the edges of the stage
@@ -96,8 +97,9 @@ export class Stage {
     if (this.open === null && this.#chosen(this.scene.views[this.shown]) !== this.picture) {
       return this.show(this.scene, this.shown, this.step);
     }
-    if (!this.userView) this.fit();
-    else this.#resize(); // what the user zoomed to stays
+    if (this.userView) return this.#resize(); // what the user zoomed to stays
+    this.fit();
+    this.#light();
   }
 
   /** The picture of a view that fits this stage. */
@@ -177,7 +179,9 @@ export class Stage {
     if (!change || !this.svg) return;
     const lit = shownAs(change.nodes, this.picture.stands ?? {}, (key) => this.elements.has(key));
     const gone = goneBeside(change.gone ?? [], this.shown, this.picture.stands ?? {}, (key) => this.elements.has(key));
-    light(this.svg, this.elements, lit, this.box, Boolean(change.runs), gone);
+    const { box, view = box } = this; // where a picture needs less than there is, what is beside it is free
+    const [wide, high] = [view.w > box.w ? view : box, view.h > box.h ? view : box];
+    light(this.svg, this.elements, lit, { x: wide.x, y: high.y, w: wide.w, h: high.h }, Boolean(change.runs), gone);
     change.runs = false;
   }
 
@@ -479,21 +483,19 @@ export class Stage {
     this.#setView({ ...this.view, x: this.view.x + dx * this.view.w, y: this.view.y + dy * this.view.h });
   }
 
-  /** Put the zoom's buttons, which come when the pointer does, into a corner where they cover no node. */
+  /** Put the zoom's buttons, which come when the pointer does, where they cover no node: into a corner, or along an edge. */
   #placeTools() {
     const shown = this.network ? this.networkHost : this.frame;
     const stage = shown.getBoundingClientRect();
     if (!stage.width) return; // out of sight, as where another side has the whole stage
     const { width, height } = this.tools.getBoundingClientRect();
-    const nodes = [...shown.querySelectorAll(".node")].map((node) => node.getBoundingClientRect());
-    const free = (corner) => {
-      const left = corner.includes("right") ? stage.right - width - EDGE : stage.left + EDGE;
-      const top = corner.includes("bottom") ? stage.bottom - height - EDGE : stage.top + EDGE;
-      return !nodes.some((node) => node.left < left + width && node.right > left && node.top < top + height && node.bottom > top);
-    };
-    const corners = ["top left", "top right", "bottom left", ...(this.map.element.hidden ? ["bottom right"] : [])];
-    this.tools.dataset.corner = corners.find(free) ?? corners[0];
-    this.tools.style.setProperty("--tgv-above", `${shown.offsetTop + EDGE}px`); // whatever is scrolled or on its way
+    const taken = [...shown.querySelectorAll(".node"), this.map.element].map((one) => one.getBoundingClientRect());
+    const [right, bottom] = [stage.width - width - EDGE, stage.height - height - EDGE];
+    const places = [EDGE, bottom].flatMap((y) => [0, 1, 0.5, 0.25, 0.75].map((share) => ({ x: EDGE + share * (right - EDGE), y })));
+    const covered = ({ x, y }) => taken.reduce((sum, one) => sum + shared({ x: stage.x + x, y: stage.y + y, width, height }, one), 0);
+    const { x, y } = places.reduce((best, place) => (covered(place) < covered(best) ? place : best));
+    this.tools.style.left = `${shown.offsetLeft + x}px`; // whatever is scrolled or on its way
+    this.tools.style.top = `${shown.offsetTop + y}px`;
   }
 
   #toUser(event) {
