@@ -210,6 +210,25 @@ def test_the_readable_picture_that_tells_most_is_shown(piece: Piece) -> None:
     assert on_wall[1] == on_laptop[1] <= on_phone[1]
 
 
+LEGEND = """
+const list = m.newLegend();
+host.innerHTML = given.views[given.view ?? "values"].svg;
+m.limitLegend(list, host.firstElementChild, given);
+return [...list.children].filter((entry) => !entry.hidden).map((entry) => entry.dataset.kind);
+"""
+
+
+def test_the_legend_has_what_the_picture_uses_and_nothing_else(piece: Piece) -> None:
+    flow = ["leaf", "input", "value", "op", "tab", "forward", "back"]
+    assert piece.run("legend", LEGEND, scene(LINE)) == flow
+    assert piece.run("legend", LEGEND, {**scene(LINE), "view": "grad_fn"}) == ["op", "accumulate", "tab", "back"]
+    assert piece.run("legend", LEGEND, scene("x = T.tensor(1.0)")) == ["input"]
+    plain = LINE.replace("L.backward()", "")
+    assert piece.run("legend", LEGEND, scene(plain)) == flow[:-1], "no gradient flows"
+    long = "w = T.tensor(1.0, requires_grad=True)\n" + "w = w * 2 + 1\n" * 150
+    assert "fold" in piece.run("legend", LEGEND, scene(long))
+
+
 TANGLE = """
 x, y = (T.tensor(number, requires_grad=True) for number in (1.0, 2.0))
 f = x * x * y + y * y * y

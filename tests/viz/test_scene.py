@@ -76,15 +76,6 @@ def test_gradients_appear_when_they_arrive_and_not_before(scene):
     assert ".grad 18" in words(frame(scene, "values", len(steps) - 1))
 
 
-def test_the_legend_has_what_a_view_of_the_picture_uses_and_nothing_else(engine, scene):
-    kinds = {item["kind"] for item in viz.record("x = T.tensor(1.0)", engine=engine).scene()["legend"]}
-    assert kinds == {"input"}
-    views = {item["kind"]: item.get("view") for item in scene["legend"]}
-    assert views["accumulate"] == "grad_fn"
-    assert views["leaf"] == views["forward"] == "values"
-    assert views["op"] is views["saved"] is views["back"] is None
-
-
 def test_no_text_of_any_step_is_wider_than_its_box(engine):
     source = "w = T.tensor([0.123456, -2.0e-7, 3.0e9], requires_grad=True)\nL = (w * w).sum()\nL.backward()"
     scene = viz.record(source, engine=engine).scene()

@@ -1,31 +1,11 @@
-"""The text around a picture: details of the element under the pointer, the legend, and one sentence for the whole."""
+"""The text around a picture: details of the element under the pointer, and one sentence for the whole."""
 
 from __future__ import annotations
 
 from viz.frames.words import Words
-from viz.picture.fold import Folding
 from viz.recording import notation
 from viz.recording.graph import Graph
 from viz.recording.notation import brief
-from viz.recording.recording import Recording
-
-LEGEND = {
-    "leaf": "leaf that requires grad",
-    "input": "leaf that does not",
-    "value": "result of a recorded op",
-    "result": "result that is not recorded",
-    "op": "op, with its backward node",
-    "unrecorded": "op that ran but was not recorded",
-    "fold": "several ops, folded: a click opens it",
-    "accumulate": "AccumulateGrad, adds into a leaf's .grad",
-    "saved": "saved tensor (struck through: freed)",
-    "share": "shares memory with",
-    "forward": "value flowing forward",
-    "back": "gradient flowing back (.grad: what a tensor holds)",
-}
-
-# The parts that only one of the views draws.
-ALONE = {"values": {"leaf", "input", "value", "result", "unrecorded", "share", "forward"}, "grad_fn": {"accumulate"}}
 
 
 def describe(graph: Graph) -> str:
@@ -70,27 +50,3 @@ def details(graph: Graph) -> dict[str, list[list[str]]]:
             rows.append(["line", str(op.line)])
         about[op.key] = rows
     return about
-
-
-def legend(recording: Recording, foldings: list[Folding]) -> list[dict[str, str]]:
-    """The legend: only what these pictures use. An entry with a `view` belongs to that view alone."""
-    graph = recording.graph
-    kinds = {value.kind for value in graph.values.values()}
-    kinds |= {"op" if op.recorded else "unrecorded" for op in graph.ops.values()}
-    if any(op.saved for op in graph.ops.values()):
-        kinds.add("saved")
-    if any(value.shares for value in graph.values.values()):
-        kinds.add("share")
-    if graph.accumulators():
-        kinds.add("accumulate")
-    if graph.ops:
-        kinds.add("forward")
-    if any(folding.folds for folding in foldings):
-        kinds.add("fold")
-    if any(event.kind == "run" for event in recording.events):
-        kinds.add("back")
-    made = [{"kind": kind, "label": label} for kind, label in LEGEND.items() if kind in kinds]
-    for item in made:
-        if view := next((view for view, alone in ALONE.items() if item["kind"] in alone), ""):
-            item["view"] = view
-    return made

@@ -76,7 +76,6 @@ def scene(
         "views": pictures,
         "steps": [vars(step) for step in director.steps],
         "details": details.details(graph),
-        "legend": details.legend(recording, list(foldings.values())),
         "stdout": recording.stdout,
         "error": recording.error,
     }

@@ -6,7 +6,7 @@
 import { Bench } from "./js/bench.js";
 import { CodeList } from "./js/code.js";
 import { h, newId, ownTheKeys } from "./js/dom.js";
-import { legendOf, limitLegend } from "./js/legend.js";
+import { limitLegend, newLegend } from "./js/legend.js";
 import { LinkButton } from "./js/link.js";
 import { listen, widget } from "./js/model.js";
 import { Numbers } from "./js/numbers.js";
@@ -83,7 +83,7 @@ export function mountPlayer(el, scene, options = {}) {
     new Panel("Saved", "saved", "Saved for backward: tensors that nodes keep until they have run", "kept for backward()", steps,
       ([name, fate]) => h("span", { class: `tgv-row tgv-${fate.split(" ")[0]}` }, h("b", {}, name), ` ${fate}`)),
   ].filter((panel) => panel.begins >= 0); // what stays empty to the end says nothing
-  const legend = legendOf(scene);
+  const legend = newLegend();
   const longest = ["title", "sentence"].map((name) => Math.max(...steps.map((step) => step[name].length)));
   const bench = new Bench({
     code: code.element, now, more: h("div", { class: "tgv-panels", scrolls: "The engine's bookkeeping" }, ...panels.map(({ element }) => element)), stage: stageHost,
@@ -99,6 +99,7 @@ export function mountPlayer(el, scene, options = {}) {
   const releaseKeys = ownTheKeys(root);
   const stage = new Stage(stageHost, {
     label: scene.title,
+    onPicture: () => limitLegend(legend, stage.svg, scene),
     onPick: (key) => {
       if (!find || !stage.progressOf(key).there) return goToStepOf(key); // its numbers are still to come
       stage.hideTip(); // it would cover what opens
@@ -124,7 +125,7 @@ export function mountPlayer(el, scene, options = {}) {
   numbers.standIn(stageHost);
   bench.onArrange = (height) => {
     stage.setHeight(height);
-    if (stage.svg) limitLegend(legend, state.view, stage.svg);
+    if (stage.svg) limitLegend(legend, stage.svg, scene);
   };
 
   function goToStepOf(key) {
@@ -169,7 +170,7 @@ export function mountPlayer(el, scene, options = {}) {
     state.view = view;
     stage.show(scene, view, state.step);
     viewButtons.forEach((choice, index) => choice.setAttribute("aria-pressed", String(views[index] === view)));
-    limitLegend(legend, view, stage.svg);
+    limitLegend(legend, stage.svg, scene);
     draw();
     if (before !== view) changed();
   }

@@ -1,7 +1,7 @@
 // One stage for the results of two engines: the graph, PyTorch's agreement as a badge, and behind the badge PyTorch's own graph
 // beside ours, the table of every `.grad`, and whatever else a widget adds.
 import { h } from "./dom.js";
-import { legendOf, limitLegend } from "./legend.js";
+import { limitLegend, newLegend } from "./legend.js";
 import { HALF, SPLIT, Stage } from "./stage.js";
 import { Stepper } from "./stepper.js";
 import { drawTable } from "./table.js";
@@ -46,8 +46,8 @@ export class Engines {
     this.element = h("div", { class: "tgv-engines" }, this.bar, this.theatre);
     this.stepper = new Stepper({ label: "Step through the program", scrubberLabel: "Step", onGo: (to) => this.goTo(to) });
     this.caption = h("p", { class: "tgv-step-line", "aria-live": "polite", scrolls: "This step" });
-    this.legendSheet = h("div", { class: "tgv-legend-sheet" });
-    this.legend = h("details", { class: "tgv-legend-box", ontoggle: () => this.#showLegend() }, h("summary", {}, "legend"), this.legendSheet);
+    this.entries = newLegend();
+    this.legend = h("details", { class: "tgv-legend-box", ontoggle: () => this.#showLegend() }, h("summary", {}, "legend"), h("div", { class: "tgv-legend-sheet" }, this.entries));
     this.controls = h("div", { class: "tgv-steps" }, this.stepper.element, this.caption, this.legend);
     this.observer = new ResizeObserver(() => this.#arrange());
     this.observer.observe(this.panes);
@@ -60,7 +60,7 @@ export class Engines {
     const host = h("div", {});
     const note = h("div", { class: "tgv-side-note", scrolls: "Notes on the run", hidden: true });
     const side = { title, host, note, box: h("div", { class: "tgv-side", role: "group" }, title, host, note), data: null };
-    side.stage = new Stage(host, { label, onPick: (key) => {
+    side.stage = new Stage(host, { label, onPicture: () => this.#showLegend(), onPick: (key) => {
       if (this.onPick(side.data.engine, key)) side.stage.hideTip(); // it would cover what opens
       else this.#pick(side, key);
     } });
@@ -117,13 +117,11 @@ export class Engines {
     if (side === this.sides[0]) this.#showLegend();
   }
 
-  /** The legend is made when it is open: it has what the shown picture uses. */
+  /** The legend has what the shown picture uses, once it is open. */
   #showLegend() {
     const [{ data, stage }] = this.sides;
     if (!this.legend.open || !data?.scene || !stage.svg) return;
-    const list = legendOf(data.scene);
-    limitLegend(list, stage.shown, stage.svg);
-    this.legendSheet.replaceChildren(list);
+    limitLegend(this.entries, stage.svg, data.scene);
   }
 
   // --- the badge and what is behind it ---
