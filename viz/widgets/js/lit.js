@@ -48,7 +48,8 @@ export function platesOf({ kind, value, grad, became }) {
 export function roomFor(nodes, width, taken, box) {
   const places = nodes.flatMap((node) => {
     const [right, bottom] = [node.x + node.width, node.y + node.height];
-    const across = [node.x + node.width / 2 - width / 2, right - width, node.x];
+    const across = [node.x + node.width / 2 - width / 2, right - width, node.x,
+      ...[-0.9, -0.6, -0.3, 0.3, 0.6, 0.9].map((share) => node.x + (node.width - width + share * (node.width + width)) / 2)]; // it still touches
     const down = [node.y + node.height / 2 - LINE / 2, node.y, bottom - LINE];
     const around = [...[node.y - SPACE - LINE, bottom + SPACE].flatMap((y) => across.map((x) => [x, y])),
       ...[right + SPACE, node.x - SPACE - width].flatMap((x) => down.map((y) => [x, y])),
@@ -147,9 +148,12 @@ export function light(svg, elements, lit, box, runs, gone = []) {
   const step = Math.min(APART, WHOLE / found.length);
   const forward = found.filter(([, one]) => one.kind !== "grad").length;
 
+  const pen = document.createElement("canvas").getContext("2d"); // measures without a layout of the page
+  pen.font = `600 11px ${getComputedStyle(svg.querySelector("text") ?? svg).fontFamily}`;
+
   /** Write something beside the first of these nodes where there is room, or on one of them. */
   const plate = (group, text, of, nodes) => {
-    const width = text.length * 7 + 12;
+    const width = pen.measureText(text).width + 12;
     const place = roomFor(nodes, width, taken, inner);
     if (!place) return;
     taken.push(place);
