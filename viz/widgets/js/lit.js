@@ -48,12 +48,13 @@ export function platesOf({ kind, value, grad, became }) {
 export function roomFor(nodes, width, taken, box) {
   const places = nodes.flatMap((node) => {
     const [right, bottom] = [node.x + node.width, node.y + node.height];
-    const across = [node.x + node.width / 2 - width / 2, right - width, node.x,
-      ...[-0.9, -0.6, -0.3, 0.3, 0.6, 0.9].map((share) => node.x + (node.width - width + share * (node.width + width)) / 2)]; // it still touches
+    const across = [node.x + node.width / 2 - width / 2, right - width, node.x];
+    const aside = [-0.3, 0.3, -0.6, 0.6, -0.9, 0.9].map((share) => node.x + (node.width - width + share * (node.width + width)) / 2);
     const down = [node.y + node.height / 2 - LINE / 2, node.y, bottom - LINE];
-    const around = [...[node.y - SPACE - LINE, bottom + SPACE].flatMap((y) => across.map((x) => [x, y])),
-      ...[right + SPACE, node.x - SPACE - width].flatMap((x) => down.map((y) => [x, y])),
-      ...[node.y - LINE / 2, bottom - LINE / 2].map((y) => [across[0], y])]; // on the node's own edge
+    const rows = (/** @type {number[]} */ places) => places.flatMap((x) => [node.y - SPACE - LINE, bottom + SPACE].map((y) => [x, y]));
+    const around = [...rows(across), ...[right + SPACE, node.x - SPACE - width].flatMap((x) => down.map((y) => [x, y])),
+      ...[node.y - LINE / 2, bottom - LINE / 2].map((y) => [across[0], y]), // on the node's own edge
+      ...rows(aside)]; // it still touches the node
     return around.map(([x, y]) => ({ x: clamped(x, box.x, box.w, width), y: clamped(y, box.y, box.h, LINE), width, height: LINE, text: true }));
   });
   const own = (/** @type {Place} */ one) => nodes.some(({ x, y }) => x === one.x && y === one.y);
