@@ -21,7 +21,9 @@ count_nonzero"""
 MORE = """T.clamp(x,0,1); T.clamp(x,0.5,1); T.clamp(x,max=0.5); T.where(x>1,x,0.5); T.addcmul(x,x,x,value=0.5); T.pow(2,x); 2.5**x;
 T.addcdiv(x,x,x+1); x%2; 5//x; x/2; x.round(decimals=1); T.trace(x.reshape(2,3)); T.lerp(x,x,0.5); F.softplus(x); F.gelu(x);
 T.matmul(x.reshape(2,3),x.reshape(3,2)); T.dot(x.flatten(),x.flatten()); F.elu(x);
-x.fill_(-1.5); x.scatter(0,T.tensor([0]),-2); F.cosine_similarity(x,x.to(T.float16)*1.37+0.3,0)"""
+x.fill_(-1.5); x.scatter(0,T.tensor([0]),-2); F.cosine_similarity(x,x.to(T.float16)*1.37+0.3,0);
+F.rms_norm(x.reshape(2,3),(3,)); T.manual_seed(0) and x.clone().uniform_(); T.manual_seed(0) and x.clone().normal_();
+T.manual_seed(0) and T.bernoulli(x.clamp(0,1)); T.manual_seed(0) and x.clone().exponential_()"""
 # As in PyTorch but for the type of the error: who asks first.
 OTHER_ERROR = ("bitwise_and_", "bitwise_not()")
 

@@ -159,6 +159,14 @@ def to_numpy_dtype(d: Any) -> np.dtype:
     )
 
 
+def refuse_kind(d: np.dtype, kernel: str, kinds: str) -> None:
+    """Refuse a dtype of these kinds, which PyTorch's `kernel` does not compute with."""
+    if d.kind in kinds:
+        cure = "t.float()" if "i" in kinds else "t.long()"
+        kind = from_numpy_dtype(d).legacy_name
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{kind}'. Convert first: {cure}.")
+
+
 _CATEGORIES: Final = {"b": 0, "i": 1, "u": 1, "f": 2}
 
 

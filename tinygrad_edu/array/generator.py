@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .dtypes import refuse_kind
 from .tensor import check_device, wrap
 
 __all__ = ["Generator"]
@@ -103,6 +104,7 @@ class Generator:
 
     def uniform(self, shape: Any, dtype: Any = np.float64, low: float = 0.0, high: float = 1.0) -> np.ndarray:
         """Numbers from the uniform distribution over [low, high)."""
+        refuse_kind(np.dtype(dtype), "check_uniform_bounds", "biu")
         bits = max(np.finfo(dtype).nmant + 1, 24)
         words = self.words(math.prod(shape), 64 if bits > 32 else 32) & np.uint64(2**bits - 1)
         even = (words * 2.0**-bits).astype(dtype, copy=False).reshape(shape)
@@ -112,6 +114,7 @@ class Generator:
 
     def normal(self, shape: Any, dtype: Any = np.float64, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
         """Numbers from the normal distribution, by the Box-Muller method."""
+        refuse_kind(np.dtype(dtype), "normal_kernel_cpu", "biu")
         n = math.prod(shape)
         if n < 16:
             out = self.each_normal(n)

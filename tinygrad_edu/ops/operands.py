@@ -107,9 +107,7 @@ def refuse_kinds(arrays: Sequence[Any], kernel: str, kinds: str) -> None:
     """Refuse operands that are all of these kinds, which PyTorch's `kernel` does not compute with."""
     given = {a.dtype for a in arrays if isinstance(a, np.ndarray | np.generic)} if kinds else ()
     if given and all(d.kind in kinds for d in given):
-        kind = dtypes.from_numpy_dtype(given.pop()).legacy_name
-        cure = "t.float()" if "i" in kinds else "t.long()"
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{kind}'. Convert first: {cure}.")
+        dtypes.refuse_kind(given.pop(), kernel, kinds)
 
 
 def refuse_mixture(arrays: Sequence[Any]) -> None:

@@ -21,6 +21,7 @@ from ...overrides import overridable
 from ..arrays import as_index
 from ..binding import functions
 from ..op import Op, row_by_row
+from ..operands import need_float
 from .copies import FlatOp
 from .factories import finish, plain, shape_of
 
@@ -92,11 +93,16 @@ def normal_like(like: np.ndarray, dtype: Any, mean: float, std: float, generator
 
 def chance(like: np.ndarray, p: Any, generator: Any = None) -> np.ndarray:
     """1 with probability `p` (a number or an array), else 0, in the shape and dtype of `like`."""
+    need_float(p, "bernoulli_tensor_cpu_p_")
     return (even_like(like, getattr(p, "dtype", np.float64), 0.0, 1.0, generator) < p).astype(like.dtype)
 
 
 def exponential(like: np.ndarray, generator: Any = None) -> np.ndarray:
     """Numbers of the exponential distribution of rate 1, in the shape and memory order of `like`."""
+    if like.dtype.kind != "f":
+        kind = dtypes.from_numpy_dtype(like.dtype).legacy_name
+        told = "Exponential distribution is a continuous probability distribution. dtype must be a floating point"
+        raise RuntimeError(f"{told} but you specified {kind}. Use t.float().")
     return -np.log1p(-even_like(like, np.float64, 0.0, 1.0, generator))
 
 

@@ -418,6 +418,7 @@ def rms_norm(input: Tensor, normalized_shape, weight=None, eps=None) -> Tensor:
     tensor([0.8485, 1.1314])
     """
     axes = _last_axes(input, normalized_shape, weight)
+    need_float(input._data, "rms_norm")
     # Squares overflow float16 easily.
     wide = input.float() if input.value.dtype.itemsize == 2 else input
     if eps is None:

@@ -13,7 +13,6 @@ from ...overrides import behind_core
 from ..binding import both_forms, in_place, method, operator, public
 from ..creation.copies import FlatOp
 from ..op import ElementwiseOp, Op
-from ..operands import refuse_kinds
 from .arithmetic import mul
 from .exponential import unary
 
@@ -108,7 +107,7 @@ class Fmod(Remainder):
 
 def _in_one_dtype(self, other, kernel, kinds):
     kind = dtypes.promote([self, other])
-    refuse_kinds((np.empty(0, kind),), kernel, kinds)
+    dtypes.refuse_kind(kind, kernel, kinds)
     return np.asarray(self, kind), np.asarray(other).astype(kind)
 
 
