@@ -32,6 +32,7 @@ class Engine(ABC):
     name: ClassVar[str]
     how_to_install: ClassVar[str]
     closed_nodes: ClassVar[tuple[str, ...]] = ()  # nodes whose backward is no program of ops
+    given_by_backward: ClassVar[str] = ""  # a node that raises in autograd.grad()
 
     def __init__(self, module: ModuleType, mode_type: type) -> None:
         self.module = module
@@ -39,8 +40,10 @@ class Engine(ABC):
         self.tensor_type: type = module.Tensor
         self.function_type: type = module.autograd.Function
         self.module_type: type = module.nn.Module
-        # Whether what runs now is written down as another program, in which what we read would be. Asked for each op.
-        self.is_traced: Callable[[], Any] = bool
+
+    def is_traced(self) -> bool:
+        """Whether what runs now is written down as another program, in which what we read would be. Asked for each op."""
+        return False
 
     def is_tensor(self, thing: Any) -> bool:
         """Whether `thing` is a tensor of this engine."""
@@ -53,6 +56,21 @@ class Engine(ABC):
     @abstractmethod
     def array(self, tensor: Any) -> np.ndarray:
         """The numbers of `tensor` as a NumPy array on the CPU: a copy of PyTorch's, and of ours its own memory."""
+
+    def why_unreadable(self, tensor: Any) -> str:
+        """Why the numbers of `tensor` cannot be read unseen; empty if they can."""
+        return ""
+
+    def plain(self, tensor: Any) -> Any:
+        """The numbers of `tensor` beside the graph. Raises a ValueError with the reason where they cannot be read."""
+        if reason := self.why_unreadable(tensor):
+            raise ValueError(reason)
+        return tensor.detach()
+
+    def shape(self, tensor: Any) -> list[int] | None:
+        """A shape as plain data; None for one that numbers do not tell, such as that of a nested tensor."""
+        found = list(tensor.shape)
+        return found if all(isinstance(length, int) for length in found) else None
 
     def dtype(self, tensor: Any) -> str:
         """The dtype's bare name, such as `float32`."""
@@ -293,26 +311,55 @@ class Torch(Engine):
     name = TORCH
     how_to_install = "pip install torch"
     closed_nodes = ("CompiledFunctionBackward",)
+    given_by_backward = "CheckpointFunctionBackward"
 
     def __init__(self) -> None:
         module = importlib.import_module("torch")
         super().__init__(module, importlib.import_module("torch.overrides").TorchFunctionMode)
-        self.is_traced = module._C._get_tracing_state
+        self._dispatch = importlib.import_module("torch.utils._python_dispatch")
+
+    def is_traced(self) -> bool:
+        return bool(self.module.compiler.is_compiling() or self.module._C._get_tracing_state())
+
+    def why_unreadable(self, tensor: Any) -> str:
+        kind, inner = type(tensor), self.module._C
+        if tensor.is_meta or tensor.is_nested:
+            return "a tensor on meta has no numbers" if tensor.is_meta else "a nested tensor has no shape of its own"
+        held = inner._has_storage(tensor) or tensor.layout is not self.module.strided or tensor.device.type == "xla"
+        if not held or inner._functorch.is_functorch_wrapped_tensor(tensor):
+            return "a tensor inside torch.func, or of a batch of gradients, has no numbers of its own"
+        own_code = kind.__torch_dispatch__ is not inner._disabled_torch_dispatch_impl
+        return f"the numbers of a {kind.__name__} are read by its own code alone" if own_code else ""
+
+    def shape(self, tensor: Any) -> list[int] | None:
+        return None if getattr(tensor, "is_nested", False) else super().shape(tensor)
 
     def array(self, tensor: Any) -> np.ndarray:
-        plain = tensor.detach()
+        plain = self.plain(tensor)
         if plain.layout is not self.module.strided:
             plain = plain.to_dense()
-        if plain.dtype is self.module.bfloat16:
+        if plain.is_quantized:
+            plain = plain.dequantize()
+        if self.dtype(plain).startswith(("bfloat", "float8", "float4")):  # which NumPy does not know
             plain = plain.float()
         # A copy, for PyTorch resizes no memory that an array shares. From any device, also for lazy zeros and conjugates.
         return plain.to("cpu", copy=True).numpy(force=True)
 
     def _storage(self, tensor: Any) -> int:
-        return int(tensor.untyped_storage().data_ptr())
+        return 0 if self.why_unreadable(tensor) else int(tensor.untyped_storage().data_ptr())
 
     def quietly(self) -> AbstractContextManager[Any]:
-        return self.module._C.DisableTorchFunction()  # type: ignore[no-any-return]
+        inner = self.module._C
+        if inner._len_torch_dispatch_stack() or inner._functorch.peek_interpreter_stack():
+            return self._beside_modes()
+        return inner.DisableTorchFunction()  # type: ignore[no-any-return]
+
+    @contextmanager
+    def _beside_modes(self) -> Iterator[None]:
+        """As `quietly`, where the program has modes that see ops below autograd, or runs within torch.func."""
+        inner = self.module._C
+        with inner.DisableTorchFunction(), inner._DisableFuncTorch(), self._dispatch._disable_current_modes():
+            yield
 
     def on_each_call(self, hook: Callable[[Any, Any, Any], None]) -> Any:
         return self.module.nn.modules.module.register_module_forward_hook(hook)
@@ -357,8 +404,8 @@ class Torch(Engine):
         found = super().whole_calls() | {self.module_type._call_impl.__code__: "closed"}  # type: ignore[attr-defined]
         makers = (self.module.jit.trace, self.module.jit.trace_module, self.module.export.export)
         found.update((inspect.unwrap(maker).__code__, "made") for maker in makers)  # they run a model to write it down
-        if dynamo := sys.modules.get(_DYNAMO):
-            parts = dynamo._TorchDynamoContext.__call__.__code__.co_consts
+        if self.compiles():
+            parts = sys.modules[_DYNAMO]._TorchDynamoContext.__call__.__code__.co_consts
             found.update((one, "closed") for one in parts if getattr(one, "co_name", "") == "compile_wrapper")
         return found
 
@@ -371,7 +418,7 @@ class Torch(Engine):
         return (module, self.kind(module)) if self.is_module(module) else (function, f"compiled {function.__name__}")
 
     def compiles(self) -> bool:
-        return _DYNAMO in sys.modules
+        return hasattr(sys.modules.get(_DYNAMO), "_TorchDynamoContext")  # not while it is being loaded
 
     def set_version(self, tensor: Any, version: int) -> None:
         self.module._C._autograd._unsafe_set_version_counter((tensor,), (version,))

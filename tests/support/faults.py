@@ -24,7 +24,7 @@ GUARD = "viz.recording.unseen"  # the boundary itself
 GUARDS = ("Reading(", "Unseen(", "_harmless(", ".aside")
 ASK = "_fault"
 # What runs the program's own call has to let its errors pass. These do nothing else outside the boundary.
-RUN_THE_PROGRAM = {"_called", "_through", "quietly", "trace", "heard", "called"}
+RUN_THE_PROGRAM = {"_called", "_through", "quietly", "is_traced", "trace", "heard", "called"}
 
 
 class Fault(LookupError):

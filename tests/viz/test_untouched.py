@@ -18,6 +18,8 @@ import contextlib, copy, functools, io, pickle, random, threading
 import numpy as np
 import torch, torch.nn.functional as F
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map_only
 from torch.utils.checkpoint import checkpoint
 torch._dynamo.reset() if hasattr(torch, "_dynamo") else None
 torch.manual_seed(0), random.seed(0), np.random.seed(0), torch.set_grad_enabled(True)
@@ -38,6 +40,21 @@ class Flip(torch.autograd.Function):
         return -gradient
 class Sub(torch.Tensor):
     pass
+class Wrapper(torch.Tensor):
+    log = []
+    @staticmethod
+    def __new__(cls, held):
+        return torch.Tensor._make_wrapper_subclass(cls, held.shape, dtype=held.dtype, requires_grad=held.requires_grad)
+    def __init__(self, held):
+        self.held = held
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        cls.log.append(str(func))
+        return tree_map_only(torch.Tensor, cls, func(*tree_map_only(cls, lambda one: one.held, args), **(kwargs or {})))
+class Below(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.log.append(str(func))
+        return func(*args, **(kwargs or {}))
 class Slots:
     __slots__ = ("kept",)
 L, body = nn.Linear(4, 4), lambda: nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.ReLU())
@@ -101,6 +118,11 @@ PROGRAMS = {  # what makes the model and its input; after `---` the step, if it 
     "traced": "model = nn.Sequential(L, torch.jit.trace(nn.Sequential(nn.Linear(4, 4), nn.ReLU()), x))",
     "scripted": "model = nn.Sequential(L, torch.jit.script(nn.Sequential(nn.Linear(4, 4), nn.ReLU())))\nfor _ in range(3):\n    model(x)",
     "exported": "model = nn.Sequential(L, torch.export.export(nn.Sequential(nn.Linear(4, 4), nn.ReLU()), (x,)).module())",
+    "compiled part": "model = M(lambda m, x, a: m.fast(x), nn.Sequential(L, nn.ReLU()))\nmodel.fast = torch.compile(model.parts[0].forward, backend='aot_eager', fullgraph=True)",
+    "traced within": "model = M(lambda m, x, a: torch.jit.trace(a, x)(x), body().eval())",
+    "exported within": "model = M(lambda m, x, a: m.log.append(len(torch.export.export(a, (x,)).graph.nodes)) or a(x), nn.Sequential(L, nn.ReLU()), log=[])",
+    "dispatch mode": "def f(m, x, a):\n    with Below() as below:\n        below.log = m.log\n        return a(x)\nmodel = M(f, L, log=[])",
+    "dispatch subclass": "model = M(lambda m, x, a: (a(Wrapper(x)) * 2).held, L)\nL.requires_grad_(False)\nmodel.log = Wrapper.log = []",
     "fx": "model = torch.fx.symbolic_trace(body())",
     "forward hook": "model = body()\nmodel[0].register_forward_hook(lambda m, i, o: o * 2)",
     "forward pre-hook": "model = body()\nmodel[1].register_forward_pre_hook(lambda m, i: (i[0] * 2,))",
@@ -118,7 +140,7 @@ PROGRAMS = {  # what makes the model and its input; after `---` the step, if it 
     "parametrized": "model = nn.Sequential(nn.utils.parametrizations.weight_norm(L), nn.utils.parametrizations.orthogonal(nn.Linear(4, 4)))",
     "spectral norm": "model = nn.utils.parametrizations.spectral_norm(L)",
     "pruned": "import torch.nn.utils.prune as prune\nmodel = nn.Sequential(L)\nprune.l1_unstructured(L, 'weight', 0.5)",
-    "lazy": "model = nn.Sequential(nn.LazyLinear(3), nn.LazyBatchNorm1d())\nmodel(x)",
+    "lazy": "model = nn.Sequential(nn.LazyLinear(3), nn.LazyBatchNorm1d())",
     "meta": "model, x = body().to('meta'), x.to('meta')",
     "quantized": "model = M(lambda m, x, a: a(torch.quantize_per_tensor(x, 0.1, 0, torch.qint8).dequantize()), L)",
     "fake quantize": "model = nn.Sequential(L, torch.ao.quantization.FakeQuantize())",
@@ -225,6 +247,8 @@ class World:
                 self.visit(part, f"{path}.{key}")
 
     def about(self, thing):
+        if isinstance(thing, torch.nn.parameter.UninitializedTensorMixin):
+            return thing._version, []
         if isinstance(thing, torch.Tensor):
             return self.tensor(thing), [("grad", thing.grad)] if thing.is_leaf else []
         if isinstance(thing, torch.Generator):

@@ -45,9 +45,10 @@ class Activations:
         if not torch.is_grad_enabled():
             return
         with self.engine.quietly(), torch.no_grad():
-            for tensor in _tensors(inputs):
+            sides = map(_tensors, (inputs, output))
+            given, outputs = ([one for one in side if not self.engine.why_unreadable(one)] for side in sides)
+            for tensor in given:
                 self._bent(tensor)
-            outputs = _tensors(output)
             layer = self.layers.by_module.get(id(module))
             if layer is not None and outputs and "float" in str(outputs[0].dtype):
                 seen = self._seen.setdefault(layer.number, _Seen())

@@ -150,6 +150,8 @@ class Watch:
     # --- what the hooks tell ---
 
     def _called(self, module: Any, inputs: Any, output: Any) -> None:
+        if self.engine.is_traced():
+            return
         with self._harmless():
             self._seen.called(module, inputs, output)
 
@@ -165,7 +167,7 @@ class Watch:
                 return
             with self.engine.quietly():
                 for root in roots if isinstance(roots, (list, tuple)) else [roots]:
-                    if getattr(root, "ndim", 1) == 0 or (hasattr(root, "numel") and root.numel() == 1):
+                    if self.engine.is_tensor(root) and root.numel() == 1 and not self.engine.why_unreadable(root):
                         self._roots.append(root.detach().reshape(()).clone())
 
     def pass_ended(self) -> None:

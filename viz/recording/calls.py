@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import inspect
 import io
 import math
@@ -205,15 +204,17 @@ def run(
         TypeError: `loss` returns no scalar.
         Whatever the model raises, with a note that tells in which module.
     """
-    model = _initialised(engine, model, args, kwargs)
     watch = _Inside(engine, model, name)
-    about = {path: about_module(engine, module) for path, module in watch.parts.values()}
-    watch.graph.modules = about
-    made = Run(watch.graph, watch.ended, parameters=about[name]["parameters"])
+    made = Run(watch.graph, watch.ended)
     closed = [f"{path} is one box: {why}." for path, part in watch.parts.values() if (why := engine.why_closed(part))]
     watch.graph.note = " ".join(closed[:CLOSED_NAMED])
     with contextlib.ExitStack() as stack:
         watch.state = stack.enter_context(as_before(engine, [model, args, kwargs], watch.graph))
+        if not all(engine.is_ready(one) for one in (*model.parameters(), *model.buffers())):  # lazy ones
+            with engine.module.no_grad(), contextlib.redirect_stdout(io.StringIO()):
+                model(*args, **kwargs)
+        about = {path: about_module(engine, module) for path, module in watch.parts.values()}
+        watch.graph.modules, made.parameters = about, about[name]["parameters"]
         with engine.quietly():
             for path, parameter in model.named_parameters(remove_duplicate=False):
                 watch.reader.bind(_joined(name, path), parameter)
@@ -260,24 +261,19 @@ def _open(engine: Engine, module: Any, path: str = "", known: set[int] | None = 
         yield from _open(engine, child, f"{path}.{name}".lstrip("."), known)
 
 
-def _initialised(engine: Engine, model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The model; of one with lazy modules a copy that was called once, for the model itself is to stay lazy."""
-    if all(engine.is_ready(one) for one in (*model.parameters(), *model.buffers())):
-        return model
-    model = copy.deepcopy(model)
-    with engine.same_randomness(), engine.module.no_grad(), contextlib.redirect_stdout(io.StringIO()):
-        model(*args, **kwargs)
-    return model
-
-
 class _Hook:
-    """A hook on a module of the model. In a copy that the program makes of the module, it does nothing."""
+    """A hook on a module of the model. In a copy that the program makes of the module, or within a trace, it does nothing."""
 
-    def __init__(self, parts: Mapping[int, Any] = MappingProxyType({}), run: Callable[..., None] = print) -> None:
-        self._parts, self._run = parts, run
+    def __init__(
+        self,
+        parts: Mapping[int, Any] = MappingProxyType({}),
+        run: Callable[..., None] = print,
+        is_traced: Callable[[], Any] = bool,
+    ) -> None:
+        self._parts, self._run, self._is_traced = parts, run, is_traced
 
     def __call__(self, module: Any, *given: Any) -> None:
-        if id(module) in self._parts:
+        if not self._is_traced() and id(module) in self._parts:
             self._run(module, *given)
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
@@ -293,10 +289,9 @@ def _watching(watch: _Inside) -> Iterator[None]:
         if engine.why_closed(module):
             closed = True  # and takes no hook: the trace function sees its calls
         else:
-            handles.append(module.register_forward_pre_hook(_Hook(watch.parts, watch.begins), with_kwargs=True))
-            handles.append(
-                module.register_forward_hook(_Hook(watch.parts, watch.ends), with_kwargs=True, always_call=True)
-            )
+            begins, ends = (_Hook(watch.parts, one, engine.is_traced) for one in (watch.begins, watch.ends))
+            handles.append(module.register_forward_pre_hook(begins, with_kwargs=True))
+            handles.append(module.register_forward_hook(ends, with_kwargs=True, always_call=True))
     before = sys.gettrace()
     if closed or engine.compiles():
         sys.settrace(watch.trace)
@@ -344,8 +339,14 @@ def _loss(engine: Engine, output: Any, loss: Callable[[Any], Any] | None) -> Any
 
 def _gradients(engine: Engine, model: Any, end: Any, made: Run) -> None:
     """The gradients of parameters; `.grad` stays as it is."""
+    graph = made.graph
     named = {path: one for path, one in model.named_parameters(remove_duplicate=False) if one.requires_grad}
     if end is None or not end.requires_grad or not named:
+        return
+    if any(op.name == engine.given_by_backward for op in graph.ops.values()):
+        graph.note = (
+            graph.note or "viz could not read the gradients: a reentrant checkpoint gives them to backward() alone"
+        )
         return
     found = engine.module.autograd.grad(end, list(named.values()), allow_unused=True)
     for path, gradient in zip(named, found, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import traceback
 import weakref
@@ -40,12 +41,6 @@ def described(error: BaseException, source: Source, phase: str = "forward", node
     if isinstance(error, SyntaxError) and error.filename == source.filename:
         line, message = error.lineno, error.msg  # its text names a file that does not exist
     return {"type": type(error).__name__, "message": legible(message), "line": line, "phase": phase, "node": node}
-
-
-def lengths(shape: Any) -> list[int] | None:
-    """A shape as plain data; None for one that numbers do not tell, such as that of a jagged tensor."""
-    found = list(shape)
-    return found if all(isinstance(length, int) for length in found) else None
 
 
 def tensors_in(thing: Any, engine: Engine) -> Iterator[tuple[str, Any]]:
@@ -226,7 +221,7 @@ class Reader:
         """`w.grad` for the tensor that is the gradient of a leaf `w`."""
         for other, key in self.seen():
             value = self.graph.values[key]
-            if value.kind == "leaf" and value.name and other.grad is tensor:
+            if value.kind == "leaf" and value.name and self.is_leaf(other) and other.grad is tensor:
                 return f"{value.name}.grad"
         return ""
 
@@ -325,7 +320,7 @@ class Reader:
         return key
 
     def _fill(self, value: Value, tensor: Any, line: int | None) -> None:
-        value.shape = lengths(tensor.shape)
+        value.shape = self.engine.shape(tensor)
         value.dtype = self.engine.dtype(tensor)
         value.device = self.engine.device(tensor)
         value.requires_grad = bool(tensor.requires_grad)
@@ -451,7 +446,7 @@ class Reader:
                     op.inputs.append(self.output(source, number))
                     op.next.append((source, number))
             if not light:
-                self._describe(op, current)
+                self.ask(functools.partial(self._describe, op, current), None)
             if self._on_op is not None:
                 self._on_op(op, current)
         return self._op_of[self.identity(node)]
@@ -497,7 +492,7 @@ class Reader:
             value = self.graph.values[self.output(op.key, number)]
             shape = getattr(about, "shape", None)
             if value.shape is None and shape is not None:
-                value.shape = lengths(shape)
+                value.shape = self.engine.shape(about)
                 value.dtype = str(about.dtype).rpartition(".")[2]
 
     def _read_saved(self, op: Op, node: Any) -> None:
@@ -505,11 +500,11 @@ class Reader:
             if isinstance(saved, str):
                 op.saved.append(Saved(name, state=saved))
             elif self.engine.is_tensor(saved):
-                key = self.match(saved)
+                key, shape = self.match(saved), self.engine.shape(saved)
                 if key is None and self._keep and not saved.requires_grad and name not in OWN:
                     key = self._known_by_being_saved(op, saved)
-                number = self._number(saved) if key is None and not saved.shape and name not in OWN else ""
-                op.saved.append(Saved(name, key, lengths(saved.shape), self.version(saved), number))
+                number = self._number(saved) if key is None and shape == [] and name not in OWN else ""
+                op.saved.append(Saved(name, key, shape, self.version(saved), number))
 
     def _number(self, scalar: Any) -> str:
         return self.ask(lambda: f"{scalar.item():.6g}", "")
@@ -519,7 +514,10 @@ class Reader:
         if None not in op.inputs:
             return None
         slot = op.inputs.index(None)
-        if not saved.shape and self.engine.dtype(saved) in ("float64", "int64"):  # how PyTorch saves a Python number
+        if self.engine.shape(saved) == [] and self.engine.dtype(saved) in (
+            "float64",
+            "int64",
+        ):  # how PyTorch saves a Python number
             op.constants.append(self._number(saved))
             return None
         op.inputs[slot] = key = self.value(saved)
@@ -538,7 +536,7 @@ class Reader:
             other = reference()
             if (
                 other is not None
-                and other.shape == tensor.shape
+                and self.engine.shape(other) == self.engine.shape(tensor)
                 and self.graph.values[key].version == self.version(tensor)
             ):
                 return key

@@ -27,7 +27,7 @@ from viz.recording.graph import Graph
 from viz.recording.notation import name_values
 from viz.recording.passes import HERE
 from viz.recording.printed import Printed
-from viz.recording.reader import Reader, described, legible, lengths, tensors_in
+from viz.recording.reader import Reader, described, legible, tensors_in
 from viz.recording.recording import Event, Recording
 from viz.recording.source import Source
 from viz.recording.teaching import TeachingRecorder
@@ -93,15 +93,17 @@ def record_backward(tensor: Any, names: dict[str, Any]) -> Recording:
         reader.value(tensor)
     held = {name: one for name, one in names.items() if _holds(reader, one) and name.isidentifier() and name[0] != "_"}
     name = next((name for name, one in held.items() if one is tensor), "loss")
-    leaves = [(one, one.grad) for one, _ in reader.seen() if reader.is_leaf(one)]
-    for one, _ in leaves:
-        one.grad = None
+    with engine.quietly():
+        leaves = [(one, one.grad) for one, _ in reader.seen() if reader.is_leaf(one)]
+        for one, _ in leaves:
+            one.grad = None
     try:
         source = Source(f"{name}.backward(retain_graph=True)")
         return Recorder(engine, source, namespace={**held, name: tensor}).run({})
     finally:
-        for one, grad in leaves:
-            one.grad = grad
+        with engine.quietly():
+            for one, grad in leaves:
+                one.grad = grad
 
 
 def _holds(reader: Reader, thing: Any) -> bool:
@@ -305,7 +307,7 @@ class Recorder:
         array = reader.copy(tensor)
         gradient = reader.copy(grad)
         return {
-            "shape": lengths(tensor.shape),
+            "shape": self.engine.shape(tensor),
             "dtype": self.engine.dtype(tensor),
             "value": None if array is None else dict(vars(array)),
             "grad": None if gradient is None else dict(vars(gradient)),

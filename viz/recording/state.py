@@ -123,10 +123,18 @@ class Kept:
             self._containers.append((thing, _items(thing)))
             return thing.values() if isinstance(thing, dict) else thing
         if self._engine.is_module(thing):
+            self._settings.append(
+                (functools.partial(setattr, thing, "__class__"), type(thing))
+            )  # a lazy one changes it
             return [vars(thing)]
         if self._engine.is_tensor(thing):
             if self._engine.is_ready(thing):
                 self._keep_tensor(thing, self._paths.get(id(thing)))
+            else:
+                data = "_data" if hasattr(thing, "_data") else "data"  # of a lazy tensor ours refuses `data`
+                before = {"grad": None, data: getattr(thing, data), "__class__": type(thing)}
+                self._settings += [(functools.partial(setattr, thing, name), one) for name, one in before.items()]
+                self._settings.append((functools.partial(self._engine.set_version, thing), Reader.version(thing)))
             return ()
         if isinstance(thing, (tuple, frozenset)):
             return thing

@@ -6,6 +6,8 @@ import itertools
 import math
 import re
 import sys
+import traceback
+import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, FunctionType, ModuleType
@@ -33,6 +35,7 @@ NAMED = ("alpha", "beta", "rounding_mode")  # keywords that are settings, not op
 PLAIN = {int, float, bool, str, type(None), range, type, FunctionType, ModuleType}  # these contain no tensor
 OF_OTHERS = ("from_numpy", "as_tensor", "asarray", "frombuffer")  # make tensors whose memory others use
 LONGEST_WORD = 20  # characters of a string argument
+OURS = ("warnings", "viz.recording.watch", "viz.recording.calls", "contextlib")  # between an op and who called it
 IDLE = 5_000  # lines in a row that do not call the engine, after which lines are not looked at until one does
 
 
@@ -84,7 +87,7 @@ class Watch:
         self._functions: dict[CodeType, str | None] = {}
         self._used: set[str] = set()
         self._parameters: set[str] = set()  # keys of the tensors that modules hold
-        self._whole_calls = engine.whole_calls()
+        self._whole_calls, self._compiles = engine.whole_calls(), engine.compiles()
         # Code that is neither the program's nor in the two above, by id: a hash of it takes long.
         self._of_no_interest: dict[int, CodeType] = {}
         self._closed: list[Any] = []  # the compiled or scripted module whose call is being recorded
@@ -110,13 +113,23 @@ class Watch:
         self._as_it_was = self.engine.quietly()
         with self._as_it_was:
             pass  # which notes what else sees the ops
+        self._shows, warnings.showwarning = warnings.showwarning, self._warned  # type: ignore[assignment]
         self.mode.__enter__()
 
     def end(self) -> None:
         """See no more ops; others do as before. An interrupt may have stopped a `Reading` half way."""
         if isinstance(sys.exc_info()[1], KeyboardInterrupt):
             self._as_it_was.__exit__(None, None, None)
+        if warnings.showwarning == self._warned:
+            warnings.showwarning = self._shows
         self.engine.take_off(self.mode)
+
+    def _warned(self, message: Any, category: Any, file: str, line: int, *more: Any) -> None:
+        """Tell a warning, with the place of who called an op, and not with ours, which passes the call on."""
+        if file == __file__:
+            place = next(one for one, _ in traceback.walk_stack(None) if one.f_globals.get("__name__") not in OURS)
+            file, line = place.f_code.co_filename, place.f_lineno
+        self._shows(message, category, file, line, *more)
 
     def close(self) -> None:
         """Stop observing, and release every tensor."""
@@ -152,6 +165,8 @@ class Watch:
         entry = self._entries.get(code)
         if entry is not None:
             return self._enter(frame, entry)
+        if self.engine.compiles() and not self._compiles:  # the program has just loaded its compiler
+            self._compiles, self._whole_calls = True, self.engine.whole_calls()
         kind = self._whole_calls.get(code)
         if kind is not None and self.passes.active:
             return self._enter_closed(frame) if kind == "closed" else self._enter_whole(frame, kind)
@@ -461,7 +476,7 @@ class Watch:
                 self._closed = [called[0]] if self.engine.is_module(called[0]) else []
                 if known is not None:
                     with Unseen(self.engine, self.graph):
-                        self._came(called[1], line, args, kwargs, known, argument)
+                        self._came(called[1], line, known, argument)
                 self._closed = []
                 self._closed_ends(called[0], args, kwargs, argument, raised[0] if raised and argument is None else None)
             return leave
@@ -505,13 +520,15 @@ class Watch:
 
     def _called(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         __tracebackhide__ = True
+        if self.engine.is_traced():  # first: a compiler that reads this function would stop at what follows
+            return func(*args, **kwargs)
         frame, line = sys._getframe(2), None
         with Reading(self.engine, self.graph):
             if self._idle > IDLE:
                 self._look_again(frame)
             line = self.source.line(frame)
         self._idle = 0
-        if not self.passes.active or self._whole or self.passes.closed or self.engine.is_traced():
+        if not self.passes.active or self._whole or self.passes.closed:
             return func(*args, **kwargs)
         name = getattr(func, "__name__", "")
         if self._limit is not None and len(self.events) >= self._limit and self.passes.current is None:
@@ -535,33 +552,35 @@ class Watch:
                 hook = self.passes.watched_hook(hook, self.reader.value(args[0]), line)
             return func(args[0], hook)
         known = None
-        with Unseen(self.engine, self.graph):
-            known = self._given(args, kwargs, line)
+        with Unseen(self.engine, self.graph):  # of a copy, what else was copied is no input
+            known = self._given(args[:1] if name == "__deepcopy__" else args, kwargs, line)
         result = self._through(func, args, kwargs)
         if known is None:
             return result
         if self.shaken and not known[0] and name not in OF_OTHERS:
             self._shake(result)
         with Unseen(self.engine, self.graph):
-            self._came(name, line, args, kwargs, known, result)
+            self._came(name, line, known, result)
         return result
 
-    def _given(self, args: Any, kwargs: dict[str, Any], line: int | None) -> tuple[list[Any], list[str], list[int]]:
-        """The tensors that a call is given, their keys, and their versions."""
+    def _given(
+        self, args: Any, kwargs: dict[str, Any], line: int | None
+    ) -> tuple[list[Any], list[str], list[int], list[Argument]]:
+        """The tensors that a call is given, their keys, their versions, and all arguments, which the call may change."""
         tensors = self._tensors(args) + self._tensors(kwargs.values())
         inputs = [self.reader.value(tensor, look=True) for tensor in tensors]
         for key in inputs:
             if self.graph.values[key].op is None and key not in self._created:
                 self._create(key, line)
-        return tensors, inputs, [self.reader.version(tensor) for tensor in tensors]
+        versions = [self.reader.version(tensor) for tensor in tensors]
+        return tensors, inputs, versions, self._arguments(args, kwargs, inputs)
 
-    def _came(self, name: str, line: int | None, args: Any, kwargs: dict[str, Any], known: Any, result: Any) -> None:
+    def _came(self, name: str, line: int | None, known: Any, result: Any) -> None:
         """A call has returned: record what it made, and what it changed."""
-        tensors, inputs, versions = known
+        tensors, inputs, versions, arguments = known
         pairs = zip(tensors, versions, strict=True)
         changed = [tensor for tensor, version in pairs if self.reader.version(tensor) != version]
         self._written = self._written or bool(changed)
-        arguments = self._arguments(args, kwargs, inputs)
         self._ran(name, line, arguments, inputs, tensors, self._tensors((result,)), changed)
 
     def _shake(self, result: Any) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import get_ident
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 from viz.diagnosis.observation import Observation
 from viz.diagnosis.places import Places
@@ -58,7 +58,7 @@ class Observer:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """A context in which everything is observed, and warnings are not shown. At its end it removes what it installed."""
-        of_threads = threading.gettrace()
+        of_threads, filters = threading.gettrace(), cast("list[Any]", warnings.filters)
         threading.settrace(self._leave_thread)
         try:
             self._surround()
@@ -67,9 +67,13 @@ class Observer:
                 warnings.filterwarnings(
                     "default", "(divide by zero|invalid value|overflow) encountered", RuntimeWarning
                 )
-                warnings.showwarning = self._warned
+                warnings.showwarning, ours = self._warned, list(warnings.filters)
                 self._watch.active = True
-                yield
+                try:
+                    yield
+                finally:  # those that the program has added stay
+                    added = [one for one in warnings.filters if not any(one is known for known in ours)]
+                    filters[:0] = [one for one in added if one not in filters]
         finally:
             threading.settrace(of_threads)  # type: ignore[arg-type]
             self._replaced.undo()
@@ -132,10 +136,12 @@ class Observer:
 
     def _heard(self, hears: Hears, function: Any, hidden: bool = False, always: bool = False, own: bool = False) -> Any:
         """A function of the engine whose calls are noted: `always`, or not while nobody looks; if `own`, those in a line of the program."""
-        watch = self._watch
+        watch, is_traced = self._watch, self._watch.engine.is_traced
 
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
+            if is_traced():  # first: a compiler that reads this function would stop at what follows
+                return function(*args, **kwargs)
             frame = sys._getframe(1)
             unheard = not watch.active or watch.within or (watch.skipping and not always) or get_ident() != watch.thread
             if unheard or (own and not watch.places.source.owns(frame)):

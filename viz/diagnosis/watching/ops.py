@@ -60,6 +60,8 @@ class Ops:
 
     def called(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """Run one call, and note it if it is an op, a pass, a write, or an exit from the engine."""
+        if self.watch.engine.is_traced():
+            return func(*args, **kwargs)
         watch, name = self.watch, getattr(func, "__name__", "")
         if not watch.active or watch.within or (watch.skipping and name not in PASSES):
             return func(*args, **kwargs)

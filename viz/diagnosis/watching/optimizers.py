@@ -132,7 +132,7 @@ class Optimizers:
     def _used(self, run: _Step) -> None:
         """The contents of `.grad` that the step finds, now or after one more call of its closure."""
         got = [(leaf, p.grad) for p, leaf, _ in run.held if p.grad is not None]
-        run.empty = not self.watch.skipping and not any(self.watch.peak(grad) for _, grad in got)
+        run.empty = not self.watch.skipping and all(self.watch.peak(grad) == 0.0 for _, grad in got)
         run.stale |= set(self.writes.stale([leaf for _, leaf, _ in run.held]))
         for nr, grad in got:
             self.writes.stepped(nr)

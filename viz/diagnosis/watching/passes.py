@@ -65,14 +65,15 @@ class Passes:
         self.watch.seen.passes.append(current)
         current.roots = [self.values.value(tensor, current.line) for tensor in roots]
         if roots and roots[0].numel() == 1:
-            current.loss = float(roots[0].detach().item())
+            current.loss = self.watch.extremes(roots[0])[1]
 
     def _handed_out(self, current: Through, given: Any, result: Any) -> None:
         """`grad()` writes no `.grad`: its results are the leaves' gradients."""
         for tensor, gradient in zip(self.watch.tensors([given]), self.watch.tensors([result]), strict=False):
             if self.watch.is_leaf(tensor):
                 nr = self.values.leaf(tensor)
-                current.got.setdefault(nr, self.watch.peak(gradient) or 0.0)
+                if (peak := self.watch.peak(gradient)) is not None:
+                    current.got.setdefault(nr, peak)
                 self._is_gradient(gradient, nr)
 
     def _is_gradient(self, gradient: Any, leaf: int) -> None:

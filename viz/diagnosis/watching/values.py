@@ -198,7 +198,10 @@ class Values:
         if not self.watch.active or current is None:
             return
         with self.watch.aside:
-            peak = self.watch.peak(gradient) or 0.0
+            peak = 0.0 if gradient is None else self.watch.peak(gradient)
+            if peak is None:  # it cannot be read
+                self.watch.seen.leaves[nr].reached_unwatched = True
+                return
             if gradient is not None:
                 self.brought[nr] = self.watch.sample(gradient)
             current.got[nr] = math.nan if math.isnan(peak) else max(current.got.get(nr, 0.0), peak)

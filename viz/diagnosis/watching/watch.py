@@ -149,7 +149,9 @@ class Watch:
         return self._order
 
     def sample(self, tensor: Any) -> np.ndarray:
-        """A few of a tensor's numbers, spread over it, as a new array."""
+        """A few of a tensor's numbers, spread over it, as a new array; none of one that cannot be read."""
+        if self.engine.why_unreadable(tensor):
+            return np.zeros(0)
         flat = _stored(tensor.detach()).reshape(-1)
         return np.array(self.engine.array(flat[:: max(1, flat.numel() // SAMPLE)]), dtype=np.float64)
 
@@ -172,7 +174,7 @@ class Watch:
     def extremes(self, tensor: Any) -> tuple[float | None, float | None]:
         """The largest magnitude and, for small tensors, the smallest number; (None, None) if there are no numbers."""
         try:
-            tensor = _stored(tensor).detach()
+            tensor = _stored(self.engine.plain(tensor))
             if not tensor.numel():
                 return 0.0, None
             if self._quick:
@@ -214,7 +216,7 @@ def _readable(tensor: Any, attribute: str, otherwise: Any) -> Any:
 
 def _stored(tensor: Any) -> Any:
     """The numbers of a sparse tensor that are not zero, as those of an embedding's gradient; any other tensor as it is."""
-    return tensor.detach().coalesce().values() if getattr(tensor, "is_sparse", False) else tensor
+    return tensor.coalesce().values() if getattr(tensor, "is_sparse", False) else tensor
 
 
 class _Aside:
@@ -245,7 +247,7 @@ class _Aside:
             self.seconds += time.perf_counter() - self._start
         self._watch.within -= 1
         if isinstance(error, Exception):
-            self._watch.seen.troubles.append(f"{kind.__name__}: {error}")
+            self._watch.seen.troubles.append(str(error) or kind.__name__)
         release()
         return isinstance(error, Exception)
 
