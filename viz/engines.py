@@ -70,7 +70,7 @@ class Engine(ABC):
     def shape(self, tensor: Any) -> list[int] | None:
         """A shape as plain data; None for one that numbers do not tell, such as that of a nested tensor."""
         found = list(tensor.shape)
-        return found if all(isinstance(length, int) for length in found) else None
+        return found if {*map(type, found)} <= {int} else None
 
     def dtype(self, tensor: Any) -> str:
         """The dtype's bare name, such as `float32`."""
@@ -317,19 +317,24 @@ class Torch(Engine):
         module = importlib.import_module("torch")
         super().__init__(module, importlib.import_module("torch.overrides").TorchFunctionMode)
         self._dispatch = importlib.import_module("torch.utils._python_dispatch")
+        inner = self._inner = module._C
+        self._modes_below, self._transforms = inner._len_torch_dispatch_stack, inner._functorch.peek_interpreter_stack
+        self._of_numpy = {module.float64, module.float32, module.float16}
 
     def is_traced(self) -> bool:
         return bool(self.module.compiler.is_compiling() or self.module._C._get_tracing_state())
 
     def why_unreadable(self, tensor: Any) -> str:
-        kind, inner = type(tensor), self.module._C
+        kind, inner = type(tensor), self._inner
+        own_code = kind.__torch_dispatch__ is not inner._disabled_torch_dispatch_impl
+        if inner._has_storage(tensor) and not (own_code or tensor.is_meta or tensor.is_nested):
+            return ""
         if tensor.is_meta or tensor.is_nested:
             return "a tensor on meta has no numbers" if tensor.is_meta else "a nested tensor has no shape of its own"
-        held = inner._has_storage(tensor) or tensor.layout is not self.module.strided or tensor.device.type == "xla"
-        if not held or inner._functorch.is_functorch_wrapped_tensor(tensor):
-            return "a tensor inside torch.func, or of a batch of gradients, has no numbers of its own"
-        own_code = kind.__torch_dispatch__ is not inner._disabled_torch_dispatch_impl
-        return f"the numbers of a {kind.__name__} are read by its own code alone" if own_code else ""
+        if own_code:
+            return f"the numbers of a {kind.__name__} are read by its own code alone"
+        held = tensor.layout is not self.module.strided or tensor.device.type == "xla"
+        return "" if held else "a tensor inside torch.func, or of a batch of gradients, has no numbers of its own"
 
     def shape(self, tensor: Any) -> list[int] | None:
         return None if getattr(tensor, "is_nested", False) else super().shape(tensor)
@@ -340,7 +345,7 @@ class Torch(Engine):
             plain = plain.to_dense()
         if plain.is_quantized:
             plain = plain.dequantize()
-        if self.dtype(plain).startswith(("bfloat", "float8", "float4")):  # which NumPy does not know
+        if plain.dtype.is_floating_point and plain.dtype not in self._of_numpy:
             plain = plain.float()
         # A copy, for PyTorch resizes no memory that an array shares. From any device, also for lazy zeros and conjugates.
         return plain.to("cpu", copy=True).numpy(force=True)
@@ -349,15 +354,14 @@ class Torch(Engine):
         return 0 if self.why_unreadable(tensor) else int(tensor.untyped_storage().data_ptr())
 
     def quietly(self) -> AbstractContextManager[Any]:
-        inner = self.module._C
-        if inner._len_torch_dispatch_stack() or inner._functorch.peek_interpreter_stack():
+        if self._modes_below() or self._transforms():
             return self._beside_modes()
-        return inner.DisableTorchFunction()  # type: ignore[no-any-return]
+        return self._inner.DisableTorchFunction()  # type: ignore[no-any-return]
 
     @contextmanager
     def _beside_modes(self) -> Iterator[None]:
         """As `quietly`, where the program has modes that see ops below autograd, or runs within torch.func."""
-        inner = self.module._C
+        inner = self._inner
         with inner.DisableTorchFunction(), inner._DisableFuncTorch(), self._dispatch._disable_current_modes():
             yield
 

@@ -78,10 +78,6 @@ def play_anything(thing: Any, *, step: int | None = None, **options: Any) -> Pla
     if engine is None or not engine.is_tensor(thing):
         with _put_back(thing, options):
             return play(record(thing, **options), step)
-    if not thing.requires_grad:
-        raise ValueError(
-            "this tensor requires no grad, so there is no backward pass behind it: play the loss of your model"
-        )
     frame = sys._getframe(1)
     return play(record_backward(thing, {**frame.f_globals, **frame.f_locals}), step)
 

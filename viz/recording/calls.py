@@ -58,7 +58,8 @@ class _Plain(Reader):
     """A reader that looks at shapes alone: the numbers of a large model are not copied."""
 
     def copy(self, tensor: Any) -> Array | None:
-        return Array(list(tensor.shape), self.engine.dtype(tensor))
+        shape = self.engine.shape(tensor)
+        return None if shape is None else Array(shape, self.engine.dtype(tensor))
 
 
 class _Inside(Watch):
@@ -88,7 +89,7 @@ class _Inside(Watch):
         self._met.append(op)
         for _, saved in saved_tensors(self.engine, node):
             if self.engine.is_tensor(saved) and (place := self.engine.storage(saved)):
-                self.kept[place] = math.prod(saved.shape) * saved.element_size()
+                self.kept[place] = saved.numel() * saved.element_size()
 
     def _unrecorded(self, name: str, line: int | None, inputs: list[str], output: str, arguments: Any) -> None:
         super()._unrecorded(name, line, inputs, output, arguments)
@@ -103,7 +104,8 @@ class _Inside(Watch):
         result = super()._through(func, args, kwargs)
         if not self.counted:
             with Unseen(self.engine, self.graph):
-                self.flops += 2 * products(name, args, kwargs, result)
+                if not self.engine.is_tensor(result) or self.engine.shape(result) is not None:
+                    self.flops += 2 * products(name, args, kwargs, result)
         return result
 
     def begins(self, module: Any, args: Any, kwargs: Any) -> None:
@@ -111,7 +113,7 @@ class _Inside(Watch):
         shapes = []
         with Unseen(self.engine, self.graph):
             given = [one for _, one in nested_tensors([args, kwargs], self.engine)]
-            shapes = [list(one.shape) for one in given]
+            shapes = self._shapes(given)
             self._read(given)
         self.graph.calls.append({"path": self.parts[id(module)][0], "inputs": shapes, "outputs": []})
         self.running.append(len(self.graph.calls) - 1)
@@ -132,7 +134,7 @@ class _Inside(Watch):
             self._read(tensors)
             if not any(number in op.calls for op in list(self.graph.ops.values())[-OPS_LOOKED_AT:]):
                 self._passed(given, output, fresh, self.engine.kind(module))
-            call["outputs"] = [list(one.shape) for one in tensors]
+            call["outputs"] = self._shapes(tensors)
             shapes = [[tuple(one) for one in call[way]] for way in ("inputs", "outputs")]
             path = call["path"].removeprefix(self.graph.calls[0]["path"]).lstrip(".")
             self.ended.append(Call(path, self.engine.kind(module), *shapes))
@@ -141,6 +143,9 @@ class _Inside(Watch):
         if call.pop("whole", False):
             self.counted = False
         self.running.pop()
+
+    def _shapes(self, tensors: list[Any]) -> list[list[int]]:
+        return [shape for one in tensors if (shape := self.engine.shape(one)) is not None]
 
     def _read(self, tensors: list[Any]) -> None:
         """Read tensors that no op call may have shown. Of a custom Function's result, its ops have made the numbers."""
@@ -332,9 +337,10 @@ def _loss(engine: Engine, output: Any, loss: Callable[[Any], Any] | None) -> Any
                 f"`loss=lambda output: F.cross_entropy(output, target)`; this one returned {said}"
             )
         return end
-    own: Any = output.get("loss") if isinstance(output, dict) else getattr(output, "loss", None)
-    scalars = [one for one in (own, output) if engine.is_tensor(one) and not one.shape and one.requires_grad]
-    return scalars[0] if scalars else None
+    with engine.quietly():
+        own: Any = output.get("loss") if isinstance(output, dict) else getattr(output, "loss", None)
+        scalars = [one for one in (own, output) if engine.is_tensor(one) and engine.shape(one) == []]
+        return next((one for one in scalars if one.requires_grad), None)
 
 
 def _gradients(engine: Engine, model: Any, end: Any, made: Run) -> None:

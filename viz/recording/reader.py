@@ -490,7 +490,7 @@ class Reader:
     def _read_metadata(self, op: Op, node: Any) -> None:
         for number, about in enumerate(getattr(node, "_input_metadata", ())):
             value = self.graph.values[self.output(op.key, number)]
-            shape = getattr(about, "shape", None)
+            shape = None if getattr(about, "is_nested_tensor", False) else getattr(about, "shape", None)
             if value.shape is None and shape is not None:
                 value.shape = self.engine.shape(about)
                 value.dtype = str(about.dtype).rpartition(".")[2]
@@ -536,8 +536,8 @@ class Reader:
             other = reference()
             if (
                 other is not None
-                and self.engine.shape(other) == self.engine.shape(tensor)
                 and self.graph.values[key].version == self.version(tensor)
+                and self.engine.shape(other) == self.engine.shape(tensor)
             ):
                 return key
         return None

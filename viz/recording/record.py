@@ -90,10 +90,15 @@ def record_backward(tensor: Any, names: dict[str, Any]) -> Recording:
     assert engine is not None
     reader = Reader(engine, keep=True, lazy=True)
     with engine.quietly():
+        if not tensor.requires_grad:
+            raise ValueError(
+                "this tensor requires no grad, so there is no backward pass behind it: play the loss of your model"
+            )
         reader.value(tensor)
-    held = {name: one for name, one in names.items() if _holds(reader, one) and name.isidentifier() and name[0] != "_"}
-    name = next((name for name, one in held.items() if one is tensor), "loss")
-    with engine.quietly():
+        held = {
+            name: one for name, one in names.items() if name.isidentifier() and name[0] != "_" and _holds(reader, one)
+        }
+        name = next((name for name, one in held.items() if one is tensor), "loss")
         leaves = [(one, one.grad) for one, _ in reader.seen() if reader.is_leaf(one)]
         for one, _ in leaves:
             one.grad = None

@@ -197,8 +197,8 @@ class _Tensor:
         self._numbers: Any = None
 
     def copy(self) -> None:
-        """Copy the numbers."""
-        if self._numbers is None:
+        """Copy the numbers, if there are some to read."""
+        if self._numbers is None and not self._engine.why_unreadable(self.tensor):
             self._numbers = self.tensor.detach().clone()
 
     def put_back(self) -> None:
@@ -209,7 +209,7 @@ class _Tensor:
             if table is not None and dict(table) != before:
                 table.clear()
                 table.update(before)
-        if self._engine.storage(tensor) != self.place or tensor.shape != self.data.shape:
+        if self._engine.storage(tensor) != self.place or self._engine.shape(tensor) != self._engine.shape(self.data):
             tensor.data = self.data
         if self._leaf and tensor.is_leaf:
             if tensor.requires_grad != self._requires_grad:
