@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 import viz
-from viz.experiments.curves import STOPS, picture
+from viz.experiments.curves import picture
+from viz.picture.chart import STOPS
 from viz.widgets.training import TrainingView
 
 

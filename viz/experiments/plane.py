@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz.experiments.curves import STYLE, Panel, stops
+from viz.experiments.curves import STYLE
 from viz.experiments.playground import GRID, REACH, Learner
-from viz.picture.axis import power, short, ticks
 from viz.picture.bitmap import link
+from viz.picture.chart import Panel, Scale, contour, path, power, stops
 from viz.picture.svg import escape
 
 SIDE = 400.0  # the side of the picture of the plane
@@ -70,55 +70,11 @@ def dots(points: Sequence[tuple[float, float, float]], numbers: bool = False, te
 
 def boundary(run: int, margins: np.ndarray) -> str:
     """The decision boundary: the line where the network is undecided."""
-    lines = contour(margins)
-    if not lines:
-        return ""
     step = SIDE / GRID
-    text = "".join("M" + "L".join(f"{(x + 0.5) * step:.1f} {(y + 0.5) * step:.1f}" for x, y in line) for line in lines)
+    text = path([((x + 0.5) * step, (y + 0.5) * step) for x, y in line] for line in contour(margins))
+    if not text:
+        return ""
     return f'<path class="halo" d="{text}"/><path class="path run{run}" d="{text}"/>'
-
-
-def contour(values: np.ndarray) -> list[list[tuple[float, float]]]:
-    """The lines along which `values` are 0, each as a list of (column, row) positions; none next to a value that is not finite."""
-    if not np.isfinite(values).all():
-        return []
-    above = values > 0
-    corners = above[:-1, :-1] + 2 * above[:-1, 1:] + 4 * above[1:, 1:] + 8 * above[1:, :-1]
-    ends: dict[tuple[int, int, int], list[tuple[int, int, int]]] = {}
-    for row, column in zip(*np.nonzero((corners > 0) & (corners < 15)), strict=True):
-        row, column = int(row), int(column)
-        # The sides of a cell: (0, r, c) goes right from position (r, c), (1, r, c) goes down from it.
-        sides = ((0, row, column), (1, row, column + 1), (0, row + 1, column), (1, row, column))
-        for one, other in _CROSSED[int(corners[row, column])]:
-            ends.setdefault(sides[one], []).append(sides[other])
-            ends.setdefault(sides[other], []).append(sides[one])
-
-    def place(side: tuple[int, int, int]) -> tuple[float, float]:
-        down, row, column = side
-        first, second = values[row, column], values[row + down, column + 1 - down]
-        part = float(first / (first - second))
-        return column + part * (1 - down), row + part * down
-
-    lines = []
-    while ends:
-        start = next((side for side, others in ends.items() if len(others) == 1), None) or next(iter(ends))
-        line = [start]
-        while (others := ends.get(line[-1])) is not None:
-            following = others.pop()
-            ends[following].remove(line[-1])
-            for side in (line[-1], following):
-                if not ends[side]:
-                    del ends[side]
-            line.append(following)
-        lines.append([place(side) for side in line])
-    return lines
-
-
-# Which corners of a cell are above 0 (1, 2, 4, 8, clockwise from the upper left) -> the sides that the line crosses.
-_CROSSED = {
-    1: ((3, 0),), 2: ((0, 1),), 3: ((3, 1),), 4: ((1, 2),), 5: ((3, 0), (1, 2)), 6: ((0, 2),), 7: ((3, 2),),
-    8: ((2, 3),), 9: ((0, 2),), 10: ((0, 1), (2, 3)), 11: ((1, 2),), 12: ((1, 3),), 13: ((0, 1),), 14: ((0, 3),),
-}  # fmt: skip
 
 
 def charts(learners: Sequence[Learner | None], at: int, wide: float = WIDE) -> str:
@@ -139,47 +95,26 @@ def _svg(wide: float, high: float, inside: str, told: str) -> str:
     )
 
 
-def _tests(learners: Sequence[Learner | None], index: int) -> list[float]:
-    """The losses of a run's test points."""
-    found = learners[index]
-    return found.test_losses if found is not None else []
-
-
 def _losses(box: tuple[float, float, float, float], learners: Sequence[Learner | None], at: int) -> str:
     """The loss over the steps, on a logarithmic scale once it has fallen below a hundredth of its start."""
-    runs = [(index, learner.losses) for index, learner in enumerate(learners) if learner is not None]
-    longest = max(len(losses) for _, losses in runs)
-    finite = [loss for _, losses in runs for loss in losses if math.isfinite(loss)]
-    first = max((losses[0] for _, losses in runs if losses and math.isfinite(losses[0])), default=1.0)
-    calm = [loss for loss in finite if loss <= 100 * max(first, 1.0)] or [1.0]
-    high = max(max(calm), 1e-12)
-    scaled = min(calm) < high / 100
-    low = math.log10(max(min(one for one in calm if one > 0), high * 1e-9)) if scaled else 0.0
-    top = math.log10(high) if scaled else high
-    room = 0.07 * (top - low) or 1.0
-    panel = Panel(box, (0.0, 1.02 * max(20, longest), low - (room if scaled else 0), top + room))
-    heights = [height for height in ticks(low, top) if not scaled or height == int(height)]
-    heights = heights[:: math.ceil(len(heights) / 5)]
-    panel.axes(
-        "loss (dotted: test)" if any(one and one.test_losses for one in learners) else "loss",
-        "step",
-        [(height, power(height) if scaled else short(height)) for height in heights],
-    )
-
-    def up(loss: float) -> float:
-        return (math.log10(loss) if loss > 0 else low) if scaled and math.isfinite(loss) else loss
-
+    runs = [(index, learner) for index, learner in enumerate(learners) if learner is not None]
+    longest = max(len(learner.losses) for _, learner in runs)
+    finite = [loss for _, learner in runs for loss in learner.losses if math.isfinite(loss)]
+    first = max((one.losses[0] for _, one in runs if one.losses and math.isfinite(one.losses[0])), default=1.0)
+    scale = Scale([0.0, *([loss for loss in finite if loss <= 100 * max(first, 1.0)] or [1.0])])
+    room = 0.07 * (scale.high - scale.low) or 1.0
+    bottom = scale.low - room if scale.logarithmic else 0.0
+    panel = Panel(box, (0.0, 1.02 * max(20, longest), bottom, scale.high + room))
+    head = "loss (dotted: test)" if any(learner.test_losses for _, learner in runs) else "loss"
+    panel.axes(head, "step", scale.marks(5))
     drawn = []
     if at < longest:
         x, _ = panel.at(at, 0)
         drawn.append(f'<line class="cursor" x1="{x:.1f}" x2="{x:.1f}" y1="{panel.y:g}" y2="{panel.y + panel.high:g}"/>')
-    for index, losses in reversed(runs):
-        shown = [(float(step + 1), up(losses[step])) for step in stops(len(losses))]
-        drawn.append(panel.line(index, shown))
-        tested = _tests(learners, index)
-        if tested:
-            line = panel.line(index, [(float(step + 1), up(tested[step])) for step in stops(len(tested))])
-            drawn.append(line.replace('class="path ', 'class="path test '))
+    for index, learner in reversed(runs):
+        losses = learner.losses
+        for look, numbers in (("path", losses), ("path test", learner.test_losses)):
+            drawn.append(panel.line(index, [(step + 1, scale.up(numbers[step])) for step in stops(len(numbers))], look))
         if losses and not math.isfinite(losses[-1]):  # where the run ended
             x, _ = panel.at(len(losses), 0)
             drawn.append(
@@ -188,7 +123,7 @@ def _losses(box: tuple[float, float, float, float], learners: Sequence[Learner |
             )
         seen = losses[min(at, len(losses)) - 1] if losses else math.nan
         if math.isfinite(seen):
-            x, y = panel.at(min(at, len(losses)), up(seen))
+            x, y = panel.at(min(at, len(losses)), scale.up(seen))
             drawn.append(_mark(index, x, y))
     return panel.drawn("".join(drawn))
 
@@ -235,7 +170,7 @@ def _sizes(box: tuple[float, float, float, float], learners: Sequence[Learner | 
         row = sizes[at - 1] if 0 < at <= len(sizes) else sizes[-1] if sizes and at else None
         if row is None:
             continue
-        drawn.append(panel.line(index, places(sizes[0])).replace('class="path ', 'class="start '))
+        drawn.append(panel.line(index, places(sizes[0]), "start"))
         drawn.append(panel.line(index, places(row)))
         for place, size in zip(places(row), row, strict=True):
             x, y = panel.at(*place)

@@ -18,7 +18,7 @@ import numpy as np
 from viz import engines
 from viz.engines import CORE, NAMES
 from viz.experiments.face import Face
-from viz.picture.axis import short
+from viz.picture.chart import short
 from viz.recording.record import namespace_for, record
 from viz.recording.recording import Recording
 from viz.recording.source import Source

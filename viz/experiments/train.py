@@ -18,7 +18,7 @@ import numpy as np
 from viz import engines
 from viz.engines import CORE, Engine
 from viz.experiments.surface import Point, Surface, surface
-from viz.picture.axis import short
+from viz.picture.chart import short
 from viz.progress import Bar
 from viz.recording import own
 from viz.telling.explain import explain

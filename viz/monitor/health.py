@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from viz.monitor.history import MEASURES, Column, Number, table
-from viz.picture.axis import short
+from viz.picture.chart import short
 
 if TYPE_CHECKING:
     from viz.monitor.watch import Watch

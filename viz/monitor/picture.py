@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from viz.monitor.history import MEASURES, gathered, spans, table
-from viz.picture.axis import power, short
 from viz.picture.bitmap import link
+from viz.picture.chart import Scale, path, power, short
 from viz.picture.svg import escape
 
 if TYPE_CHECKING:
@@ -47,14 +47,14 @@ ABSENT = {
 
 
 @dataclass(frozen=True)
-class Scale:
+class Colours:
     """How the numbers of a measure become colours."""
 
     low: float
     high: float
     even: bool = False  # a share, from 0 to 1; the others are logarithmic
 
-    def colours(self, numbers: np.ndarray) -> np.ndarray:
+    def of(self, numbers: np.ndarray) -> np.ndarray:
         """RGBA for each number; NaN stands for one that is not there, infinity for one that is not finite."""
         with np.errstate(all="ignore"):
             place = numbers if self.even else (np.log10(numbers) - self.low) / (self.high - self.low)
@@ -71,13 +71,13 @@ class Scale:
         return made
 
 
-def scale_of(measure: str, numbers: np.ndarray) -> Scale:
+def colours_of(measure: str, numbers: np.ndarray) -> Colours:
     """From the smallest to the largest power of ten, two at least, so that noise does not look like a cliff."""
     if measure == "dead":
-        return Scale(0, 1, even=True)
+        return Colours(0, 1, even=True)
     known = numbers[np.isfinite(numbers) & (numbers > 0)]
     low, high = (math.floor(math.log10(known.min())), math.ceil(math.log10(known.max()))) if known.size else (-3, 0)
-    return Scale(min(low, high - 2), high)
+    return Colours(min(low, high - 2), high)
 
 
 @dataclass(frozen=True)
@@ -124,16 +124,16 @@ def drawn(watch: Watch, shape: str = "wide", maps: Maps | None = None) -> str:
 def _map(measure: str, maps: Maps, box: tuple[float, float, float, float], labels: list[str] | None) -> str:
     x, y, wide, high = box
     numbers = maps.numbers[measure]
-    scale = scale_of(measure, numbers)
+    colours = colours_of(measure, numbers)
     parts = [f'<rect class="box" x="{x:g}" y="{y:g}" width="{wide:g}" height="{high:g}"/>']
     if numbers.size:
         parts.append(
             f'<image x="{x:g}" y="{y:g}" width="{wide:g}" height="{high:g}" preserveAspectRatio="none" '
-            f'style="image-rendering:pixelated" href="{link(scale.colours(numbers))}"/>'
+            f'style="image-rendering:pixelated" href="{link(colours.of(numbers))}"/>'
         )
     parts.append(f'<rect class="frame" x="{x:g}" y="{y:g}" width="{wide:g}" height="{high:g}"/>')
     parts.append(f'<text class="head" x="{x:g}" y="{y - 7:g}">{escape(MEASURES[measure])}</text>')
-    parts += _legend(measure, scale, numbers, x + wide, y - 7)
+    parts += _legend(measure, colours, numbers, x + wide, y - 7)
     if labels is not None:
         each = high / len(labels)
         skip = max(1, math.ceil(LINE / each))
@@ -164,11 +164,11 @@ def _steps(steps: Sequence[tuple[int, int]], box: tuple[float, float, float, flo
     return parts
 
 
-def _legend(measure: str, scale: Scale, numbers: np.ndarray, right: float, base: float) -> list[str]:
+def _legend(measure: str, colours: Colours, numbers: np.ndarray, right: float, base: float) -> list[str]:
     """The colours and their ends, and those of zero and of what is not finite, where there are any."""
     bar = np.linspace(0, 1, 48)[None]
-    pixels = Scale(0, 1, even=True).colours(bar)
-    ends = ("0 %", "100 %") if scale.even else (power(scale.low), power(scale.high))
+    pixels = Colours(0, 1, even=True).of(bar)
+    ends = ("0 %", "100 %") if colours.even else (power(colours.low), power(colours.high))
     parts = [f'<text x="{right:g}" y="{base:g}" text-anchor="end">{ends[1]}</text>']
     x = right - len(ends[1]) * 6.6 - 6 - 60
     parts.append(
@@ -178,7 +178,7 @@ def _legend(measure: str, scale: Scale, numbers: np.ndarray, right: float, base:
     parts.append(f'<text x="{x:g}" y="{base:g}" text-anchor="end">{ends[0]}</text>')
     x -= len(ends[0]) * 6.6 + 12
     for there, colour, text in (
-        (not scale.even and bool((numbers == 0).any()), ZERO, "0"),
+        (not colours.even and bool((numbers == 0).any()), ZERO, "0"),
         (bool(np.isposinf(numbers).any()), ASTRAY, "nan, inf"),
     ):
         if there:
@@ -203,27 +203,21 @@ def _losses(watch: Watch, box: tuple[float, float, float, float]) -> str:
     ]
     known = [one for line in lines for _, one in line]
     last = max((column.step for column in watch.columns), default=1)
-    low, high_end = min(known, default=0.0), max(known, default=1.0)
-    steep = low > 0 and high_end / low > 100
-    bend = math.log10 if steep else float
-    bottom, top = bend(low), bend(high_end)
+    scale = Scale(known or [0.0, 1.0])
+    span = (scale.high - scale.low) or 1
     parts = [f'<rect class="box" x="{x:g}" y="{y:g}" width="{wide:g}" height="{high:g}"/>']
-    parts.append(f'<text class="head" x="{x:g}" y="{y - 7:g}">loss{" (log scale)" if steep else ""}</text>')
+    parts.append(f'<text class="head" x="{x:g}" y="{y - 7:g}">loss{" (log scale)" if scale.logarithmic else ""}</text>')
     for number, line in enumerate(lines):
         at = [
-            (
-                x + wide * (step - 1) / max(last - 1, 1),
-                y + 4 + (high - 8) * (1 - (bend(one) - bottom) / ((top - bottom) or 1)),
-            )
+            (x + wide * (step - 1) / max(last - 1, 1), y + 4 + (high - 8) * (scale.high - scale.up(one)) / span)
             for step, one in _thinned(line)
         ]
         if len(at) == 1:
             at = [(at[0][0] - 3, at[0][1]), (at[0][0] + 3, at[0][1])]
-        path = "L".join(f"{one:.1f} {down:.1f}" for one, down in at)
-        if path:
-            parts.append(f'<path class="loss{number % 3}" d="M{path}"/>')
+        if at:
+            parts.append(f'<path class="loss{number % 3}" d="{path([at])}"/>')
     if known:
-        for text, down in ((short(high_end), y + 10), (short(low), y + high)):
+        for text, down in ((short(max(known)), y + 10), (short(min(known)), y + high)):
             parts.append(f'<text x="{x - 6:g}" y="{down:g}" text-anchor="end">{text}</text>')
     else:
         why = "no backward() was seen" if watch.columns else "no step yet"

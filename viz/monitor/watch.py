@@ -16,7 +16,7 @@ from viz.monitor.health import Health, health
 from viz.monitor.history import Column
 from viz.monitor.hooks import has_closure, listening
 from viz.monitor.layers import Layer, Layers, unseen
-from viz.picture.axis import short
+from viz.picture.chart import short
 
 if TYPE_CHECKING:
     from pathlib import Path

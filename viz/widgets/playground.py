@@ -33,7 +33,7 @@ from viz.experiments.playground import (
 )
 from viz.export import bundle
 from viz.frames.scene import scene as scene_of
-from viz.picture.axis import short
+from viz.picture.chart import short
 from viz.picture.fit import Room
 from viz.recording.teaching import check, name_of
 from viz.widgets import fallback

@@ -10,7 +10,7 @@ import numpy as np
 import traitlets
 
 from viz.export import bundle
-from viz.picture.axis import short, ticks
+from viz.picture.chart import short, ticks
 from viz.widgets.live import Live
 
 POSITIONS = 61

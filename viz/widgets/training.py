@@ -8,9 +8,10 @@ from typing import Any
 
 import traitlets
 
-from viz.experiments.curves import LOOKS, picture, stops
+from viz.experiments.curves import picture
 from viz.experiments.train import Surface, Training
 from viz.export import bundle
+from viz.picture.chart import LOOKS, stops
 from viz.widgets import fallback
 from viz.widgets.live import Live
 
