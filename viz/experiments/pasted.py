@@ -14,7 +14,9 @@ CHARACTERS = str.maketrans("“”„«»‘’‚′−–\xa0\u2007\u202f", '"
 PROMPT = re.compile(r"\s*(?:>>>|\.\.\.(?!:)|In\s?\[\s*\d*\]:|\.\.\.:)(?: |$)")
 OUTPUT = re.compile(r"\s*Out\s?\[\s*\d*\]:")
 FENCE = re.compile(r"\s*(?:```|~~~)\s*(\w*)")
-NUMBER = re.compile(r"^\s*(\d+)[.:|)]?(?=\s|$)")
+NUMBER = re.compile(r"^\s*(\d+)(?:\s*\||[.:)])?(?=\s|$)")
+QUOTE = re.compile(r"(?:[>|](?: |$))+")
+CHANGE = re.compile(r"@@|diff |index |\+\+\+|[-\\]")  # a line of a patch that is no line of its program
 COMMAND = re.compile(r"\s*(?:[%!]|\$ |(?:pip3?|conda) install |python3? \S+\.py)")
 PRINT = re.compile(r"^(\s*(?:\w[^#\"']*:\s+)?)print\s+([^\s(=].*?)(,?)\s*(#.*)?$")
 CODE = re.compile(r"[=\[{]|[(),\\]\s*:?$")
@@ -91,6 +93,16 @@ def _without_prompts(rows: Rows) -> Rows:
     return found
 
 
+def _without_quotes(rows: Rows) -> Rows:
+    """Lines that a mail quotes, or the new side of a patch."""
+    there = [row for row in rows if row and row.strip()]
+    if all(map(QUOTE.match, there)):
+        return [QUOTE.sub("", row, count=1) if row else row for row in rows]
+    if any(row[0] == "+" for row in there) and all(row[0] in "+ " or CHANGE.match(row) for row in there):
+        return [None if row and CHANGE.match(row) else row[1:] if row else row for row in rows]
+    return rows
+
+
 def _without_numbers(rows: Rows) -> Rows:
     """Lines without their numbers, if each has the next one."""
     numbers = [NUMBER.match(row) for row in rows if row and row.strip()]
@@ -134,6 +146,7 @@ def _called(found: re.Match[str]) -> str:
 CHANGES: list[tuple[str, Callable[[Rows], Rows]]] = [
     ("text around the code taken off", _in_fences),
     ("spaces and signs made plain", _each(lambda row: html.unescape(row).translate(CHARACTERS))),
+    ("marks of a quotation or a patch taken off", _without_quotes),
     ("line numbers taken off", _without_numbers),
     ("prompts and output taken off", _without_prompts),
     ("commands taken off", _each(lambda row: None if COMMAND.match(row) else row)),
