@@ -34,9 +34,9 @@ CALLED = {
     ],
     "tinygrad_edu.autograd.functional": ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"],
     "tinygrad_edu.autograd.graph": [
-        "get_gradient_edge", "register_multi_grad_hook", "saved_tensors_hooks",
+        "get_gradient_edge", "saved_tensors_hooks",
     ],
-    "tinygrad_edu.utils.checkpoint": ["checkpoint", "checkpoint_sequential"],
+    "tinygrad_edu.utils.checkpoint": ["checkpoint"],
     "tinygrad_edu.library": ["custom_op"],
     "tinygrad_edu.nn": [
         "BCEWithLogitsLoss", "BatchNorm1d", "Conv2d", "CrossEntropyLoss", "Dropout", "Embedding", "Flatten", "GELU", "GRU",

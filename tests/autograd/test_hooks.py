@@ -1,6 +1,6 @@
 """Hooks: on tensors, on nodes, after accumulation, on several tensors at once; their order, and what they may change."""
 
-from support.both import attempt, failing, leaf, names, noting, same_on_both, values_of, warned
+from support.both import attempt, leaf, names, noting, same_on_both, values_of, warned
 
 
 @same_on_both
@@ -259,63 +259,6 @@ def test_hooks_are_called_where_only_some_inputs_are_asked_for_and_a_captured_gr
         grads.append([values_of(g) for g in T.autograd.grad(y.sum(), inputs, retain_graph=True)])
     y.sum().backward(inputs=[w])
     return grads, log, x.grad, w.grad
-
-
-@same_on_both
-def test_a_multi_grad_hook_of_all_is_called_once_when_the_last_gradient_came(T):
-    log = []
-    x, w, unused = leaf(T), leaf(T, 3.0), leaf(T, 1.0)
-    a = x * w
-    x.register_hook(noting(log, "x"))
-    w.register_hook(noting(log, "w"))
-    handle = T.autograd.graph.register_multi_grad_hook((x, w, a, unused), noting(log, "all"))
-    a.sum().backward()
-    log.append("second")
-    (x * 2).sum().backward()
-    handle.remove()
-    (x * w).sum().backward()
-    return log, len(handle.handles)
-
-
-@same_on_both
-def test_a_multi_grad_hook_of_any_is_called_with_the_first_gradient_of_each_pass(T):
-    log = []
-    x, w = leaf(T), leaf(T, 3.0)
-    a = x * w
-    handle = T.autograd.graph.register_multi_grad_hook((x, w, a), noting(log, "any"), mode="any")
-    for root in (a, a, w):
-        root.sum().backward(retain_graph=True)
-    handle.remove()
-    w.sum().backward()
-    return log
-
-
-@same_on_both
-def test_a_multi_grad_hook_knows_which_tensors_a_pass_for_some_inputs_reaches(T):
-    log = []
-    x, w = leaf(T), leaf(T, 3.0)
-    a = x.exp()
-    y = (a * w).sum()
-    b = w.sin()
-    z = a * b
-    T.autograd.graph.register_multi_grad_hook((a, b, z), noting(log, "all"))
-    T.autograd.grad(z.sum(), w, retain_graph=True)
-    log.append("x")
-    T.autograd.grad(z.sum(), x, retain_graph=True)
-    log.append("elsewhere")
-    y.backward()
-    return log
-
-
-@same_on_both
-def test_a_multi_grad_hook_needs_tensors_that_require_grad_and_a_known_mode_and_outlives_an_error(T):
-    register, log, x, w = T.autograd.graph.register_multi_grad_hook, [], leaf(T), leaf(T, 3.0)
-    register((x, w), noting(log, "hook", lambda grads: failing("first")() if len(log) == 1 else None))
-    return [
-        *(attempt(lambda: register((T.ones(1),), print)), attempt(lambda: register((x,), print, mode="some"))),
-        attempt(lambda: register((T.ones(1),), print, mode="any").handles),
-        *(attempt(lambda: (x * w).sum().backward()) for _ in range(2)),
-    ], log
 
 
 @same_on_both

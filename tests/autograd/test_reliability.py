@@ -135,12 +135,6 @@ def step_that_fails(w, x):
         y.sum().backward()
 
 
-def step_with_a_multi_grad_hook(w, x):
-    handle = graph.register_multi_grad_hook((w,), lambda grads: None)
-    (x * w).sum().backward()
-    handle.remove()
-
-
 STEPS = {
     plain_step: 4_000,
     step_with_custom_functions: 1_500,
@@ -149,7 +143,6 @@ STEPS = {
     step_to_the_second_order: 1_000,
     step_whose_graph_never_runs: 1_000,
     step_that_fails: 500,
-    step_with_a_multi_grad_hook: 1_000,
 }
 
 

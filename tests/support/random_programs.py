@@ -88,7 +88,7 @@ F.nll_loss({x}, {classes}) | F.nll_loss({x}, {classes}, {channel}, reduction='no
 F.kl_div({x}, {like}, reduction='batchmean') | F.cosine_embedding_loss({x}, {like}, {signs}) | F.margin_ranking_loss({x}, {like}, {like}) | F.triplet_margin_loss({x}, {like}, {like}) | F.hinge_embedding_loss({x}, {like})
 F.gaussian_nll_loss({x}, {like}, {like}.exp()) | F.poisson_nll_loss({x}, {like}) | {x}.gather({d}, {along}) | {x}.scatter({d}, {along}, {like}) | {x}.scatter_add({d}, {along}, {like}) | {x}.index_select({d}, {pick})
 {x}.index_add({d}, {pick}, {picked}) | {x}.index_copy({d}, {pick}, {picked}) | {x}.index_fill({d}, {pick}, {c}) | {x}.take_along_dim({along}, {d}) | {x}.masked_select({mask}) | {x}.masked_fill({mask}, {zero_d}) | {x}[{idx}]
-{x}[{mask}] | {x}[{idx}, {idx}] | {x}[:, {idx}] | {x}[{idx}, :, {idx}] | {x}[{idx}, None] | {x}[{i}, {idx}] | {x}.index_put(({idx},), {same}) | T.searchsorted({vec}.sort()[0], {x}) | T.bucketize({x}, {vec}.sort()[0])
+{x}[{mask}] | {x}[{idx}, {idx}] | {x}[:, {idx}] | {x}[{idx}, :, {idx}] | {x}[{idx}, None] | {x}[{i}, {idx}] | {x}.index_put(({idx},), {same})
 T.cat([{x}, {like}], {d}) | T.stack([{x}, {like}], {d}) | T.hstack([{x}, {like}]) | T.vstack([{x}, {like}]) | T.column_stack([{x}, {like}]) | T.cdist({x}, {like}) | {x}.mean(({d}, {e})) | {x}.std(({d}, {e}), keepdim=True)
 {x}.amax(({d}, {e})) | {x}.amin({d}) | {x}.max({d}) | {x}.argmin({d}) | {x}.median({d}) | {x}.topk(2, {d}) | {x}.sort({d}) | {x}.cummax({d}) | {x}.logsumexp(({d}, {e})) | {x}.log_softmax({d}) | {x}.norm({k}, {d}) | {x}.all({d})
 {x}.any() | {x}.count_nonzero({d}) | {x}.unique() | {x}.argsort({d}) | T.var_mean({x}, {d}) | T.std_mean({x}) | {x}.nonzero() | {x}.sign() | {x}.reciprocal() | {x}.floor() | {x}.clamp({same}, {same}) | {x}.clamp(min={same})
@@ -475,8 +475,8 @@ INPLACE_BINARY = ["add_", "sub_", "mul_", "copy_"]
 HOOKS = forms("""
 {v}.register_hook(log_hook('{h}')) | {v}.register_hook(scaling_hook('{h}')) | {v}.register_hook(failing_hook('{h}')) | {v}.retain_grad() | {v}.retain_grad() | {v}.grad_fn.register_hook(log_hook('{h}'))
 {v}.grad_fn.register_prehook(log_hook('{h}')) | {v}.grad_fn.register_prehook(scaling_prehook('{h}')) | {v}.register_post_accumulate_grad_hook(leaf_hook('{h}')) | {v}.register_post_accumulate_grad_hook(zeroing_hook('{h}'))
-{h} = {v}.register_hook(log_hook('{h}')); {h}.remove() | {v}.grad_fn.register_hook(scaling_node_hook('{h}')) | T.autograd.graph.register_multi_grad_hook([{v}, {w}], log_hook('{h}'))
-T.autograd.graph.register_multi_grad_hook([{v}, {w}], log_hook('{h}'), mode='any') | {v}.grad_fn._raw_saved_self.register_hooks(*packing('{h}')) | {v}.grad_fn._raw_saved_result.register_hooks(*packing('{h}'))
+{h} = {v}.register_hook(log_hook('{h}')); {h}.remove() | {v}.grad_fn.register_hook(scaling_node_hook('{h}'))
+{v}.grad_fn._raw_saved_self.register_hooks(*packing('{h}')) | {v}.grad_fn._raw_saved_result.register_hooks(*packing('{h}'))
 {v}.register_post_accumulate_grad_hook(stepping_hook('{h}')) | {v}.register_hook(reshaping_hook('{h}')) | {v}.grad_fn.register_hook(failing_hook('{h}')) | {v}.grad_fn.register_prehook(failing_hook('{h}'))
 """)
 FLAGS = forms("""

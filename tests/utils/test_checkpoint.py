@@ -264,27 +264,12 @@ def test_a_step_leaves_nothing_behind_without_the_garbage_collector() -> None:
         gc.enable()
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_sequence_is_cut_as_in_pytorch(form: bool) -> None:
-    def program(T, C, form):
-        seen = []
-        for segments in (1, 2, 3, 5):
-            functions = [Counted(f) for f in (lambda x: x.sin(), exp, lambda x: x * x, lambda x: x.tanh(), exp)]
-            x = leaf(T)
-            y = C.checkpoint_sequential(functions, segments, x, use_reentrant=form)
-            y.sum().backward()
-            seen.append(([f.runs for f in functions], y, x.grad))
-        return seen
-
-    agree(program, form)
-
-
 def contexts():
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
 REFUSED = """C.checkpoint(f, x, use_reentrant=True, k=1); C.checkpoint(f, x, use_reentrant=True, context_fn=contexts);
-C.checkpoint(f, x, use_reentrant=False, determinism_check="careful"); C.checkpoint_sequential([f], 1, x, use_reentrant=False, k=1)"""
+C.checkpoint(f, x, use_reentrant=False, determinism_check="careful")"""
 
 
 def test_arguments_that_pytorch_refuses_are_refused() -> None:
@@ -298,7 +283,5 @@ def test_leaving_use_reentrant_out_warns_and_means_true_and_inputs_that_ask_for_
     for C, E in ((T.utils.checkpoint, T), (torch.utils.checkpoint, torch)):
         with pytest.warns(UserWarning, match="use_reentrant parameter should be passed explicitly"):
             assert C.checkpoint(lambda x: x * x, leaf(E)).grad_fn.name() == "CheckpointFunctionBackward"
-        with pytest.warns(UserWarning, match="use_reentrant parameter should be passed explicitly"):
-            C.checkpoint_sequential([exp, exp], 2, leaf(E))
         with pytest.warns(UserWarning, match="None of the inputs have requires_grad=True. Gradients will be None"):
             C.checkpoint(exp, E.ones(2), use_reentrant=True)

@@ -50,7 +50,7 @@ SUBJECTS: dict[str, str] = {
     "changes of a module's weights from outside": "prune parametrize parametrizations weight_norm spectral_norm remove_weight_norm remove_spectral_norm",
     "rare optimizers and averages of weights": "LBFGS Muon Adafactor NAdam RAdam Adamax ASGD Rprop swa_utils",
     "decompositions (where no gradient is needed, use numpy.linalg on t.numpy())": (
-        "svd svdvals svd_lowrank pca_lowrank lu lu_factor lu_solve lu_unpack lstsq pinv pinverse matrix_exp eigh eigvalsh ldl_factor ldl_solve geqrf "
+        "svd svdvals svd_lowrank pca_lowrank lu lu_factor lu_solve lu_unpack lstsq pinv pinverse matrix_exp matrix_power matrix_norm qr eigh eigvalsh slogdet logdet ldl_factor ldl_solve geqrf "
         "ormqr orgqr householder_product lobpcg cholesky_solve cholesky_inverse triangular_solve symeig"
     ),
     "storages (the memory behind tensors)": (
@@ -68,6 +68,7 @@ SUBJECTS: dict[str, str] = {
     "comparisons in place (write `a = a > b`)": (
         "eq_ ne_ lt_ le_ gt_ ge_ greater_ greater_equal_ less_ less_equal_ not_equal_"
     ),
+    "searches in a sorted row (use numpy.searchsorted on t.numpy())": "searchsorted bucketize",
     "rare statistics (sort, or mask the nan out, and use mean, sum and median)": (
         "quantile nanquantile nanmean nanmedian nansum kthvalue mode msort cov corrcoef histc histogram histogramdd"
     ),
@@ -88,8 +89,8 @@ _SUBJECT_OF = {name: subject for subject, names in SUBJECTS.items() for name in 
 
 # Methods of PyTorch's Tensor and Module that are rare, without a subject of their own.
 _RARE_METHODS = (
-    "as_subclass cholesky diagflat diff dist fliplr flipud get_device index is_nonzero is_same_size is_shared is_signed logdet module_load narrow_copy nonzero_static "
-    "positive qr reinforce renorm renorm_ rot90 solve swapaxes_ swapdims_ t_ take unique_consecutive unsafe_split "
+    "as_subclass cholesky diagflat diff dist fliplr flipud get_device index is_nonzero is_same_size is_shared is_signed module_load narrow_copy nonzero_static "
+    "positive reinforce renorm renorm_ rot90 solve swapaxes_ swapdims_ t_ take unique_consecutive unsafe_split "
     "call_super_init dump_patches get_extra_state register_load_state_dict_post_hook register_load_state_dict_pre_hook "
     "register_state_dict_post_hook register_state_dict_pre_hook set_extra_state set_submodule share_memory to_empty T_destination compile type"
 )

@@ -1,8 +1,7 @@
-"""The graph as PyTorch's `torch.autograd.graph` shows it: nodes, edges, saved-tensor hooks, hooks on several tensors."""
+"""The graph as PyTorch's `torch.autograd.graph` shows it: nodes, edges, saved-tensor hooks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -12,8 +11,6 @@ from ..array.absent import answer
 from ..array.tensor import Tensor, wrap
 from ..core.graph import AccumulateGrad, Node, gradient_edge
 from ..modes import quiet, thread
-from .graph_task import current_graph_task_id, will_execute
-from .hooks import RemovableHandle
 from .saved_tensor import SavedTensor as SavedTensor
 from .saved_tensor import saved_tensors_hooks as saved_tensors_hooks
 
@@ -110,78 +107,6 @@ class _Face(Node):
 for _name in ("metadata", "requires_grad", "_input_metadata", "_sequence_nr", "__repr__"):
     setattr(Node, _name, vars(_Face)[_name])
 Node.__call__ = _call  # type: ignore[method-assign]
-
-
-class _MultiHandle:
-    def __init__(self, handles: list[RemovableHandle]) -> None:
-        self.handles = tuple(handles)
-
-    def remove(self) -> None:
-        for handle in self.handles:
-            handle.remove()
-
-    def __enter__(self) -> _MultiHandle:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.remove()
-
-
-def register_multi_grad_hook(
-    tensors: Sequence[Tensor], fn: Callable[[Any], None], *, mode: str = "all"
-) -> _MultiHandle:
-    """Call `fn` when the gradients of all `tensors` that take part in a backward pass have arrived.
-
-    With mode "all" `fn` gets the list of gradients (None for a tensor that takes no part); with mode "any" it gets the
-    first gradient that arrives, once per backward pass.
-
-    >>> a, b = T.tensor(2.0, requires_grad=True), T.tensor(3.0, requires_grad=True)
-    >>> handle = T.autograd.graph.register_multi_grad_hook((a, b), lambda grads: print(grads))
-    >>> (a * b).backward()
-    [tensor(3.), tensor(2.)]
-    """
-    if mode not in ("all", "any"):
-        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    if mode == "any":
-        fired: set[int] = set()
-
-        def first(grad: Tensor) -> None:
-            task = current_graph_task_id()
-            if task not in fired:
-                fired.clear()
-                fired.add(task)
-                fn(grad)
-
-        return _MultiHandle([t.register_hook(first) for t in tensors if t.requires_grad])
-
-    edges = []
-    for t in tensors:
-        if not t.requires_grad:
-            raise AssertionError(
-                "Expected gradient function to be set: one of the tensors requires no gradient, so none will ever arrive "
-                "there."
-            )
-        edges.append(get_gradient_edge(t))
-    arrived: dict[int, list[Tensor | None]] = {}
-    counts: dict[int, list[int]] = {}
-
-    def one_of(index: int) -> Callable[[Tensor], None]:
-        def hook(grad: Tensor) -> None:
-            task = current_graph_task_id()
-            if task not in arrived:
-                arrived[task] = [None] * len(edges)
-                expected = sum(will_execute(edge.node) for edge in edges)
-                counts[task] = [0, expected]
-            arrived[task][index] = grad
-            counts[task][0] += 1
-            if counts[task][0] == counts[task][1]:
-                grads = arrived.pop(task)
-                del counts[task]
-                fn(grads)
-
-        return hook
-
-    return _MultiHandle([t.register_hook(one_of(i)) for i, t in enumerate(tensors)])
 
 
 def save_on_cpu(*args: Any, **kwargs: Any) -> NoReturn:

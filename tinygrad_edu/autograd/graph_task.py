@@ -5,21 +5,13 @@ from __future__ import annotations
 from ..core.graph import Node
 from ..modes import thread
 
-__all__ = ["current_graph_task_id", "current_node", "runs_for_some_inputs", "will_execute"]
+__all__ = ["current_graph_task_id", "current_node", "runs_for_some_inputs"]
 
 
 def current_graph_task_id() -> int:
     """The number of the backward pass that runs now in this thread; -1 outside one."""
     task = thread.state.task
     return task.id if task is not None else -1
-
-
-def will_execute(node: Node) -> bool:
-    """True if `node` takes part in the backward pass that runs now."""
-    task = thread.state.task
-    if task is None:
-        raise RuntimeError("will_execute may only be called during a backward pass")
-    return node in task.waiting
 
 
 def runs_for_some_inputs() -> bool:

@@ -19,7 +19,7 @@ from ..autograd.function import Function
 from ..ops.creation import random
 from .recomputation import DETERMINISM_CHECKS, CheckpointError, Frame
 
-__all__ = ["CheckpointError", "CheckpointFunction", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
+__all__ = ["CheckpointError", "CheckpointFunction", "checkpoint", "noop_context_fn"]
 
 __getattr__ = answer(__name__)
 
@@ -75,7 +75,12 @@ def checkpoint(
     tensor([2., 4.])
     """
     if use_reentrant is None:
-        _warn_of_the_default("torch.utils.checkpoint")
+        warnings.warn(
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
+            "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to "
+            "preserve the current default behavior, you can pass use_reentrant=True.",
+            stacklevel=2,
+        )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if use_reentrant:
@@ -102,54 +107,7 @@ def checkpoint(
     return result
 
 
-def _warn_of_the_default(name: str) -> None:
-    warnings.warn(
-        f"{name}: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling checkpoint "
-        "without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to preserve the "
-        "current default behavior, you can pass use_reentrant=True.",
-        UserWarning,
-        stacklevel=3,
-    )
-
-
 # --- with re-entrance ------------------------------------------------------------------------------------------------
-
-
-def checkpoint_sequential(
-    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
-) -> Any:
-    """Run `functions` one after the other, in `segments` parts. All parts except the last are checkpointed.
-
-    `functions` is a `Sequential`, or a list of modules or functions of one argument. The square root of their number as the number
-    of segments needs the least memory.
-
-    >>> layers = [lambda x: x * x, lambda x: x + 1, lambda x: x * 2]
-    >>> x = T.tensor(3.0, requires_grad=True)
-    >>> T.utils.checkpoint.checkpoint_sequential(layers, 3, x, use_reentrant=False).backward()
-    >>> x.grad
-    tensor(12.)
-    """
-    if use_reentrant is None:
-        _warn_of_the_default("torch.utils.checkpoint.checkpoint_sequential")
-        use_reentrant = True
-    preserve = kwargs.pop("preserve_rng_state", True)
-    if kwargs:
-        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
-    steps = list(functions.children()) if hasattr(functions, "children") else list(functions)
-
-    def part(start: int, end: int) -> Callable[[Any], Any]:
-        def run(value: Any) -> Any:
-            for step in steps[start:end]:
-                value = step(value)
-            return value
-
-        return run
-
-    size = len(steps) // segments
-    last = size * (segments - 1)
-    for start in range(0, last, size):
-        input = checkpoint(part(start, start + size), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
-    return part(last, len(steps))(input)
 
 
 class CheckpointFunction(Function):

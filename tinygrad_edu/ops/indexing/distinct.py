@@ -1,4 +1,4 @@
-"""Distinct numbers and how often each occurs; places in a sorted row."""
+"""Distinct numbers, and how often each occurs."""
 
 from __future__ import annotations
 
@@ -80,40 +80,6 @@ def bincount(input: Tensor, weights=None, minlength=0) -> Tensor:
     if weights.shape != input.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
     return Bincount.apply(weights, index=input, minlength=minlength)
-
-
-@public()
-def searchsorted(sorted_sequence, values, *, out_int32: bool = False, right: bool = False, side=None) -> Tensor:
-    """The indices at which to insert `values` so that the sequence, or each row of it, stays sorted.
-
-    >>> T.searchsorted(T.tensor([1.0, 2.0, 3.0]), T.tensor([0.5, 2.5]))
-    tensor([0, 2])
-    """
-    rows, wanted = sorted_sequence._data, np.asarray(getattr(values, "_data", values))
-    where: Any = "right" if right or side == "right" else "left"
-    if rows.ndim == 1:
-        found = np.searchsorted(rows, wanted, where)
-    elif rows.shape[:-1] != wanted.shape[:-1]:
-        raise RuntimeError(
-            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor "
-            f"and input value tensor must match, but we got {list(rows.shape)} and {list(wanted.shape)}"
-        )
-    else:
-        pairs = zip(rows.reshape(-1, rows.shape[-1]), wanted.reshape(-1, wanted.shape[-1]), strict=True)
-        found = np.array([np.searchsorted(*pair, where) for pair in pairs]).reshape(wanted.shape)
-    return finish(np.asarray(found, np.intc if out_int32 else np.int64))
-
-
-@public(number_first=True)
-def bucketize(input, boundaries, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """The index of the interval between `boundaries` that each element falls into.
-
-    >>> T.bucketize(T.tensor([0.5, 2.5]), T.tensor([1.0, 2.0, 3.0]))
-    tensor([0, 2])
-    """
-    if boundaries.ndim != 1:
-        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
-    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
 class DistinctMethods:

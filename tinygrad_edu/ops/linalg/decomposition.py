@@ -1,4 +1,4 @@
-"""Determinants, inverses, systems of equations, factors, powers and norms of matrices, in batches: `tinygrad_edu.linalg`."""
+"""Determinants, inverses, systems of equations, Cholesky factors and norms of matrices, in batches: `tinygrad_edu.linalg`."""
 
 from __future__ import annotations
 
@@ -7,17 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ...array.return_types import named
 from ...array.tensor import Tensor
 from ..binding import functions, linalg_functions, method, public
-from ..creation.factories import finish
-from ..indexing.masking import where
 from ..op import Op
 from ..reductions.norms import vector_norm
 from ..shapes.diagonal import tril
 from ..shapes.permute import transpose
 from ..shapes.shape import squeeze, unsqueeze
-from .matmul import matmul
 
 _LINALG, _BOTH = (linalg_functions,), (linalg_functions, functions)
 
@@ -83,17 +79,6 @@ def _cofactors(A):
     return (turn[..., None, None] * (U * others[..., None, :]) @ Vh).astype(A.dtype)
 
 
-class LinalgSlogdet(Op):
-    """The sign of the determinant, and the logarithm of its absolute value."""
-
-    def forward(A):
-        return tuple(np.linalg.slogdet(A))
-
-    # d ln|det A| = tr(A⁻¹·dA); the sign is constant
-    def grad_A(grad, A):
-        return None if grad[1] is None else _as_matrix(grad[1]) * _t(LinalgInvEx.apply(A))
-
-
 class LinalgSolveEx(Op):
     """The X with A·X = B, or with X·A = B."""
 
@@ -132,48 +117,7 @@ class LinalgCholeskyEx(Op):
         return LinalgSolveEx.apply(L, solved, left=False)
 
 
-class LinalgQr(Op):
-    """A = Q·R: Q has orthonormal columns, R is upper triangular."""
-
-    results = ("Q", "R")
-
-    def forward(A, *, mode):
-        return tuple(np.linalg.qr(A, mode))
-
-    # For reduced factors: A = Q·R gives dA = (gQ + Q·copyltu(R·gRᵀ - gQᵀ·Q))·R⁻ᵀ
-    def gradients(grad, needs_input_grad, Q, R, mode):
-        g_q, g_r = grad
-        if Q.shape[-2] < R.shape[-1] or (mode == "complete" and Q.shape[-2] > R.shape[-1]):
-            raise NotImplementedError("the gradient of linalg.qr is built for the reduced factors of tall matrices.")
-        middle = 0.0 if g_r is None else R @ _t(g_r)
-        middle = middle if g_q is None else middle - _t(g_q) @ Q
-        whole = Q @ (tril(middle) + _t(tril(middle, -1)))
-        return [LinalgSolveEx.apply(_t(R), whole if g_q is None else g_q + whole, left=False)]
-
-
-class LinalgEigh(Op):
-    """Eigenvalues in ascending order, and eigenvectors, of symmetric matrices: A = V·diag(L)·Vᵀ."""
-
-    results = ("eigenvalues", "eigenvectors")
-
-    def forward(A, *, lower):
-        return tuple(np.linalg.eigh(A, "L" if lower else "U"))
-
-    # V·(diag gL + (Vᵀ·gV)∘F)·Vᵀ with Fᵢⱼ = 1/(Lⱼ - Lᵢ)
-    def gradients(grad, needs_input_grad, eigenvalues, eigenvectors):
-        L, V, same = eigenvalues, eigenvectors, np.eye(eigenvalues.shape[-1], dtype=bool)
-        inner = 0.0 if grad[0] is None else where(same, unsqueeze(grad[0], -1), 0.0)
-        if grad[1] is not None:
-            gap = unsqueeze(L, -2) - unsqueeze(L, -1)
-            inner = inner + where(same, 0.0, (_t(V) @ grad[1]) / where(same, 1.0, gap))
-        out = V @ inner @ _t(V)
-        return [(out + _t(out)) * 0.5]
-
-
 # --- functions -------------------------------------------------------------------------------------------------------
-
-_Slogdet, _Qr = named("linalg_slogdet", "sign", "logabsdet"), named("linalg_qr", "Q", "R")
-_Eigh = named("linalg_eigh", "eigenvalues", "eigenvectors")
 
 
 def _square(name, A):
@@ -182,10 +126,6 @@ def _square(name, A):
     if A.shape[-1] != A.shape[-2]:
         sizes = f"{A.shape[-2]} by {A.shape[-1]}"
         raise RuntimeError(f"linalg.{name}: A must be batches of square matrices, but they are {sizes} matrices")
-    _need_float(name, A)
-
-
-def _need_float(name, A):
     if A.value.dtype.kind != "f":
         kind = A.dtype.legacy_name
         raise RuntimeError(
@@ -219,17 +159,6 @@ def det(A: Tensor) -> Tensor:
     return LinalgDet.apply(A)
 
 
-@public(where=_BOTH)
-def slogdet(A: Tensor) -> Any:
-    """The sign of the determinant and the logarithm of its absolute value.
-
-    >>> T.slogdet(T.tensor([[1.0, 2.0], [3.0, 4.0]])).logabsdet
-    tensor(0.6931)
-    """
-    _square("slogdet", A)
-    return _Slogdet(LinalgSlogdet.apply(A))
-
-
 @public(where=_LINALG)
 def solve(A: Tensor, B, *, left: bool = True) -> Any:
     """The X with A·X = B, or with `left=False`, X·A = B. B is a vector or a matrix.
@@ -259,52 +188,9 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 
 
 @public(where=_LINALG)
-def qr(A: Tensor, mode: str = "reduced") -> Any:
-    """The decomposition A = Q·R: Q has orthonormal columns, R is upper triangular. Mode "complete" extends Q to a square.
-
-    >>> A = T.tensor([[3.0, 1.0], [4.0, 2.0]])
-    >>> Q, R = T.linalg.qr(A)
-    >>> T.allclose(Q @ R, A)
-    True
-    """
-    if mode not in ("reduced", "complete"):
-        raise NotImplementedError(f'linalg.qr: mode {mode!r} is not built: use "reduced" or "complete".')
-    if A.ndim < 2:
-        raise RuntimeError("linalg.qr: The input tensor A must have at least 2 dimensions.")
-    _need_float("qr", A)
-    return _Qr(LinalgQr.apply(A, mode=mode))
-
-
-@public(where=_LINALG)
-def eigh(A: Tensor, UPLO: str = "L") -> Any:
-    """The eigenvalues, in ascending order, and the eigenvectors of a symmetric matrix.
-
-    >>> values, vectors = T.linalg.eigh(T.tensor([[2.0, 1.0], [1.0, 2.0]]))
-    >>> values.round(decimals=4)
-    tensor([1., 3.])
-    """
-    _square("eigh", A)
-    return _Eigh(LinalgEigh.apply(A, lower=UPLO == "L"))
-
-
-@public(where=_LINALG)
 def _vector_norm(x, ord=2, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
     """(Σ|x|^ord)^(1/ord), over all elements or along `dim`."""
     return vector_norm(x if dtype is None else x.to(dtype), ord, dim, keepdim)
-
-
-@public(where=_LINALG)
-def matrix_norm(A: Tensor, ord="fro", dim=(-2, -1), keepdim: bool = False, *, dtype=None) -> Any:
-    """The root of the sum of squares of each matrix: the one norm of matrices that is here.
-
-    >>> T.linalg.matrix_norm(T.tensor([[3.0, 0.0], [0.0, 4.0]]))
-    tensor(5.)
-    """
-    if A.ndim < 2:
-        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
-    if ord != "fro":
-        raise NotImplementedError(f"linalg.matrix_norm: order {ord!r} is not built: 'fro' is, and vector_norm has all.")
-    return _vector_norm(A, 2, dim, keepdim, dtype=dtype)
 
 
 @public(where=_LINALG)
@@ -315,27 +201,11 @@ def _norm(A: Tensor, ord=None, dim=None, keepdim: bool = False, *, dtype=None) -
     tensor(5.)
     """
     is_matrix = (isinstance(dim, tuple | list) and len(dim) == 2) or (dim is None and A.ndim == 2)
-    if ord is not None and is_matrix:
-        return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
-    return _vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
-
-
-@public(where=_BOTH)
-def matrix_power(A, n) -> Any:
-    """A·A·…·A, `n` times. For a negative `n`, the power of the inverse.
-
-    >>> T.matrix_power(T.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
-    tensor([[1., 3.],
-            [0., 1.]])
-    """
-    _square("matrix_power", A)
-    if n < 0:
-        return matrix_power(inv(A), -n)
-    if n < 2:
-        return A.clone() if n else finish(np.broadcast_to(np.eye(A.shape[-1], dtype=A.value.dtype), A.shape).copy())
-    half = A if n < 4 else matrix_power(A, n // 2)
-    out = matmul(half, half)
-    return matmul(out, A) if n % 2 else out
+    if is_matrix and ord not in (None, "fro"):
+        raise NotImplementedError(
+            f"linalg.norm: order {ord!r} of a matrix is not built: 'fro' is, and vector_norm has all."
+        )
+    return _vector_norm(A, 2 if ord in (None, "fro") else ord, dim, keepdim, dtype=dtype)
 
 
 class DecompositionMethods:
@@ -343,5 +213,3 @@ class DecompositionMethods:
 
     inv = inverse = method(inv)
     det = method(det)
-    slogdet = method(slogdet)
-    matrix_power = method(matrix_power)
