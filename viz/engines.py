@@ -348,7 +348,7 @@ class Torch(Engine):
         if plain.dtype.is_floating_point and plain.dtype not in self._of_numpy:
             plain = plain.float()
         # A copy, for PyTorch resizes no memory that an array shares. From any device, also for lazy zeros and conjugates.
-        return plain.to("cpu", copy=True).numpy(force=True)
+        return np.asarray(plain.to("cpu", copy=True).numpy(force=True))
 
     def _storage(self, tensor: Any) -> int:
         return 0 if self.why_unreadable(tensor) else int(tensor.untyped_storage().data_ptr())

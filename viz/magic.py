@@ -212,7 +212,7 @@ class AutogradMagics(Magics):
 
     def _python(self, text: str, magic: str) -> str:
         """The cell as Python: `!ls` and `%time` become calls, line by line."""
-        code = text
+        code: str = text
         try:
             code = self.shell.transform_cell(text).rstrip("\n")
             compile(code, "<cell>", "exec", dont_inherit=True)

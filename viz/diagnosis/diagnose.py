@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tinygrad_edu.sandbox.fork import Outside
 from tinygrad_edu.sandbox.time_limit import Budget, TimeUp, time_limit
 from viz import engines
 from viz.diagnosis.change import applied
@@ -26,7 +27,7 @@ from viz.diagnosis.ranking import rank
 from viz.diagnosis.report import Report
 from viz.diagnosis.rewriting import written
 from viz.diagnosis.rules import RULES
-from viz.diagnosis.trial import Outside, Place, Question, judged
+from viz.diagnosis.trial import Place, Question, judged
 from viz.diagnosis.watching.observer import Observer
 from viz.diagnosis.watching.watch import Enough
 from viz.engines import Engine

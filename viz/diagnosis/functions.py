@@ -99,7 +99,7 @@ def _second_is_wrong(engine: Engine, kind: Any, given: list[Any]) -> bool:
 def _far(slopes: np.ndarray) -> np.ndarray:
     """The difference of what backward tells and what was measured, relative to the larger one."""
     told, measured = slopes
-    return abs(measured - told) / np.maximum(np.maximum(abs(measured), abs(told)), 1e-3)
+    return np.asarray(abs(measured - told) / np.maximum(np.maximum(abs(measured), abs(told)), 1e-3))
 
 
 def _copy(engine: Engine, item: Any) -> Any:

@@ -107,7 +107,8 @@ class Place:
 
 def _received(fork: Fork, seconds: float) -> Trial:
     try:
-        return fork.received(seconds)
+        trial: Trial = fork.received(seconds)
+        return trial
     except TimeoutError:
         return Trial(None, "it took too long")
     except EOFError:

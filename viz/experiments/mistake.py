@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 
 from viz.engines import CORE, NAMES, TORCH
 from viz.recording.graph import Graph
-from viz.recording.record import Recording, record
+from viz.recording.record import record
+from viz.recording.recording import Recording
 from viz.telling.account import array, gradient
 from viz.telling.common_mistakes import FIXES, MISTAKES, TELLS, WRONG, Fix, Mistake, recognise
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz.experiments.curves import STYLE
+from viz.experiments import curves
 from viz.experiments.playground import GRID, REACH, Learner
 from viz.picture.bitmap import link
 from viz.picture.chart import Panel, Scale, contour, path, power, stops
@@ -49,7 +49,7 @@ def shades(margins: np.ndarray) -> np.ndarray | None:
     """How sure of class 1 the network is at each position of the plane, from 0 to 255; None if it gives no numbers."""
     if not np.isfinite(margins).all():
         return None
-    return np.round(255 / (1 + np.exp(-np.clip(margins, -40, 40)))).astype(np.uint8)
+    return np.asarray(np.round(255 / (1 + np.exp(-np.clip(margins, -40, 40)))), np.uint8)
 
 
 def dots(points: Sequence[tuple[float, float, float]], numbers: bool = False, test: bool = False) -> str:
@@ -80,7 +80,7 @@ def boundary(run: int, margins: np.ndarray) -> str:
 def charts(learners: Sequence[Learner | None], at: int, wide: float = WIDE) -> str:
     """The loss over the steps and, below it, the size of the gradient per layer, both after `at` steps.
 
-    Without `STYLE` and `LOOK`: a style that is put into a page at each frame has the page's whole look computed again.
+    Without the style: a style that is put into a page at each frame has the page's whole look computed again.
     """
     half = HIGH / 2
     told = "Above: the loss by steps. Below: the size of the gradient by layers."
@@ -212,7 +212,7 @@ def still(learners: Sequence[Learner | None], looked: int, at: int, points: str)
     whole = _svg(
         SIDE + 20 + WIDE,
         SIDE,
-        STYLE + LOOK + plane + beside,
+        curves.STYLE + LOOK + plane + beside,
         "The plane with its points and the boundary, the loss, the gradients.",
     )
     return whole.replace("<svg ", f'<svg width="{SIDE + 20 + WIDE:g}" height="{SIDE:g}" ', 1)

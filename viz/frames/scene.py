@@ -95,7 +95,8 @@ def _directed(recording: Recording, beside: Recording | None, kept: Kept) -> Dir
     both = id(recording), id(beside)
     if both not in kept.played:
         kept.played[both] = Director(recording, beside), beside  # which keeps both, and so their ids
-    return kept.played[both][0]
+    director: Director = kept.played[both][0]
+    return director
 
 
 def _fitted(

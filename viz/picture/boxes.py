@@ -15,6 +15,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 
@@ -171,7 +172,7 @@ class Boxes:
             return all(self.is_leaf(self.units[child]) for child in unit.children)
         return unit.kind != "module" or (bool(self.about(unit).get("library")) and unit.title not in self._inner)
 
-    def about(self, unit: Unit) -> dict[str, object]:
+    def about(self, unit: Unit) -> dict[str, Any]:
         """What the recording knows about the module of a box."""
         return {} if unit.fold else self.graph.modules.get(unit.title, {})
 
@@ -182,7 +183,7 @@ class Boxes:
             once = {one.key if one.fold else one.title: one for one in inside}
             return sum(self.weight(one) for one in once.values())
         if unit.kind == "module":
-            return int(self.about(unit).get("parameters", 0))  # type: ignore[call-overload]
+            return int(self.about(unit).get("parameters", 0))
         return int(np.prod(self.graph.values[unit.value].shape or ())) if unit.leaves else 0
 
     def alike(self, unit: Unit) -> object:

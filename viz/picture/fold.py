@@ -218,7 +218,7 @@ def _stretches(places: list[tuple[str, ...]]) -> list[tuple[int, int, int]]:
 def _codes(ops: list[Op]) -> np.ndarray:
     """A number for each op. Two ops have the same number if they do the same to the same relative positions behind them."""
     place = {op.key: position for position, op in enumerate(ops)}
-    known: dict[tuple, int] = {}
+    known: dict[tuple[object, ...], int] = {}
     codes = np.empty(len(ops), dtype=np.int64)
     for position, op in enumerate(ops):
         behind = tuple(

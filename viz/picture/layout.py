@@ -228,7 +228,7 @@ def _run(source: str, program: str, time_limit: float, size: int) -> dict[str, A
         missing = BROKEN.format(error)
     if not missing:
         if size <= IN_PROCESS:
-            return json.loads(bundled(source, program))
+            return dict(json.loads(bundled(source, program)))
         command = [sys.executable, "-c", f"from viz.picture.layout import main; main({program!r})"]
     else:
         path = shutil.which("dot")
@@ -238,7 +238,7 @@ def _run(source: str, program: str, time_limit: float, size: int) -> dict[str, A
     done = subprocess.run(command, input=source.encode(), capture_output=True, timeout=time_limit, check=False)
     if done.returncode or not done.stdout:
         raise RuntimeError(f"Graphviz could not lay this out: {done.stderr.decode(errors='replace').strip()[:500]}")
-    return json.loads(done.stdout)
+    return dict(json.loads(done.stdout))
 
 
 # A toggle pressed back and forth asks for the same layouts again; the result for a picture is a few kilobytes.
@@ -249,7 +249,7 @@ def bundled(source: str, program: str) -> bytes:
 
     graph = pygraphviz.AGraph(string=source)
     try:
-        return graph.draw(format="json0", prog=program)
+        return bytes(graph.draw(format="json0", prog=program))
     finally:
         graph.close()
 

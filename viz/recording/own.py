@@ -264,7 +264,7 @@ def name_of(thing: Any, *scopes: Mapping[str, Any]) -> str:
             if one is thing and not name.startswith("_") and name != "self":
                 return name
     for owner in (one for scope in scopes for one in list(scope.values())):
-        inner = owner._modules if _is_module(owner) else {}
+        inner: dict[str, Any] = owner._modules if _is_module(owner) else {}
         for name, one in {**_held(owner), **inner}.items():
             if one is thing and owner is not thing:
                 return name

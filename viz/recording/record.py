@@ -13,7 +13,8 @@ import re
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -123,7 +124,9 @@ SHOWS = ("matplotlib", "seaborn", "tqdm")
 def namespace_for(engine: Engine, given: dict[str, Any]) -> dict[str, Any]:
     """The namespace of source text: the engine is `T` and `torch`, and importing either engine returns this one."""
 
-    def import_for_engine(name: str, globals=None, locals=None, fromlist=(), level=0):
+    def import_for_engine(
+        name: str, globals: Any = None, locals: Any = None, fromlist: Sequence[str] = (), level: int = 0
+    ) -> ModuleType:
         top, _, rest = name.partition(".")
         if level == 0 and top in (TORCH, CORE) and top != engine.name:
             importlib.import_module(f"{engine.name}.{rest}" if rest else engine.name)
@@ -219,7 +222,7 @@ class Recorder:
                     raise
                 finally:
                     sys.settrace(before)
-                    threading.settrace(of_threads)  # type: ignore[arg-type]
+                    threading.settrace(of_threads)
                     self._watch.end()
             except (Exception, SystemExit) as raised:
                 self.raised = raised

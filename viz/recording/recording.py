@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from viz.recording.graph import Argument, Array, Graph, Op, Saved, Value
 
@@ -142,6 +142,7 @@ def from_data(data: Any, where: str = "data") -> Recording:
     return _build(Recording, data, where)
 
 
+T = TypeVar("T")
 _NESTED: dict[tuple[type, str], tuple[str, type]] = {
     (Recording, "graph"): ("one", Graph),
     (Recording, "events"): ("list", Event),
@@ -157,10 +158,11 @@ _NESTED: dict[tuple[type, str], tuple[str, type]] = {
 }
 
 
-def _build(kind: type, data: Any, where: str) -> Any:
+def _build(kind: type[T], data: Any, where: str) -> T:
     if not isinstance(data, dict):
         raise ValueError(f"{where} should be an object, not {type(data).__name__}")
-    names = {item.name: item for item in dataclasses.fields(kind)}
+    described: Any = kind  # a dataclass
+    names = {item.name: item for item in dataclasses.fields(described)}
     unknown = sorted(set(data) - set(names))
     if unknown:
         raise ValueError(f"{where} has an unknown entry {unknown[0]!r}")

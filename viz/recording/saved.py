@@ -14,7 +14,7 @@ def is_custom(node: Any) -> bool:
 
 def slots(node: Any) -> list[str]:
     """The names under which a built-in node saves tensors: `self` for `_saved_self`."""
-    kind = type(node)
+    kind: Any = type(node)
     if kind.__dir__ is not object.__dir__:  # what it saves differs from node to node
         return _slots(dir(node))
     if kind not in _slots_of:

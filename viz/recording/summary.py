@@ -88,7 +88,7 @@ def _heat_map(numbers: np.ndarray) -> list[list[float]]:
     # Four digits of the largest cell: what a colour can tell.
     most = float(np.abs(rows).max(where=np.isfinite(rows), initial=0.0))
     digits = min(3 - math.floor(math.log10(most)), 300) if most else 0
-    return rows.round(digits).tolist()  # type: ignore[no-any-return]
+    return rows.round(digits).tolist()
 
 
 @functools.cache

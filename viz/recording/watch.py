@@ -140,7 +140,7 @@ class Watch:
         """A function mode of the engine that reports every op to this object."""
         watch = self
 
-        class Mode(self.engine.mode_type):  # type: ignore[name-defined, misc]
+        class Mode(self.engine.mode_type):  # type: ignore[name-defined]
             def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
                 __tracebackhide__ = True  # IPython hides this frame in tracebacks, as no student called it
                 return watch._called(func, args, kwargs or {})

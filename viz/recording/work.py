@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 _ADDED = ("addmm", "addmv", "baddbmm")  # products that are added to what is given first
@@ -15,8 +16,8 @@ def products(name: str, args: Any, kwargs: dict[str, Any], result: Any) -> int:
     A FLOP count is twice that: each product is added to a sum.
     """
     given = [*args, *kwargs.values()]
-    shapes = [tuple(one.shape) for one in given if hasattr(one, "shape")]
-    made = math.prod(result.shape) if hasattr(result, "shape") else 0
+    shapes: list[tuple[int, ...]] = [tuple(one.shape) for one in given if hasattr(one, "shape")]
+    made: int = math.prod(result.shape) if hasattr(result, "shape") else 0
     if name == "linear":
         return int(made * shapes[1][-1])
     if name in _PRODUCTS:
@@ -39,7 +40,7 @@ def products(name: str, args: Any, kwargs: dict[str, Any], result: Any) -> int:
 def products_of(module: Any, shapes: list[tuple[int, ...]]) -> int:
     """The multiplications in one call of a recurrent module or an attention that was given tensors of these shapes."""
     if not hasattr(module, "embed_dim"):
-        sizes = (math.prod(one.shape) for path, one in module.named_parameters() if "weight" in path)
+        sizes: Iterator[int] = (math.prod(one.shape) for path, one in module.named_parameters() if "weight" in path)
         return math.prod(shapes[0][:-1]) * sum(sizes)
     query, key, value = shapes[:3]
     batched = len(query) == 3
@@ -55,7 +56,7 @@ def _einsum(given: list[Any]) -> int:
         return 0
     terms = given[0].replace(" ", "").split("->")[0].split(",")
     operands = given[1] if isinstance(given[1], (list, tuple)) else given[1:]
-    sizes = {
+    sizes: dict[str, int] = {
         letter: size
         for term, one in zip(terms, operands, strict=False)
         for letter, size in zip(term, one.shape, strict=False)

@@ -135,7 +135,7 @@ class Arithmetic:
         for forward in _forwards(T, op, value):
             made = forward(T.tensor(whole.tolist(), dtype=T.float64).reshape(whole.shape)).numpy()
             if made.shape == tuple(value.shape or ()):
-                return made
+                return np.asarray(made)
         return None
 
     # --- a value ---

@@ -43,9 +43,9 @@ class Builder(Live):
     _esm = bundle.script("builder.js")
     _css = bundle.style("builder.js")
 
-    ops: traitlets.List = traitlets.List().tag(sync=True)
-    start: traitlets.List = traitlets.List().tag(sync=True)
-    steps: traitlets.List = traitlets.List().tag(sync=True)
+    ops: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    start: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    steps: traitlets.List[Any] = traitlets.List().tag(sync=True)
     view = traitlets.Enum(VIEWS, "values").tag(sync=True)
     result = traitlets.Dict().tag(sync=True)
 

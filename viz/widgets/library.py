@@ -18,7 +18,7 @@ def library_of(kind: type) -> str:
     `library.js` asks the page's widget manager. Jupyter has one, marimo and this project's own pages have none: there, each widget
     brings its code along.
     """
-    if getattr(get_ipython(), "kernel", None) is None:  # type: ignore[no-untyped-call]
+    if getattr(get_ipython(), "kernel", None) is None:
         return ""
     held = _of_kinds.get(kind)
     if held is None or held.comm is None:  # closed by somebody, with all others

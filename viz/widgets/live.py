@@ -95,7 +95,7 @@ def _close_those_of_an_earlier_run(shown: Live) -> None:
 
     Nobody sees it any more, but a kernel keeps every open widget, and IPython keeps the last thousand results.
     """
-    shell: Any = get_ipython()  # type: ignore[no-untyped-call]
+    shell: Any = get_ipython()
     parent = getattr(shell, "parent_header", None) or {}
     cell = (parent.get("metadata") or {}).get("cellId")  # JupyterLab, Notebook 7 and VS Code say which cell runs
     if cell is None:

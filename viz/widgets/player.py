@@ -56,7 +56,7 @@ class Player(Live):
 
     @traitlets.validate("step")
     def _within_the_scene(self, proposal: dict[str, Any]) -> int:
-        return min(max(proposal["value"], 0), len(self.scene["steps"]) - 1)
+        return int(min(max(proposal["value"], 0), len(self.scene["steps"]) - 1))
 
     @traitlets.validate("view")
     def _one_of_the_views(self, proposal: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from viz.experiments import plane
+from viz.experiments import curves, plane
 from viz.experiments.playground import (
     CHOICES,
     DATA,
@@ -220,7 +220,7 @@ class Playground(Live):
             "code": [learner.text if learner else None for learner in self.learners],
             "dots": _dots(shown),
             "features": self._features(),
-            "look": plane.STYLE + plane.LOOK,
+            "look": curves.STYLE + plane.LOOK,
             "choices": {
                 "data": list(DATA),
                 **{name: list(known) for name, known in CHOICES.items()},

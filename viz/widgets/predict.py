@@ -34,10 +34,10 @@ class Prediction(Live):
     _css = bundle.style("predict.js")
 
     question = traitlets.Unicode().tag(sync=True)
-    choices: traitlets.List = traitlets.List().tag(sync=True)
+    choices: traitlets.List[Any] = traitlets.List().tag(sync=True)
     right = traitlets.Unicode().tag(sync=True)
     reveal = traitlets.Unicode("").tag(sync=True)
-    tried: traitlets.List = traitlets.List().tag(sync=True)
+    tried: traitlets.List[Any] = traitlets.List().tag(sync=True)
     covers = traitlets.Int(0).tag(sync=True)
     shown = traitlets.Bool(False).tag(sync=True)
 

@@ -9,7 +9,8 @@ from typing import Any
 import traitlets
 
 from viz.experiments.curves import picture
-from viz.experiments.train import Surface, Training
+from viz.experiments.surface import Surface
+from viz.experiments.train import Training
 from viz.export import bundle
 from viz.picture.chart import LOOKS, stops
 from viz.widgets import fallback

@@ -113,7 +113,7 @@ class _Words(string.Formatter):
             return listed([str(one) for one in value])
         if hasattr(value, "line"):
             return placed(self._seen, value.line)
-        return super().format_field(value, format_spec)
+        return str(super().format_field(value, format_spec))
 
 
 def placed(seen: Observation, line: int | None) -> str:

@@ -75,7 +75,7 @@ class Observer:
                     added = [one for one in warnings.filters if not any(one is known for known in ours)]
                     filters[:0] = [one for one in added if one not in filters]
         finally:
-            threading.settrace(of_threads)  # type: ignore[arg-type]
+            threading.settrace(of_threads)
             self._replaced.undo()
             self._watch.active = False
             self._values.close()

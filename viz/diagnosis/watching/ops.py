@@ -52,7 +52,7 @@ class Ops:
         """The function mode that shows every call."""
         called = self.called
 
-        class Mode(self.watch.engine.mode_type):  # type: ignore[name-defined, misc]
+        class Mode(self.watch.engine.mode_type):  # type: ignore[name-defined]
             def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
                 return called(func, args, kwargs or {})
 
