@@ -25,6 +25,7 @@ ABSENT: dict[str, dict[str, str]] = {
     "autograd.function": dict.fromkeys(("InplaceFunction", "NestedIOFunction"), SMALL),
     "autograd.graph": {
         **dict.fromkeys(("allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "increment_version"), SMALL),
+        "register_multi_grad_hook": SMALL,
         "region_activation_memory_budget": NO_COMPILER,
         "set_override_stale_capture_stream": NO_DEVICE,
         "set_warn_on_accumulate_grad_stream_mismatch": NO_DEVICE,
@@ -42,7 +43,8 @@ ABSENT: dict[str, dict[str, str]] = {
         "GraphExecGroup": NO_COMPILER,
         **dict.fromkeys(("SAC_IGNORED_OPS", "SelectiveCheckpointContext", "CheckpointPolicy"), NOT_SELECTIVE),
         **dict.fromkeys(("create_selective_checkpoint_contexts", "set_checkpoint_debug_enabled"), NOT_SELECTIVE),
-        **dict.fromkeys(("check_backward_validity", "detach_variable", "set_checkpoint_early_stop"), SMALL),
+        **dict.fromkeys(("check_backward_validity", "checkpoint_sequential", "detach_variable"), SMALL),
+        "set_checkpoint_early_stop": SMALL,
     },
 }
 
