@@ -125,7 +125,8 @@ class Around(layers.Layers):
         engine.backward_method(root, **given)
 
     def gradients(self, ctx: Any, results: Sequence[Any]) -> Sequence[Any]:
-        return ctx._checked(results)  # type: ignore[no-any-return]
+        checked: Sequence[Any] = ctx._checked(results)
+        return checked
 
     def outputs(self, ctx: Any, results: Sequence[Any], inputs: Sequence[Any], records: bool) -> Sequence[Any]:
         return outputs_of(ctx, results, inputs, records)

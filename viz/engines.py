@@ -38,8 +38,8 @@ class Engine(ABC):
         self.module = module
         self.mode_type = mode_type  # sees every call of a function of the engine
         self.tensor_type: type = module.Tensor
-        self.function_type: type = module.autograd.Function
-        self.module_type: type = module.nn.Module
+        self.function_type: Any = module.autograd.Function
+        self.module_type: Any = module.nn.Module
 
     def is_traced(self) -> bool:
         """Whether what runs now is written down as another program, in which what we read would be. Asked for each op."""
@@ -147,7 +147,7 @@ class Engine(ABC):
         autograd = self.module.autograd
         found = {inspect.unwrap(function).__code__: "pass" for function in (autograd.backward, autograd.grad)}
         found[self._run_backward().__code__] = "run"
-        found[self.function_type.apply.__func__.__code__] = "apply"  # type: ignore[attr-defined]
+        found[self.function_type.apply.__func__.__code__] = "apply"
         return found
 
     def whole_calls(self) -> dict[CodeType, str]:
@@ -159,7 +159,7 @@ class Engine(ABC):
             for kind in kinds
             if isinstance(kind, type) and issubclass(kind, optim.Optimizer)
         }
-        found[inspect.unwrap(self.module_type.load_state_dict).__code__] = "init"  # type: ignore[attr-defined]
+        found[inspect.unwrap(self.module_type.load_state_dict).__code__] = "init"
         for home, kind in ((utils, "clip"), (init, "init")):
             for name in dir(home):
                 function = inspect.unwrap(getattr(home, name))
@@ -405,7 +405,7 @@ class Torch(Engine):
         return "torch.compile made one function of it" if compiled or module._compiled_call_impl is not None else ""
 
     def whole_calls(self) -> dict[CodeType, str]:
-        found = super().whole_calls() | {self.module_type._call_impl.__code__: "closed"}  # type: ignore[attr-defined]
+        found = super().whole_calls() | {self.module_type._call_impl.__code__: "closed"}
         makers = (self.module.jit.trace, self.module.jit.trace_module, self.module.export.export)
         found.update((inspect.unwrap(maker).__code__, "made") for maker in makers)  # they run a model to write it down
         if self.compiles():

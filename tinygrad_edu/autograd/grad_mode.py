@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from ..modes import thread
 
@@ -55,14 +55,14 @@ class _Mode:
                 with self.clone():
                     return await function(*args, **kwargs)
 
-            return coroutine  # type: ignore[return-value]
+            return cast(F, coroutine)
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             with self.clone():
                 return function(*args, **kwargs)
 
-        return call  # type: ignore[return-value]
+        return cast(F, call)
 
     def _around_generator(self, function: F) -> F:
         """The mode holds while the generator's code runs, but not while its caller's code runs."""
@@ -89,7 +89,7 @@ class _Mode:
             except StopIteration as stop:
                 return stop.value
 
-        return call  # type: ignore[return-value]
+        return cast(F, call)
 
 
 class _GradMode(_Mode):

@@ -8,7 +8,6 @@ import copy
 import hashlib
 import json
 import os
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -104,7 +103,7 @@ def _replace_regions(source: str, marks: tuple[str, str], stub: tuple[str, ...])
             if inside:
                 raise ValueError(f"{begin!r} twice without {end!r} between")
             inside = True
-            indent = re.match(r"\s*", line)[0]  # type: ignore[index]
+            indent = line.removesuffix(line.lstrip())
             # Outside functions nothing may raise: an unanswered exercise must not stop the notebook.
             kept += [indent + text for text in stub if indent or text.startswith("#")]
         elif end in line:

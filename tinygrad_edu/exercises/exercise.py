@@ -171,7 +171,7 @@ class Exercise:
         """Add a misconception: decorate a wrong function or class, or call it with a wrong value and a `name`."""
 
         def add(answer: Answer) -> Answer:
-            self.wrongs.append(Misconception(name or answer.__name__, answer, hint))  # type: ignore[attr-defined]
+            self.wrongs.append(Misconception(name or getattr(answer, "__name__", ""), answer, hint))
             return answer
 
         return add

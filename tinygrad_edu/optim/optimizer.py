@@ -158,7 +158,7 @@ class Optimizer:
             with grad_mode.enable_grad():
                 loss = closure()
         for number, group in enumerate(self.param_groups):
-            params = [p for p in group["params"] if p._grad is not None]
+            params: list[Any] = [p for p in group["params"] if p._grad is not None]
             together = self._as_one(number, params) if self._elementwise and len(params) > 1 else None
             if together is not None:
                 grads = together.gather()
@@ -166,7 +166,7 @@ class Optimizer:
                 together.scatter()
             else:
                 for p in params:
-                    self._change(p._data, p._grad._data, self.state[p], group)  # type: ignore[union-attr]
+                    self._change(p._data, p._grad._data, self.state[p], group)
             for p in params:
                 # A write that autograd must know about: nodes that saved this parameter have lost its old value.
                 bump_version(p)

@@ -83,7 +83,7 @@ class Together:
     def gather(self) -> np.ndarray:
         """Copy the parameters into `flat`. Returns their gradients, joined in the same way."""
         np.concatenate([a.reshape(-1) for a in self.arrays], out=self.flat)
-        return np.concatenate([p._grad._data.reshape(-1) for p in self.params])  # type: ignore[union-attr]
+        return np.concatenate([p._grad._data.reshape(-1) for p in self.params if p._grad is not None])
 
     def scatter(self) -> None:
         """Copy `flat` back to the parameters."""

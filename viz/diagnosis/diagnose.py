@@ -313,8 +313,8 @@ class Run:
             return Source(text)
         target: Any = inspect.unwrap(function)
         own, free = Source(text), target.__code__.co_freevars
-        outer = ast.parse(f"def around({', '.join(free)}): pass")
-        outer.body[0].body = ast.parse(own.text).body  # type: ignore[attr-defined]
+        outer: Any = ast.parse(f"def around({', '.join(free)}): pass")
+        outer.body[0].body = ast.parse(own.text).body
         whole = compile(outer, own.filename, "exec", dont_inherit=True)
         code = next(code for code in codes_in(whole) if code.co_name == target.__code__.co_name)
         cells = dict(zip(free, target.__closure__ or (), strict=True))

@@ -167,8 +167,12 @@ class Places:
             for part in ast.walk(node):
                 if isinstance(part, (ast.Name, ast.Attribute, ast.Subscript)) and isinstance(part.ctx, ast.Store):
                     given |= _read(part)
-                elif isinstance(part, ast.Call) and puts.search(ast.unparse(part.func)):
-                    given |= _read(part.func.value)  # type: ignore[attr-defined]
+                elif (
+                    isinstance(part, ast.Call)
+                    and isinstance(part.func, ast.Attribute)
+                    and puts.search(ast.unparse(part.func))
+                ):
+                    given |= _read(part.func.value)
             if isinstance(node, ast.Return):
                 given.add(functions.get(node, "return"))
             found.append((node, given))

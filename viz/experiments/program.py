@@ -138,9 +138,10 @@ def _called_alone(source: str, outer: Mapping[str, Any]) -> Callable[..., Any] |
     """The function from outside whose call without arguments is all that a text holds."""
     body = tree_of(source).body
     call = body[0].value if len(body) == 1 and isinstance(body[0], ast.Expr) else None
-    plain = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.args and not call.keywords
-    function = outer.get(call.func.id) if plain else None  # type: ignore[union-attr]
-    return function if inspect.isfunction(function) else None
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.args and not call.keywords:
+        function = outer.get(call.func.id)
+        return function if inspect.isfunction(function) else None
+    return None
 
 
 def _checked(namespace: dict[str, Any]) -> dict[str, Any]:

@@ -114,7 +114,8 @@ def _along(curve: Sequence[tuple[float, float]]) -> list[Area]:
         for part in range(1, parts + 1):
             t = part / parts
             weights = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
-            points.append(tuple(sum(w * one[axis] for w, one in zip(weights, corners, strict=True)) for axis in (0, 1)))  # type: ignore[arg-type]
+            x, y = (sum(w * one[axis] for w, one in zip(weights, corners, strict=True)) for axis in (0, 1))
+            points.append((x, y))
     beyond = svg.EDGE - svg.MARGIN, svg.EDGE + svg.MARGIN
     return [
         (min(a, c) - beyond[0], min(b, d) - beyond[0], max(a, c) + beyond[1], max(b, d) + beyond[1])

@@ -7,6 +7,7 @@ total size is limited, and a fold beyond the limit stays closed.
 from __future__ import annotations
 
 import base64
+import functools
 import gzip
 import json
 from collections.abc import Callable
@@ -101,9 +102,7 @@ def pictures(
         drawing, layout = place(
             view,
             level.fold.key,
-            lambda detail, level=level: shapes.drawing(  # type: ignore[misc]
-                level.graph, view, longest, director.layers, level.folding, level.border, detail
-            ),
+            functools.partial(shapes.drawing, level.graph, view, longest, director.layers, level.folding, level.border),
         )
         patches: dict[int, dict[str, Any]] = {}
         for key in drawing.keys | drawing.alias.keys():

@@ -114,9 +114,8 @@ def compose(whole: Network, opened: Iterable[str]) -> Shown:
 
 def _beside(point: tuple[float, float], spot: tuple[float, float], size: tuple[float, float]) -> tuple[float, float]:
     """Where on the edge of a box a curve ends: -1 to 1 across and down."""
-    return tuple(  # type: ignore[return-value]
-        max(-1.0, min(1.0, (point[axis] - spot[axis]) / (size[axis] / 2))) for axis in (0, 1)
-    )
+    across, down = (max(-1.0, min(1.0, (point[axis] - spot[axis]) / (size[axis] / 2))) for axis in (0, 1))
+    return across, down
 
 
 End = tuple[tuple[Unit, float, float, float, float, bool], tuple[float, float]]

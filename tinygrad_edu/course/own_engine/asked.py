@@ -18,7 +18,8 @@ def value(tensor: Any) -> Any:
 
 def parents(tensor: Any) -> Sequence[Any]:
     """The tensors that it was computed from."""
-    return tensor.parents  # type: ignore[no-any-return]
+    parents: Sequence[Any] = tensor.parents
+    return parents
 
 
 def gradient(tensor: Any) -> Any:

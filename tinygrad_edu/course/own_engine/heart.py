@@ -8,6 +8,7 @@ import textwrap
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from . import OwnEngine
 
@@ -31,10 +32,10 @@ def _source(place: str) -> str:
     """The source of a function of the heart, such as `engine: Pass.run`."""
     file, _, path = place.partition(": ")
     text = (Path(__file__).parents[2] / "core" / f"{file}.py").read_text(encoding="utf-8")
-    found: ast.Module | ast.ClassDef | ast.FunctionDef = ast.parse(text)
+    found: Any = ast.parse(text)
     for name in path.split("."):
         found = next(one for one in found.body if isinstance(one, (ast.ClassDef, ast.FunctionDef)) and one.name == name)
-    return textwrap.dedent("".join(text.splitlines(keepends=True)[found.lineno - 1 : found.end_lineno])).strip()  # type: ignore[union-attr]
+    return textwrap.dedent("".join(text.splitlines(keepends=True)[found.lineno - 1 : found.end_lineno])).strip()
 
 
 @dataclass(frozen=True, repr=False)

@@ -165,7 +165,7 @@ register_cube = Exercise(
 @register_cube.right
 def with_a_decorator(T, name):
     @T.library.custom_op(name, mutates_args=())
-    def cube(x: T.Tensor) -> T.Tensor:  # type: ignore[name-defined]
+    def cube(x: T.Tensor) -> T.Tensor:
         return x * x * x
 
     def setup_context(ctx, inputs, output):
@@ -182,7 +182,7 @@ def with_a_decorator(T, name):
 
 @register_cube.right
 def by_calls(T, name):
-    def forward(x: T.Tensor) -> T.Tensor:  # type: ignore[name-defined]
+    def forward(x: T.Tensor) -> T.Tensor:
         return x**3
 
     op = T.library.custom_op(name, forward, mutates_args=())
@@ -199,14 +199,14 @@ def by_calls(T, name):
 )
 def no_rule(T, name):
     @T.library.custom_op(name, mutates_args=())
-    def cube(x: T.Tensor) -> T.Tensor:  # type: ignore[name-defined]
+    def cube(x: T.Tensor) -> T.Tensor:
         return x * x * x
 
     return cube
 
 
 def registered(T, name, rule):
-    def forward(x: T.Tensor) -> T.Tensor:  # type: ignore[name-defined]
+    def forward(x: T.Tensor) -> T.Tensor:
         return x * x * x
 
     op = T.library.custom_op(name, forward, mutates_args=())

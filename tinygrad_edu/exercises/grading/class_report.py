@@ -124,7 +124,7 @@ def _asked() -> dict[str, Asked]:
             source = "".join(cell["source"])
             if cell["cell_type"] != "code" or not source.startswith("predict("):
                 continue
-            call = ast.parse(source).body[0].value  # type: ignore[attr-defined]
+            call = next(node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
             named = {keyword.arg: keyword.value for keyword in call.keywords}
             with contextlib.suppress(ValueError, KeyError, IndexError):  # a question made by a program
                 question, choices = (ast.literal_eval(one) for one in call.args[:2])

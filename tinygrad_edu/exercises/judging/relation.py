@@ -6,6 +6,7 @@ show: a factor, a sign, a swapped pair, a missing axis, a term too much, or whic
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -93,9 +94,10 @@ def _array(data: Data) -> np.ndarray | None:
     if not items:
         return None
     arrays = [_array(item) for item in items]
-    if any(array is None or array.shape != arrays[0].shape for array in arrays):  # type: ignore[union-attr]
+    known = [array for array in arrays if array is not None]
+    if len(known) < len(arrays) or any(array.shape != known[0].shape for array in known):
         return None
-    return np.array(arrays)
+    return np.array(known)
 
 
 Pairs = list[tuple[np.ndarray, np.ndarray]]
@@ -261,13 +263,14 @@ def _expressions(rows: Sequence[Row]) -> Iterator[tuple[str, list[np.ndarray]]]:
     single: dict[str, list[np.ndarray]] = {}
     for name in rows[0].inputs:
         values = [_input(row.inputs.get(name)) for row in rows]
-        if all(value is not None for value in values):
-            single[name] = values  # type: ignore[assignment]
-            if any(value.ndim for value in values if value is not None):
-                single[f"{name}.sum()"] = [np.array(v.sum()) for v in values]  # type: ignore[union-attr]
-                sizes = {f"len({name})": [len(v) if v.ndim else 1 for v in values]}  # type: ignore[arg-type,union-attr]
-                if any(v.ndim > 1 for v in values if v is not None):
-                    sizes[f"{name}.size"] = [v.size for v in values]  # type: ignore[union-attr]
+        known = [value for value in values if value is not None]
+        if len(known) == len(values):
+            single[name] = known
+            if any(v.ndim for v in known):
+                single[f"{name}.sum()"] = [np.array(v.sum()) for v in known]
+                sizes = {f"len({name})": [len(v) if v.ndim else 1 for v in known]}
+                if any(v.ndim > 1 for v in known):
+                    sizes[f"{name}.size"] = [v.size for v in known]
                 single |= {text: [*map(np.array, map(float, all))] for text, all in sizes.items() if len({*all}) > 1}
     yield from single.items()
     yield from ((f"2 * {name}", [2 * value for value in values]) for name, values in single.items())
@@ -334,14 +337,14 @@ def _of_shapes(pairs: Pairs) -> str:
         return "has the right numbers in another shape"
     if all(x.size == y.size and _near(x.T.ravel(), y.ravel()) for x, y in pairs):
         return "is transposed, and in another shape"
-    for name, reduce in (("sum", np.sum), ("mean", np.mean)):
+    for name in ("sum", "mean"):
         for axis in (None, 0, -1):
-            if _holds(pairs, lambda x, r=reduce, a=axis: r(x, axis=a)):  # type: ignore[misc]
-                over = "" if axis is None else f" over the {'first' if axis == 0 else 'last'} axis"
+            reduced = functools.partial(getattr(np, name), axis=axis)
+            over = "" if axis is None else f" over the {'first' if axis == 0 else 'last'} axis"
+            if _holds(pairs, reduced):
                 return f"is the {name} of what is expected{over}"
             try:
-                if all(_near(np.asarray(reduce(y, axis=axis)), x.squeeze()) for x, y in pairs):
-                    over = "" if axis is None else f" over the {'first' if axis == 0 else 'last'} axis"
+                if all(_near(np.asarray(reduced(y)), x.squeeze()) for x, y in pairs):
                     return f"is not summed: its {name}{over} is what is expected"
             except (ValueError, np.exceptions.AxisError):
                 continue

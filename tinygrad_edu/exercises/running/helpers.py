@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import numpy as np
@@ -98,7 +98,7 @@ def opaque(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     2
     """
 
-    def run() -> Iterator[Any]:
+    def run() -> Generator[Any, Any, None]:
         result = None
         while True:
             argument = yield result
@@ -107,7 +107,7 @@ def opaque(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
     started = run()
     next(started)
-    return started.send  # type: ignore[attr-defined]
+    return started.send
 
 
 def intact() -> None:

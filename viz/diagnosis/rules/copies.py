@@ -53,9 +53,12 @@ def _weight(seen: Observation, nr: int) -> Leaf | None:
         value, op = seen.values[nr], seen.maker(seen.values[nr])
         if value.leaf is not None or value.of_grad is not None:
             return seen.leaves[value.leaf] if value.leaf is not None else None
-        if value.base is None and (op is None or op.name not in PAST or not op.inputs):
+        if value.base is not None:
+            nr = value.base
+        elif op is None or op.name not in PAST or not op.inputs:
             break
-        nr = value.base if value.base is not None else op.inputs[0]  # type: ignore[union-attr]
+        else:
+            nr = op.inputs[0]
     return None
 
 
