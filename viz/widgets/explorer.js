@@ -1,45 +1,31 @@
 // The explorer: a program that can be changed by switches, by dragging its numbers, or by hand, and the results of two engines.
-//
-// A change is one message to Python (`state`), the answer is one message back (`result`).
 import { CodeBox } from "./code.js";
 import { Editor } from "./editor.js";
 import { h, ownTheKeys, withCode } from "./js/dom.js";
 import { Engines } from "./js/engines.js";
 import { LinkButton } from "./js/link.js";
-import { GONE, isHeard, listen, widget } from "./js/model.js";
+import { GONE, listen, widget } from "./js/model.js";
 import { Numbers } from "./js/numbers.js";
 import { Sheets } from "./js/sheets.js";
 import { Listing } from "./listing.js";
+import { State } from "./state.js";
 
-const REMEMBERED = 50; // changes that can be undone
 const [NARROW, WIDE] = [720, 1200]; // pixels of an explorer: below, all stands in one column; from there, the code takes less
 const ABOVE = 128; // pixels of the code above the stage, as in the style sheet
 const [LOW, HIGH] = [264, 620]; // pixels of a stage in one column with the code: where that is enough, and at most
 const STEPS = 60; // pixels of the buttons below a stage
 const MUCH = 0.1; // of a stage's width or height: it is worth another picture
-const SLOW = 700; // milliseconds after which somebody wonders
 const BEGIN = "Press a switch beside a line, drag a number, or edit the code: it runs again, and the graph changes.";
 const RUNNING = "Running… It waits for a cell that runs. If it never ends: press stop, or Kernel > Interrupt.";
-const AS_WRITTEN = "The program is as it was written";
 
 function renderExplorer({ model, el }) {
   let program = null; // what the listing is made of now
-  let state = {};
-  let ran = {}; // the state that the answer in sight is of
-  let sequence = 0;
-  let waiting = false; // one message under way at a time; what changes meanwhile goes with the next
-  let question = null; // what is asked beside the state: {text, drag, why}; null where nothing waits to be asked
-  let answering = null; // the question under way
-  const postponed = []; // changes asked for while a text is under way: they hold for what comes of it
-  let slow = null;
-  let overdue = false; // an answer that somebody wonders about
   let listed = null; // the history that the undo list shows
   let seen; // the number of the answer whose pictures are drawn
   let other = {}; // their other view: {seq, scenes}
   let changes = null; // by engine, what the answer shown has changed
   const before = {}; // by engine, what was counted for a page without a kernel
   let counted = {}; // the numbers that were asked for last: {engine, key, of, index, n}
-  let frame = null; // in which an answer is about to be drawn
   let failed = null; // the line of the listing that raised
   let measured = null; // a report of the stage's room, about to be made
   let opened = false; // whether the place of the stage is settled
@@ -48,17 +34,17 @@ function renderExplorer({ model, el }) {
   const choice = (label, onclick, more = {}) => h("button", { type: "button", class: "tgv-choice", onclick, ...more }, label);
   const command = (label, onclick, more = {}) => h("button", { type: "button", class: "tgv-text-button", onclick, ...more }, label);
   const { devices, default_dtypes: dtypes } = model.get("program");
-  const undoButton = command("undo", () => goBack(1), { title: "Undo the last change (Ctrl+Z)" });
-  const redoButton = command("redo", redo, { title: "Redo the last undone change (Ctrl+Shift+Z)" });
-  const undoList = h("select", { "aria-label": "Go back to before a change", onchange: () => goBack(Number(undoList.value)) });
+  const undoButton = command("undo", () => state.goBack(1), { title: "Undo the last change (Ctrl+Z)" });
+  const redoButton = command("redo", () => state.redo(), { title: "Redo the last undone change (Ctrl+Shift+Z)" });
+  const undoList = h("select", { "aria-label": "Go back to before a change", onchange: () => state.goBack(Number(undoList.value)) });
   const resetButton = command("reset", reset, { title: "The program as it was written" });
   const editButton = command("edit", () => (editor.isOpen ? editor.close() : openEditor()), { "aria-pressed": "false", title: "Edit the program" });
   const deviceButtons = Object.entries(devices).map(([device, reason]) =>
-    choice(device.toUpperCase(), () => reason || change(`PyTorch on ${device.toUpperCase()}`, (next) => { next.device = device; }), {
+    choice(device.toUpperCase(), () => reason || state.change(`PyTorch on ${device.toUpperCase()}`, (next) => { next.device = device; }), {
       "aria-disabled": String(Boolean(reason)), title: reason || null,
       "aria-label": `PyTorch on ${device.toUpperCase()}${reason ? `, not available: ${reason}` : ""}` }));
   const defaultDtype = h("select", { "aria-label": "Default dtype of PyTorch",
-    onchange: () => change("default dtype of PyTorch", (next) => {
+    onchange: () => state.change("default dtype of PyTorch", (next) => {
       next.default_dtype = defaultDtype.value === dtypes[0] ? undefined : defaultDtype.value;
     }) }, ...dtypes.map((name) => h("option", { value: name }, name)));
   const set = (name, value) => {
@@ -69,7 +55,7 @@ function renderExplorer({ model, el }) {
     onView: (view) => set("view", view), onSplit: (split) => set("split", split), onRoom: reportRoom, onPick: openNumbers,
     onStep: (step) => {
       model.set("step", step);
-      if (!waiting) model.save_changes();
+      if (!state.waiting) model.save_changes();
     },
     tools: [h("span", { class: "tgv-label" }, "PyTorch on"),
       h("div", { class: "tgv-choices", role: "group", "aria-label": "Device of PyTorch" }, ...deviceButtons),
@@ -77,8 +63,9 @@ function renderExplorer({ model, el }) {
   const numbers = new Numbers({ onAsk: askForNumbers, onStep: (key) => engines.goToElement(counted.engine, key),
     onClose: () => engines.element.querySelector(".tgv-node[tabindex='0']")?.focus({ preventScroll: true }) });
   numbers.standIn(engines.theatre);
-  const listing = new Listing({ change, write: (label, text, drag) => write(label, text, drag), open: openEditor });
-  const editor = new Editor({ onWrite: (text) => write("edit by hand", text), onClose: () => {
+  const listing = new Listing({ change: (label, edit, drag) => state.change(label, edit, drag),
+    write: (label, text, drag) => state.write(label, text, drag), open: openEditor });
+  const editor = new Editor({ onWrite: (text) => state.write("edit by hand", text), onClose: () => {
     editButton.setAttribute("aria-pressed", "false");
     editButton.textContent = "edit";
     listing.list.inert = false;
@@ -136,132 +123,29 @@ function renderExplorer({ model, el }) {
   const drawPlace = () => { root.dataset.place = model.get("place"); };
 
   // --- state ---
-
-  /** Change the state with `edit`, which receives a copy; all changes of one `drag` are one entry of the history. */
-  function change(label, edit, drag) {
-    if (answering?.text !== undefined || question?.text !== undefined) {
-      postponed.push(() => change(label, edit, drag));
-      return;
-    }
-    remember(label, drag);
-    const next = structuredClone(state);
-    edit(next);
-    state = next;
-    drawSwitches();
-    send({ drag });
-  }
-
-  /** Run another listing: Python reads the new state from it. */
-  function write(label, text, drag) {
-    remember(label, drag);
-    send({ text, drag });
-  }
-
-  let dragged = null; // the drag that the last entry of the history is about
-
-  function remember(label, drag) {
-    if (drag !== undefined && drag === dragged) return;
-    dragged = drag;
-    model.set("history", [...model.get("history"), { label, state }].slice(-REMEMBERED));
-    model.set("future", []);
-  }
-
-  function send(asked = {}) {
-    question = { ...asked };
-    if (waiting) return;
-    ask();
-  }
-
-  function ask() {
-    waiting = true;
-    answering = question;
-    question = null;
-    root.setAttribute("aria-busy", "true");
-    sequence += 1;
-    const asked = Object.fromEntries(Object.entries(answering).filter(([, value]) => value !== undefined));
-    model.set("state", { ...state, ...asked, seq: sequence });
-    model.save_changes();
-    clearTimeout(slow);
-    isHeard(model).then((heard) => heard || putBack());
-    slow = setTimeout(() => {
-      overdue = true;
+  const state = new State(model, {
+    changed: drawSwitches, answered: drawResult, asked: () => root.setAttribute("aria-busy", "true"),
+    slow: () => {
       engines.doubt();
       account.textContent = model.widget_manager?.kernel?.why?.() ?? RUNNING; // a page without Jupyter knows why
       errors.replaceChildren();
       ways.replaceChildren(command("stop", stop, { title: "Stop the program that runs" }));
-    }, SLOW);
-  }
-
-  /** No Python will answer: the code in sight stays the one that ran. */
-  function putBack() {
-    clearTimeout(slow);
-    waiting = false;
-    answering = question = null;
-    postponed.length = 0;
-    state = structuredClone(ran);
-    drawSwitches();
-    root.removeAttribute("aria-busy");
-    account.textContent = GONE;
-  }
+    },
+    gone: () => {
+      root.removeAttribute("aria-busy");
+      account.textContent = GONE;
+    },
+  });
 
   /** Interrupt the kernel: the program that runs may never end. */
   function stop() {
     model.widget_manager?.kernel?.interrupt?.();
   }
 
-  /** Undo the last `count` changes. */
-  function goBack(count) {
-    if (postpone(() => goBack(count))) return;
-    const history = model.get("history");
-    if (!count || !history.length) return;
-    dragged = null;
-    const taken = history.slice(-count);
-    const after = [...taken.slice(1).map((entry) => entry.state), state]; // what each of them had led to
-    model.set("future", [...model.get("future"), ...taken.map((entry, index) => ({ label: entry.label, state: after[index] })).reverse()]);
-    model.set("history", history.slice(0, -count));
-    state = taken[0].state;
-    drawSwitches();
-    send({ why: count === 1 ? `Undone, ${taken[0].label}` : `${count} changes are undone` });
-  }
-
-  function redo() {
-    if (postpone(redo)) return;
-    const future = model.get("future");
-    if (!future.length) return;
-    const { label, state: next } = future.at(-1);
-    model.set("future", future.slice(0, -1));
-    model.set("history", [...model.get("history"), { label, state }].slice(-REMEMBERED));
-    state = next;
-    drawSwitches();
-    send({ why: `Redone, ${label}` });
-  }
-
-  function postpone(work) {
-    if (answering?.text === undefined && question?.text === undefined) return false;
-    postponed.push(work);
-    return true;
-  }
-
-  function become(label, wanted, why) {
-    if (postpone(() => become(label, wanted, why))) return;
-    remember(label);
-    state = structuredClone(wanted);
-    drawSwitches();
-    send({ why });
-  }
-
   function reset() {
-    if (overdue) stop(); // what runs now may never answer
-    if (!isBare()) become("reset", {}, AS_WRITTEN);
+    if (state.overdue) stop(); // what runs now may never answer
+    if (!state.isBare) state.become("reset", {}, "The program is as it was written");
   }
-
-  function fix(label, fixed) {
-    root.focus({ preventScroll: true }); // the button pressed goes away with the error
-    become(label, fixed);
-  }
-
-  const isBare = () => Object.values(state).every((value) =>
-    (value ?? null) === null || value === 1 || value === "cpu" || (typeof value === "object" && !Object.keys(value).length));
 
   function openEditor(line = 1) {
     listing.closeMenu();
@@ -284,33 +168,14 @@ function renderExplorer({ model, el }) {
 
   function drawSwitches() {
     drawHistory();
-    resetButton.setAttribute("aria-disabled", String(isBare()));
+    resetButton.setAttribute("aria-disabled", String(state.isBare));
     deviceButtons.forEach((button, index) =>
-      button.setAttribute("aria-pressed", String(Object.keys(devices)[index] === (state.device ?? "cpu"))));
-    defaultDtype.value = state.default_dtype ?? dtypes[0];
-    listing.draw(state);
+      button.setAttribute("aria-pressed", String(Object.keys(devices)[index] === (state.now.device ?? "cpu"))));
+    defaultDtype.value = state.now.default_dtype ?? dtypes[0];
+    listing.draw(state.now);
   }
 
   // --- result ---
-  function takeResult() {
-    const result = JSON.parse(model.get("result"));
-    cancelAnimationFrame(frame);
-    if (waiting && result.seq !== sequence) return drawResult(result); // what Python has set; our answer is to come
-    clearTimeout(slow);
-    waiting = false;
-    overdue = false;
-    const asked = answering;
-    answering = null;
-    if (asked?.text !== undefined && result.state) state = result.state;
-    if (question === null) {
-      drawResult(result, asked);
-      postponed.splice(0).forEach((work) => work());
-      return;
-    }
-    ask(); // Python works at the next answer while this one is drawn
-    frame = requestAnimationFrame(() => drawResult(result, asked));
-  }
-
   function drawResult(result, asked = null) {
     if (!result.refused) seen = result.seq; // else the pictures of the answer before stay
     if (model.get("program") !== program) {
@@ -328,7 +193,10 @@ function renderExplorer({ model, el }) {
     slots = fixes.size ? [...new Set([...slots, ...fixes.keys()])] : [];
     ways.replaceChildren(...slots.map((label) => {
       const { why, state: fixed } = fixes.get(label) ?? {};
-      const button = command(label, () => fix(label, fixed), { title: why ?? "" });
+      const button = command(label, () => {
+        root.focus({ preventScroll: true }); // the button pressed goes away with the error
+        state.become(label, fixed);
+      }, { title: why ?? "" });
       if (!fixes.has(label)) button.style.visibility = "hidden";
       return button;
     }),
@@ -341,11 +209,11 @@ function renderExplorer({ model, el }) {
     changes = result.refused ? null : result.lit;
     engines.show((result.sides ?? []).map((side) => withPictures(side, asked)), result.table ?? [], result.verdict);
     if (result.refused) engines.doubt();
-    else if (!waiting) ran = state;
+    else if (!state.waiting) state.ran = state.now;
     addOther();
     codeBox.show(result, model.get("program").source);
     if (numbers.isOpen && !result.refused) askForNumbers({ key: counted.key, of: counted.of, index: counted.index }); // they follow a change
-    if (!waiting) root.removeAttribute("aria-busy");
+    if (!state.waiting) root.removeAttribute("aria-busy");
   }
 
   /** The line of the listing that corresponds to a line of the program. */
@@ -439,7 +307,7 @@ function renderExplorer({ model, el }) {
     const field = event.target.matches("input:not([type=range])") || (event.target === editor.area && editor.isAhead);
     if ((event.ctrlKey || event.metaKey) && !event.altKey && !field) {
       const key = event.key.toLowerCase();
-      const action = key === "z" && !event.shiftKey ? () => goBack(1) : key === "y" || key === "z" ? redo : null;
+      const action = key === "z" && !event.shiftKey ? () => state.goBack(1) : key === "y" || key === "z" ? () => state.redo() : null;
       if (action) {
         action();
         event.preventDefault();
@@ -450,26 +318,18 @@ function renderExplorer({ model, el }) {
     engines.key(event);
   });
 
-  const { seq = 0, drag: _drag, why: _why, text: _text, ...initial } = model.get("state");
-  state = initial;
-  sequence = seq;
   drawPlace();
   drawResult(JSON.parse(model.get("result")));
   takeOther();
   const release = listen(model, {
     "change:link": () => linkButton.take(model.get("link")),
-    "change:result": takeResult,
+    "change:result": () => state.take(JSON.parse(model.get("result"))),
     "change:place": drawPlace,
     "change:view": () => engines.setView(model.get("view")),
     "change:split": () => engines.setSplit(model.get("split")),
     "change:other": takeOther,
     "change:step": () => engines.goTo(model.get("step")),
-    "change:state": () => {
-      const { seq: incoming, drag, why, text, ...next } = model.get("state");
-      if (waiting || incoming === sequence) return; // our own, or older than what we have asked for
-      state = next;
-      drawSwitches();
-    },
+    "change:state": () => state.follow(),
     "change:history": drawHistory,
     "change:future": drawHistory,
     "change:lesson": showLesson,
@@ -477,9 +337,8 @@ function renderExplorer({ model, el }) {
   });
   return () => {
     release();
-    clearTimeout(slow);
+    state.close();
     clearTimeout(measured);
-    cancelAnimationFrame(frame);
     releaseKeys();
     engines.destroy();
     listing.destroy();

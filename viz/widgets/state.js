@@ -1,0 +1,158 @@
+// The state of an explorer, and its history. A change is one message to Python (`state`), the answer is one message back
+// (`result`). One is under way at a time: what changes meanwhile goes with the next.
+import { isHeard } from "./js/model.js";
+
+const REMEMBERED = 50; // changes that can be undone
+const SLOW = 700; // milliseconds after which somebody wonders
+
+export class State {
+  /** `told` hears what happens: `changed()`, `asked()`, `slow()`, `gone()`, and `answered(result, asked)`. */
+  constructor(model, told) {
+    const { seq = 0, drag: _drag, why: _why, text: _text, ...initial } = model.get("state");
+    this.model = model;
+    this.told = told;
+    this.now = initial;
+    this.ran = {}; // the state that the answer in sight is of
+    this.sequence = seq; // of the last message
+    this.waiting = false;
+    this.overdue = false; // an answer that somebody wonders about
+    this.question = null; // what is asked beside the state: {text, drag, why}; null where nothing waits to be asked
+    this.answering = null; // the question under way
+    this.postponed = []; // changes asked for while a text is under way: they hold for what comes of it
+    this.dragged = null; // the drag that the last entry of the history is about
+  }
+
+  /** Whether the program stands as it was written. */
+  get isBare() {
+    return Object.values(this.now).every((value) =>
+      (value ?? null) === null || value === 1 || value === "cpu" || (typeof value === "object" && !Object.keys(value).length));
+  }
+
+  /** Change the state with `edit`, which receives a copy; all changes of one `drag` are one entry of the history. */
+  change(label, edit, drag) {
+    if (this.postpone(() => this.change(label, edit, drag))) return;
+    const next = structuredClone(this.now);
+    edit(next);
+    this.remember(label, drag);
+    this.turn(next, { drag });
+  }
+
+  /** Turn to this state, with `why` as what is said of it. */
+  become(label, wanted, why) {
+    if (this.postpone(() => this.become(label, wanted, why))) return;
+    this.remember(label);
+    this.turn(structuredClone(wanted), { why });
+  }
+
+  /** Run another listing: Python reads the new state from it. */
+  write(label, text, drag) {
+    this.remember(label, drag);
+    this.send({ text, drag });
+  }
+
+  /** Undo the last `count` changes. */
+  goBack(count) {
+    if (this.postpone(() => this.goBack(count))) return;
+    const history = this.model.get("history");
+    if (!count || !history.length) return;
+    this.dragged = null;
+    const taken = history.slice(-count);
+    const after = [...taken.slice(1).map((entry) => entry.state), this.now]; // what each of them had led to
+    this.model.set("future", [...this.model.get("future"), ...taken.map((entry, index) => ({ label: entry.label, state: after[index] })).reverse()]);
+    this.model.set("history", history.slice(0, -count));
+    this.turn(taken[0].state, { why: count === 1 ? `Undone, ${taken[0].label}` : `${count} changes are undone` });
+  }
+
+  redo() {
+    if (this.postpone(() => this.redo())) return;
+    const future = this.model.get("future");
+    if (!future.length) return;
+    const { label, state: next } = future.at(-1);
+    this.model.set("future", future.slice(0, -1));
+    this.model.set("history", [...this.model.get("history"), { label, state: this.now }].slice(-REMEMBERED));
+    this.turn(next, { why: `Redone, ${label}` });
+  }
+
+  postpone(work) {
+    if (this.answering?.text === undefined && this.question?.text === undefined) return false;
+    this.postponed.push(work);
+    return true;
+  }
+
+  remember(label, drag) {
+    if (drag !== undefined && drag === this.dragged) return;
+    this.dragged = drag;
+    this.model.set("history", [...this.model.get("history"), { label, state: this.now }].slice(-REMEMBERED));
+    this.model.set("future", []);
+  }
+
+  turn(next, asked) {
+    this.now = next;
+    this.told.changed();
+    this.send(asked);
+  }
+
+  send(asked) {
+    this.question = asked;
+    if (!this.waiting) this.ask();
+  }
+
+  ask() {
+    this.waiting = true;
+    this.answering = this.question;
+    this.question = null;
+    this.told.asked();
+    this.sequence += 1;
+    const asked = Object.fromEntries(Object.entries(this.answering).filter(([, value]) => value !== undefined));
+    this.model.set("state", { ...this.now, ...asked, seq: this.sequence });
+    this.model.save_changes();
+    clearTimeout(this.slow);
+    isHeard(this.model).then((heard) => heard || this.putBack());
+    this.slow = setTimeout(() => {
+      this.overdue = true;
+      this.told.slow();
+    }, SLOW);
+  }
+
+  /** No Python will answer: the code in sight stays the one that ran. */
+  putBack() {
+    clearTimeout(this.slow);
+    this.waiting = false;
+    this.answering = this.question = null;
+    this.postponed.length = 0;
+    this.now = structuredClone(this.ran);
+    this.told.changed();
+    this.told.gone();
+  }
+
+  /** Take an answer of Python. */
+  take(result) {
+    cancelAnimationFrame(this.frame);
+    if (this.waiting && result.seq !== this.sequence) return this.told.answered(result, null); // what Python has set; ours is to come
+    clearTimeout(this.slow);
+    this.waiting = this.overdue = false;
+    const asked = this.answering;
+    this.answering = null;
+    if (asked?.text !== undefined && result.state) this.now = result.state;
+    if (this.question === null) {
+      this.told.answered(result, asked);
+      this.postponed.splice(0).forEach((work) => work());
+      return;
+    }
+    this.ask(); // Python works at the next answer while this one is drawn
+    this.frame = requestAnimationFrame(() => this.told.answered(result, asked));
+  }
+
+  /** Take a state that Python, or another view, has set. */
+  follow() {
+    const { seq, drag: _drag, why: _why, text: _text, ...next } = this.model.get("state");
+    if (this.waiting || seq === this.sequence) return; // our own, or older than what we have asked for
+    this.now = next;
+    this.told.changed();
+  }
+
+  close() {
+    clearTimeout(this.slow);
+    cancelAnimationFrame(this.frame);
+  }
+}
