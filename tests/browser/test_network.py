@@ -67,6 +67,13 @@ def test_enter_opens_down_to_single_ops_and_the_gradient_reaches_them(page: Any)
     page.keyboard.press("Escape")
 
 
+def test_pointing_at_a_tied_weight_lights_its_other_place(page: Any) -> None:
+    box(page, "= lm_head").hover()
+    expect(box(page, "= wte.weight")).to_have_attribute("data-same", "")
+    page.mouse.move(0, 0)
+    expect(page.locator("[data-same]")).to_have_count(0)
+
+
 def test_what_does_not_fit_has_a_map_and_fit_shows_the_whole(page: Any) -> None:
     small, window = page.locator(".tgv-network .tgv-map"), page.locator(".tgv-network svg")
     expect(small).to_be_hidden()

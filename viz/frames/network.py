@@ -257,6 +257,8 @@ def data(whole: Network) -> dict[str, Any]:
             one["p"] = unit.pad
         if unit.frozen:
             one["f"] = True
+        if unit.shared:
+            one["same"] = unit.shared
         if unit.kind == "module":
             one |= {"c": unit.children, "l": unit.layout, "e": unit.links, "n": round(title_width(unit))}
         units[key] = one

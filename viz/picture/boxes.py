@@ -103,6 +103,7 @@ class Unit:
     fold: bool = False  # several modules or ops, and no module of its own
     rest: bool = False  # a fold that stands for the rest of what is repeated
     frozen: bool = False  # a parameter without requires_grad, or a module that has no others
+    shared: str = ""  # the key of a parameter that it shares with other boxes
 
     @property
     def size(self) -> tuple[float, float]:
@@ -457,6 +458,7 @@ class Boxes:
                         others = [name for name in names if name.rpartition(".")[0] != own][:TWINS]
                         words = ", ".join(name.partition(".")[2] or name for name in others)
                         unit.rows.append(("tied", "tiny", _short(f"= {words}", "tiny")))
+                        unit.shared = key
 
     def _title_of(self, unit: Unit) -> str:
         """The module of a box, or the one around it."""

@@ -271,7 +271,7 @@ export class NetworkStage {
     this.zoomed = Math.max(1, this.zoomed ?? 1); // what opens is there to be read
     this.#draw(compose(this.net, this.opened), key);
     this.elements.get(key)?.focus({ preventScroll: true });
-    this.onPoint(null);
+    this.#point(null);
     this.onChange();
   }
 
@@ -507,6 +507,13 @@ export class NetworkStage {
     }
   }
 
+  /** Tell what is pointed at, and light the other places of the parameter that it shares. */
+  #point(node) {
+    const same = node && this.net.units[node.dataset.key].same;
+    for (const [key, element] of this.elements) element.toggleAttribute("data-same", Boolean(same) && this.net.units[key].same === same);
+    this.onPoint(node);
+  }
+
   #listen() {
     let drag = null;
     listenToFingers(this.svg, { zoom: (factor, at) => this.zoom(factor, at), pan: (dx, dy) => {
@@ -534,14 +541,13 @@ export class NetworkStage {
       event.preventDefault();
       this.zoom(Math.exp(-event.deltaY / 300), event);
     }, { passive: false });
-    this.svg.addEventListener("pointerover", (event) => this.onPoint(event.target.closest("[data-key]")));
+    this.svg.addEventListener("pointerover", (event) => this.#point(event.target.closest("[data-key]")));
     this.svg.addEventListener("focusin", (event) => {
       const node = event.target.closest("[data-key]");
       if (node && !drag) this.#setView(this.#wanted(this.shown.boxes.get(node.dataset.key))); // keys reach what is out of sight
-      this.onPoint(node);
+      this.#point(node);
     });
-    this.svg.addEventListener("pointerleave", () => this.onPoint(null));
-    this.svg.addEventListener("focusout", () => this.onPoint(null));
+    for (const gone of ["pointerleave", "focusout"]) this.svg.addEventListener(gone, () => this.#point(null));
     this.svg.addEventListener("keydown", (event) => this.#key(event));
   }
 
