@@ -216,7 +216,7 @@ def as_html(picture: str, description: str) -> str:
 def draw(
     thing: Any,
     x: Any = NOTHING,
-    *,
+    *more: Any,
     kwargs: dict[str, Any] | None = None,
     loss: Callable[[Any], Any] | None = None,
     depth: int | None = None,
@@ -235,7 +235,8 @@ def draw(
 
     Args:
         thing: a module; or a tensor, a list, tuple or dict of tensors.
-        x: what the model is called with: a tensor; a tuple or list of arguments; or a dict of keyword arguments.
+        x: what the model is called with: a tensor; a tuple or list of arguments; or a dict of keyword arguments. more: further
+        arguments of the model, as in `draw(model, x, y)`.
         kwargs: further keyword arguments for the model.
         loss: a function that turns the model's output into a scalar; then each box shows the size of its gradient.
         depth: how many levels of modules are open; by default as many as a screen can show.
@@ -264,6 +265,7 @@ def draw(
         if given is not None and given not in known[option]:
             raise ValueError(f"{option} must be one of {', '.join(map(repr, known[option]))}, not {given!r}")
     frame = sys._getframe(1)
+    x = (x, *more) if more else x
     if x is not NOTHING or kwargs is not None:
         made = _of_model(thing, () if x is NOTHING else x, kwargs or {}, loss, view, frame)
     else:

@@ -217,7 +217,10 @@ def test_what_a_call_arranges_is_in_the_box_of_its_op_and_what_the_program_calls
     assert ops(called, "query") == [["A@B + c", "(4, 5, 2)"]]
     drawn = networks.network(viz.draw(model(x)).graph).units.values()
     assert {"@", "(·)ᵀ"} < {unit.title for unit in drawn} and "expand" not in {unit.title for unit in drawn}
-    cell = viz.draw(torch.nn.LSTMCell(3, 2), torch.ones(4, 3)).graph
+    plain = torch.nn.Sequential(torch.nn.Tanh(), torch.nn.Linear(3, 2, bias=False))
+    guessed = viz.draw(plain(x)).graph  # of a Linear its `t` alone uses a parameter
+    assert {op.name for op in guessed.ops.values() if op.module == "plain.1"} >= {"MmBackward0", "TBackward0"}
+    cell = viz.draw(torch.nn.LSTMCell(3, 2), torch.ones(4, 3), (torch.ones(4, 2), torch.ones(4, 2))).graph
     assert [name for name, *_ in ops(cell, "LSTMCell")].count("(·)ᵀ") == 0
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from viz.picture.scopes import shared
+from viz.picture.serving import ARRANGING, PRODUCTS
 from viz.recording import notation
 from viz.recording.graph import Graph, Op, Value
 
@@ -22,6 +23,7 @@ FEWEST = 4  # the fewest ops in a fold
 ROUNDS = 40  # the most different repetitions that are searched for
 PIECE = 12  # ops in the smallest part into which a fold opens
 PIECES = 40  # the most parts into which a fold opens
+Place = tuple[tuple[str, ...], int]  # the path of a module, and which of its calls
 
 
 @dataclass
@@ -168,10 +170,11 @@ def places_of(graph: Graph, ops: list[Op]) -> list[tuple[str, ...]] | None:
         return [tuple(filter(None, op.module.split("."))) for op in ops]
     uses: Counter[str] = Counter()
     known = [_module_of(graph, op, uses) for op in ops]
+    _add_products(graph, ops, known)
     if not graph.modules and sum(one is not None for one in known) < len(ops) // 8:
         return None
-    following: list[tuple[tuple[str, ...], int]] = []
-    later: tuple[tuple[str, ...], int] = (), 0
+    following: list[Place] = []
+    later: Place = (), 0
     for one in reversed(known):
         later = one or later
         following.append(later)
@@ -193,7 +196,7 @@ def places_of(graph: Graph, ops: list[Op]) -> list[tuple[str, ...]] | None:
     return places
 
 
-def _module_of(graph: Graph, op: Op, uses: Counter[str]) -> tuple[tuple[str, ...], int] | None:
+def _module_of(graph: Graph, op: Op, uses: Counter[str]) -> Place | None:
     """The module whose parameter an op uses, and in which of its calls; a tied parameter with several names has the next one at each use."""
     for key in op.inputs:
         if key is not None and (value := graph.values[key]).op is None and value.requires_grad and "." in value.name:
@@ -202,6 +205,26 @@ def _module_of(graph: Graph, op: Op, uses: Counter[str]) -> tuple[tuple[str, ...
             uses[key] += 1
             return tuple(known[min(uses[key], len(known)) - 1].split(".")), uses[key]
     return None
+
+
+def _add_products(graph: Graph, ops: list[Op], known: list[Place | None]) -> None:
+    """Give a Linear all that it runs, `view`, `t`, `mm`, `view`, of which `t` alone uses its parameter."""
+    at = {op.key: position for position, op in enumerate(ops)}
+    turned: dict[str, Place] = {}  # what a parameter is arranged to
+    for position, op in enumerate(ops):
+        known[position] = place = known[position] or next((turned[key] for key in op.inputs if key in turned), None)
+        if place is not None and notation.base_name(op) in ARRANGING:
+            turned |= dict.fromkeys(op.outputs, place)
+    users = graph.users()
+    for position, op in enumerate(ops):
+        if known[position] is not None or notation.base_name(op) not in ("view", "unsafe_view") or op.inputs[0] is None:
+            continue
+        given, made = graph.values[op.inputs[0]], graph.values[op.outputs[0]]
+        using = users.get(made.key, [])
+        for beside in (given.op, *(using if len(using) == 1 else ())):
+            product = beside in at and notation.base_name(graph.ops[beside]) in PRODUCTS
+            if product and given.shape and made.shape and given.shape[-1] == made.shape[-1]:
+                known[position] = known[position] or known[at[beside]]
 
 
 def _stretches(places: list[tuple[str, ...]]) -> list[tuple[int, int, int]]:
