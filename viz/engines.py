@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType, ModuleType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -356,7 +356,7 @@ class Torch(Engine):
     def quietly(self) -> AbstractContextManager[Any]:
         if self._modes_below() or self._transforms():
             return self._beside_modes()
-        return self._inner.DisableTorchFunction()  # type: ignore[no-any-return]
+        return cast("AbstractContextManager[Any]", self._inner.DisableTorchFunction())
 
     @contextmanager
     def _beside_modes(self) -> Iterator[None]:
@@ -500,7 +500,7 @@ class Core(Engine):
         super().__init__(module, self._overrides.FunctionMode)
 
     def array(self, tensor: Any) -> np.ndarray:
-        return tensor.detach().numpy()  # type: ignore[no-any-return]
+        return np.asarray(tensor.detach().numpy())
 
     def _storage(self, tensor: Any) -> int:
         array = tensor._data

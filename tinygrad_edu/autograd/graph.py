@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, cast
 
 import numpy as np
 
@@ -82,7 +82,7 @@ class _Face(Node):
         node: Any = self
         if node._metadata is None:
             node._metadata = {}
-        return node._metadata  # type: ignore[no-any-return]
+        return cast("dict[Any, Any]", node._metadata)
 
     @property
     def requires_grad(self) -> bool:
