@@ -250,7 +250,7 @@ def draw(
 
     Raises:
         TypeError: `thing` holds no tensor; `x` for something that is no module; `loss` returns no scalar.
-        ValueError: no such view, theme or direction.
+        ValueError: no such view, theme, depth or direction.
 
     >>> import torch, viz
     >>> picture = viz.draw(torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU()), torch.randn(2, 4))
@@ -264,6 +264,10 @@ def draw(
     for option, given in (("view", view), ("theme", theme), ("direction", direction)):
         if given is not None and given not in known[option]:
             raise ValueError(f"{option} must be one of {', '.join(map(repr, known[option]))}, not {given!r}")
+    if depth is not None and (not isinstance(depth, int) or depth < 0):
+        raise ValueError(f"depth is how many levels of modules are open, 0 or more, not {depth!r}")
+    if loss is not None and not callable(loss):
+        raise TypeError(f"loss= is a function that turns the model's output into a scalar, not {loss!r}")
     frame = sys._getframe(1)
     x = (x, *more) if more else x
     if x is not NOTHING or kwargs is not None:

@@ -66,6 +66,14 @@ def test_a_non_tensor_is_a_type_error_that_says_what_is_accepted(bad):
         viz.draw(bad)
 
 
+@pytest.mark.parametrize(
+    ("option", "why"), [({"depth": "all"}, "not 'all'"), ({"depth": -1}, "0 or more"), ({"loss": 3}, "not 3")]
+)
+def test_an_option_that_makes_no_sense_is_refused(T, option, why):
+    with pytest.raises((TypeError, ValueError), match=why):
+        viz.draw(T.nn.Linear(2, 1), T.ones(1, 2), **option)
+
+
 def test_without_any_graphviz_the_error_names_the_one_command_that_fixes_it(T, monkeypatch):
     monkeypatch.setitem(sys.modules, "pygraphviz", None)
     monkeypatch.setenv("PATH", "")
