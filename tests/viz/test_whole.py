@@ -201,6 +201,23 @@ class Flow(nn.Module):
         return x
 
 
+class Runge(Flow):
+    def forward(self, x):
+        for _ in range(5):
+            one = self.slope(x)
+            two = self.slope(x + 0.05 * one)
+            three = self.slope(x + 0.05 * two)
+            x = x + 0.1 / 6 * (one + 2 * two + 2 * three + self.slope(x + 0.1 * three))
+        return x
+
+
+def test_a_step_that_fits_in_rows_is_shown_and_not_folded_with_all_others():
+    found = shown(viz.draw(Runge(), torch.ones(3, 2)))
+    assert found.width <= CELL[0]
+    assert found.height <= CELL[1]
+    assert "3 more steps" in {unit.title for unit, *_ in found.boxes}
+
+
 def test_what_runs_between_two_calls_of_a_module_is_not_in_it():
     flow = Flow()
     ops = viz.draw(flow(torch.ones(3, 2)).exp()).graph.ops.values()

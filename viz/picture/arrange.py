@@ -33,10 +33,11 @@ HIDDEN = 0.5  # the largest share of the parameters that a closed box may hide
 # How much is folded, and how wide a text is in small letters (0: in large ones), in the order in which they are tried.
 ATTEMPTS = [
     *((WHOLE, 0), (WHOLE, 1), (REPEATS, 0), (REPEATS, 1), (WHOLE, 2), (REPEATS, 2)),
-    *((CALLS, 0), (CALLS, 1), (CALLS, 2), (RUNS, 0), (RUNS, 1), (RUNS, 2), (LOOPS, 2)),
+    *((CALLS, 0), (CALLS, 1), (CALLS, 2), (RUNS, 0), (RUNS, 1), (RUNS, 2)),
 ]
 # Likewise, where nothing fits with a column for each step of a recurrence.
-WRAPPED = [(WHOLE, SNUG[0]), (RUNS, SNUG[0]), (RUNS, SNUG[1]), (LOOPS, SNUG[1])]
+LAST = [(LOOPS, SNUG[1])]
+WRAPPED = [(WHOLE, SNUG[0]), (RUNS, SNUG[0]), (RUNS, SNUG[1]), *LAST]
 
 
 Manner = tuple[float, float, int, float | None, bool]  # as `_Trial` takes it
@@ -124,9 +125,11 @@ class Arranger:
                 tried = max((_Trial(self, boxes, snug, *how) for how in manners), key=lambda one: one.judged)
                 repeats = repeats or tried.repeats
                 yield tried
-        for folding, widest in WRAPPED if repeats else ():
+        for folding, widest in WRAPPED if repeats else LAST:
             boxes = self._boxes(folding)
-            yield max((_Trial(self, boxes, widest, *how) for how in self._manners(False)), key=lambda one: one.judged)
+            yield max(
+                (_Trial(self, boxes, widest, *how) for how in self._manners(not repeats)), key=lambda one: one.judged
+            )
 
     def _sizes(self, boxes: Boxes, snug: float) -> list[tuple[float, float]]:
         return [unit.size for unit in self.units(boxes, snug).values()]
@@ -288,13 +291,15 @@ class _Trial:
     def _hidden(self) -> float:
         """The largest share of the parameters in closed boxes that are alike, that consist of others, and of which none is open."""
         seen = {self.boxes.alike(self.units[key]) for key in self.first}
-        total = sum(self.boxes.weight(self.units[child]) for child in self.units[ROOT].children) or 1
-        hiding: Counter[object] = Counter()
+        total = (
+            self.boxes.numbers({leaf for child in self.units[ROOT].children for leaf in self.units[child].leaves}) or 1
+        )
+        hiding: dict[object, set[str]] = {}
         inside = [child for key in self.first for child in self.units[key].children]
         for unit in (self.units[child] for child in inside if child not in self.first):
             if unit.kind == "module" and not self._is_leaf(unit.key) and self.boxes.alike(unit) not in seen:
-                hiding[self.boxes.alike(unit)] += self.boxes.weight(unit)
-        return max(hiding.values(), default=0) / total
+                hiding.setdefault(self.boxes.alike(unit), set()).update(unit.leaves)
+        return max(map(self.boxes.numbers, hiding.values()), default=0) / total
 
     # How each box is laid out
 

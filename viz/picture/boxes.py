@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -185,7 +186,11 @@ class Boxes:
             return sum(self.weight(one) for one in once.values())
         if unit.kind == "module":
             return int(self.about(unit).get("parameters", 0))
-        return int(np.prod(self.graph.values[unit.value].shape or ())) if unit.leaves else 0
+        return self.numbers({unit.value}) if unit.leaves else 0
+
+    def numbers(self, values: set[str]) -> int:
+        """How many numbers there are in these values."""
+        return sum(math.prod(self.graph.values[key].shape or ()) for key in values)
 
     def alike(self, unit: Unit) -> object:
         """The same for boxes that look the same inside; the rest of what is repeated looks like the first."""
