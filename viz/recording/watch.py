@@ -113,7 +113,7 @@ class Watch:
         self._as_it_was = self.engine.quietly()
         with self._as_it_was:
             pass  # which notes what else sees the ops
-        self._shows, warnings.showwarning = warnings.showwarning, self._warned  # type: ignore[assignment]
+        self._shows, warnings.showwarning = warnings.showwarning, self._warned
         self.mode.__enter__()
 
     def end(self) -> None:
@@ -124,12 +124,14 @@ class Watch:
             warnings.showwarning = self._shows
         self.engine.take_off(self.mode)
 
-    def _warned(self, message: Any, category: Any, file: str, line: int, *more: Any) -> None:
+    def _warned(
+        self, message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None
+    ) -> None:
         """Tell a warning, with the place of who called an op, and not with ours, which passes the call on."""
-        if file == __file__:
+        if filename == __file__:
             place = next(one for one, _ in traceback.walk_stack(None) if one.f_globals.get("__name__") not in OURS)
-            file, line = place.f_code.co_filename, place.f_lineno
-        self._shows(message, category, file, line, *more)
+            filename, lineno = place.f_code.co_filename, place.f_lineno
+        self._shows(message, category, filename, lineno, file, line)
 
     def close(self) -> None:
         """Stop observing, and release every tensor."""
