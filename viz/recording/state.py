@@ -197,8 +197,9 @@ class _Tensor:
         self._numbers: Any = None
 
     def copy(self) -> None:
-        """Copy the numbers, if there are some to read."""
-        if self._numbers is None and not self._engine.why_unreadable(self.tensor):
+        """Copy the numbers, if there are some to read; on meta a version alone."""
+        engine, tensor = self._engine, self.tensor
+        if self._numbers is None and (engine.device(tensor) == "meta" or not engine.why_unreadable(tensor)):
             self._numbers = self.tensor.detach().clone()
 
     def put_back(self) -> None:
