@@ -398,7 +398,7 @@ def _modules(reader: Reader, module: Any, frame: FrameType) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, thing in {**frame.f_globals, **frame.f_locals}.items():
         new = not name.startswith("_") and all(thing is not one for one in found.values())
-        if new and reader.engine.is_module(thing) and any(map(reader.has, thing.parameters())):
+        if new and reader.engine.is_module(thing) and any(map(reader.has, reader.engine.parameters(thing))):
             found[name] = thing
     inner = [id(one) for module in found.values() for one in module.modules() if one is not module]
     return {name: thing for name, thing in found.items() if id(thing) not in inner}

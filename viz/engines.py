@@ -131,6 +131,11 @@ class Engine(ABC):
         """Whether a parameter or buffer has numbers; that of a lazy module has none before the first call."""
         return not type(tensor).__name__.startswith("Uninitialized")
 
+    def parameters(self, module: Any, recurse: bool = True) -> Iterator[Any]:
+        """The parameters of a module, also where the program has given it a method of that name."""
+        found: Iterator[Any] = self.module_type.parameters(module, recurse)
+        return found
+
     @abstractmethod
     def set_version(self, tensor: Any, version: int) -> None:
         """Count the changes of `tensor` as if it had had this many."""

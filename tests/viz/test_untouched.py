@@ -123,6 +123,7 @@ PROGRAMS = {  # what makes the model and its input; after `---` the step, if it 
     "exported within": "model = M(lambda m, x, a: m.log.append(len(torch.export.export(a, (x,)).graph.nodes)) or a(x), nn.Sequential(L, nn.ReLU()), log=[])",
     "dispatch mode": "def f(m, x, a):\n    with Below() as below:\n        below.log = m.log\n        return a(x)\nmodel = M(f, L, log=[])",
     "dispatch subclass": "model = M(lambda m, x, a: (a(Wrapper(x)) * 2).held, L)\nL.requires_grad_(False)\nmodel.log = Wrapper.log = []",
+    "own parameters": "class Own(nn.Sequential):\n    def parameters(self):\n        self.log.append(1)\n        return super().parameters()\nmodel = Own(L)\nmodel.log = []",
     "fx": "model = torch.fx.symbolic_trace(body())",
     "forward hook": "model = body()\nmodel[0].register_forward_hook(lambda m, i, o: o * 2)",
     "forward pre-hook": "model = body()\nmodel[1].register_forward_pre_hook(lambda m, i: (i[0] * 2,))",

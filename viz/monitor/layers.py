@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from viz import engines
+
 ALONG_FIRST = ("Conv", "BatchNorm", "InstanceNorm", "GroupNorm", "SyncBatchNorm")  # layers whose units are dimension 1
 WRAPPERS = ("_orig_mod.", "module.")  # what torch.compile and DataParallel put before each path
 
@@ -42,10 +44,12 @@ class Layers:
         self.by_module, self.by_parameter = {}, {}
         for title, root in self.models.items():
             wrapped = ""  # a wrapper's own part of the paths
+            engine = engines.of(root)
+            assert engine is not None
             for path, module in root.named_modules():
                 if path and f"{path}." == wrapped + next((one for one in WRAPPERS if f"{path}." == wrapped + one), "-"):
                     wrapped = f"{path}."
-                own = list(module.parameters(recurse=False))
+                own = list(engine.parameters(module, recurse=False))
                 if own:
                     self._take(title, path.removeprefix(wrapped), module, own)
 

@@ -476,10 +476,11 @@ def watch(model: Any, every: int = 10, *, progress: bool = True) -> Watch:
     models = _models(model)
     if isinstance(every, bool) or not isinstance(every, int) or every < 1:
         raise ValueError(f"every is a whole number from 1: one step in so many is watched, not {every!r}")
-    found = {getattr(engines.of(one), "name", "") for one in models.values()}
+    behind = [(one, engine) for one in models.values() if (engine := engines.of(one)) is not None]
+    found = {engine.name for _, engine in behind}
     if len(found) > 1:
         raise ValueError(f"all models must be of one engine, not of {' and '.join(sorted(found))}")
-    if not any(True for one in models.values() for _ in one.parameters()):
+    if not any(True for one, engine in behind for _ in engine.parameters(one)):
         raise ValueError("the model has no parameters, so there is nothing that a training could move")
     return Watch(models, every, progress)
 

@@ -215,7 +215,7 @@ def run(
     watch.graph.note = " ".join(closed[:CLOSED_NAMED])
     with contextlib.ExitStack() as stack:
         watch.state = stack.enter_context(as_before(engine, [model, args, kwargs], watch.graph))
-        if not all(engine.is_ready(one) for one in (*model.parameters(), *model.buffers())):  # lazy ones
+        if not all(engine.is_ready(one) for one in (*engine.parameters(model), *model.buffers())):  # lazy ones
             with engine.module.no_grad(), contextlib.redirect_stdout(io.StringIO()):
                 model(*args, **kwargs)
         about = {path: about_module(engine, module) for path, module in watch.parts.values()}
@@ -241,7 +241,7 @@ def run(
             if end is not None and end is not output:
                 watch.graph.roots.append(watch.reader.bind("loss", end))
             _gradients(engine, model, end, made)
-            own = {engine.storage(one) for one in model.parameters()}
+            own = {engine.storage(one) for one in engine.parameters(model)}
     if end is not None:
         made.loss = watch.graph.values[watch.graph.roots[-1]].array = summarise(engine.array(end), engine.dtype(end))
     made.flops = 0 if closed else watch.flops  # nobody counts those inside a closed box

@@ -82,7 +82,7 @@ def nested_tensors(thing: Any, engine: Engine, path: str = "") -> Iterator[tuple
 def about_module(engine: Engine, module: Any) -> dict[str, Any]:
     """The class of an `nn.Module`, its number of parameters and, if it has any, its settings and the paths of its
     buffers; `library` where it is a layer of the engine, `loops` where it runs its parameters again and again."""
-    sizes = (math.prod(parameter.shape) for parameter in module.parameters() if engine.is_ready(parameter))
+    sizes = (math.prod(parameter.shape) for parameter in engine.parameters(module) if engine.is_ready(parameter))
     about: dict[str, Any] = {"class": engine.kind(module), "parameters": sum(sizes)}
     if type(module).__module__.startswith(LIBRARIES):
         about["library"] = True

@@ -88,7 +88,9 @@ class Modules:
                 inner.registered, inner.attribute = False, attribute
                 inner.parents.append(part.nr)
                 self.know(thing, path)
-        elif isinstance(thing, self.watch.module.nn.Parameter) and not any(thing is p for p in module.parameters()):
+        elif isinstance(thing, self.watch.module.nn.Parameter) and not any(
+            thing is p for p in self.watch.engine.parameters(module)
+        ):
             self.values.name(thing, path)
 
     # calls of nn.Module's methods
