@@ -247,7 +247,7 @@ class _Aside:
             self.seconds += time.perf_counter() - self._start
         self._watch.within -= 1
         if isinstance(error, Exception):
-            self._watch.seen.troubles.append(str(error) or kind.__name__)
+            self._watch.seen.troubles.append(f"{kind.__name__}: {error}")
         release()
         return isinstance(error, Exception)
 
