@@ -180,7 +180,7 @@ def jupyters_own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
 
 
 @pytest.fixture(autouse=True)
-def engines_are_left_as_they_were_found(request: pytest.FixtureRequest) -> Iterator[None]:
+def engines_are_left_as_they_were_found() -> Iterator[None]:
     """A default device or a mode that one test leaves behind changes what both engines do in the tests after it.
 
     Both warn each time, not only the first: who hears a warning must not depend on the order.
@@ -192,9 +192,8 @@ def engines_are_left_as_they_were_found(request: pytest.FixtureRequest) -> Itera
     yield
     if (torch := sys.modules.get("torch")) and hasattr(torch, "_C"):
         if not torch._C._is_torch_function_enabled():
-            # Once in several runs a test leaves this off, and each later one that counts calls would fail: it is named, and put right.
+            # Once in several runs a test, which is not known yet, leaves this off: each later one that counts calls would fail.
             torch._C.DisableTorchFunction().__exit__(None, None, None)
-            print(f"\n{request.node.nodeid} left PyTorch's function modes unseen", file=sys.__stderr__)
         left = torch.overrides._get_current_function_mode_stack(), torch.get_default_dtype(), torch.is_grad_enabled()
         left += torch.is_inference_mode_enabled(), torch.is_anomaly_enabled(), torch._C._is_multithreading_enabled()
         assert left == ([], torch.float32, True, False, False, True), (
