@@ -191,13 +191,11 @@ def engines_are_left_as_they_were_found() -> Iterator[None]:
         ours.modes.everywhere.warns_always = True
     yield
     if (torch := sys.modules.get("torch")) and hasattr(torch, "_C"):
-        if not torch._C._is_torch_function_enabled():
-            # Once in several runs a test, which is not known yet, leaves this off: each later one that counts calls would fail.
-            torch._C.DisableTorchFunction().__exit__(None, None, None)
         left = torch.overrides._get_current_function_mode_stack(), torch.get_default_dtype(), torch.is_grad_enabled()
         left += torch.is_inference_mode_enabled(), torch.is_anomaly_enabled(), torch._C._is_multithreading_enabled()
-        assert left == ([], torch.float32, True, False, False, True), (
-            f"left behind in PyTorch: modes, default dtype, gradients, inference, anomaly mode, threads: {left}"
+        left += (torch._C._is_torch_function_enabled(),)
+        assert left == ([], torch.float32, True, False, False, True, True), (
+            f"left behind in PyTorch: modes, default dtype, gradients, inference, anomaly mode, threads, functions seen: {left}"
         )
     if ours := sys.modules.get("tinygrad_edu"):
         state = ours.modes.thread.state

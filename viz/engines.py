@@ -490,7 +490,8 @@ class _Quietly:
         self._state.modes = ()
 
     def __exit__(self, *error: object) -> None:
-        self._state.modes = self._modes
+        if self._state.modes == ():  # else it has ended, and a program has entered a mode since
+            self._state.modes = self._modes
 
 
 class Core(Engine):

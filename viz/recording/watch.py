@@ -117,9 +117,8 @@ class Watch:
         self.mode.__enter__()
 
     def end(self) -> None:
-        """See no more ops; others do as before. An interrupt may have stopped a `Reading` half way."""
-        if isinstance(sys.exc_info()[1], KeyboardInterrupt):
-            self._as_it_was.__exit__(None, None, None)
+        """See no more ops; others do as before. An interrupt, also one that was caught, may have stopped a `Reading` half way."""
+        self._as_it_was.__exit__(None, None, None)
         if warnings.showwarning == self._warned:
             warnings.showwarning = self._shows
         self.engine.take_off(self.mode)
