@@ -514,10 +514,8 @@ class Reader:
         if None not in op.inputs:
             return None
         slot = op.inputs.index(None)
-        if self.engine.shape(saved) == [] and self.engine.dtype(saved) in (
-            "float64",
-            "int64",
-        ):  # how PyTorch saves a Python number
+        # How PyTorch saves a Python number.
+        if self.engine.shape(saved) == [] and self.engine.dtype(saved) in ("float64", "int64"):
             op.constants.append(self._number(saved))
             return None
         op.inputs[slot] = key = self.value(saved)
