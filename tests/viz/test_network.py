@@ -195,6 +195,19 @@ h.sum().backward()"""
     assert weights - {0} == {3 * 4 + 4 * 4 + 8}  # once, however many calls a box stands for
 
 
+def test_the_result_of_a_layer_of_the_library_stands_beside_it():
+    program = "net, criterion = T.nn.Linear(2, 3), T.nn.CrossEntropyLoss()\nloss = criterion(net(T.ones(4, 2)), T.tensor([0, 1, 2, 0]))"
+    whole = networks.network(viz.record(program).graph)
+    result = next(unit for unit in whole.units.values() if unit.kind == "value")
+    assert (result.title, result.parent) == ("loss", "root")
+    tails = [
+        whole.units["root"].children[tail]
+        for tail, head in whole.units["root"].links
+        if whole.units["root"].children[head] == result.key
+    ]
+    assert [whole.units[tail].title for tail in tails] == ["criterion"]
+
+
 def test_what_a_call_arranges_is_in_the_box_of_its_op_and_what_the_program_calls_is_not():
     import torch
 

@@ -524,6 +524,10 @@ class Boxes:
                 continue
             while self.units[chain[-2]].fold:  # a fold hides no result
                 chain = chain[:-1]
+            if len(chain) == 3 and self.is_leaf(self.units[chain[1]]):  # nor does a criterion that the program calls
+                chain, inside, layer = chain[:-1], chain[-1], self.units[chain[1]]
+                port = self._port(layer.key, "out")
+                layer.links.append((layer.children.index(inside), layer.children.index(port)))
             rows = [("name", "name", _short(value.name, "name"))]
             rows.append(
                 ("shape", "tiny", notation.brief(value.array) if not value.shape else notation.shape(value.shape))
