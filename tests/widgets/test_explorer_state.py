@@ -296,6 +296,19 @@ def test_pytorch_alone_is_shown_where_a_name_is_absent_with_the_line_and_why(sho
     assert [list(row["grad"]) for row in result["table"]] == [["torch"]] * len(result["table"])
 
 
+def test_without_pytorch_what_ran_before_an_absent_name_is_shown(monkeypatch):
+    def missing(name, real=viz.engines._load):
+        if name == "torch":
+            raise ModuleNotFoundError(name=name)
+        return real(name)
+
+    monkeypatch.setattr(viz.engines, "_load", missing)
+    explorer = viz.explore(NOT_BUILT)
+    assert [one["engine"] for one in explorer.result["sides"] if "scene" in one] == ["tinygrad_edu"]
+    (error,) = explorer.result["errors"]
+    assert (error["line"], f"Line 2: {error['message']}".startswith(WHY)) == (2, True)
+
+
 def test_a_misspelt_name_is_an_error_of_both_engines_and_hides_no_picture():
     explorer = viz.explore("x = T.ones(3, requires_grad=True)\ny = T.sofmax(x * 2, 0)")
     assert ["scene" in side for side in explorer.result["sides"]] == [True, False]

@@ -186,7 +186,7 @@ function renderExplorer({ model, el }) {
     account.textContent = result.account || (told.length ? "" : BEGIN);
     account.classList.toggle("tgv-refused", Boolean(result.refused));
     const cause = !result.refused && result.cause ? h("p", {}, h("b", {}, "Cause: "), ...withCode(result.cause)) : null;
-    errors.replaceChildren(...(cause ? [h("div", { class: "tgv-error" }, cause)] : []), ...told.map((error) => errorBox(cause ? { ...error, explanation: "" } : error, told.length > 1)));
+    errors.replaceChildren(...(cause ? [h("div", { class: "tgv-error" }, cause)] : []), ...told.map((error) => cause ? errorBox({ ...error, explanation: "" }, told.length > 1, true) : errorBox(error, told.length > 1)));
     const mistake = model.widget_manager && told.find((error) => error.mistake)?.mistake;
     const fixes = new Map((result.fixes ?? []).map((one) => [one.label, one]));
     // A way that is offered still keeps its place, and one that is gone leaves its place empty, until the error is gone.
@@ -223,12 +223,12 @@ function renderExplorer({ model, el }) {
     return Math.max(at, last) + 1 || null;
   }
 
-  function errorBox({ type, message, explanation, line, engines: raised, pytorch }, several) {
+  function errorBox({ type, message, explanation, line, engines: raised, pytorch }, several, brief = explanation !== "") {
     const who = several || raised.length === 1 ? `, ${raised.map((name) => (name === "torch" ? "PyTorch" : name)).join(" and ")}` : "";
     return h("div", { class: "tgv-error", role: "alert" },
       h("p", {}, h("b", {}, `${type}${line ? `, line ${line}` : ""}${who}`), explanation ? `. ${explanation}` : ""),
-      h("p", { class: "tgv-message", scrolls: "The message" }, message),
-      pytorch ? h("p", { class: "tgv-message", scrolls: "PyTorch's message" }, `PyTorch: ${pytorch}`) : null);
+      h("p", { class: `tgv-message${brief ? " tgv-brief" : ""}`, scrolls: "The message" }, message),
+      pytorch ? h("p", { class: "tgv-message tgv-brief", scrolls: "PyTorch's message" }, `PyTorch: ${pytorch}`) : null);
   }
 
   /** A side with its pictures: they are sent separately, and only when they change. */

@@ -105,7 +105,9 @@ class Runs:
             random |= dict.fromkeys(drawn)
             if recording is not None:
                 recordings[engine] = recording
-        if CORE in recordings and (why := not_built(recordings[CORE], recordings.get(TORCH))):
+        # Without PyTorch, what ran before the missing name is shown, with the error that says so.
+        replaced = CORE in recordings and (TORCH in recordings or not recordings[CORE].graph.values)
+        if replaced and (why := not_built(recordings[CORE], recordings.get(TORCH))):
             del recordings[CORE]
             sides[0] = {"engine": CORE, "title": sides[0]["title"], "missing": why}
         rows = table(recordings)
