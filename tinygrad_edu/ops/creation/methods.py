@@ -138,6 +138,9 @@ class _Absent:
 class AbsentMethods:
     """Reading a name that only PyTorch has raises the sentence of `absent`. These stand behind all methods that are there."""
 
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__()} - {*absent.NAMES})  # completion offers what is there
+
 
 for _name in absent.NAMES:
     setattr(AbsentMethods, _name, _Absent(_name))

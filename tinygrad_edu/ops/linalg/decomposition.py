@@ -211,5 +211,5 @@ def _norm(A: Tensor, ord=None, dim=None, keepdim: bool = False, *, dtype=None) -
 class DecompositionMethods:
     """The methods of Tensor that are defined here."""
 
-    inv = inverse = method(inv)
+    inverse = method(inv)
     det = method(det)
