@@ -5,6 +5,7 @@ import math
 import re
 
 import pytest
+from support.models import MODELS
 from support.networks import NETWORKS
 
 import viz
@@ -206,6 +207,34 @@ def test_the_result_of_a_layer_of_the_library_stands_beside_it():
         if whole.units["root"].children[head] == result.key
     ]
     assert [whole.units[tail].title for tail in tails] == ["criterion"]
+
+
+LOOP = """import torch
+net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(6):
+    loss = net(torch.randn(5, 3)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()"""
+
+
+def test_of_a_training_loop_that_is_folded_the_first_step_and_the_last_loss_are_shown():
+    whole = networks.network(viz.record(LOOP).graph)
+    steps = [unit for unit in whole.units.values() if unit.rest]
+    assert [unit.title for unit in steps] == ["5 more steps"] and steps[0].parent == "root"
+    losses = [unit for unit in whole.units.values() if unit.kind == "value"]
+    assert [(unit.title, unit.parent) for unit in losses] == [("loss", "root")] * 2
+
+
+def test_what_does_not_fit_beside_its_user_stands_above_it():
+    import torch
+
+    model, given, loss = MODELS["LeNet"](torch)
+    whole = viz.draw(model, given, loss=loss)._network[3]
+    spots = {unit.title: spot for unit, *spot, _ in compose(whole, whole.first).boxes}
+    (x, y, width, _), (left, top, across, _) = spots["x"], spots["model"]
+    assert x + width / 2 == pytest.approx(left + across / 2, abs=1) and y < top
 
 
 def test_what_a_call_arranges_is_in_the_box_of_its_op_and_what_the_program_calls_is_not():

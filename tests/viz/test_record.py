@@ -120,6 +120,11 @@ HOLDS = {
         lambda r: [(v.version, v.array.data, v.how_shared) for v in r.graph.values.values() if v.name == "w"],
         [(0, 1.0, ""), (1, 0.5, "in-place"), (2, 0.25, "in-place")],
     ),
+    "what a call without a record makes is of one op, however many results it has": (
+        "w = T.tensor([1.0, 3.0], requires_grad=True)\nwith T.no_grad():\n    top, at = (w * 2).max(0)",
+        lambda r: [(op.name, len(op.outputs)) for op in r.graph.ops.values()],
+        [("mul", 1), ("max", 2)],
+    ),
     "a recorded model is folded by the modules that ran": (
         BLOCKS,
         lambda r: [one.module for one in fold(r.graph).folds.values()],

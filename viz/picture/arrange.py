@@ -342,9 +342,14 @@ class _Trial:
         placed = laid_out(sizes, unit.links, in_a_row, snug, wrap)
         if given and in_a_row and placed.width > min(self._rooms)[0]:
             placed = laid_out(sizes, unit.links, True, snug, 0.0, given)
-        elif given and not in_a_row and not self._has_room(placed):
-            level = laid_out(sizes, unit.links, True, snug, 0.0, given)
-            placed = level if self._has_room(level) else placed
+        elif not in_a_row:
+            ends = [(tail, head) for tail, head in unit.links if self.units[unit.children[head]].kind == "value"]
+            above = _given([self.units[child] for child in unit.children], unit.links, ("module", *RUNNING))
+            # An input above its user, in one row or in several; or, downward, a result beside what made it.
+            for row, most, level in ((True, 0.0, given), (False, wrap, above), (False, 0.0, ends)):
+                if level and not self._has_room(placed):
+                    tried = laid_out(sizes, unit.links, row, snug, most, level)
+                    placed = tried if self._has_room(tried) else placed
         if self._layers is not None:
             widest = self._layers if unit.key == ROOT else self._across + 2 * LANE
             if placed.width > widest and (order := downward(sizes, unit.links, widest)):

@@ -255,7 +255,7 @@ class Boxes:
         return groups
 
     def _with_repeats(self, groups: list[Group]) -> list[Group]:
-        """Of what is repeated, the first; the rest as one box. Of the steps of a loop the last is shown, too."""
+        """Of what is repeated, the first; the rest as one box. Of the steps of a loop that lead to more the last is shown, too."""
         known: dict[object, int] = {}
         codes = np.array([known.setdefault(self._code(group), len(known)) for group in groups], dtype=np.int64)
         made: list[Group] = []
@@ -270,7 +270,8 @@ class Boxes:
                 for one, other in zip(pattern, groups[start + block :], strict=False)
             )
             whole = steps and self.folding >= LOOPS
-            first, stop = start if whole else start + block, end - block if steps and not whole else end
+            last = steps and not whole and self._leads_on(groups[start:end], block)
+            first, stop = start if whole else start + block, end - block if last else end
             if stop - first < 2 * block or not self._goes_on(groups[start:end], block):
                 continue
             made += [*groups[at:first], self._rest(groups[first:stop], block, "" if whole else "more ", steps)]
@@ -285,6 +286,19 @@ class Boxes:
         given = [self._given(_ops(groups[at : at + block]), inside) for at in range(block, len(groups), block)]
         return len(users) <= 1 and all(one == given[0] for one in given)
 
+    def _leads_on(self, groups: list[Group], block: int) -> bool:
+        """Whether what each step gives to the next one is, of the last one, used or kept. What trains only moves parameters."""
+        before, last = _ops(groups[-2 * block : -block]), _ops(groups[-block:])
+        steps = [{op.key for op in ops} for ops in (before, last)]
+        for one, other in zip(before, last, strict=False):
+            for key, end in zip(one.outputs, other.outputs, strict=False):
+                to_next, on = (
+                    {*self._users.get(each, ())} - step for each, step in zip((key, end), steps, strict=True)
+                )
+                if to_next and not one.whole and (on or end in self._lasting):
+                    return True
+        return False
+
     def _given(self, ops: list[Op], inside: set[str]) -> set[tuple[str, ...]]:
         """What some ops are given from outside: by which op, and of what; the parts of one tensor are the same."""
         values = (self.graph.values[key] for op in ops for key in op.inputs if key is not None)
@@ -294,6 +308,12 @@ class Boxes:
     @functools.cached_property
     def _users(self) -> dict[str, list[str]]:
         return self.graph.users()
+
+    @functools.cached_property
+    def _lasting(self) -> set[str]:
+        """What the program returns, and what has a name at its end."""
+        names = {name: value.key for value in self.graph.values.values() for name in value.names}
+        return {*names.values(), *self.graph.roots}
 
     def _code(self, group: Group) -> object:
         """The same for groups that repeat each other."""
@@ -522,7 +542,11 @@ class Boxes:
             chain = self.chain.get(value.op or "")
             if chain is None or value.key in used or not value.names or value.key in self.hidden:
                 continue
-            while self.units[chain[-2]].fold:  # a fold hides no result
+            if (
+                self.units[chain[-2]].fold and value.key not in self._lasting
+            ):  # such as the loss of a step that is not the last
+                continue
+            while self.units[chain[-2]].fold:
                 chain = chain[:-1]
             if len(chain) == 3 and self.is_leaf(self.units[chain[1]]):  # nor does a criterion that the program calls
                 chain, inside, layer = chain[:-1], chain[-1], self.units[chain[1]]

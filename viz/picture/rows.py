@@ -6,20 +6,26 @@ one row into another leaves its row on the right, runs back between the rows, an
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from itertools import combinations, pairwise
 
 from viz.picture import layout as layouts
 from viz.picture.layout import Box, Layout, Link, Spot
 from viz.picture.recurrence import bent
 
+Pairs = Sequence[tuple[str, str]]  # boxes one above the other
 LANE = 9.0  # pixels for a link outside of its rows
 CUT = 40.0  # pixels of width that one link less between the rows is worth
+SLENDER = 160.0  # pixels: what is wider, such as an open module, stands where it is
 PLACES = {2: 24, 3: 24, 4: 15}  # the most columns between which a graph is cut into so many rows
 
 
-def place(boxes: list[Box], links: list[Link], count: int, loose: set[str], time_limit: float, snug: bool) -> Layout:
+def place(
+    boxes: list[Box], links: list[Link], count: int, loose: set[str], time_limit: float, snug: bool, level: Pairs = ()
+) -> Layout:
     """Lay out boxes and links, as `layout.place` does, in `count` rows; in one if it cannot be cut into so many."""
-    whole = layouts.place(boxes, links, "LR", loose, time_limit, snug=snug)
+    whole = layouts.place(boxes, links, "LR", loose, time_limit, snug=snug, level=level)
     tight = [link for link in links if link[0] not in loose]
     row = _cut(whole, boxes, tight, count)
     if any(row[tail] > row[head] for _, tail, head, *_ in tight) or len(set(row.values())) < count:
@@ -27,7 +33,7 @@ def place(boxes: list[Box], links: list[Link], count: int, loose: set[str], time
     made = Layout(0.0, 0.0, direction="LR")
     crossing = [link for link in tight if row[link[1]] != row[link[2]]]
     tails = list(dict.fromkeys(tail for _, tail, *_ in crossing))
-    parts = [_row(number, boxes, links, crossing, row, loose, time_limit, snug) for number in range(count)]
+    parts = [_row(number, boxes, links, crossing, row, loose, time_limit, snug, level) for number in range(count)]
     left = LANE * (len(tails) + 1)
     right = left + max(part.width for part in parts)
     way: dict[str, list[tuple[float, float]]] = {}  # of what comes from a box into the rows below, up to the left
@@ -68,6 +74,7 @@ def _row(
     loose: set[str],
     time_limit: float,
     snug: bool,
+    level: Pairs,
 ) -> Layout:
     """One row, with a point at its left edge for each box above that leads into it, and one on the right for each that leads on."""
     coming = list(dict.fromkeys(tail for _, tail, head, *_ in crossing if row[head] == number))
@@ -78,7 +85,9 @@ def _row(
     inside += [(key, f"in {tail}", head, 0.0, 0.0) for key, tail, head, *_ in crossing if row[head] == number]
     inside += [(f"out {tail}", tail, f"out {tail}", 0.0, 0.0) for tail in going]
     ends = [key for key, *_ in points[0]], [key for key, *_ in points[1]]
-    return layouts.place([*mine, *points[0], *points[1]], inside, "LR", loose, time_limit, snug=snug, ends=ends)
+    level = [pair for pair in level if row[pair[0]] == row[pair[1]] == number]
+    parts = [*mine, *points[0], *points[1]]
+    return layouts.place(parts, inside, "LR", loose, time_limit, snug=snug, ends=ends, level=level)
 
 
 def _cut(whole: Layout, boxes: list[Box], links: list[Link], count: int) -> dict[str, int]:
@@ -88,21 +97,31 @@ def _cut(whole: Layout, boxes: list[Box], links: list[Link], count: int) -> dict
     if len(columns) < count:
         return dict.fromkeys(half, 0)
     column = {key: columns.index(round(whole.spots[key].x)) for key in half}
-    left = [min(whole.spots[key].x - half[key] for key in half if column[key] == at) for at in range(len(columns))]
-    right = [max(whole.spots[key].x + half[key] for key in half if column[key] == at) for at in range(len(columns))]
-    reach: dict[str, int] = {}  # of a box: the last column that a link leads to
+    heads: dict[str, list[str]] = {}
     for _, tail, head, *_ in links:
-        reach[tail] = max(reach.get(tail, 0), column[head])
-    spans = [(column[tail], last) for tail, last in reach.items()]
+        heads.setdefault(tail, []).append(head)
+    reach = {tail: sorted(column[head] for head in ends) for tail, ends in heads.items()}
+    # What nothing leads to, such as an input, stands in the row of its first user.
+    first = heads.keys() - {head for ends in heads.values() for head in ends}
+    given = {key: reach[key][0] for key in first if 2 * half[key] <= SLENDER}
+    spans = [(given.get(tail, column[tail]), ends[-1]) for tail, ends in reach.items()]
+    left, right = ({key: whole.spots[key].x + way * half[key] for key in half} for way in (-1, 1))
+    at = {key: given.get(key, column[key]) for key in half}
 
     def cost(cuts: tuple[int, ...]) -> float:
-        ends = [*pairwise((0, *cuts, len(columns)))]
-        widest = max(max(right[first:last]) - min(left[first:last]) for first, last in ends)
-        return widest + CUT * sum(any(first < cut <= last for cut in cuts) for first, last in spans)
+        widths = []
+        for first, last in pairwise((0, *cuts, len(columns))):
+            here = [key for key in half if first <= at[key] < last and column[key] >= first]
+            if not here:
+                return math.inf
+            start = min(column[key] for key in here)
+            moved = [2 * half[key] for key in given if column[key] < first and at[key] == start]
+            widths.append(max(right[key] for key in here) - min(left[key] for key in here) + max(moved, default=0.0))
+        return max(widths) + CUT * sum(any(first < cut <= last for cut in cuts) for first, last in spans)
 
     places = range(1, len(columns), max(1, len(columns) // PLACES[count]))
     best = min(combinations(places, count - 1), key=cost, default=())
-    return {key: sum(column[key] >= cut for cut in best) for key in half}
+    return {key: sum(at[key] >= cut for cut in best) for key in half}
 
 
 def _move(part: Layout, right: float, down: float) -> None:

@@ -43,17 +43,16 @@ def laid_out(
             return _down_and_up(sizes, links, order)
     boxes = [(f"c{place}", *size) for place, size in enumerate(sizes)]
     ends = [(f"l{place}", f"c{tail}", f"c{head}", 0.0, 0.0) for place, (tail, head) in enumerate(links)]
-    if not in_a_row and across and len(sizes) <= WRAPPED and (made := _wrapped(boxes, ends, across, snug)):
+    pairs = [(f"c{a}", f"c{b}") for a, b in level]
+    if not in_a_row and across and len(sizes) <= WRAPPED and (made := _wrapped(boxes, ends, across, snug, pairs)):
         return _placed(made, boxes, ends)
-    level = [*level, *((row[0], other) for row in layers for other in row[1:])]
+    pairs += [(f"c{row[0]}", f"c{other}") for row in layers for other in row[1:]]
     apart = [
         (f"s{number}", f"c{row[0]}", f"c{below[0]}", 0.0, 0.0)  # what nothing leads between stays apart
         for number, (row, below) in enumerate(pairwise(layers))
         if not any(tail in row and head in below for tail, head in links)
     ]
-    made = layouts.place(
-        boxes, [*ends, *apart], "LR" if in_a_row else "TB", snug=snug, level=[(f"c{a}", f"c{b}") for a, b in level]
-    )
+    made = layouts.place(boxes, [*ends, *apart], "LR" if in_a_row else "TB", snug=snug, level=pairs)
     return _placed(made, boxes, ends)
 
 
@@ -62,14 +61,16 @@ def _placed(made: Layout, boxes: list[layouts.Box], ends: list[layouts.Link]) ->
     return Placed(made.width, made.height, spots, [made.curves.get(key, []) for key, *_ in ends])
 
 
-def _wrapped(boxes: list[layouts.Box], ends: list[layouts.Link], across: float, snug: bool) -> Layout | None:
+def _wrapped(
+    boxes: list[layouts.Box], ends: list[layouts.Link], across: float, snug: bool, level: rows.Pairs
+) -> Layout | None:
     """A graph in one row, or in as many as it needs so that none is wider than `across`; None if that are too many."""
-    whole = made = layouts.place(boxes, ends, "LR", snug=snug)
+    whole = made = layouts.place(boxes, ends, "LR", snug=snug, level=level)
     for count in rows.PLACES:
         if made.width <= ABOUT * across:
             return made
         if whole.width <= count * across:
-            made = rows.place(boxes, ends, count, set(), layouts.TIME_LIMIT, snug)
+            made = rows.place(boxes, ends, count, set(), layouts.TIME_LIMIT, snug, level)
     return made if made.width <= ABOUT * across else None
 
 

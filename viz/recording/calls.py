@@ -13,7 +13,7 @@ from types import FrameType, MappingProxyType
 from typing import Any
 
 from viz.engines import Engine
-from viz.recording.graph import Array, Graph, Op
+from viz.recording.graph import Array, Graph, Op, Value
 from viz.recording.notation import name_values
 from viz.recording.reader import Reader, about_module, nested_tensors
 from viz.recording.saved import saved_tensors
@@ -91,9 +91,9 @@ class _Inside(Watch):
             if self.engine.is_tensor(saved) and (place := self.engine.storage(saved)):
                 self.kept[place] = saved.numel() * saved.element_size()
 
-    def _unrecorded(self, name: str, line: int | None, inputs: list[str], output: str, arguments: Any) -> None:
-        super()._unrecorded(name, line, inputs, output, arguments)
-        op = self.graph.ops[self.graph.values[output].op or ""]
+    def _unrecorded(self, name: str, line: int | None, inputs: list[str], outputs: list[Value], arguments: Any) -> None:
+        super()._unrecorded(name, line, inputs, outputs, arguments)
+        op = self.graph.ops[outputs[0].op or ""]
         op.calls, op.call = list(self.running), self._count
 
     def _through(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -159,12 +159,10 @@ class _Inside(Watch):
         """A call in which nothing ran that can be seen, such as that of an `Identity`, still has a box."""
         inputs: list[Any] = [self.reader.value(one) for one in given]
         if fresh:
-            self._unrecorded(kind, None, inputs, self.reader.value(fresh[0]), [])
-            for one in fresh[1:]:
-                self.reader.adopt(list(self.graph.ops)[-1], self.reader.value(one))
+            self._unrecorded(kind, None, inputs, [self.graph.values[self.reader.value(one)] for one in fresh], [])
         elif self.engine.is_tensor(output) and any(output is one for one in given):
             before = self.reader.value(output)
-            self._unrecorded("identity", None, [before], self.reader.passed_on(output), [])
+            self._unrecorded("identity", None, [before], [self.graph.values[self.reader.passed_on(output)]], [])
         else:
             op = Op(f"o{len(self.graph.ops)}", "identity", "identity", False, module=self._module(None))
             op.inputs, op.calls = inputs, list(self.running)

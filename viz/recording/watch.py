@@ -14,7 +14,7 @@ from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from viz.engines import Engine
-from viz.recording.graph import Argument, Op
+from viz.recording.graph import Argument, Op, Value
 from viz.recording.notation import base_name, called
 from viz.recording.passes import Pass, Passes
 from viz.recording.reader import Reader, about_module, legible, tensors_in
@@ -662,15 +662,17 @@ class Watch:
                 recorded[-1].inputs += dict.fromkeys(left)
             else:
                 self._reshaped(recorded, left)
-        for key in keys:
-            value = self.graph.values[key]
-            if value.op is None and (value.array is None or int(key[1:]) >= known):
-                if recorded and not recorded[-1].custom:  # such as the indices of a maximum
-                    self.reader.adopt(recorded[-1].key, key)
-                elif inputs:
-                    self._unrecorded(name, line, inputs, key, arguments)
-                elif key not in self._created:
-                    self._create(key, line)
+        values = [self.graph.values[key] for key in keys]
+        left = [one for one in values if one.op is None and (one.array is None or int(one.key[1:]) >= known)]
+        if recorded and not recorded[-1].custom:
+            for value in left:  # such as the indices of a maximum
+                self.reader.adopt(recorded[-1].key, value.key)
+        elif left and inputs:
+            self._unrecorded(name, line, inputs, left, arguments)
+        else:
+            for value in left:
+                if value.key not in self._created:
+                    self._create(value.key, line)
         for key, tensor in fresh:
             self._settle_in(key, tensor, sys._getframe(2))
 
@@ -724,7 +726,7 @@ class Watch:
         return key is None or self._still_made(key)
 
     def _unrecorded(
-        self, name: str, line: int | None, inputs: list[str], output: str, arguments: list[Argument]
+        self, name: str, line: int | None, inputs: list[str], outputs: list[Value], arguments: list[Argument]
     ) -> None:
         op = Op(f"o{len(self.graph.ops)}", name, name, recorded=False, line=line, arguments=arguments)
         op.constants = [one.text for one in arguments if one.value is None and one.keyword not in NAMED]
@@ -734,16 +736,16 @@ class Watch:
         op.loops = self._steps(sys._getframe(1))
         op.during = "backward" if self.passes.current is not None else "forward"
         op.inputs = list(dict.fromkeys(inputs))
-        op.outputs = [output]
+        op.outputs = [value.key for value in outputs]
         if op.scope or op.during == "backward":
             op.called = self._local_names(sys._getframe(1), op.inputs)
         self.graph.ops[op.key] = op
-        value = self.graph.values[output]
-        value.op = op.key
-        if value.kind == "input":
-            value.kind = "result"
-        self._created[output] = Event("op", line, op.key, values=[output])
-        self.events.append(self._created[output])
+        self.events.append(Event("op", line, op.key, values=list(op.outputs)))
+        for place, value in enumerate(outputs):
+            value.op, value.output_nr = op.key, place
+            if value.kind == "input":
+                value.kind = "result"
+            self._created[value.key] = self.events[-1]
 
     def _inside(self, frame: FrameType | None) -> str:
         """`Double.forward` if the caller runs inside that custom Function, else an empty string."""
