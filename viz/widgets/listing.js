@@ -4,7 +4,7 @@
 // Each statement has its own area, whose height is fixed when the program is first shown. It has room for the lines that a
 // switch writes, so no switch ever moves another.
 import { count, inputControls } from "./inputs.js";
-import { hanging, highlights, indentOf } from "./js/code.js";
+import { BREAKS, hanging, highlights, indentOf } from "./js/code.js";
 import { h } from "./js/dom.js";
 import { isOn, put } from "./js/switches.js";
 
@@ -40,8 +40,15 @@ export function numbersOf(line, isNumber) {
 }
 
 /** How many lines a line of code takes where `letters` fit beside each other. */
-function linesOf(text, letters) {
-  return 1 + Math.ceil(Math.max(0, text.length - letters) / Math.max(8, letters - indentOf(text)));
+export function linesOf(text, letters) {
+  const rest = Math.max(8, letters - indentOf(text));
+  let [lines, left] = [1, letters];
+  for (const part of text.split(BREAKS)) {
+    const { length } = part.trimEnd();
+    if (length > left) [lines, left] = [lines + Math.ceil(length / rest), Math.ceil(length / rest) * rest];
+    left -= part.length;
+  }
+  return lines;
 }
 
 export class Listing {

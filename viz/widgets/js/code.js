@@ -35,9 +35,12 @@ function marked(line, open) {
   return { fragment, open: left };
 }
 
+export const BREAKS = /(?<=[([{,=\s]|\D\.)(?!\s)/; // where code may wrap
+
 /** Code that wraps behind a bracket, a comma or a dot, before it wraps within a word. */
 function breakable(text) {
-  return text.split(/(?<=[([{,=.])(?!\s)/).flatMap((part, index) => (index ? [h("wbr"), part] : [part]));
+  const parts = text.split(BREAKS).flatMap((part) => [part, h("wbr")]);
+  return /[([{,=.]$/.test(text) ? parts : parts.slice(0, -1); // a number or a string may follow
 }
 
 /** How far in the rest of a wrapped line stands, in letters: a little further than its beginning. */
