@@ -24,7 +24,6 @@ Room = tuple[float, float]  # width and height of a stage, in pixels
 ACROSS = 1200.0  # pixels of a row where somebody asks for some levels
 SNUG = (240.0, 84.0)  # pixels of a line of text where it is tight, and where it is tighter
 SHARES = 1.0, 0.7, 0.5  # of a stage's width, for a row: something may stand beside the module
-BESIDE = 0.35  # of a stage's width, for what stands beside a module in the same row
 # Pixels that a box has less room for a row than the one around it, with arrows beside it.
 FRAME = 2 * PADDING + 4 * LANE
 TIGHT = 2 * PADDING + LANE  # the same without arrows
@@ -163,7 +162,7 @@ class Arranger:
         yield width, TIGHT, 1, None, unrolled
         yield width - 4 * LANE, TIGHT, 0, None, unrolled
         if self.exact:
-            yield width, BESIDE * width, 0, None, unrolled
+            yield width, 0.35 * width, 0, None, unrolled  # so much is for what stands beside a module in its row
         yield 0.0, FRAME, 0, None, unrolled
         if self.exact and width < SLIM:
             layers = (width, 0.85 * width, 0.7 * width, 0.5 * width, 0.0)

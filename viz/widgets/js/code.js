@@ -35,12 +35,11 @@ function marked(line, open) {
   return { fragment, open: left };
 }
 
-export const BREAKS = /(?<=[([{,=\s]|\D\.)(?!\s)/; // where code may wrap
+export const BREAKS = /(?<=\s)(?!\s)|(?<=[([{,]|\D\.)(?![\s\d"'-])/; // where code may wrap: numbers stay with their bracket
 
 /** Code that wraps behind a bracket, a comma or a dot, before it wraps within a word. */
 function breakable(text) {
-  const parts = text.split(BREAKS).flatMap((part) => [part, h("wbr")]);
-  return /[([{,=.]$/.test(text) ? parts : parts.slice(0, -1); // a number or a string may follow
+  return text.split(BREAKS).flatMap((part, index) => (index ? [h("wbr"), part] : [part]));
 }
 
 /** How far in the rest of a wrapped line stands, in letters: a little further than its beginning. */
