@@ -1,6 +1,7 @@
 """Progress is what the judge says about the student's own files, however many notebooks answer an exercise."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -46,8 +47,9 @@ def test_the_best_answer_of_several_notebooks_counts_and_is_shown(folder: Path) 
     found = progress(folder)
     assert state_of(found, "mul_backward") == (3, True)
     assert "1. Slopes and local derivatives: 3 of 9\n   · central_difference\n   ✓ mul_backward" in repr(found)
-    assert '<progress max="9" value="3"' in found._repr_html_()
-    assert f'href="../{LESSON}#Exercise-2:-mul_backward"' in found._repr_html_()
+    shown = found._repr_html_()
+    assert '<progress max="9" value="3"' in shown and f'href="../{LESSON}#Exercise-2:-mul_backward"' in shown
+    assert [int(number) for number in re.findall(r">(\d+)\. ", shown)] == list(range(1, 16))
 
 
 def test_a_missing_folder_is_reported() -> None:

@@ -289,6 +289,7 @@ def test_what_a_hint_marks_as_code_or_stresses_is_shown_so():
 def test_the_third_try_and_none_before_brings_a_next_hint(id):
     told = [repr(check(id, get(id).wrongs[0].answer)) for _ in range(3)]
     assert ["next hint" in text for text in told] == [False, False, True]
+    assert "next hint: It raised" not in told[2], "what came says it already"
 
 
 def test_who_makes_no_known_mistake_is_told_the_next_of_the_known_ones_at_each_further_try():

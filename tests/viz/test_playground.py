@@ -261,7 +261,8 @@ def test_an_earlier_step_can_be_looked_at_and_opened(shown: Any) -> None:
 def test_the_layers_of_an_opened_step_are_in_sight_at_once() -> None:
     deep = viz.playground("circles", layers=8)
     ask(deep, steps=1, open=0)
-    assert deep.scene["views"]["modules"]["svg"].count(">Tanh<") == 8
+    shown = deep.scene["views"]["modules"]
+    assert (shown["svg"].count(">Tanh<"), shown["network"]["open"]) == (8, ["root", "u1"])
 
 
 # --- inside: neurons, weights, gradients ---

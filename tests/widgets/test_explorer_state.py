@@ -86,7 +86,7 @@ def test_a_toggle_gives_the_same_gradient_on_both_engines(state, name, expected)
             {"requires_grad": {"w": False}},
             "w requires no grad: MulBackward0 is no longer recorded; w.grad is None: requires no grad (was −1.2).",
         ),
-        ({"retain_graph": True}, "The graph is kept after the first pass: the gradients stay the same"),
+        ({"retain_graph": True}, "The graph is kept after the first backward(): the gradients stay the same"),
         ({"dtypes": {"w": "float64"}}, "w is of float64: "),
         (
             {"volatile": ["x"]},
@@ -146,7 +146,7 @@ def test_each_of_several_calls_of_backward_has_its_own_switches_beside_those_of_
     assert explorer.result["account"].startswith("Line 6 keeps the graph after its pass: the error is gone")
     explorer.state = {"retain_graph": False}
     assert explorer.result["code"][5] == "h.backward(retain_graph=False)"
-    assert explorer.result["account"].startswith("The graph is freed after each pass: line 7 now raises RuntimeError")
+    assert explorer.result["account"].startswith("The graph is freed by each backward(): line 7 now raises")
     explorer.state = explorer.result["fixes"][0]["state"]
     assert "the error is gone" in explorer.result["account"]
 

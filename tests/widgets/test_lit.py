@@ -55,6 +55,9 @@ def test_a_plate_stands_where_it_covers_nothing() -> None:
     box = {"x": 0, "y": 0, "w": 300, "h": 300}
     place = said(f"lit.roomFor([{json.dumps(node)}], 60, {json.dumps([node, other])}, {json.dumps(box)})")
     assert (place["x"], place["y"]) == (90, 145), "above is another node, so it is below"
+    right = {"x": 142, "y": 70, "width": 60, "height": 130}
+    place = said(f"lit.roomFor([{json.dumps(node)}], 60, {json.dumps([node, other, right])}, {json.dumps(box)})")
+    assert (place["x"], place["y"]) == (81, 145), "it slides to just beside what is in the way"
     plates = [{"x": 90, "y": y, "width": 60, "height": 15, "text": True} for y in (70, 155)]
     narrow = {"x": 90, "y": 0, "w": 60, "h": 300}
     place = said(f"lit.roomFor([{json.dumps(node)}], 60, {json.dumps([node, *plates])}, {json.dumps(narrow)})")

@@ -65,24 +65,24 @@ class Progress:
     def _repr_html_(self) -> str:
         rows = "".join(
             f'<tr style="background:none"><td style="text-align:left;white-space:nowrap">{lesson.number}. '
-            f"{html.escape(lesson.title)}</td>"
-            f'<td><progress max="{lesson.out_of}" value="{lesson.points}" style="width:8em" '
-            f'aria-label="lesson {lesson.number}"></progress></td>'
-            f'<td style="white-space:nowrap">{lesson.points} of {lesson.out_of}</td>'
-            f'<td style="text-align:left">{"".join(_mark(id, verdict) for id, verdict in lesson.verdicts.items())}</td></tr>'
+            f"{html.escape(lesson.title)}</td>{_cells(lesson)}</tr>"
             for lesson in self.lessons
-            if not lesson.note
-        )
-        rows += "".join(
-            f'<tr style="background:none"><td style="text-align:left;white-space:nowrap">{lesson.number}. '
-            f'{html.escape(lesson.title)}</td><td colspan="3" style="text-align:left">{html.escape(lesson.note)}</td></tr>'
-            for lesson in self.lessons
-            if lesson.note
         )
         return (
             f'<div style="color:var(--jp-ui-font-color1,inherit)"><b>{self.points} of {self.out_of} points</b>'
             f"<table>{rows}</table></div>"
         )
+
+
+def _cells(lesson: Lesson) -> str:
+    if lesson.note:
+        return f'<td colspan="3" style="text-align:left">{html.escape(lesson.note)}</td>'
+    return (
+        f'<td><progress max="{lesson.out_of}" value="{lesson.points}" style="width:8em" '
+        f'aria-label="lesson {lesson.number}"></progress></td>'
+        f'<td style="white-space:nowrap">{lesson.points} of {lesson.out_of}</td>'
+        f'<td style="text-align:left">{"".join(_mark(id, verdict) for id, verdict in lesson.verdicts.items())}</td>'
+    )
 
 
 def _state(verdict: Verdict | None) -> tuple[str, str, str]:

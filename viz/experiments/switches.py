@@ -139,7 +139,7 @@ SWITCHES = (
     _around("inference_mode"),
     Switch("skipped", "step", "leave out", "Do not run line {line}", ("Line {line} is left out", "Line {line} runs again")),
     *_argument("retain_graph", "Keep the graph for another pass",
-               ("The graph is kept after the first pass", "The graph is freed after each pass"),
+               ("The graph is kept after the first backward()", "The graph is freed by each backward()"),
                ("keeps the graph after its pass", "frees the graph as it runs"), rare=False,
                unfelt=(f"{_AFTER}still alive after the pass, ready for a second one.", f"{_AFTER}freed as they run.")),
     Switch("backwards", "passes", "call it twice", "A second backward() after the first",

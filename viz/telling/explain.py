@@ -150,7 +150,7 @@ _RULES: list[tuple[str, str]] = [
     ),
     (
         r"No module named '(torchvision|torchaudio|torchtext|datasets|transformers|sklearn|pandas|cv2|PIL)",
-        "Its data and models are not here. For a gradient, a few random tensors of the same shapes will do: T.randn(8, 3, 32, 32). "
+        "This package is not here. For a gradient, a few random tensors of the same shapes will do: T.randn(8, 3, 32, 32). "
         "Leave out the import and the lines that use it.",
     ),
     (

@@ -15,6 +15,7 @@ const ABOVE = 128; // pixels of the code above the stage, as in the style sheet
 const [LOW, HIGH] = [264, 620]; // pixels of a stage in one column with the code: where that is enough, and at most
 const STEPS = 60; // pixels of the buttons below a stage
 const MUCH = 0.1; // of a stage's width or height: it is worth another picture
+const LITTLE = 10; // pixels of height that a picture may lack, such as those that printed text takes
 const BEGIN = "Press a switch beside a line, drag a number, or edit the code: it runs again, and the graph changes.";
 const RUNNING = "Running… It waits for a cell that runs. If it never ends: press stop, or Kernel > Interrupt.";
 
@@ -101,7 +102,8 @@ function renderExplorer({ model, el }) {
     clearTimeout(measured);
     measured = setTimeout(() => {
       if (!opened && openAt(main.clientWidth, main.clientHeight)) return;
-      if (differs([width, height], model.get("room"))) set("room", [Math.round(width), Math.round(height)]);
+      const known = model.get("room");
+      if (differs([width, height], known) || height < known[1] - LITTLE) set("room", [Math.round(width), Math.round(height)]);
     }, 120);
   }
 

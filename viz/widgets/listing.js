@@ -4,7 +4,7 @@
 // Each statement has its own area, whose height is fixed when the program is first shown. It has room for the lines that a
 // switch writes, so no switch ever moves another.
 import { count, inputControls } from "./inputs.js";
-import { hanging, highlights, indentOf } from "./js/code.js";
+import { BREAKS, hanging, highlights, indentOf } from "./js/code.js";
 import { h } from "./js/dom.js";
 import { isOn, put } from "./js/switches.js";
 
@@ -40,8 +40,15 @@ export function numbersOf(line, isNumber) {
 }
 
 /** How many lines a line of code takes where `letters` fit beside each other. */
-function linesOf(text, letters) {
-  return 1 + Math.ceil(Math.max(0, text.length - letters) / Math.max(8, letters - indentOf(text)));
+export function linesOf(text, letters) {
+  const rest = Math.max(8, letters - indentOf(text));
+  let [lines, left] = [1, letters];
+  for (const part of text.split(BREAKS)) {
+    const { length } = part.trimEnd();
+    if (length > left) [lines, left] = [lines + Math.ceil(length / rest), Math.ceil(length / rest) * rest];
+    left -= part.length;
+  }
+  return lines;
 }
 
 export class Listing {
@@ -237,7 +244,7 @@ export class Listing {
     const first = Number(text.replaceAll("_", ""));
     this.drags += 1;
     this.drag = { at, key, start, end, isFloat, first, input, text, id: `${this.drags}`, lines: [...this.code],
-      step: isFloat ? reachOf(first) / 100 : 1, from: event?.clientX, moved: false };
+      step: isFloat ? stepOf(reachOf(first)) : 1, from: event?.clientX, moved: false };
     if (!event) return;
     event.preventDefault();
     this.list.setPointerCapture(event.pointerId);
@@ -333,7 +340,7 @@ export class Listing {
       const value = Number(about.text.replaceAll("_", ""));
       const isFloat = /[.e]/.test(about.text);
       const reach = reachOf(input ? inputs[0].value : value);
-      span.append(h("input", { type: "range", min: String(-reach), max: String(reach), step: isFloat ? String(reach / 100) : "1",
+      span.append(h("input", { type: "range", min: String(-reach), max: String(reach), step: isFloat ? String(stepOf(reach)) : "1",
         value: String(value), "aria-label": input ? `Value of ${input}` : `Number ${key + 1} in line ${row.number}`,
         "aria-valuetext": about.text }));
     });
@@ -360,3 +367,5 @@ export class Listing {
 }
 
 const reachOf = (value) => Math.max(2, 2 * Math.abs(value));
+/** How far a number moves at a time: a 1, 2 or 5, so that it passes whole numbers. */
+const stepOf = (reach) => [1, 2, 5, 10].map((times) => Number(`${times}e${Math.floor(Math.log10(reach)) - 2}`)).find((step) => step >= reach / 100);

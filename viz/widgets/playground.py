@@ -39,7 +39,7 @@ from viz.recording.teaching import check, name_of
 from viz.widgets import fallback
 from viz.widgets.live import Live, interruptible
 
-STEP = Room(900, 390)  # the stage of a step that is opened, below its program
+STEP = Room(928, 391)  # the stage of a step that is opened, below its program
 SLICE = 0.12  # seconds of training for one answer
 TOGETHER = 8  # pictures of one answer at most
 SMALL, LARGE = 1e-2, 1e2  # ratio of the first layer's gradient to the last's: below it vanishes, above it explodes

@@ -217,6 +217,7 @@ def test_any_number_of_the_code_is_dragged_and_the_sentence_looks_back_to_where_
     slider.press("ArrowLeft")
     expect(hands.code(6)).to_have_text("L = (d - y) ** 3")
     expect(slider).to_be_focused()
+    expect(hands.root.get_by_label("Value of x", exact=True)).to_have_attribute("step", "0.05")
 
 
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])

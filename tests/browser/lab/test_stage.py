@@ -131,6 +131,23 @@ def test_the_explorer_shows_twenty_programs_whole_and_hardly_folds_one(bench: An
         assert len(found) - len(folded) >= UNFOLDED[size], folded
 
 
+PRINTS = """\
+x = T.randn(4, 3, requires_grad=True)
+y = T.tensor([[0., 1., 0.], [1., 0., 0.], [0., 0., 1.], [0., 1., 0.]])
+print(y.argmax(1).dtype, T.sort(y).indices.dtype, T.arange(2**33, 2**33 + 1))
+T.nn.functional.cross_entropy(x, y.argmax(1)).backward()"""
+CUT = """root => [...root.querySelectorAll(".tgv-listing li")].filter(one => one.querySelector(".tgv-slot").getBoundingClientRect().bottom
+    > one.getBoundingClientRect().bottom + 2).map(one => one.textContent)"""
+
+
+@laptop_and_long
+def test_neither_what_is_printed_nor_a_long_line_hides_anything(bench: Any) -> None:
+    root = bench[0].show("explorer", PRINTS)
+    expect(root.locator(".tgv-stdout")).to_be_visible()
+    eventually(lambda: root.evaluate(SEEN)["outside"] == [] and root.evaluate(SEEN)["least"] >= LEAST, True)
+    assert root.evaluate(CUT) == []
+
+
 @laptop_and_long
 @pytest.mark.parametrize("widget", WIDGETS)
 def test_nothing_that_can_be_pressed_moves_in_thirty_presses(bench: Any, widget: str) -> None:

@@ -86,8 +86,8 @@ def masks_with_a_factor(T, x):
 
 
 @safe_sqrt.wrong(
-    "Only the output is masked: sqrt still runs at 0, where its slope is infinite, and where's backward multiplies "
-    "infinity by 0: NaN. Mask what goes *into* sqrt as well."
+    "Only the output is masked: sqrt still runs at 0, where its slope is infinite. The mask sends back 0, and 0 times "
+    "infinity is NaN. Mask what goes *into* sqrt as well."
 )
 def masks_only_the_output(T, x):
     return T.where(x > 0, T.sqrt(x), T.zeros_like(x))
@@ -95,7 +95,7 @@ def masks_only_the_output(T, x):
 
 @safe_sqrt.wrong("A small number added to x changes every value, and leaves a huge slope at 0. Mask the input instead.")
 def adds_epsilon(T, x):
-    return T.sqrt(T.where(x > 0, x, T.zeros_like(x)) + 1e-2)
+    return T.sqrt(x + 1e-8)
 
 
 @safe_sqrt.wrong(

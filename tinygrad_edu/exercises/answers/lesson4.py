@@ -75,6 +75,13 @@ def aligned_at_the_first_axis(grad, shape):
 
 
 @unbroadcast.wrong(
+    "You summed the axes in front. An axis of size 1 in `shape` was repeated, too: sum over it, and keep it."
+)
+def axes_in_front_alone(grad, shape):
+    return grad.sum(axis=tuple(range(grad.ndim - len(shape))))
+
+
+@unbroadcast.wrong(
     "You summed an axis of size 1 away. The gradient has the shape of the input: keep the axis with `keepdims=True`."
 )
 def axis_dropped(grad, shape):

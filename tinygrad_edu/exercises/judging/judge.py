@@ -189,7 +189,8 @@ def _further(failure: Failure, others: list[str], shares: str) -> tuple[str, ...
         return ()
     if failure.hint:
         shown = failure.message.rpartition("does not hold. ")[2]
-        return (shares if shown.endswith(UNTOLD) else shown[:1].upper() + shown[1:],)
+        told = shown.endswith(UNTOLD) or re.match("It raised|It should raise|Wrong type", shown)  # stands there already
+        return (shares if told else shown[:1].upper() + shown[1:],)
     return tuple(f"Others who missed this were told: \u201c{hint}\u201d" for hint in others)
 
 

@@ -445,10 +445,14 @@ def _properties(rows: Sequence[Row]) -> Iterator[tuple[str, list[bool]]]:
 
 
 def _number(value: float) -> str:
-    """A number as a reader writes it: 1/3 for 0.3333, but 0.3."""
+    """A number as a reader writes it.
+
+    >>> [_number(value) for value in (0.33333, 0.3, 2.0, 1e-7)]
+    ['1/3', '0.3', '2', 'nearly 0']
+    """
     value = float(value)
     if abs(value) < 1e6 and abs(value - round(value)) < NEAR * max(1.0, abs(value)):
-        return f"{round(value)}"
+        return f"{round(value)}" if round(value) or not value else "nearly 0"
     for below in (2, 3, 4, 5, 6, 8, 9, 12, 16):
         if math.isfinite(value) and abs(value * below - round(value * below)) < 1e-4 and abs(value) < 10:
             return f"{value:g}" if below in (2, 4, 5, 8) else f"{round(value * below)}/{below}"

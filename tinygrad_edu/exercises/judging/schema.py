@@ -82,7 +82,7 @@ def _trouble(exercise: Exercise, probed: Data) -> Trouble:
     if kind == "syntax":
         return Trouble(f"The cell is not valid Python{where and f',{where}'}: {message}.", teacher)
     if kind == "raised":
-        return Trouble(f"The cell raised {name}{where}: {message}{more}", teacher)
+        return Trouble(f"The cell raised {name}{where}: {message.rstrip('.')}.{more}", teacher)
     if kind == "absent":
         sentence = f"The cell defines no `{exercise.name}`."
         return Trouble(sentence + more, sentence)

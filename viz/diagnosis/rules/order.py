@@ -125,7 +125,7 @@ NO_PASS = telling("{count} steps were taken, in {step}, but no backward pass ran
 HANDED_OUT = telling("{at}, returns the gradients of {names} and leaves .grad as it is, where the step in {step}, looks: none of {count} steps found one.",
     "Call backward() instead, or put each into its place before the step: `p.grad = g`.", kind="never-backward")  # fmt: skip
 NO_STEP = telling("{count} backward passes ran, and the {held} of line {made} never took a step.{how}",
-    "Call optimizer.step() after backward().", kind="never-steps", certain=False)  # fmt: skip
+    "Call step() of the optimizer after backward().", kind="never-steps", certain=False)  # fmt: skip
 TOO_EARLY = telling("{at}, steps before the backward() of the same iteration: none of {count} steps found a gradient.",
     "Call zero_grad(), backward() and step() in this order.", kind="step-before-backward")  # fmt: skip
 RULES = [

@@ -35,9 +35,11 @@ function marked(line, open) {
   return { fragment, open: left };
 }
 
+export const BREAKS = /(?<=\s)(?!\s)|(?<=[([{,]|\D\.)(?![\s\d"'-])/; // where code may wrap: numbers stay with their bracket
+
 /** Code that wraps behind a bracket, a comma or a dot, before it wraps within a word. */
 function breakable(text) {
-  return text.split(/(?<=[([{,=.])(?!\s)/).flatMap((part, index) => (index ? [h("wbr"), part] : [part]));
+  return text.split(BREAKS).flatMap((part, index) => (index ? [h("wbr"), part] : [part]));
 }
 
 /** How far in the rest of a wrapped line stands, in letters: a little further than its beginning. */

@@ -37,8 +37,8 @@ export function platesOf({ kind, value, grad, became }) {
 
 /**
  * The first of the places above, below and beside a few nodes at which a plate meets nothing; or else where it covers least,
- * so that every change is written somewhere. It rather covers a node than another plate, and rather the edge of these nodes
- * than another node. Null if there are no nodes.
+ * so that every change is written somewhere. Above and below it slides along its node, to just beside what is in the way. It
+ * rather covers a node than another plate, and rather the edge of these nodes than another node. Null if there are no nodes.
  *
  * @param {Place[]} nodes
  * @param {number} width
@@ -48,17 +48,18 @@ export function platesOf({ kind, value, grad, became }) {
 export function roomFor(nodes, width, taken, box) {
   const places = nodes.flatMap((node) => {
     const [right, bottom] = [node.x + node.width, node.y + node.height];
-    const across = [node.x + node.width / 2 - width / 2, right - width, node.x];
-    const aside = [-0.3, 0.3, -0.6, 0.6, -0.9, 0.9].map((share) => node.x + (node.width - width + share * (node.width + width)) / 2);
+    const middle = node.x + (node.width - width) / 2;
+    const across = taken.flatMap((other) => [other.x - width - 1, other.x + other.width + 1])
+      .filter((x) => x + width >= node.x + LINE && x <= right - LINE) // it still belongs to its node
+      .sort((a, b) => Math.abs(a - middle) - Math.abs(b - middle));
     const down = [node.y + node.height / 2 - LINE / 2, node.y, bottom - LINE];
-    const rows = (/** @type {number[]} */ places) => places.flatMap((x) => [node.y - SPACE - LINE, bottom + SPACE].map((y) => [x, y]));
-    const around = [...rows(across), ...[right + SPACE, node.x - SPACE - width].flatMap((x) => down.map((y) => [x, y])),
-      ...[node.y - LINE / 2, bottom - LINE / 2].map((y) => [across[0], y]), // on the node's own edge
-      ...rows(aside)]; // it still touches the node
+    const around = [...[middle, ...across].flatMap((x) => [node.y - SPACE - LINE, bottom + SPACE].map((y) => [x, y])),
+      ...[right + SPACE, node.x - SPACE - width].flatMap((x) => down.map((y) => [x, y])),
+      ...[node.y - LINE / 2, bottom - LINE / 2].map((y) => [middle, y])]; // on the node's own edge
     return around.map(([x, y]) => ({ x: clamped(x, box.x, box.w, width), y: clamped(y, box.y, box.h, LINE), width, height: LINE, text: true }));
   });
-  const own = (/** @type {Place} */ one) => nodes.some(({ x, y }) => x === one.x && y === one.y);
-  const inner = taken.map((one) => (own(one) ? { ...one, y: one.y + LINE / 2, height: one.height - LINE } : one));
+  const own = (/** @type {Place} */ one) => nodes.find(({ x, y }) => Math.abs(x - one.x) <= SPACE && Math.abs(y - one.y) <= SPACE);
+  const inner = taken.map((one) => (own(one) ? { ...own(one), y: own(one).y + LINE / 2, height: own(one).height - LINE } : one));
   const covered = places.map((place) => inner.reduce((sum, other) => sum + shared(place, other) * (other.text ? 4 : 1), 0));
   return places[covered.indexOf(Math.min(...covered))] ?? null;
 }
@@ -116,6 +117,9 @@ export function goneText(names) {
   return `gone: ${all.slice(0, 3).join(", ")}${all.length > 3 ? ` and ${all.length - 3} more` : ""}`;
 }
 
+const scaled = (/** @type {Place} */ { x, y, width, height }, by) => ({ x: x * by, y: y * by, width: width * by, height: height * by });
+const grown = ({ x, y, width, height }, by) => ({ x: x - by, y: y - by, width: width + 2 * by, height: height + 2 * by });
+
 /** Where a node is drawn; the boxes of a network stand where they were moved to. */
 function boxOf(element) {
   const { x, y, width, height } = element.getBBox();
@@ -139,11 +143,14 @@ export function light(svg, elements, lit, box, runs, gone = []) {
   const found = Object.entries(lit).filter(([key]) => elements.has(key)).sort(([, a], [, b]) => a.order - b.order);
   if (!found.length && !gone.length) return;
   const all = [...elements.values()].filter((one) => one.classList.contains("node") && !one.classList.contains("tab"));
+  const larger = Math.max(1, svg.getScreenCTM()?.a ?? 1); // than it was drawn: what is lit is not
+  const seen = (/** @type {SVGGraphicsElement} */ element) => scaled(boxOf(element), larger); // in pixels
+  const texts = [.../** @type {NodeListOf<SVGGraphicsElement>} */ (svg.querySelectorAll("g.back text"))].filter((one) => one.textContent);
   /** @type {Place[]} */
-  const taken = [...all.map(boxOf), ...[...svg.querySelectorAll("g.back text")].filter((one) => one.textContent).map((one) => ({ ...boxOf(one), text: true }))];
+  const taken = [...all.map(seen), ...found.map(([key]) => grown(seen(elements.get(key)), SPACE)), ...texts.map((one) => ({ ...seen(one), text: true }))];
   const home = /** @type {SVGGraphicsElement} */ (all[0]?.parentNode ?? svg); // what is drawn in it is moved by its margin
   const { e = 0, f = 0 } = home.transform?.baseVal.consolidate()?.matrix ?? {};
-  const inner = { ...box, x: box.x - e, y: box.y - f };
+  const [x, y, w, h] = [box.x - e, box.y - f, box.w, box.h].map((length) => length * larger);
   const layer = make("g", { class: "tgv-lit", "aria-hidden": "true" });
   const moves = runs && mayMove();
   const step = Math.min(APART, WHOLE / found.length);
@@ -154,19 +161,18 @@ export function light(svg, elements, lit, box, runs, gone = []) {
 
   /** Write something beside the first of these nodes where there is room, or on one of them. */
   const plate = (group, text, of, nodes) => {
-    const width = pen.measureText(text).width + 12;
-    const place = roomFor(nodes, width, taken, inner);
-    if (!place) return;
-    taken.push(place);
-    group.append(make("rect", { class: "tgv-plate", x: place.x, y: place.y, width, height: LINE, rx: 4 }),
-      make("text", { class: `tgv-change tgv-change-${of}`, style: "font-size:11px;font-weight:600", x: place.x + width / 2, y: place.y + 11.5 }, text));
+    const free = roomFor(nodes.map(seen), pen.measureText(text).width + 12, taken, { x, y, w, h });
+    if (!free) return;
+    taken.push(free);
+    const place = scaled(free, 1 / larger);
+    group.append(make("rect", { class: "tgv-plate", ...place, rx: 4 / larger }), make("text", { class: `tgv-change tgv-change-${of}`,
+      style: `font-size:${11 / larger}px;font-weight:600`, x: place.x + place.width / 2, y: place.y + 11.5 / larger }, text));
   };
 
   found.forEach(([key, one], index) => {
-    const node = boxOf(elements.get(key));
+    const node = elements.get(key);
     const group = make("g", { class: `tgv-lit-${one.kind}` });
-    group.append(make("rect", { class: "tgv-halo", x: node.x - SPACE, y: node.y - SPACE, rx: 9,
-      width: node.width + 2 * SPACE, height: node.height + 2 * SPACE }));
+    group.append(make("rect", { class: "tgv-halo", ...grown(boxOf(node), SPACE / larger), rx: 9 / larger }));
     if (moves) {
       const turn = one.kind === "grad" ? forward + found.length - index : index; // gradients run back
       group.classList.add("tgv-runs");
@@ -177,7 +183,7 @@ export function light(svg, elements, lit, box, runs, gone = []) {
   });
   for (const [places, names] of gone) {
     const group = make("g", { class: "tgv-lit-gone" });
-    plate(group, goneText(names), "gone", places.filter((key) => elements.has(key)).map((key) => boxOf(elements.get(key))));
+    plate(group, goneText(names), "gone", places.filter((key) => elements.has(key)).map((key) => elements.get(key)));
     layer.append(group);
   }
   home.append(layer);
