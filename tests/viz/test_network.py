@@ -233,8 +233,8 @@ def test_what_does_not_fit_beside_its_user_stands_above_it():
     model, given, loss = MODELS["LeNet"](torch)
     whole = viz.draw(model, given, loss=loss)._network[3]
     spots = {unit.title: spot for unit, *spot, _ in compose(whole, whole.first).boxes}
-    (x, y, width, _), (left, top, across, _) = spots["x"], spots["model"]
-    assert x + width / 2 == pytest.approx(left + across / 2, abs=1) and y < top
+    (x, y, *_), (middle, center, _, height) = spots["x"], spots["model"]
+    assert x == pytest.approx(middle, abs=1) and y < center - height / 2
 
 
 def test_what_a_call_arranges_is_in_the_box_of_its_op_and_what_the_program_calls_is_not():
