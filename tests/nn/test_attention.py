@@ -35,14 +35,12 @@ MODULES = {
     f"nn.TransformerEncoderLayer{LAYERS}": {},
     f"nn.TransformerEncoderLayer{LAYERS[:-1]}, norm_first=True)": {},
     f"nn.TransformerEncoder(nn.TransformerEncoderLayer{LAYERS}, 2, enable_nested_tensor=False)": {},
-    f"nn.TransformerDecoderLayer{LAYERS}": {},
 }
 
 
 NAMES = {  # of the two masks, and of the switch for a causal one
     "Multihead": ("attn_mask", "key_padding_mask", "is_causal"),
     "EncoderLayer": ("src_mask", "src_key_padding_mask", "is_causal"),
-    "DecoderLayer": ("tgt_mask", "tgt_key_padding_mask", "tgt_is_causal"),
     "Encoder(": ("mask", "src_key_padding_mask", "is_causal"),
 }
 

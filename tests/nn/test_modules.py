@@ -54,10 +54,6 @@ BY_INPUTS = {
     "(2, 3, 4), (2, 3, 4), (2, 3, 4)": "nn.MultiheadAttention(4, 2, batch_first=True, bias=False)",
     "(3, 2, 4)": """nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, activation='gelu', norm_first=True);
     nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8, 0.0), 2, nn.LayerNorm(4), False)""",
-    "(3, 2, 4), (5, 2, 4)": """nn.TransformerDecoderLayer(4, 2, 8, dropout=0.0);
-    nn.TransformerDecoder(nn.TransformerDecoderLayer(4, 2, 8, 0.0), 2)""",
-    "(2, 3, 4), (2, 5, 4)": """nn.TransformerDecoderLayer(4, 2, 8, dropout=0.0, norm_first=True, batch_first=True);
-    nn.Transformer(4, 2, 1, 1, 8, 0.0, batch_first=True)""",
     "(2, 3, 4, 5)": "nn.Unfold(2, stride=2, padding=1)",
     "(2, 12, 6)": "nn.Fold((4, 5), (2, 3), dilation=1, padding=(0, 1), stride=2)",
     "(2, 8, 2, 3)": "nn.PixelShuffle(2)",

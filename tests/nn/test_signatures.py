@@ -38,7 +38,7 @@ METHODS = """
     view expand expand_as repeat unfold new_zeros new_ones new_full new_empty new_tensor item tolist numpy contiguous to type
     type_as cpu cuda double float half long int bool backward register_hook retain_grad dim size stride element_size data_ptr
 """
-LINALG = "norm vector_norm inv det solve cholesky"
+LINALG = "norm vector_norm inv det solve"
 UTILS = "clip_grad_norm_ clip_grad_value_ parameters_to_vector vector_to_parameters"
 PLACES: dict[str, tuple[Any, Any, list[str]]] = {
     "functions": (T, torch, f"{BOTH} {FUNCTIONS}".split()),

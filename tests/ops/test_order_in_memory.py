@@ -83,7 +83,7 @@ DRAWS = {i for i, sample in enumerate(SAMPLES) if any(sample is s for s in RANDO
 # Factors of a matrix, products of matrices and places found: see the page of differences.
 DECLARED = re.compile(
     r"T\.where\(a > 0, a, b\)"  # of an expanded operand
-    r"|linalg|inverse|cholesky|nonzero|argwhere|scaled_dot|einsum|bilinear|rms_norm|one_hot|a\[True\]"
+    r"|linalg|inverse|nonzero|argwhere|scaled_dot|einsum|bilinear|rms_norm|one_hot|a\[True\]"
     r"|dropout|max_pool3d|circular|smooth_l1_loss\(x, y.*none"
 )
 # Elementwise ops of which the gradients are compared too.

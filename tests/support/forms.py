@@ -56,7 +56,6 @@ T.ones(2, 2) @ T.ones(2, 2).double()
 T.nn.LSTM(2, 2)(T.ones(1, 1, 2), (T.ones(1, 1, 2), T.ones(1, 2, 2)))
 T.nn.GRU(2, 2)(T.ones(1, 1, 2), T.ones(1, 2, 2))
 x = T.ones(3, 2, 4); T.nn.MultiheadAttention(4, 2)(x, x, x, is_causal=True)
-T.nn.Transformer(4, 2, 1, 1, 8)(T.ones(3, 2, 4), T.ones(3, 1, 4))
 T.nn.utils.rnn.pad_sequence([])
 T.nn.utils.rnn.pad_sequence([1, 2])
 """,

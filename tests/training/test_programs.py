@@ -848,38 +848,6 @@ def denoising_unet(T):
     return _steps(T.optim.Adam(net.parameters(), lr=1e-2), loss_of, 5)
 
 
-def translation(T):
-    """`nn.Transformer` with masks, sines for places, a schedule with a warm-up."""
-    nn = T.nn
-    T.manual_seed(15)
-    place, steps = T.arange(6).unsqueeze(1), T.exp(T.arange(0, 8, 2) * (-math.log(10000.0) / 8))
-    sines = T.zeros(6, 8)
-    sines[:, 0::2] = T.sin(place * steps)
-    sines[:, 1::2] = T.cos(place * steps)
-    source, target = T.randint(1, 9, (3, 6)), T.randint(1, 9, (3, 6))
-    source[0, 4:] = 0
-    embedding, head = nn.Embedding(9, 8, padding_idx=0), nn.Linear(8, 9)
-    model = nn.Transformer(8, 2, 1, 1, 16, dropout=0.0, batch_first=True)
-    mask = nn.Transformer.generate_square_subsequent_mask(5)
-    every = nn.ModuleList([embedding, head, model])
-    optimizer = T.optim.Adam(every.parameters(), lr=1.0, betas=(0.9, 0.98), eps=1e-9)
-    plan = T.optim.lr_scheduler.LambdaLR(optimizer, lambda s: 8**-0.5 * min((s + 1) ** -0.5, (s + 1) * 4**-1.5) * 0.1)
-    losses = []
-    for _ in range(4):
-        optimizer.zero_grad()
-        out = model(
-            embedding(source) * math.sqrt(8) + sines, embedding(target[:, :-1]) + sines[:5], tgt_mask=mask,
-            src_key_padding_mask=source == 0, memory_key_padding_mask=source == 0,
-        )  # fmt: skip
-        loss = nn.CrossEntropyLoss(ignore_index=0)(head(out).transpose(1, 2), target[:, 1:])
-        loss.backward()
-        nn.utils.clip_grad_norm_(every.parameters(), max_norm=1.0)
-        optimizer.step()
-        plan.step()
-        losses.append(loss.item())
-    return losses
-
-
 def reinforce(T):
     """A policy that learns only from rewards: the log-probability of each action times its reward."""
     nn = T.nn

@@ -1,4 +1,4 @@
-"""Determinants, inverses, systems of equations, Cholesky factors and norms of matrices, in batches: `tinygrad_edu.linalg`."""
+"""Determinants, inverses, systems of equations and norms of matrices, in batches: `tinygrad_edu.linalg`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from ...array.tensor import Tensor
 from ..binding import functions, linalg_functions, method, public
 from ..op import Op
 from ..reductions.norms import vector_norm
-from ..shapes.diagonal import tril
 from ..shapes.permute import transpose
 from ..shapes.shape import squeeze, unsqueeze
 
@@ -33,14 +32,14 @@ def _as_matrix(value):
     return unsqueeze(unsqueeze(value, -1), -1)
 
 
-def _computed(name, compute, *arrays, why="the input matrix is singular", **settings):
+def _computed(name, compute, *arrays):
     with contextlib.suppress(np.linalg.LinAlgError):
-        found = compute(*arrays, **settings)
+        found = compute(*arrays)
         # In a browser NumPy does not raise: it fills such a matrix with nan.
         is_lost = found.size and np.isnan(found).all((-2, -1)).any() and all(np.isfinite(each).all() for each in arrays)
         if not is_lost:
             return found
-    raise LinAlgError(f"linalg.{name}: The factorization could not be completed because {why}.")
+    raise LinAlgError(f"linalg.{name}: The factorization could not be completed because the input matrix is singular.")
 
 
 class LinalgInvEx(Op):
@@ -94,27 +93,6 @@ class LinalgSolveEx(Op):
 
     def grad_B(grad, A, left):
         return LinalgSolveEx.apply(_t(A), grad, left=left)
-
-
-class LinalgCholeskyEx(Op):
-    """The lower triangular L with A = L·Lᵀ, for a positive definite A."""
-
-    results = ("L",)
-
-    def forward(A, *, upper):
-        why = "the input is not positive-definite"
-        L = _computed("cholesky", np.linalg.cholesky, A, why=why)
-        return np.ascontiguousarray(L.swapaxes(-2, -1)) if upper else L
-
-    # Φ takes the lower triangle and halves its diagonal: dA = sym(L⁻ᵀ·Φ(Lᵀ·dL)·L⁻¹)
-    def grad_A(grad, L, upper):
-        grad, L = (_t(grad), _t(L)) if upper else (grad, L)
-        inner = _t(L) @ tril(grad)
-        half = np.tri(inner.shape[-1], dtype=getattr(L, "_data", L).dtype)
-        half[np.diag_indices_from(half)] = 0.5
-        inner = inner * half
-        solved = LinalgSolveEx.apply(_t(L), (inner + _t(inner)) * 0.5, left=True)
-        return LinalgSolveEx.apply(L, solved, left=False)
 
 
 # --- functions -------------------------------------------------------------------------------------------------------
@@ -173,18 +151,6 @@ def solve(A: Tensor, B, *, left: bool = True) -> Any:
         told = f"linalg.solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'}"
         raise RuntimeError(f"{told} ({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})")
     return LinalgSolveEx.apply(A, B, left=left)
-
-
-@public(where=_LINALG)
-def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
-    """The lower triangular L with A = L·Lᵀ (or its transpose with `upper`), for a symmetric positive definite A.
-
-    >>> T.linalg.cholesky(T.tensor([[4.0, 2.0], [2.0, 2.0]]))
-    tensor([[2., 0.],
-            [1., 1.]])
-    """
-    _square("cholesky", A)
-    return LinalgCholeskyEx.apply(A, upper=upper)
 
 
 @public(where=_LINALG)
