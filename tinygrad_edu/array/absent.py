@@ -74,7 +74,7 @@ SUBJECTS: dict[str, str] = {
     ),
     "reductions by index beyond sums (use scatter_add or index_add)": "scatter_reduce scatter_reduce_",
     "rare random numbers": "cauchy_ geometric_ log_normal_ randint_like LogNormal",
-    "layers that few networks have": "Bilinear bilinear CELU EmbeddingBag MaxUnpool1d MaxUnpool2d MaxUnpool3d Transformer TransformerDecoder TransformerDecoderLayer",
+    "layers that few networks have": "Bilinear bilinear CELU EmbeddingBag MaxUnpool1d MaxUnpool2d MaxUnpool3d Softmax2d Transformer TransformerDecoder TransformerDecoderLayer",
     "rare products (write them with @, einsum and +)": "addbmm addbmm_ addmv addmv_ addr addr_ ger kron cross",
     "rare ways to split (use split, chunk or slices)": (
         "tensor_split hsplit vsplit dsplit split_with_sizes unsafe_chunk unsafe_split_with_sizes"
@@ -89,7 +89,7 @@ _SUBJECT_OF = {name: subject for subject, names in SUBJECTS.items() for name in 
 
 # Methods of PyTorch's Tensor and Module that are rare, without a subject of their own.
 _RARE_METHODS = (
-    "as_subclass diagflat diff dist fliplr flipud get_device index is_nonzero is_same_size is_shared is_signed module_load narrow_copy nonzero_static "
+    "as_subclass eye_ diagflat diff dist fliplr flipud get_device index is_nonzero is_same_size is_shared is_signed module_load narrow_copy nonzero_static "
     "positive reinforce renorm renorm_ rot90 solve swapaxes_ swapdims_ t_ take unique_consecutive unsafe_split "
     "call_super_init dump_patches get_extra_state register_load_state_dict_post_hook register_load_state_dict_pre_hook "
     "register_state_dict_post_hook register_state_dict_pre_hook set_extra_state set_submodule share_memory to_empty T_destination compile type"

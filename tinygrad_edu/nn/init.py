@@ -13,16 +13,7 @@ from ..array.tensor import Tensor
 from ..modes import bump_version
 from ..ops.creation.random import even_like, normal_like
 
-__all__ = [
-    "calculate_gain",
-    "constant_",
-    "eye_",
-    "kaiming_normal_",
-    "kaiming_uniform_",
-    "normal_",
-    "ones_",
-    "orthogonal_",
-]
+__all__ = ["calculate_gain", "constant_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "orthogonal_"]
 __all__ += ["trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_"]
 
 
@@ -166,18 +157,6 @@ def kaiming_normal_(
     tensor(0.1402)
     """
     return _kaiming(tensor, a, mode, nonlinearity, lambda std: normal_(tensor, 0.0, std, generator))
-
-
-def eye_(tensor: Tensor) -> Tensor:
-    """Fill with the identity matrix, so that a linear layer preserves its input.
-
-    >>> T.nn.init.eye_(T.empty(2, 2))
-    tensor([[1., 0.],
-            [0., 1.]])
-    """
-    if tensor.ndim != 2:
-        raise ValueError("Only tensors with 2 dimensions are supported")
-    return _fill(tensor, np.eye(*tensor.shape))
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:

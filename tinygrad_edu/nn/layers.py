@@ -21,7 +21,6 @@ __all__ = [
     "Flatten",
     "Linear",
     "PairwiseDistance",
-    "Softmax2d",
     "Unflatten",
 ]
 
@@ -140,19 +139,6 @@ class Unflatten(Module):
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
-
-
-class Softmax2d(Module):
-    """Softmax over the channels of images (N, C, H, W).
-
-    >>> T.nn.Softmax2d()(T.zeros(1, 2, 1, 1)).flatten()
-    tensor([0.5000, 0.5000])
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        if input.ndim not in (3, 4):
-            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead")
-        return F.softmax(input, -3)
 
 
 class CosineSimilarity(Module):
