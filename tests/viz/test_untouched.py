@@ -159,6 +159,7 @@ PROGRAMS = {  # what makes the model and its input; after `---` the step, if it 
     "packed sequence": "model = M(packed, nn.GRU(4, 4, batch_first=True))",
     "lstm": "model = M(lambda m, x, a: a(x)[0], nn.LSTM(4, 4, dropout=0.5, num_layers=2))",
     "attention": "model = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)\nx = x[None]",
+    "attention in evaluation": "model = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True).eval()\nx = x[None]\n---\nwith torch.no_grad():\n    out = model(x)",
     "autocast": "def f(m, x, a):\n    with torch.autocast('cpu', torch.bfloat16):\n        return a(x)\nmodel = M(f, L)",
     "thread": "model = M(threaded, L)",
     "generator": "def f(m, x, a):\n    y = x\n    for one in (a(y) for _ in range(2)):\n        y = one\n    return y\nmodel = M(f, L)",
