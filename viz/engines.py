@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType, ModuleType
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -395,7 +395,7 @@ class Torch(Engine):
     def quietly(self) -> AbstractContextManager[Any]:
         if self._modes_below() or self._transforms() or self._is_profiled():
             return self._beside_modes()
-        return cast("AbstractContextManager[Any]", self._inner.DisableTorchFunction())
+        return self._inner.DisableTorchFunction()  # type: ignore[no-any-return]
 
     @contextmanager
     def _beside_modes(self) -> Iterator[None]:

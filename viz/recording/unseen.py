@@ -39,18 +39,18 @@ class Reading:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:
         self._quietly.__exit__(kind, error, traceback)
-        if not is_ours(error):
+        if error is None or not is_ours(error):
             return False
         note(self._graph, error, self._what)
         return True
 
 
-def is_ours(error: BaseException | None) -> TypeGuard[Exception]:
+def is_ours(error: BaseException) -> TypeGuard[Exception]:
     """Whether an error that was raised as we read is ours: not one that ends the program, nor one of a handler of the program.
 
     Python calls a handler, such as that of an alarm, wherever it is, with the number of the signal and the frame that it stopped.
     """
-    for frame, _ in walk_tb(None if error is None else error.__traceback__):
+    for frame, _ in walk_tb(error.__traceback__):
         names = (
             () if _module(frame).startswith(OURS) else frame.f_code.co_varnames[:3]
         )  # to ask ours would keep the error

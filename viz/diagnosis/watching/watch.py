@@ -233,7 +233,7 @@ class _Aside:
         if not self._quiet:
             self.seconds += time.perf_counter() - self._start
         self._watch.within -= 1
-        ours = is_ours(error)
+        ours = error is not None and is_ours(error)
         if ours:
             self._watch.seen.troubles.append(f"{kind.__name__}: {error}")
         release()
