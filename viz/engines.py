@@ -11,12 +11,13 @@ import importlib
 import inspect
 import random
 import sys
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType, ModuleType
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,6 +34,9 @@ class Engine(ABC):
     how_to_install: ClassVar[str]
     closed_nodes: ClassVar[tuple[str, ...]] = ()  # nodes whose backward is no program of ops
     given_by_backward: ClassVar[str] = ""  # a node that raises in autograd.grad()
+    swaps: CodeType | None = (
+        None  # of the function that lets two tensors change their places; it refuses one that is referred to weakly
+    )
 
     def __init__(self, module: ModuleType, mode_type: type) -> None:
         self.module = module
@@ -49,6 +53,17 @@ class Engine(ABC):
         """Whether `thing` is a tensor of this engine."""
         return isinstance(thing, self.tensor_type)
 
+    def tensors(self, things: Any, most: int | None = None) -> list[Any]:
+        """The tensors among `things`, also those in lists, tuples and dicts; of a long list among the first `most`."""
+        found, stack = [], list(things)[::-1]
+        while stack:
+            thing = stack.pop()
+            if self.is_tensor(thing):
+                found.append(thing)
+            elif isinstance(thing, (list, tuple, dict)):
+                stack += list(thing.values() if isinstance(thing, dict) else thing[:most])[::-1]
+        return found
+
     def is_module(self, thing: Any) -> bool:
         """Whether `thing` is an `nn.Module` of this engine."""
         return isinstance(thing, self.module_type)
@@ -60,6 +75,10 @@ class Engine(ABC):
     def why_unreadable(self, tensor: Any) -> str:
         """Why the numbers of `tensor` cannot be read unseen; empty if they can."""
         return ""
+
+    def is_freed(self, tensor: Any) -> bool:
+        """Whether the program has freed the memory of a tensor that it still has: to read it would end the process."""
+        return False
 
     def plain(self, tensor: Any) -> Any:
         """The numbers of `tensor` beside the graph. Raises a ValueError with the reason where they cannot be read."""
@@ -120,7 +139,7 @@ class Engine(ABC):
         return ""
 
     def closed_call(self, frame: FrameType) -> tuple[Any, str] | None:
-        """The compiled function or scripted module that runs in a frame of kind `closed`, and its name; None if neither."""
+        """The compiled function, or scripted or fused module, that runs in a frame of kind `closed`, and its name; None if neither."""
         return None
 
     def compiles(self) -> bool:
@@ -180,6 +199,10 @@ class Engine(ABC):
         return tuple(
             k for k in loaded if k.__name__ in names and k.__module__.partition(".")[0] == self.module.__name__
         )
+
+    def backwards(self) -> list[tuple[Any, str]]:
+        """Where the functions stand that a backward pass goes through, as owner and name; it may go through several."""
+        return [(self.tensor_type, "backward"), (self.module.autograd, "backward")]
 
     @abstractmethod
     def _run_backward(self) -> Callable[..., Any]:
@@ -323,7 +346,10 @@ class Torch(Engine):
         super().__init__(module, importlib.import_module("torch.overrides").TorchFunctionMode)
         self._dispatch = importlib.import_module("torch.utils._python_dispatch")
         inner = self._inner = module._C
+        self._is_profiled, self._unseen = inner._autograd._profiler_enabled, threading.local()
         self._modes_below, self._transforms = inner._len_torch_dispatch_stack, inner._functorch.peek_interpreter_stack
+        self.swaps, nn = module.utils.swap_tensors.__code__, module.nn
+        self._fused = nn.MultiheadAttention, nn.TransformerEncoder, nn.TransformerEncoderLayer
         self._of_numpy = {module.float64, module.float32, module.float16}
 
     def is_traced(self) -> bool:
@@ -333,13 +359,21 @@ class Torch(Engine):
         kind, inner = type(tensor), self._inner
         own_code = kind.__torch_dispatch__ is not inner._disabled_torch_dispatch_impl
         if inner._has_storage(tensor) and not (own_code or tensor.is_meta or tensor.is_nested):
-            return ""
+            usual = tensor.data_ptr() > tensor.storage_offset() * tensor.element_size()
+            return "" if usual or not self.is_freed(tensor) else "its memory was freed"
         if tensor.is_meta or tensor.is_nested:
             return "a tensor on meta has no numbers" if tensor.is_meta else "a nested tensor has no shape of its own"
         if own_code:
             return f"the numbers of a {kind.__name__} are read by its own code alone"
         held = tensor.layout is not self.module.strided or tensor.device.type == "xla"
         return "" if held else "a tensor inside torch.func, or of a batch of gradients, has no numbers of its own"
+
+    def is_freed(self, tensor: Any) -> bool:
+        if not (self._inner._has_storage(tensor) and tensor.numel()):
+            return False
+        # Not by its storage: PyTorch adds to no gradient in place whose storage was asked for.
+        nowhere = tensor.data_ptr() <= tensor.storage_offset() * tensor.element_size()
+        return nowhere and not (tensor.is_meta or tensor._is_zerotensor())
 
     def shape(self, tensor: Any) -> list[int] | None:
         return None if getattr(tensor, "is_nested", False) else super().shape(tensor)
@@ -359,16 +393,24 @@ class Torch(Engine):
         return 0 if self.why_unreadable(tensor) else int(tensor.untyped_storage().data_ptr())
 
     def quietly(self) -> AbstractContextManager[Any]:
-        if self._modes_below() or self._transforms():
+        if self._modes_below() or self._transforms() or self._is_profiled():
             return self._beside_modes()
-        return cast("AbstractContextManager[Any]", self._inner.DisableTorchFunction())
+        return self._inner.DisableTorchFunction()  # type: ignore[no-any-return]
 
     @contextmanager
     def _beside_modes(self) -> Iterator[None]:
-        """As `quietly`, where the program has modes that see ops below autograd, or runs within torch.func."""
-        inner = self._inner
+        """As `quietly`, where the program has modes that see ops below autograd, runs within torch.func, or is profiled."""
+        inner, recorded = self._inner, self._is_profiled() and not getattr(self._unseen, "by_profiler", False)
         with inner.DisableTorchFunction(), inner._DisableFuncTorch(), self._dispatch._disable_current_modes():
-            yield
+            if recorded:
+                self._unseen.by_profiler = True
+                inner._autograd._enable_record_function(False)
+            try:
+                yield
+            finally:
+                if recorded:
+                    self._unseen.by_profiler = False
+                    inner._autograd._enable_record_function(True)
 
     def on_each_call(self, hook: Callable[[Any, Any, Any], None]) -> Any:
         return self.module.nn.modules.module.register_module_forward_hook(hook)
@@ -402,6 +444,10 @@ class Torch(Engine):
     def _is_scripted(self, module: Any) -> bool:
         return isinstance(module, self.module.jit.ScriptModule)
 
+    def _is_fused(self, module: Any) -> bool:
+        """Whether PyTorch may run a module by one function that it has for evaluation, which no function mode sees."""
+        return isinstance(module, self._fused) and not (module.training or self.module.is_grad_enabled())
+
     def why_closed(self, module: Any) -> str:
         if self._is_scripted(module):
             return "TorchScript runs it without Python"
@@ -422,7 +468,7 @@ class Torch(Engine):
         function = frame.f_locals.get("fn")
         if function is None:
             module = frame.f_locals["self"]
-            return (module, self.kind(module)) if self._is_scripted(module) else None
+            return (module, self.kind(module)) if self._is_scripted(module) or self._is_fused(module) else None
         module = getattr(function, "__wrapped__", getattr(function, "__self__", None))
         return (module, self.kind(module)) if self.is_module(module) else (function, f"compiled {function.__name__}")
 
@@ -431,6 +477,9 @@ class Torch(Engine):
 
     def set_version(self, tensor: Any, version: int) -> None:
         self.module._C._autograd._unsafe_set_version_counter((tensor,), (version,))
+
+    def backwards(self) -> list[tuple[Any, str]]:
+        return [(self.module.autograd, "_engine_run_backward")]  # which no program names
 
     def _run_backward(self) -> Callable[..., Any]:
         return self.module.autograd.graph._engine_run_backward  # type: ignore[no-any-return]

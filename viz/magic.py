@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import math
+import sys
 from typing import Any
 
 from IPython.core import magic
@@ -27,7 +28,7 @@ from viz.recording.reader import tensors_in
 from viz.recording.record import STEPS, Recorder
 from viz.recording.recording import Recording
 from viz.recording.source import Source
-from viz.telling.account import end_of, not_built
+from viz.telling.account import not_built
 from viz.telling.explain import explain
 from viz.widgets.comparison import ComparisonView
 from viz.widgets.explorer import Explorer
@@ -83,6 +84,7 @@ class Cell(Recorder):
         self._written = text.splitlines()
         names = Named(tree_of(code), shell.user_ns)
         super().__init__(engine, source, namespace=shell.user_ns, names=names, limit=STEPS)
+        self.shown_in = sys.stdout
         self.result: Any = None
 
     def execute(self, namespace: dict[str, Any]) -> None:
@@ -229,14 +231,12 @@ class AutogradMagics(Magics):
         return code
 
     def _show(self, text: str, code: str, engine: str, step: int, mixed: bool) -> Any:
-        """Run the cell; show what it printed, its player, and any notes. Returns or raises what the cell does."""
+        """Run the cell; show its player, and any notes. Returns or raises what the cell does."""
         __tracebackhide__ = True
         running = Cell(text, code, engines.load(engine), self.shell)
         read = sorted(flow(tree_of(code))[0] & self.shell.user_ns.keys())
         outer = {name: self.shell.user_ns[name] for name in read}  # what the cell takes from the notebook
         recording = running.record()
-        if recording.stdout:
-            print(end_of(recording.stdout), end="")
         player = Player(recording, link=link.answer(code, outer))
         player.step = step % len(player.scene["steps"])
         display(player)

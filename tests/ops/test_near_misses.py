@@ -44,7 +44,8 @@ T.cat([o(1,3),T.zeros(0).requires_grad_()],-1); T.cat([o(1,3),T.zeros(0).double(
 T.einsum('ij,ij->',o(2,3),o(2,3)); T.einsum('ij,kj->ik',o(2,1),o(4,3)); T.einsum('i,j,k->kji',o(2),o(1),o(3));
 T.logical_xor(o(2),o(2).long()); o(2).atan2_(1); T.inner(o(2),1); o(2).sum(0,keepdim=None); o(2).sum(0,1);
 F.relu(o(2),None); o(2).max(0,keepdim=1); T.sum(o(2)*1.5,0,out=o(()).long()); T.einsum('ii->i',o(1,3));
-T.median(o(2).bool(),0);
+T.median(o(2).bool(),0); F.avg_pool1d(o(1,1,4).bool(),2); F.gaussian_nll_loss(o(2),o(2),o(2).long());
+T.nn.init.trunc_normal_(o(2).long());
 T.logaddexp(o(2).long(),o(2).long()); F.binary_cross_entropy_with_logits(o(2).double(),o(2).half());
 F.instance_norm(o(3)); o(()).flatten(2); (o(2).requires_grad_()*2).__setattr__('requires_grad',True);
 T.autograd.grad(o(2).requires_grad_().view(2),[*[o(2).requires_grad_()]],o(2),allow_unused=True);

@@ -4,14 +4,18 @@ import contextlib
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 import viz
+from viz.diagnosis.watching.values import Values
 from viz.engines import Torch
+from viz.monitor.activations import Activations
 from viz.recording.passes import Passes
 from viz.recording.reader import Reader
 from viz.recording.watch import Watch
@@ -74,17 +78,9 @@ Nothing.apply(y).sum().backward()
 
 
 OF_EACH_KIND = (
-    "optimizer",
-    "clipping",
-    "closure",
-    "twice",
-    "tensor hooks",
-    "saved tensor hooks",
-    "reentrant checkpoint",
-    "jacobian",
-    "in-place on a view",
-    "raised exception",
-)
+    "optimizer", "clipping", "closure", "twice", "tensor hooks", "saved tensor hooks", "reentrant checkpoint", "jacobian",
+    "in-place on a view", "raised exception",
+)  # fmt: skip
 
 
 def differing(entry, most):
@@ -119,6 +115,29 @@ def test_an_error_of_ours_is_a_note(monkeypatch, place):
     recording = viz.record(X + "(x * x).sum().backward()")
     assert recording.error is None and recording.to_json()
     assert recording.graph.note.startswith(COULD_NOT) and recording.graph.note.endswith(": ours")
+
+
+@pytest.mark.parametrize("place", [(Watch, "_given"), (Values, "value"), (Activations, "called")])
+def test_what_a_handler_of_the_program_raises_passes(monkeypatch, place):
+    monkeypatch.setattr(*place, lambda *given, **named: signal.raise_signal(signal.SIGTERM))
+    model = torch.nn.Linear(2, 2)
+
+    def late(number, frame):
+        raise TimeoutError("too late")
+
+    def step():
+        try:
+            model(torch.ones(2)).sum().backward()
+        except TimeoutError:
+            raised.append("too late")
+
+    raised, before = [], signal.signal(signal.SIGTERM, late)
+    try:
+        with viz.watch(model, progress=False) if place[0] is Activations else contextlib.nullcontext():
+            {Watch: viz.record, Values: viz.diagnose, Activations: lambda step: step()}[place[0]](step)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert raised
 
 
 def test_interrupts_pass(monkeypatch):

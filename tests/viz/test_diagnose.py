@@ -138,6 +138,25 @@ def test_what_a_step_reaches_is_put_back_without_being_named(T):
     assert state_of(T, model, optimizer) == before
 
 
+def test_a_custom_function_is_checked_where_nobody_sees_it(T):
+    calls = []
+
+    class Cube(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            calls.append(print("forward"))
+            ctx.save_for_backward(x)
+            return x * x * x
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * 2 * ctx.saved_tensors[0] ** 2
+
+    x = T.tensor([1.5, 2.0], requires_grad=True)
+    report = viz.diagnose(lambda: Cube.apply(x).sum().backward(), steps=1)
+    assert (report.findings[0].kind, report.stdout, len(calls)) == ("wrong-backward", "forward\n", 1)
+
+
 def test_random_numbers_go_on_where_they_were(T):
     T.manual_seed(5)
     expected = T.rand(3).tolist()
@@ -277,17 +296,9 @@ def test_the_ten_cases_of_the_page_are_what_it_says():
     programs = [cell.removeprefix("%%diagnose\n") for cell in cells if cell.startswith("%%diagnose")]
     found = [viz.diagnose(program, engine="tinygrad_edu").findings[0].kind for program in programs]
     assert found == [
-        "detach",
-        "integer-op",
-        "unregistered",
-        "no-zero-grad",
-        "double-softmax",
-        "broadcast-loss",
-        "where",
-        "vanishing",
-        "graph-grows",
-        "wrong-backward",
-    ]
+        "detach", "integer-op", "unregistered", "no-zero-grad", "double-softmax", "broadcast-loss", "where", "vanishing",
+        "graph-grows", "wrong-backward",
+    ]  # fmt: skip
 
 
 def test_many_parameters_are_named_by_their_modules(engine):

@@ -84,6 +84,7 @@ def remembers(m, x, layer, norm):
     m.cache.setdefault("keys", []).append(y)
     m.last.copy_(y[0].detach())
     m.calls, m.made = m.calls + 1, y
+    m.array += 1
     m.log.append(m.calls)
     torch.rand(2, generator=m.sources[0]), m.sources[1].random(), m.sources[2].random()
     m.eval()
@@ -158,6 +159,7 @@ PROGRAMS = {  # what makes the model and its input; after `---` the step, if it 
     "packed sequence": "model = M(packed, nn.GRU(4, 4, batch_first=True))",
     "lstm": "model = M(lambda m, x, a: a(x)[0], nn.LSTM(4, 4, dropout=0.5, num_layers=2))",
     "attention": "model = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)\nx = x[None]",
+    "attention in evaluation": "model = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True).eval()\nx = x[None]\n---\nwith torch.no_grad():\n    out = model(x)",
     "autocast": "def f(m, x, a):\n    with torch.autocast('cpu', torch.bfloat16):\n        return a(x)\nmodel = M(f, L)",
     "thread": "model = M(threaded, L)",
     "generator": "def f(m, x, a):\n    y = x\n    for one in (a(y) for _ in range(2)):\n        y = one\n    return y\nmodel = M(f, L)",
@@ -174,7 +176,7 @@ PROGRAMS = {  # what makes the model and its input; after `---` the step, if it 
     "caught exception": "model = M(caught, nn.Linear(5, 5), L)",
     "raised exception": "model = nn.Sequential(L, nn.Linear(5, 5))",
     "state of its own": "model = M(seen, L, log=[], count=0, slots=Slots())\nmodel.register_buffer('mean', torch.zeros(4))\nmodel.slots.kept = torch.zeros(4)",
-    "state of every kind": "model = M(remembers, L, nn.BatchNorm1d(4), cache={}, log=[], last=torch.zeros(4), calls=0, sources=[torch.Generator(), random.Random(0), np.random.default_rng(0)])\nmodel.register_buffer('mean', torch.zeros(4))\nmodel.register_buffer('seen', torch.zeros(2))\n---\nmodel(x)",
+    "state of every kind": "model = M(remembers, L, nn.BatchNorm1d(4), cache={}, log=[], last=torch.zeros(4), calls=0, array=np.zeros(2), sources=[torch.Generator(), random.Random(0), np.random.default_rng(0)])\nmodel.register_buffer('mean', torch.zeros(4))\nmodel.register_buffer('seen', torch.zeros(2))\n---\nmodel(x)",
     "backward in forward": "model = M(inner, L)",
     "tied weights": "model = nn.Sequential(L, nn.ReLU(), L)",
     "loop over parts": "model = M(lambda m, x, *parts: functools.reduce(lambda y, part: part(y), parts, x), body(), body())",
@@ -186,6 +188,14 @@ PROGRAMS = {  # what makes the model and its input; after `---` the step, if it 
     "closure": "model = body()\noptimizer = torch.optim.LBFGS(model.parameters(), max_iter=2)\n---\ndef closure():\n    optimizer.zero_grad()\n    loss = model(x).pow(2).sum()\n    loss.backward()\n    return loss\noptimizer.step(closure)",
     "clipping": "model = body()\n---\nmodel(x).sum().backward()\nnn.utils.clip_grad_norm_(model.parameters(), 0.1)",
     "twice": "model = body()\n---\nfor _ in range(2):\n    model(x).sum().backward()",
+    "swapped": "model = body()\n---\nfor _ in range(2):\n    model(x).sum().backward()\n    model.zero_grad()\n    for one in model.parameters():\n        torch.utils.swap_tensors(one, nn.Parameter(one.detach() * 2))",
+    "memory that is freed": "def f(m, x, a):\n    held, kept = a.weight.untyped_storage(), a.weight.detach().clone()\n    held.resize_(0)\n    m.log.append(a.weight.detach().requires_grad)\n    held.resize_(64)\n    a.weight.data.copy_(kept)\n    return a(x)\nmodel = M(f, L, log=[])",
+    "profiled": "def f(m, x, a):\n    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as seen:\n        y = a(x)\n    m.log.append(sorted((one.key, one.count) for one in seen.key_averages()))\n    return y\nmodel = M(f, L, log=[])",
+    "function mode": "class Seen(torch.overrides.TorchFunctionMode):\n    def __torch_function__(self, func, types, args=(), kwargs=None):\n        model.log.append(torch.overrides.resolve_name(func))\n        return func(*args, **(kwargs or {}))\nmodel = M(lambda m, x, a: a(x), L, log=[])\n---\nwith Seen():\n    model(x).sum().backward()",
+    "loader": "model, source = body(), torch.Generator().manual_seed(1)\n---\nfor given in torch.utils.data.DataLoader(x, 4, shuffle=True, generator=source):\n    model(given).sum().backward()",
+    "context variable": "import contextvars\nnumber = contextvars.ContextVar('number', default=0)\ndef f(m, x, a):\n    number.set(number.get() + 1)\n    m.log.append(number.get())\n    return a(x)\nmodel = M(f, L, log=[])\n---\nnumber.set(0)\nmodel(x).sum().backward()",
+    "recorded warnings": "import warnings\ndef f(m, x, a):\n    with warnings.catch_warnings(record=True) as told:\n        warnings.simplefilter('always')\n        y = a(x)\n        F.mse_loss(y, y[:1]), torch.tensor(y), y.grad\n    m.log.append([(one.filename, one.lineno, str(one.message)) for one in told])\n    return y\nmodel = M(f, L, log=[])",
+    "own attributes": "class Own(nn.Sequential):\n    def __getattr__(self, name):\n        vars(self)['log'].append(name)\n        return super().__getattr__(name)\n    def __setattr__(self, name, value):\n        vars(self)['log'].append(name)\n        super().__setattr__(name, value)\n    def forward(self, x):\n        self.seen = len(self)\n        return super().forward(x)\nmodel = Own.__new__(Own)\nvars(model)['log'] = []\nmodel.__init__(L, nn.ReLU())\nmodel.log.clear()",
     "anomaly": "model = body()\n---\nwith torch.autograd.detect_anomaly(check_nan=False):\n    model(x).sum().backward()",
 }
 
@@ -261,7 +271,7 @@ class World:
         if isinstance(thing, dict):  # keys of hooks count on in a process
             keys = [f"#{at}" if isinstance(key, int) else str(key) for at, key in enumerate(thing)]
             return "", [(key, one) for key, one in zip(keys, thing.values(), strict=True) if key not in NOT_LOOKED_AT]
-        if isinstance(thing, (list, tuple)):
+        if isinstance(thing, (list, tuple, np.ndarray)):
             return "", list(enumerate(thing))
         return "", [("kept", thing.kept)] if type(thing).__name__ == "Slots" else []
 

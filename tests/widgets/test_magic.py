@@ -1,7 +1,9 @@
 """`%%autograd` in a real IPython: the cell runs with the notebook's names, and shows its graph."""
 
 import ast
+import contextlib
 import gc
+import io
 import re
 import signal
 import subprocess
@@ -248,6 +250,12 @@ def test_a_loop_of_ten_thousand_runs_to_its_end_and_its_picture_to_a_limit(shell
         result = shell.run_cell(f"{loop}z / undefined")
     assert isinstance(result.error_in_exec, NameError)
     assert shown[1].scene["steps"][-1]["line"] == 5, "an exception after the limit still has its line"
+
+
+def test_what_a_cell_prints_stands_in_its_place_among_what_else_it_writes(shell, shown):
+    with contextlib.redirect_stdout(io.StringIO()) as both, contextlib.redirect_stderr(both):
+        shell.run_cell("%%autograd\nimport sys\nprint('one')\nprint('two', file=sys.stderr)\nprint('three')")
+    assert both.getvalue().startswith("one\ntwo\nthree\n")
 
 
 def test_a_gigabyte_of_print_takes_no_room(shell, shown):

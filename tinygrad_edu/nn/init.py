@@ -185,15 +185,16 @@ def trunc_normal_(
     tensor(True)
     """
     below, above = ((1 + math.erf((x - mean) / (std * math.sqrt(2)))) / 2 for x in (a, b))
-    peak, out = max(a, min(mean, b)), np.full_like(tensor._data, np.nan)
+    peak, like = max(a, min(mean, b)), tensor._data
+    out = np.full(like.shape, np.nan)
     while (again := np.isnan(out)).any():
         if above - below > 0.3:
-            drawn = normal_like(out, out.dtype, mean, std, generator)
+            drawn = normal_like(like, like.dtype, mean, std, generator)
             kept = (a <= drawn) & (drawn <= b)
         else:  # few normal numbers would fall inside: draw uniform ones, and accept them by the density
-            drawn = even_like(out, out.dtype, a, b, generator)
+            drawn = even_like(like, like.dtype, a, b, generator)
             density = 0.5 * (((peak - mean) / std) ** 2 - ((drawn - mean) / std) ** 2)
-            kept = np.log(even_like(out, out.dtype, 0.0, 1.0, generator)) <= density
+            kept = np.log(even_like(like, like.dtype, 0.0, 1.0, generator)) <= density
         out = np.where(again & kept, drawn, out)
     return _fill(tensor, out)
 

@@ -10,23 +10,6 @@ import numpy as np
 
 from ..array.promotion import ones
 
-__all__ = [
-    "add_rows",
-    "add_slices",
-    "are_small",
-    "as_index",
-    "bincount",
-    "choose",
-    "copied",
-    "flat_places",
-    "in_blocks",
-    "in_order",
-    "largest",
-    "row_major",
-    "sum_at",
-    "sum_kept",
-]
-
 # This many elements of a few arrays fit into the processor's cache.
 _BLOCK = 32_768
 

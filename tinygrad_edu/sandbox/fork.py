@@ -13,31 +13,10 @@ from typing import Any
 LONGEST = 3600.0  # seconds
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _REFUSED = (
-    *[
-        "subprocess.",
-        "socket.connect",
-        "socket.bind",
-        "socket.send",
-        "socket.getaddrinfo",
-        "shutil.",
-        "pty.",
-        "webbrowser.",
-        "sqlite3.",
-    ],
-    *[
-        "os.remove",
-        "os.rename",
-        "os.mkdir",
-        "os.rmdir",
-        "os.link",
-        "os.symlink",
-        "os.truncate",
-        "os.chmod",
-        "os.chown",
-        "os.system",
-    ],
-    *["os.fork", "os.exec", "os.posix_spawn", "os.spawn", "os.kill", "_posixsubprocess"],
-)
+    "subprocess.", "socket.connect", "socket.bind", "socket.send", "socket.getaddrinfo", "shutil.", "pty.", "webbrowser.",
+    "sqlite3.", "os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.chown",
+    "os.system", "os.fork", "os.exec", "os.posix_spawn", "os.spawn", "os.kill", "_posixsubprocess",
+)  # fmt: skip
 
 
 class Outside(BaseException):

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from viz.diagnosis.observation import FunctionCheck
 from viz.diagnosis.places import Places
+from viz.diagnosis.trial import beside, possible
 from viz.engines import Engine
+from viz.recording.printed import Printed
 
+LONGEST = 5.0  # seconds for one check
 MOST = 12  # numbers of an input that are moved
 MOST_TWICE = 64  # numbers of a call whose second derivatives are measured
 LARGEST = 1_000_000  # numbers of a call that is checked, in which at most MOST of each input are moved
@@ -28,8 +34,23 @@ class _Measured(NamedTuple):
 
 
 def check_function(engine: Engine, kind: Any, args: Any, places: Places, call: int | None) -> FunctionCheck | None:
-    """Run the Function again in float64 on copies of its inputs, and compare. Returns None if that is impossible."""
-    found = _measured(engine, kind, args)
+    """Run the Function again in float64 on copies of its inputs, and compare. Returns None if that is impossible.
+
+    It runs in a fork: what else it does, such as to count its calls, does not happen. Where there can be none, its numbers and
+    its output alone are as before.
+    """
+    check = functools.partial(_check, engine, kind, args, places, call)
+    with contextlib.suppress(TimeoutError, EOFError):
+        if not possible(engine):
+            found: FunctionCheck | None = beside(engine, check, LONGEST)
+            return found
+        with contextlib.redirect_stdout(Printed()):
+            return check()
+    return None
+
+
+def _check(engine: Engine, kind: Any, args: Any, places: Places, call: int | None) -> FunctionCheck | None:
+    found = _measured(engine, kind.apply, args)
     if found is None:
         return None
     given, learns, outputs, grads, slopes = found
@@ -55,45 +76,58 @@ def check_function(engine: Engine, kind: Any, args: Any, places: Places, call: i
     missing = grads[learns.index(argument)] is None
     # What the forward does not depend on may be handed on alone, as the parameters of an ODE's own function.
     flat = not measured.any()
-    second = far[worst] < FAR and _second_is_wrong(engine, kind, given)
+    second = bool(far[worst] < FAR) and _second_is_wrong(engine, kind.apply, given, learns)
     return FunctionCheck(
         kind.__name__, line, call, float(far[worst]), flat, identity, opposite, missing, second, scale, text
     )
 
 
-def _measured(engine: Engine, kind: Any, args: Any) -> _Measured | None:
-    """Run the Function again on copies of its inputs, and measure; None if that is impossible."""
+def _measured(engine: Engine, apply: Callable[..., Any], args: Any) -> _Measured | None:
+    """Run a function again on copies of its inputs, and measure; None if that is impossible."""
     T = engine.module
-    with T.enable_grad(), engine.seeded(0):
+    with T.enable_grad(), engine.same_randomness():
         try:
             given = [_copy(engine, item) for item in args]
             learns = [at for at, item in enumerate(given) if engine.is_tensor(item) and item.requires_grad]
             tensors = [given[at] for at in learns]
             if not tensors or sum(t.numel() for t in tensors) > LARGEST:
                 return None
-            outputs = [t for t in _run(engine, kind, given) if t.requires_grad]
+            outputs = [t for t in _run(engine, apply, given) if t.requires_grad]
             if not outputs or any(not t.dtype.is_floating_point for t in outputs):
                 return None
             rng = np.random.default_rng(0)
             weights = [T.tensor(rng.uniform(0.5, 1.5, tuple(t.shape)), dtype=t.dtype) for t in outputs]
-            grads = T.autograd.grad(outputs, tensors, weights, allow_unused=True)
+            grads = T.autograd.grad(_weighted(outputs, weights), tensors, allow_unused=True)
             slopes = {}  # by argument: what backward tells, and what was measured
             for at, gradient in zip(learns, grads, strict=True):
                 told = np.zeros(given[at].numel()) if gradient is None else engine.array(gradient).reshape(-1)
-                slopes[at] = _slopes(engine, kind, given, at, told, weights)
+                slopes[at] = _slopes(engine, apply, given, at, told, weights)
         except Exception:
             return None
     return _Measured(given, learns, outputs, grads, slopes)
 
 
-def _second_is_wrong(engine: Engine, kind: Any, given: list[Any]) -> bool:
+def _second_is_wrong(engine: Engine, apply: Callable[..., Any], given: list[Any], learns: list[int]) -> bool:
     """Whether a backward cannot be differentiated again, as one over what its forward made and kept; False where that cannot be told."""
     if sum(item.numel() for item in given if engine.is_tensor(item)) > MOST_TWICE:
         return False
-    try:
-        return not engine.module.autograd.gradgradcheck(kind.apply, given, raise_exception=False)
-    except Exception:
-        return False
+    T = engine.module
+
+    def gradients(*moved: Any) -> tuple[Any, ...]:
+        """The gradients, as a function of the inputs and of what comes to the outputs."""
+        with T.enable_grad():
+            outputs = [t for t in _run(engine, apply, moved[: len(given)]) if t.requires_grad]
+            total = _weighted(outputs, moved[len(given) :])
+            return tuple(T.autograd.grad(total, [moved[at] for at in learns], create_graph=True, allow_unused=True))
+
+    weights = [T.ones_like(t).requires_grad_() for t in _run(engine, apply, given) if t.requires_grad]
+    found = _measured(engine, gradients, [*given, *weights])
+    return found is not None and any(_far(each).max(initial=0.0) >= FAR for each in found.slopes.values())
+
+
+def _weighted(outputs: list[Any], weights: Any) -> Any:
+    """The weighted sum of outputs, as one number."""
+    return sum((t.double() * w).sum() for t, w in zip(outputs, weights, strict=False))
 
 
 def _far(slopes: np.ndarray) -> np.ndarray:
@@ -111,12 +145,12 @@ def _copy(engine: Engine, item: Any) -> Any:
     return new.requires_grad_() if item.requires_grad else new
 
 
-def _run(engine: Engine, kind: Any, given: list[Any]) -> list[Any]:
-    result = kind.apply(*given)
+def _run(engine: Engine, apply: Callable[..., Any], given: Any) -> list[Any]:
+    result = apply(*given)
     return [t for t in (result if isinstance(result, tuple) else (result,)) if engine.is_tensor(t)]
 
 
-def _slopes(engine: Engine, kind: Any, given: list[Any], argument: int, told: np.ndarray, weights: list[Any]) -> np.ndarray:  # fmt: skip
+def _slopes(engine: Engine, apply: Callable[..., Any], given: list[Any], argument: int, told: np.ndarray, weights: list[Any]) -> np.ndarray:  # fmt: skip
     """A few numbers of an input, moved a little: their slopes, told and measured. Skips those at a corner, such as relu's at 0."""
     numbers = given[argument].detach().reshape(-1)
     found: list[tuple[float, float]] = []
@@ -124,8 +158,7 @@ def _slopes(engine: Engine, kind: Any, given: list[Any], argument: int, told: np
     def total() -> float:
         """The weighted sum of all results of the forward, as one number."""
         with engine.module.no_grad():
-            made = [t for t in _run(engine, kind, given) if t.dtype.is_floating_point]
-            return float(sum((t.double() * w).sum().item() for t, w in zip(made, weights, strict=False)))
+            return float(_weighted([t for t in _run(engine, apply, given) if t.dtype.is_floating_point], weights))
 
     for nth, at in enumerate(np.random.default_rng(0).permutation(len(told))[: 5 * MOST]):
         if nth >= MOST and any(measured for _, measured in found):

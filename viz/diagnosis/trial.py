@@ -8,6 +8,7 @@ Linux the kernel refuses these as well (Landlock), for code that is not Python's
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import sys
@@ -19,6 +20,7 @@ from tinygrad_edu.sandbox.fork import Fork, Outside, shut_in
 from viz.diagnosis.finding import Finding, Trial, listed
 from viz.diagnosis.observation import Observation
 from viz.diagnosis.watching.watch import Enough
+from viz.recording.printed import Printed
 
 MOST_PASSES = 40
 GRACE = 0.5  # seconds beyond its time after which a trial is ended from outside
@@ -70,7 +72,7 @@ class Place:
         if self._waiting is None:
             return self._forked(question)
         self._waiting.pipe.send(question)
-        return _received(self._waiting, seconds + 2 * GRACE)
+        return _received(self._waiting.received, seconds + 2 * GRACE)
 
     def __enter__(self) -> Place:
         return self
@@ -88,26 +90,39 @@ class Place:
             pipe.send(self._forked(pipe.recv()))
 
     def _forked(self, question: Question) -> Trial:
-        fork = Fork(lambda pipe: self._answer(pipe, question))
-        try:
-            return _received(fork, question.seconds + GRACE)
-        finally:
-            fork.end()
+        def answer() -> Trial:
+            try:
+                return self._again(question)
+            except BaseException as error:
+                return Trial(None, f"{type(error).__name__}: {error}")
 
-    def _answer(self, pipe: Any, question: Question) -> None:
-        try:
-            shut_in(pipe.fileno())
-            _refuse_to_save(self._engine)
-            with self._engine.on_one_thread():  # the other threads of this process are not in its fork
-                trial = self._again(question)
-        except BaseException as error:
-            trial = Trial(None, f"{type(error).__name__}: {error}")
-        pipe.send(trial)
+        return _received(lambda seconds: beside(self._engine, answer, seconds), question.seconds + GRACE)
 
 
-def _received(fork: Fork, seconds: float) -> Trial:
+def beside(engine: Any, ask: Callable[[], Any], seconds: float) -> Any:
+    """What `ask` returns in a fork, of which nothing comes out: neither what it changes, nor what it prints.
+
+    Raises:
+        TimeoutError: it takes longer.
+        EOFError: it raises something.
+    """
+
+    def answer(pipe: Any) -> None:
+        shut_in(pipe.fileno())
+        _refuse_to_save(engine)
+        with contextlib.redirect_stdout(Printed()), engine.on_one_thread():  # other threads are not in the fork
+            pipe.send(ask())
+
+    fork = Fork(answer)
     try:
-        trial: Trial = fork.received(seconds)
+        return fork.received(seconds)
+    finally:
+        fork.end()
+
+
+def _received(receive: Callable[[float], Any], seconds: float) -> Trial:
+    try:
+        trial: Trial = receive(seconds)
         return trial
     except TimeoutError:
         return Trial(None, "it took too long")

@@ -45,7 +45,7 @@ class Activations:
         if not torch.is_grad_enabled():
             return
         with self.engine.quietly(), torch.no_grad():
-            sides = map(_tensors, (inputs, output))
+            sides = (self.engine.tensors((side,)) for side in (inputs, output))
             given, outputs = ([one for one in side if not self.engine.why_unreadable(one)] for side in sides)
             for tensor in given:
                 self._bent(tensor)
@@ -85,7 +85,7 @@ class Activations:
                 self._met.add(key)
                 if node is not tensor.grad_fn:  # a view or a dropout is in between
                     result = dict(saved_tensors(self.engine, node)).get("result")
-                    if not self.engine.is_tensor(result):  # a hook of the program holds it
+                    if not self.engine.is_tensor(result) or self.engine.why_unreadable(result):  # a hook holds it
                         return
                 function, result = kind, result.detach()
             elif key in self._made:
@@ -134,14 +134,3 @@ class Activations:
 def _key(node: Any) -> tuple[str, int] | None:
     """What a node is known by. The node itself would keep its graph alive."""
     return None if node is None else (node.name(), node._sequence_nr())
-
-
-def _tensors(thing: Any) -> list[Any]:
-    """The tensors in the arguments or the result of a call."""
-    if hasattr(thing, "grad_fn"):
-        return [thing]
-    if isinstance(thing, dict):
-        thing = list(thing.values())
-    if not isinstance(thing, (list, tuple)):
-        return []
-    return [tensor for one in thing for tensor in _tensors(one)]

@@ -1,7 +1,7 @@
 """What a watch hangs on an engine, and takes off again: backward passes, steps of optimizers, calls of modules.
 
 All of it is the engine's own way of being seen, and none of it is attached to a model: copies of the model, its saved file
-and the fast paths of layers that look for hooks stay as they are. Only `backward` is replaced, by a function that calls it.
+and the fast paths of layers that look for hooks stay as they are. Only what runs `backward` is replaced, by a function that calls it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Listener(Protocol):
 
 
 class _Passes:
-    """The replacements of one engine's two `backward`, there while somebody listens.
+    """The replacements of what runs one engine's `backward`, there while somebody listens.
 
     A GradScaler multiplies the loss before `backward`; a listener is told of the loss as it was.
     """
@@ -48,7 +48,7 @@ class _Passes:
 
     def add(self, listener: Listener) -> None:
         if not self.listeners:
-            self._places = [(self._engine.tensor_type, "backward"), (self._engine.module.autograd, "backward")]
+            self._places = self._engine.backwards()
             # It is loaded when a program first asks for it.
             scaling = sys.modules.get(f"{self._engine.module.__name__}.amp")
             if scaling is not None:
@@ -81,12 +81,12 @@ class _Passes:
     def _around(self, backward: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(backward)
         def told(*args: Any, **kwargs: Any) -> Any:
-            if self._depth or not self.listeners:
+            if self._depth or not self.listeners or not kwargs.get("accumulate_grad", True):  # that is grad()
                 return backward(*args, **kwargs)
             listeners, roots = self.listeners, args[0] if args else kwargs.get("tensors")
-            for scaled, before in self._unscaled:
-                roots = before if scaled is roots else roots
-            self._unscaled = []
+            pairs, self._unscaled = self._unscaled, []
+            roots = list(roots) if isinstance(roots, (list, tuple)) else [roots]
+            roots = [next((before for scaled, before in pairs if scaled is root), root) for root in roots]
             for one in listeners:
                 one.pass_begins(roots)
             self._depth += 1

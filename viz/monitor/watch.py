@@ -17,6 +17,7 @@ from viz.monitor.history import Column
 from viz.monitor.hooks import has_closure, listening
 from viz.monitor.layers import Layer, Layers, unseen
 from viz.picture.chart import short
+from viz.recording.unseen import is_ours
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,6 +27,7 @@ ACCEPTED = (
 )
 EVERY_OTHER = 0.25  # seconds from one picture to the next, at least
 SHARE = 0.05  # of the time, at most, goes into pictures
+_Copied = tuple[Layer, list[tuple[Any, Any]]]  # a layer's parameters, and how they were
 
 
 @dataclass(eq=False)
@@ -63,7 +65,7 @@ class Watch:
         self._seen = Activations(self.engine, self._layers)
         self._optimizers: dict[int, _Optimizer] = {}
         self._roots: list[Any] = []  # what backward was called on since the last step
-        self._before: dict[int, tuple[_Optimizer, list[Any], list[Any]]] = {}
+        self._before: dict[int, tuple[_Optimizer, list[Any], list[_Copied]]] = {}
         self._hand: _ByHand | None = _ByHand(self)
         self._early: list[tuple[Layer, dict[str, Any]]] = []
         self._failed = False
@@ -126,6 +128,8 @@ class Watch:
         try:
             yield
         except Exception as error:
+            if not is_ours(error):
+                raise
             self._disarm()
             self.notes.append(f"Watching ended at step {self.steps}: {type(error).__name__}: {error}")
             self._failed = True
@@ -166,7 +170,7 @@ class Watch:
             if self._calls is None:
                 return
             with self.engine.quietly():
-                for root in roots if isinstance(roots, (list, tuple)) else [roots]:
+                for root in roots:
                     if self.engine.is_tensor(root) and root.numel() == 1 and not self.engine.why_unreadable(root):
                         self._roots.append(root.detach().reshape(()).clone())
 
@@ -234,17 +238,27 @@ class Watch:
 
     def _gradients(self, layers: list[Layer]) -> list[tuple[Layer, Any]]:
         """The squares of the gradients' norms, by parameter, as tensors that are not read yet."""
-        return [(layer, _square(one.grad)) for layer in layers for one in layer.parameters if one.grad is not None]
+        pairs = [(layer, one.grad) for layer in layers for one in layer.parameters if one.grad is not None]
+        return [(layer, _square(grad)) for layer, grad in pairs if not self.engine.is_freed(grad)]
 
-    def _copied(self, layers: list[Layer]) -> list[tuple[Layer, list[Any]]]:
-        ready = self.engine.is_ready  # a lazy layer that was never called has no numbers
-        return [(layer, [one.detach().clone() for one in layer.parameters if ready(one)]) for layer in layers]
+    def _copied(self, layers: list[Layer]) -> list[_Copied]:
+        """The parameters with a copy of each: none of a lazy layer that was never called, or whose memory is freed for a while."""
+        engine = self.engine
+        ready = [
+            [one for one in each.parameters if engine.is_ready(one) and not engine.is_freed(one)] for each in layers
+        ]
+        return [(layer, [(one, one.detach().clone()) for one in own]) for layer, own in zip(layers, ready, strict=True)]
+
+    def _since(self, before: list[_Copied]) -> list[tuple[Layer, Any, Any]]:
+        """Each parameter as it is now, and as it was."""
+        pairs = ((layer, now.detach(), old) for layer, copied in before for now, old in copied)
+        return [each for each in pairs if not self.engine.is_freed(each[1])]
 
     def take(
         self,
         number: int,
         gradients: list[tuple[Layer, Any]],
-        before: list[tuple[Layer, list[Any]]],
+        before: list[_Copied],
         seen: list[tuple[Layer, dict[str, Any]]],
         roots: list[Any],
     ) -> None:
@@ -252,11 +266,7 @@ class Watch:
         if not self.columns or self.columns[-1].step != self.steps:
             self.columns.append(Column(self.steps))
         column = self.columns[-1]
-        moved = [
-            (layer, _square(now.detach() - old), _square(old))
-            for layer, olds in before
-            for now, old in zip(layer.parameters, olds, strict=False)
-        ]
+        moved = [(layer, _square(now - old), _square(old)) for layer, now, old in self._since(before)]
         numbers = iter(
             self._read(
                 [one for _, one in gradients]
@@ -357,7 +367,7 @@ class _ByHand:
 
     def __init__(self, watch: Watch) -> None:
         self.watch = watch
-        self._before: list[tuple[Layer, list[Any]]] = []
+        self._before: list[_Copied] = []
         self._sizes: list[tuple[Layer, Any]] = []
         self.seen: list[tuple[Layer, dict[str, Any]]] = []
 
@@ -376,12 +386,7 @@ class _ByHand:
         if not self._before:
             return
         with watch.engine.quietly(), watch.engine.module.no_grad():
-            moved = any(
-                bool((now.detach() != old).any())
-                for layer, olds in self._before
-                for now, old in zip(layer.parameters, olds, strict=False)
-            )
-            if not moved:
+            if not any(bool((now != old).any()) for _, now, old in watch._since(self._before)):
                 return
             watch.steps += 1
             if watch.steps == 1 or watch.steps % watch.every == 0:

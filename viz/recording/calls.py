@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import inspect
 import io
 import math
@@ -212,6 +213,7 @@ def run(
     closed = [f"{path} is one box: {why}." for path, part in watch.parts.values() if (why := engine.why_closed(part))]
     watch.graph.note = " ".join(closed[:CLOSED_NAMED])
     with contextlib.ExitStack() as stack:
+        stack.callback(watch.close)
         watch.state = stack.enter_context(as_before(engine, [model, args, kwargs], watch.graph))
         if not all(engine.is_ready(one) for one in (*engine.parameters(model), *model.buffers())):  # lazy ones
             with engine.module.no_grad(), contextlib.redirect_stdout(io.StringIO()):
@@ -227,7 +229,7 @@ def run(
                 watch.reader.bind(path, tensor)
         try:
             with _watching(watch):
-                output = model(*args, **kwargs)
+                output = contextvars.copy_context().run(model, *args, **kwargs)
                 end = _loss(engine, output, loss)
         except Exception as error:
             _tell_where(error, watch)

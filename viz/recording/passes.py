@@ -76,6 +76,10 @@ class Passes:
         self._handles.append(node.register_prehook(functools.partial(self._runs, key)))
         self._handles.append(node.register_hook(functools.partial(self._sent, key)))
 
+    def forget(self, leaf: Any) -> None:
+        """Keep no node of a leaf that is about to get another one."""
+        self._accumulators = {key: node for key, node in self._accumulators.items() if node.variable is not leaf}
+
     def watch_leaf(self, node: Any) -> None:
         """Observe an AccumulateGrad node."""
         name = id(node)

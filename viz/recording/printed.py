@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 PRINTED = 100_000  # characters of a program's output that are kept
 
 
 class Printed(io.StringIO):
-    """Captures what a program prints, up to a limit, so that even a program that prints a gigabyte can be recorded."""
+    """Captures what a program prints, up to a limit, so that even a program that prints a gigabyte can be recorded.
+
+    With `through`, it is shown there as well, at once and so in its place among what else the program writes.
+    """
+
+    def __init__(self, through: Any = None) -> None:
+        super().__init__()
+        self._through = through
 
     def write(self, text: str) -> int:
         room = PRINTED - self.tell()
-        if 0 < room < len(text):
-            super().write(text[:room])
-            super().write(f"\n… output beyond {PRINTED:,} characters is not kept\n")
+        shown = text if len(text) <= room else f"{text[:room]}\n… output beyond {PRINTED:,} characters is not kept\n"
+        super().write(shown)
+        if self._through is not None:
+            self._through.write(shown)
+        if shown is not text:
             self.write = len  # type: ignore[method-assign, assignment] # what write returns; and not seen by a tracer
-        elif room > 0:
-            super().write(text)
         return len(text)
+
+    def flush(self) -> None:
+        if self._through is not None:
+            self._through.flush()

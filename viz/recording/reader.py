@@ -99,7 +99,7 @@ def _settings(module: Any) -> str:
     """What a module was told when it was made, as far as a picture should say it: `kernel 3×3, stride 2, padding 1`."""
     found = []
     for names, word, ordinary in _SETTINGS:
-        value = next((held for name in names if (held := getattr(module, name, None)) is not None), None)
+        value = next((held for name in names if (held := vars(module).get(name)) is not None), None)
         if isinstance(value, (int, float, str)) and not isinstance(value, bool):
             plain = f"{value:.3g}" if isinstance(value, float) else str(value)
         elif isinstance(value, (tuple, list)) and value and all(isinstance(one, int) for one in value):
@@ -122,6 +122,10 @@ _SETTINGS = (  # attributes, the word for them, and the value that goes without 
     (("negative_slope",), "slope", ""),
     (("num_layers",), "layers", "1"),
 )
+
+
+def _none() -> None:
+    """What a reference to nothing gives."""
 
 
 class Reader:
@@ -239,6 +243,18 @@ class Reader:
         self._see(tensor, new.key)
         return new.key
 
+    def forget(self, tensor: Any) -> None:
+        """Keep no reference to a tensor."""
+        known, key = self._tensor.get(id(tensor), (None, ""))
+        if known is not None:
+            self._tensor[id(tensor)] = _none, key
+            self._holder.update((held, _none) for held, one in list(self._holder.items()) if one is known)
+
+    def close(self) -> None:
+        """Keep no reference to any."""
+        self._tensor.clear()
+        self._holder.clear()
+
     def known(self, tensor: Any) -> str | None:
         """The key under which exactly this tensor was last seen, or None; checks nothing else."""
         reference, key = self._tensor.get(id(tensor), (None, ""))
@@ -273,7 +289,7 @@ class Reader:
 
     def retained(self, key: str) -> Array | None:
         """The `.grad` of a value on whose tensor the program called `retain_grad`."""
-        tensor = self._holder.get(key, lambda: None)()
+        tensor = self._holder.get(key, _none)()
         return self.copy(tensor.grad) if tensor is not None and tensor.retains_grad else None
 
     def adopt(self, op: str, key: str) -> None:
@@ -343,7 +359,7 @@ class Reader:
     def _is_alias(self, tensor: Any, owner: str) -> bool:
         # memory is reused after a tensor dies, so the address alone proves nothing: look for a living tensor that has it
         storage = self.engine.storage(tensor)
-        other = self._holder.get(owner, lambda: None)()
+        other = self._holder.get(owner, _none)()
         if other is not None:
             return other is tensor or self.engine.storage(other) == storage
         base = tensor._base

@@ -169,6 +169,7 @@ class Recorder:
         self.source = source
         self.device = device
         self.raised: BaseException | None = None  # the exception that the program did not catch
+        self.shown_in: Any = None  # a stream that shows what the program prints, as it runs
         self._left_out = ""  # what of the program did not run, and why
         self._given_namespace = namespace
         self._watch = Watch(engine, source, names, limit)
@@ -191,7 +192,7 @@ class Recorder:
             name: module.tensor(item, device=self.device) if isinstance(item, (np.ndarray, np.generic)) else item
             for name, item in inputs.items()
         }
-        output = Printed()
+        output = Printed(self.shown_in)
         outer: dict[str, Any] = {}
         before, of_threads = sys.gettrace(), threading.gettrace()
         with put_back_first(), contextlib.ExitStack() as stack:

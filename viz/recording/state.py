@@ -45,7 +45,8 @@ def as_before(engine: Engine, things: list[Any], graph: Graph | None = None) -> 
 
 
 def found_in(engine: Engine, holder: Any) -> list[Any]:
-    """The modules, optimizers, tensors and schedulers that something holds; a function by its closure, its globals, its object."""
+    """The modules, optimizers, tensors, schedulers and sources of random numbers that something holds; a function by its closure,
+    its globals, its object."""
     found: list[Any] = []
     met: set[int] = set()
 
@@ -53,7 +54,7 @@ def found_in(engine: Engine, holder: Any) -> list[Any]:
         if id(thing) in met or thing is None or isinstance(thing, (int, float, str, bytes, type, ModuleType)):
             return
         met.add(id(thing))
-        if engine.is_module(thing) or engine.is_tensor(thing) or _has_state(engine, thing):
+        if engine.is_module(thing) or engine.is_tensor(thing) or _has_state(engine, thing) or _draws(thing):
             found.append(thing)
         elif depth <= DEEPEST:
             for one in itertools.islice(_parts(thing), WIDEST):
@@ -83,6 +84,12 @@ def _has_state(engine: Engine, thing: Any) -> bool:
     keeps = all(callable(getattr(thing, name, None)) for name in ("state_dict", "load_state_dict"))
     others = hasattr(thing, "parameters") or hasattr(thing, "param_groups")
     return keeps and (not others or isinstance(thing, engine.module.optim.Optimizer))
+
+
+def _draws(thing: Any) -> tuple[str, str] | None:
+    """The methods that read and set the state of a source of random numbers; None of anything else."""
+    pairs = (pair for pair in GENERATORS if all(callable(getattr(type(thing), name, None)) for name in pair))
+    return next(pairs, None)
 
 
 class Kept:
@@ -124,7 +131,7 @@ class Kept:
             return thing.values() if isinstance(thing, dict) else thing
         if self._engine.is_module(thing):
             self._settings.append(
-                (functools.partial(setattr, thing, "__class__"), type(thing))
+                (functools.partial(object.__setattr__, thing, "__class__"), type(thing))
             )  # a lazy one changes it
             return [vars(thing)]
         if self._engine.is_tensor(thing):
@@ -141,10 +148,12 @@ class Kept:
         if isinstance(thing, np.random.Generator):
             source = thing.bit_generator
             self._settings.append((functools.partial(setattr, source, "state"), source.state))
-        for get, put in GENERATORS:
-            if callable(getattr(type(thing), get, None)) and callable(getattr(type(thing), put, None)):
-                self._settings.append((getattr(thing, put), getattr(thing, get)()))
-                return ()
+        if isinstance(thing, np.ndarray) and thing.flags.writeable:
+            self._settings.append((functools.partial(np.copyto, thing), thing.copy()))
+        if names := _draws(thing):
+            get, put = (getattr(thing, name) for name in names)
+            self._settings.append((put, get()))
+            return ()
         of_engine = type(thing).__module__.partition(".")[0] == self._engine.module.__name__
         closed = isinstance(thing, type) or (of_engine and not _has_state(self._engine, thing))
         return () if closed else self._attributes(thing)
@@ -219,6 +228,8 @@ class _Tensor:
                 tensor.grad = self.grad
         if self._numbers is None:
             return
+        if self._engine.is_freed(tensor):
+            tensor.untyped_storage().resize_(self._numbers.untyped_storage().nbytes())
         if not self._same():
             tensor.data.copy_(self._numbers)
         if Reader.version(tensor) != self.version:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import sys
-from types import TracebackType
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from traceback import walk_tb
+from types import FrameType, TracebackType
+from typing import TypeGuard
 
 from viz.engines import Engine
 from viz.recording.graph import Graph
 
 LONGEST_REASON = 200  # characters
 PART = "a part of this program"
+OURS, HOME = "viz.", str(Path(__file__).parents[1])
+BETWEEN = OURS, "torch.overrides", "tinygrad_edu.overrides", "contextlib"  # an op and who called it
 
 
 class Reading:
@@ -30,10 +39,53 @@ class Reading:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:
         self._quietly.__exit__(kind, error, traceback)
-        if not isinstance(error, Exception):
+        if error is None or not is_ours(error):
             return False
         note(self._graph, error, self._what)
         return True
+
+
+def is_ours(error: BaseException) -> TypeGuard[Exception]:
+    """Whether an error that was raised as we read is ours: not one that ends the program, nor one of a handler of the program.
+
+    Python calls a handler, such as that of an alarm, wherever it is, with the number of the signal and the frame that it stopped.
+    """
+    for frame, _ in walk_tb(error.__traceback__):
+        names = (
+            () if _module(frame).startswith(OURS) else frame.f_code.co_varnames[:3]
+        )  # to ask ours would keep the error
+        first = [frame.f_locals.get(name) for name in names]
+        given = [part for one in first for part in (one if type(one) is tuple else (one,))]
+        if any(type(number) is int and stopped is frame.f_back for number, stopped in pairwise(given)):
+            return False
+    return isinstance(error, Exception)
+
+
+def _module(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))
+
+
+@contextmanager
+def warnings_in_place() -> Iterator[None]:
+    """A context in which a warning has the place of who called an op, and not ours, which passes the call on."""
+    shows: Callable[[warnings.WarningMessage], None] = vars(warnings)["_showwarnmsg"]
+
+    def placed(told: warnings.WarningMessage) -> None:
+        frame, inner = sys._getframe(1), None
+        while frame.f_back is not None and not _module(frame).startswith(OURS):
+            frame, inner = frame.f_back, frame.f_code
+        if told.filename.startswith(HOME):
+            while frame.f_back is not None and (_module(frame).startswith(BETWEEN) or frame.f_code is inner):
+                frame = frame.f_back
+            told.filename, told.lineno = frame.f_code.co_filename, frame.f_lineno
+        shows(told)
+
+    vars(warnings)["_showwarnmsg"] = placed
+    try:
+        yield
+    finally:
+        if vars(warnings)["_showwarnmsg"] is placed:
+            vars(warnings)["_showwarnmsg"] = shows
 
 
 def note(graph: Graph, error: Exception, what: str = PART) -> None:

@@ -6,8 +6,6 @@ import itertools
 import math
 import re
 import sys
-import traceback
-import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, FunctionType, ModuleType
@@ -20,7 +18,7 @@ from viz.recording.passes import Pass, Passes
 from viz.recording.reader import Reader, about_module, legible, tensors_in
 from viz.recording.recording import Event
 from viz.recording.source import Loops, Source, variables_of
-from viz.recording.unseen import Reading, Unseen, note
+from viz.recording.unseen import Reading, Unseen, is_ours, note, warnings_in_place
 
 SIGNS = {"mul", "add", "sub", "rsub", "div", "pow", "remainder", "mm", "bmm", "mv", "dot"}  # accept tensors of any kind
 ALIASES = {
@@ -35,7 +33,6 @@ NAMED = ("alpha", "beta", "rounding_mode")  # keywords that are settings, not op
 PLAIN = {int, float, bool, str, type(None), range, type, FunctionType, ModuleType}  # these contain no tensor
 OF_OTHERS = ("from_numpy", "as_tensor", "asarray", "frombuffer")  # make tensors whose memory others use
 LONGEST_WORD = 20  # characters of a string argument
-OURS = ("warnings", "viz.recording.watch", "viz.recording.calls", "contextlib")  # between an op and who called it
 IDLE = 5_000  # lines in a row that do not call the engine, after which lines are not looked at until one does
 
 
@@ -58,7 +55,7 @@ class Watch:
         limit: int | None = None,
         reader: type[Reader] = Reader,
     ) -> None:
-        self.engine = engine
+        self.engine, self._tensors = engine, engine.tensors
         self.source = source
         self.events: list[Event] = []
         self.final: dict[str, Any] = {}  # tensors by name, as last seen in the program's outermost frame
@@ -113,28 +110,20 @@ class Watch:
         self._as_it_was = self.engine.quietly()
         with self._as_it_was:
             pass  # which notes what else sees the ops
-        self._shows, warnings.showwarning = warnings.showwarning, self._warned
+        self._placing = warnings_in_place()
+        self._placing.__enter__()
         self.mode.__enter__()
 
     def end(self) -> None:
         """See no more ops; others do as before. An interrupt, also one that was caught, may have stopped a `Reading` half way."""
         self._as_it_was.__exit__(None, None, None)
-        if warnings.showwarning == self._warned:
-            warnings.showwarning = self._shows
+        self._placing.__exit__(None, None, None)
         self.engine.take_off(self.mode)
-
-    def _warned(
-        self, message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None
-    ) -> None:
-        """Tell a warning, with the place of who called an op, and not with ours, which passes the call on."""
-        if filename == __file__:
-            place = next(one for one, _ in traceback.walk_stack(None) if one.f_globals.get("__name__") not in OURS)
-            filename, lineno = place.f_code.co_filename, place.f_lineno
-        self._shows(message, category, filename, lineno, file, line)
 
     def close(self) -> None:
         """Stop observing, and release every tensor."""
         self.passes.close()
+        self.reader.close()
         self.final.clear()
 
     def _reporting(self) -> Any:
@@ -153,11 +142,15 @@ class Watch:
     def trace(self, frame: FrameType, event: str, argument: Any) -> Any:
         """The function for `sys.settrace`: sees the program's own frames, and the engine's entry points."""
         code = frame.f_code
+        if code is self.engine.swaps:
+            return self._let_go(frame)
         if self._whole or id(code) in self._of_no_interest:
             return None
         try:
             return self._begins(frame, code)
         except Exception as error:
+            if not is_ours(error):
+                raise
             note(self.graph, error)
             return None
 
@@ -177,6 +170,13 @@ class Watch:
             return None
         frame.f_trace_lines = self._idle <= IDLE
         return self._step
+
+    def _let_go(self, frame: FrameType) -> None:
+        """Two tensors are about to change their places: refer to neither."""
+        with Reading(self.engine, self.graph):
+            for tensor in (frame.f_locals["t1"], frame.f_locals["t2"]):
+                self.passes.forget(tensor)
+                self.reader.forget(tensor)
 
     def leave_thread(self, frame: FrameType, event: str, argument: Any) -> None:
         """The function for `threading.settrace`: a thread starts, and is left alone, as a mode is of one thread."""
@@ -367,11 +367,10 @@ class Watch:
             self.mode.__enter__()  # PyTorch passed this call to us without modes
             calls, self._calls = self._calls, 0
 
-            def leave(frame: FrameType, event: str, argument: Any) -> Any:
+            def leave(frame: FrameType, event: str, argument: Any) -> None:
                 if event == "return":
                     self._calls = calls
                     self.mode.__exit__(None, None, None)
-                return leave
 
             frame.f_trace_lines = False
             return leave
@@ -390,7 +389,7 @@ class Watch:
         if current is None:
             return None
 
-        def end(frame: FrameType, event: str, argument: Any) -> Any:
+        def end(frame: FrameType, event: str, argument: Any) -> None:
             if event == "exception":
                 current.raised = argument[1]
             elif event == "return":
@@ -400,7 +399,6 @@ class Watch:
                             self.reader.value(gradient, current.line)
                     self.passes.end(current)
                 self.passes.current = None
-            return end
 
         frame.f_trace_lines = False
         return end
@@ -408,11 +406,10 @@ class Watch:
     def _after(self, frame: FrameType, then: Callable[[FrameType, Any], None]) -> Any:
         """Call `then(frame, result)` when a frame of the engine returns."""
 
-        def leave(frame: FrameType, event: str, argument: Any) -> Any:
+        def leave(frame: FrameType, event: str, argument: Any) -> None:
             if event == "return" and argument is not None:
                 with Unseen(self.engine, self.graph):
                     then(frame, argument)
-            return leave
 
         frame.f_trace_lines = False
         return leave
@@ -441,12 +438,11 @@ class Watch:
             }
         self._whole = True
 
-        def leave(frame: FrameType, event: str, argument: Any) -> Any:
+        def leave(frame: FrameType, event: str, argument: Any) -> None:
             if event == "return":
                 self._whole = False
                 with Reading(self.engine, self.graph):
                     self._did_whole(label, kind, line, before)
-            return leave
 
         frame.f_trace_lines = False
         return leave
@@ -467,7 +463,7 @@ class Watch:
         above = self.engine.take_off(self.mode)
         raised: list[BaseException] = []
 
-        def leave(frame: FrameType, event: str, argument: Any) -> Any:
+        def leave(frame: FrameType, event: str, argument: Any) -> None:
             if event == "exception":
                 raised[:] = [argument[1]]
             elif event == "return":
@@ -480,7 +476,6 @@ class Watch:
                         self._came(called[1], line, known, argument)
                 self._closed = []
                 self._closed_ends(called[0], args, kwargs, argument, raised[0] if raised and argument is None else None)
-            return leave
 
         frame.f_trace_lines = False
         return leave
@@ -599,19 +594,6 @@ class Watch:
             return func(*args, **kwargs)
         finally:
             self._calls -= 1
-
-    def _tensors(self, things: Any) -> list[Any]:
-        found = []
-        stack = list(things)[::-1]
-        while stack:
-            thing = stack.pop()
-            if self.engine.is_tensor(thing):
-                found.append(thing)
-            elif isinstance(thing, (list, tuple)):
-                stack.extend(reversed(thing))
-            elif isinstance(thing, dict):
-                stack.extend(reversed(list(thing.values())))
-        return found
 
     def _arguments(self, args: Any, kwargs: dict[str, Any], inputs: list[str]) -> list[Argument]:
         """The arguments of a call, in order; `inputs` are the keys of the tensors among them."""

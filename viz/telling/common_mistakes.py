@@ -809,27 +809,7 @@ y.backward()""",
     "y",
 )
 
-MISTAKES = (
-    SECOND_BACKWARD,
-    DOES_NOT_REQUIRE_GRAD,
-    NO_ZERO_GRAD,
-    IN_PLACE,
-    GRAD_IS_NONE,
-    TOTAL_LOSS,
-    STATE_NOT_DETACHED,
-    CTX_ATTRIBUTE,
-    DETACH_DATA,
-    WRONG_NUMBER,
-    WRONG_NONE,
-    UN_BROADCAST,
-    DOUBLE_BACKWARD,
-    WHERE_NAN,
-    NON_STATIC,
-    LEAF_IN_PLACE,
-    VIEW_IN_PLACE,
-    INTEGER_LEAF,
-    NOT_A_SCALAR,
-)
+MISTAKES = tuple(one for one in list(vars().values()) if isinstance(one, Mistake))
 
 
 def recognise(message: str) -> Mistake | None:

@@ -246,7 +246,7 @@ def gaussian_nll_loss(
     reduction = checked_reduction(None, None, reduction)
     # Clamp the variance to eps, without affecting its gradient.
     bounded = clone(var)
-    bounded._data[...] = np.maximum(var._data, eps)
+    bounded._data[...] = refuse_cast(clamp_min(var.detach(), eps), var.dtype)._data
     loss = 0.5 * (log(bounded) + (input - target) ** 2 / bounded)
     return reduce_loss(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 

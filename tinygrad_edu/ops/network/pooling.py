@@ -271,6 +271,8 @@ def _avg_pool(dims, input, kernel_size, stride, padding, ceil_mode, count_includ
         if divisor_override:
             counts = np.full(c, 1 if ways else divisor_override)
         ways.append(Taps(places, divisors=counts))
+    if input._data.dtype != np.int64:
+        need_float(input._data, "avg_pool2d" if dims < 3 else "avg_pool3d_out_frame")
     return _means("AvgPool", input, ways)
 
 

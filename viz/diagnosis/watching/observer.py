@@ -28,6 +28,7 @@ from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Call, Hears, Watch
 from viz.diagnosis.watching.writes import Writes
 from viz.engines import Engine
+from viz.recording.unseen import warnings_in_place
 
 
 class Observer:
@@ -62,7 +63,7 @@ class Observer:
         threading.settrace(self._leave_thread)
         try:
             self._surround()
-            with warnings.catch_warnings(), self._ops.mode():
+            with warnings_in_place(), warnings.catch_warnings(), self._ops.mode():
                 warnings.simplefilter("ignore")
                 warnings.filterwarnings(
                     "default", "(divide by zero|invalid value|overflow) encountered", RuntimeWarning
@@ -87,7 +88,7 @@ class Observer:
 
     def _warned(self, message: Any, *how: Any, **more: Any) -> None:
         """What NumPy says of numbers that are not finite."""
-        frame = sys._getframe(2)  # past the module of warnings
+        frame = sys._getframe(3)  # past the module of warnings, and who places them
         if self._watch.places.source.owns(frame):
             self.seen.warned.append((str(message), Call(self._watch, frame, (), {}).line))
 
@@ -106,6 +107,8 @@ class Observer:
         for name in ("clip_grad_norm_", "clip_grad_value_"):
             self._hear(nn.utils, name, optimizers.clips)
         self._meet(optim.Optimizer)
+        if engine.swaps is not None:
+            self._hear(engine.module.utils, "swap_tensors", self._values.swapped, hidden=True, always=True)
         for name in dir(nn.init):
             if name.endswith("_") and not name.startswith("_") and callable(getattr(nn.init, name)):
                 self._hear(nn.init, name, functools.partial(self._writes.initialised, name), hidden=True)

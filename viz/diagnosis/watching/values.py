@@ -37,6 +37,13 @@ class Values:
         for tensor, hooks in self._hooks_before:
             if hooks is None and not getattr(tensor, "_backward_hooks", True):
                 tensor._backward_hooks = None
+        self.gradients, self._leaves, self._known = Register(), Register(), Register()
+
+    def swapped(self, call: Call) -> Noting:
+        """Two tensors are about to change their places: refer to neither."""
+        for register in (self.gradients, self._leaves, self._known):
+            register.forget(*call.args, *call.kwargs.values())
+        yield
 
     def known(self, tensor: Any) -> int | None:
         """The number of a tensor's current value; None if it was changed since it was last seen, or never seen."""

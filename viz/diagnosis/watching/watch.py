@@ -9,7 +9,7 @@ import time
 import weakref
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import FrameType
 from typing import Any, Generic, TypeVar
 
@@ -19,10 +19,13 @@ from viz.diagnosis.observation import Moment, Observation, Standing, Through
 from viz.diagnosis.places import Places
 from viz.engines import Engine
 from viz.interrupts import hold, release
+from viz.recording.reader import Reader
+from viz.recording.unseen import is_ours
 
 SAMPLE = 64  # numbers of a leaf that are examined before and after a step
 FREE = 1.5  # seconds of processor time that watching may take beside as long as the program takes itself
 WINDOW = 4  # backward passes that are watched together, at least
+MOST_IN_A_LIST = 4096  # tensors
 MOST_OPS = 60_000  # that are noted
 CERTAINLY = 20_000  # ops that are noted whatever they cost, and so those of a long first pass
 
@@ -77,7 +80,7 @@ class Watch:
 
     def __init__(self, engine: Engine, places: Places, most: int | None = None) -> None:
         self.engine = engine
-        self.module = engine.module
+        self.module, self.tensors = engine.module, partial(engine.tensors, most=MOST_IN_A_LIST)
         self.places = places
         self.most = most
         self.seen = Observation(engine.name, places)
@@ -157,11 +160,14 @@ class Watch:
 
     def version(self, tensor: Any) -> int:
         """How often a tensor was changed in place; 0 if it does not count."""
-        return int(_readable(tensor, "_version", 0))
+        return Reader.version(tensor)
 
     def is_leaf(self, tensor: Any) -> bool:
-        """Whether a tensor is a leaf."""
-        return bool(_readable(tensor, "is_leaf", False))
+        """Whether a tensor is a leaf; a view whose history an in-place change made unreadable is none."""
+        try:
+            return bool(tensor.is_leaf)
+        except RuntimeError:
+            return False
 
     def recorded(self, tensor: Any) -> bool:
         """Whether an op that made a tensor was recorded."""
@@ -169,7 +175,7 @@ class Watch:
 
     def node(self, tensor: Any) -> Any:
         """The node that made a tensor; None where that cannot be told."""
-        return _readable(tensor, "grad_fn", None)
+        return Reader.grad_fn(tensor)
 
     def extremes(self, tensor: Any) -> tuple[float | None, float | None]:
         """The largest magnitude and, for small tensors, the smallest number; (None, None) if there are no numbers."""
@@ -193,25 +199,6 @@ class Watch:
     def peak(self, tensor: Any) -> float | None:
         """The largest magnitude; None if there are no numbers."""
         return self.extremes(tensor)[0]
-
-    def tensors(self, things: Any) -> list[Any]:
-        """The tensors among arguments, also those in lists, tuples and dicts."""
-        found, stack = [], list(things)[::-1]
-        while stack:
-            thing = stack.pop()
-            if self.engine.is_tensor(thing):
-                found.append(thing)
-            elif isinstance(thing, (list, tuple, dict)):
-                stack += list(thing.values() if isinstance(thing, dict) else thing[:4096])[::-1]
-        return found
-
-
-def _readable(tensor: Any, attribute: str, otherwise: Any) -> Any:
-    """An attribute of a tensor; but not of an inference tensor, nor of a view whose history an in-place change made unreadable."""
-    try:
-        return getattr(tensor, attribute)
-    except RuntimeError:
-        return otherwise
 
 
 def _stored(tensor: Any) -> Any:
@@ -246,10 +233,11 @@ class _Aside:
         if not self._quiet:
             self.seconds += time.perf_counter() - self._start
         self._watch.within -= 1
-        if isinstance(error, Exception):
+        ours = error is not None and is_ours(error)
+        if ours:
             self._watch.seen.troubles.append(f"{kind.__name__}: {error}")
         release()
-        return isinstance(error, Exception)
+        return ours
 
 
 class Register(Generic[Known]):
@@ -267,6 +255,11 @@ class Register(Generic[Known]):
             self._kept[id(thing)] = weakref.ref(thing), known
         except TypeError:
             self._kept[id(thing)] = (lambda: thing), known
+
+    def forget(self, *things: Any) -> None:
+        """Refer to none of these any more."""
+        for thing in things:
+            self._kept.pop(id(thing), None)
 
     def alive(self) -> Iterator[tuple[Any, Known]]:
         """The objects that still exist."""
