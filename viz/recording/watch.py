@@ -645,14 +645,14 @@ class Watch:
             else:
                 self._reshaped(recorded, left)
         values = [self.graph.values[key] for key in keys]
-        left = [one for one in values if one.op is None and (one.array is None or int(one.key[1:]) >= known)]
+        orphans = [one for one in values if one.op is None and (one.array is None or int(one.key[1:]) >= known)]
         if recorded and not recorded[-1].custom:
-            for value in left:  # such as the indices of a maximum
+            for value in orphans:  # such as the indices of a maximum
                 self.reader.adopt(recorded[-1].key, value.key)
-        elif left and inputs:
-            self._unrecorded(name, line, inputs, left, arguments)
+        elif orphans and inputs:
+            self._unrecorded(name, line, inputs, orphans, arguments)
         else:
-            for value in left:
+            for value in orphans:
                 if value.key not in self._created:
                     self._create(value.key, line)
         for key, tensor in fresh:
