@@ -347,8 +347,10 @@ class _Trial:
         elif not in_a_row:
             ends = [(tail, head) for tail, head in unit.links if self.units[unit.children[head]].kind == "value"]
             above = _given([self.units[child] for child in unit.children], unit.links, ("module", *RUNNING))
-            # An input above its user, in one row or in several; or, downward, a result beside what made it.
-            for row, most, level in ((True, 0.0, given), (False, wrap, above), (False, 0.0, ends)):
+            # An input above its user, in one row or in several; or, downward, a result beside what made it. What then only
+            # just fits may not fit another stage than the one that is known.
+            more = ((False, wrap, above), (False, 0.0, ends)) if self._exact else ()
+            for row, most, level in ((True, 0.0, given), *more):
                 if level and not self._has_room(placed):
                     tried = laid_out(sizes, unit.links, row, snug, most, level)
                     placed = tried if self._has_room(tried) else placed
