@@ -34,9 +34,8 @@ class Engine(ABC):
     how_to_install: ClassVar[str]
     closed_nodes: ClassVar[tuple[str, ...]] = ()  # nodes whose backward is no program of ops
     given_by_backward: ClassVar[str] = ""  # a node that raises in autograd.grad()
-    swaps: CodeType | None = (
-        None  # of the function that lets two tensors change their places; it refuses one that is referred to weakly
-    )
+    # Of the function that lets two tensors change their places; it refuses one that is referred to weakly.
+    swaps: CodeType | None = None
 
     def __init__(self, module: ModuleType, mode_type: type) -> None:
         self.module = module

@@ -24,11 +24,12 @@ from viz.export import link
 from viz.interrupts import interruptible
 from viz.recording import own
 from viz.recording.flow import flow, names_in, tree_of
+from viz.recording.printed import AT_ONCE
 from viz.recording.reader import tensors_in
 from viz.recording.record import STEPS, Recorder
 from viz.recording.recording import Recording
 from viz.recording.source import Source
-from viz.telling.account import not_built
+from viz.telling.account import end_of, not_built
 from viz.telling.explain import explain
 from viz.widgets.comparison import ComparisonView
 from viz.widgets.explorer import Explorer
@@ -231,12 +232,13 @@ class AutogradMagics(Magics):
         return code
 
     def _show(self, text: str, code: str, engine: str, step: int, mixed: bool) -> Any:
-        """Run the cell; show its player, and any notes. Returns or raises what the cell does."""
+        """Run the cell; show what it printed last, its player, and any notes. Returns or raises what the cell does."""
         __tracebackhide__ = True
         running = Cell(text, code, engines.load(engine), self.shell)
         read = sorted(flow(tree_of(code))[0] & self.shell.user_ns.keys())
         outer = {name: self.shell.user_ns[name] for name in read}  # what the cell takes from the notebook
         recording = running.record()
+        print(end_of(recording.stdout[AT_ONCE:]), end="")
         player = Player(recording, link=link.answer(code, outer))
         player.step = step % len(player.scene["steps"])
         display(player)

@@ -158,6 +158,15 @@ def test_a_program_that_leaves_python_by_force_ends_alone(engine):
     assert os._exit is before
 
 
+def test_a_program_may_resize_what_was_looked_at():
+    program = (
+        "w = T.ones(3)\nmask = w.data.new().resize_(3).fill_(2)\nkept = (w * 2).resize_(2)\ntotal = (mask * w).sum()"
+    )
+    recording = viz.record(program, "torch")
+    assert recording.error is None
+    assert recording.tensors["total"]["value"]["data"] == 6.0
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [

@@ -146,7 +146,9 @@ def test_each_of_several_calls_of_backward_has_its_own_switches_beside_those_of_
     assert explorer.result["account"].startswith("Line 6 keeps the graph after its pass: the error is gone")
     explorer.state = {"retain_graph": False}
     assert explorer.result["code"][5] == "h.backward(retain_graph=False)"
-    assert explorer.result["account"].startswith("The graph is freed by each backward(): line 7 now raises")
+    assert explorer.result["account"].startswith(
+        "The graph is freed by each backward(): line 7 now raises RuntimeError"
+    )
     explorer.state = explorer.result["fixes"][0]["state"]
     assert "the error is gone" in explorer.result["account"]
 

@@ -258,6 +258,13 @@ def test_what_a_cell_prints_stands_in_its_place_among_what_else_it_writes(shell,
     assert both.getvalue().startswith("one\ntwo\nthree\n")
 
 
+def test_of_much_that_a_cell_prints_the_beginning_and_the_end_are_shown(shell, shown):
+    with contextlib.redirect_stdout(io.StringIO()) as both:
+        shell.run_cell("%%autograd\nfor i in range(10_000):\n    print(i)")
+    text = both.getvalue()
+    assert text.startswith("0\n1\n") and "are hidden" in text and text.endswith("9999\n") and len(text) < 4_200
+
+
 def test_a_gigabyte_of_print_takes_no_room(shell, shown):
     cell = "%%autograd\nchunk = 'x' * 1_000_000\nfor _ in range(1000):\n    print(chunk)\ndone = True"
     tracemalloc.start()

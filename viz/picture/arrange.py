@@ -161,8 +161,6 @@ class Arranger:
             yield from ((share * inner, FRAME, columns, None, unrolled) for columns in (0, 1))
         yield width, TIGHT, 1, None, unrolled
         yield width - 4 * LANE, TIGHT, 0, None, unrolled
-        if self.exact:
-            yield width, 0.35 * width, 0, None, unrolled  # so much is for what stands beside a module in its row
         yield 0.0, FRAME, 0, None, unrolled
         if self.exact and width < SLIM:
             layers = (width, 0.85 * width, 0.7 * width, 0.5 * width, 0.0)

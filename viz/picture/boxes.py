@@ -542,9 +542,7 @@ class Boxes:
             chain = self.chain.get(value.op or "")
             if chain is None or value.key in used or not value.names or value.key in self.hidden:
                 continue
-            if (
-                self.units[chain[-2]].fold and value.key not in self._lasting
-            ):  # such as the loss of a step that is not the last
+            if self.units[chain[-2]].fold and value.key not in self._lasting:  # such as the loss of an earlier step
                 continue
             while self.units[chain[-2]].fold:
                 chain = chain[:-1]

@@ -45,8 +45,7 @@ def as_before(engine: Engine, things: list[Any], graph: Graph | None = None) -> 
 
 
 def found_in(engine: Engine, holder: Any) -> list[Any]:
-    """The modules, optimizers, tensors, schedulers and sources of random numbers that something holds; a function by its closure,
-    its globals, its object."""
+    """What has a state and is held by something: by a function in its closure, its globals, its object."""
     found: list[Any] = []
     met: set[int] = set()
 

@@ -51,10 +51,9 @@ def is_ours(error: BaseException) -> TypeGuard[Exception]:
     Python calls a handler, such as that of an alarm, wherever it is, with the number of the signal and the frame that it stopped.
     """
     for frame, _ in walk_tb(error.__traceback__):
-        names = (
-            () if _module(frame).startswith(OURS) else frame.f_code.co_varnames[:3]
-        )  # to ask ours would keep the error
-        first = [frame.f_locals.get(name) for name in names]
+        if _module(frame).startswith(OURS):  # to read its locals would keep the error
+            continue
+        first = [frame.f_locals.get(name) for name in frame.f_code.co_varnames[:3]]
         given = [part for one in first for part in (one if type(one) is tuple else (one,))]
         if any(type(number) is int and stopped is frame.f_back for number, stopped in pairwise(given)):
             return False
