@@ -29,6 +29,7 @@ FRAME = 2 * PADDING + 4 * LANE
 TIGHT = 2 * PADDING + LANE  # the same without arrows
 FAILURES = 4  # kinds of boxes that do not fit any more; then no further one is opened
 SLIM = 480.0  # pixels of a stage below which nothing stands side by side that does not fit
+RANK = 80.0  # pixels that a box takes in height, with the space above it
 HIDDEN = 0.5  # the largest share of the parameters that a closed box may hide
 # How much is folded, and how wide a text is in small letters (0: in large ones), in the order in which they are tried.
 ATTEMPTS = [
@@ -345,9 +346,10 @@ class _Trial:
         elif not in_a_row:
             ends = [(tail, head) for tail, head in unit.links if self.units[unit.children[head]].kind == "value"]
             above = _given([self.units[child] for child in unit.children], unit.links, ("module", *RUNNING))
-            # An input above its user, in one row or in several; or, downward, a result beside what made it. What then only
-            # just fits may not fit another stage than the one that is known.
-            more = ((False, wrap, above), (False, 0.0, ends)) if self._exact else ()
+            # An input above its user, in one row or in several; or, downward, a result beside what made it. This saves a rank,
+            # and what then only just fits may not fit another stage than the one that is known.
+            near = self._exact and self._has_room(placed, RANK)
+            more = ((False, wrap, above), (False, 0.0, ends)) if near else ()
             for row, most, level in ((True, 0.0, given), *more):
                 if level and not self._has_room(placed):
                     tried = laid_out(sizes, unit.links, row, snug, most, level)
@@ -358,8 +360,8 @@ class _Trial:
                 placed = laid_out(sizes, unit.links, False, snug, 0.0, layers=order)
         return placed
 
-    def _has_room(self, placed: Placed) -> bool:
-        return any(placed.width <= wide and placed.height <= high for wide, high in self._rooms)
+    def _has_room(self, placed: Placed, beyond: float = 0.0) -> bool:
+        return any(placed.width <= wide + beyond and placed.height <= high + beyond for wide, high in self._rooms)
 
     def _most(self, unit: Unit) -> float:
         depth = self.boxes.depth(unit)
