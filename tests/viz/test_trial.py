@@ -62,6 +62,21 @@ def test_a_change_that_does_not_help_is_not_shown_and_nothing_is_certain(engine)
     assert "tried in vain" in first.tried
 
 
+def test_a_program_with_a_function_of_its_own_is_tried(engine):
+    program = DETACHED.replace("head(hidden)", "Double.apply(head(hidden))")
+    double = """\
+class Double(T.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 2
+"""
+    first = viz.diagnose(double + program, engine=engine).findings[0]
+    assert (first.kind, first.certain, first.changes[0].new) == ("detach", True, "hidden = net(T.ones(4, 3))")
+
+
 def test_a_cell_is_tried_from_the_state_that_it_began_with(engine):
     shell = InteractiveShell.instance()
     shell.run_line_magic("load_ext", "viz")

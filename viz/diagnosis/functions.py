@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tinygrad_edu.sandbox.fork import Outside
 from viz.diagnosis.observation import FunctionCheck
 from viz.diagnosis.places import Places
 from viz.diagnosis.trial import beside, possible
@@ -36,17 +37,19 @@ class _Measured(NamedTuple):
 def check_function(engine: Engine, kind: Any, args: Any, places: Places, call: int | None) -> FunctionCheck | None:
     """Run the Function again in float64 on copies of its inputs, and compare. Returns None if that is impossible.
 
-    It runs in a fork: what else it does, such as to count its calls, does not happen. Where there can be none, its numbers and
-    its output alone are as before.
+    It runs in a fork: what else it does, such as to count its calls, does not happen. A trial is one already. Where there can be
+    none, its numbers and its output alone are as before.
     """
     check = functools.partial(_check, engine, kind, args, places, call)
-    with contextlib.suppress(TimeoutError, EOFError):
-        if not possible(engine):
-            found: FunctionCheck | None = beside(engine, check, LONGEST)
+    if not possible(engine):
+        with contextlib.suppress(Outside):  # raised in a trial, which may not fork
+            try:
+                found: FunctionCheck | None = beside(engine, check, LONGEST)
+            except (TimeoutError, EOFError):
+                return None
             return found
-        with contextlib.redirect_stdout(Printed()):
-            return check()
-    return None
+    with contextlib.redirect_stdout(Printed()):
+        return check()
 
 
 def _check(engine: Engine, kind: Any, args: Any, places: Places, call: int | None) -> FunctionCheck | None:
