@@ -109,6 +109,13 @@ def test_a_layer_starts_from_the_weights_of_pytorch(layer: str) -> None:
     assert_same(lambda E: list(eval(layer, {"nn": E.nn}).parameters()))
 
 
+@pytest.mark.parametrize("made", ["zeros", "ones", "empty", "rand", "randn", "normal", "ones(3).new_zeros"])
+@pytest.mark.parametrize("E", [torch, T])
+def test_a_tensor_without_a_size_is_refused(E: Any, made: str) -> None:
+    with pytest.raises(TypeError, match=rf"{made.rpartition('.')[2]}\(\)"):
+        eval(f"E.{made}()")
+
+
 def test_a_generator_continues_from_a_saved_state() -> None:
     def program(E: Any) -> Any:
         g, other = E.Generator().manual_seed(3), E.Generator()

@@ -439,6 +439,24 @@ def reset_after_each(T, w, micro_batches):
 
 
 @accumulate_gradients.wrong(
+    "Your `return` stands inside the loop, so the function ends after its first micro-batch. Move it out, or leave it out."
+)
+def returns_in_the_loop(T, w, micro_batches):
+    for x, y in micro_batches:
+        (((w * x - y) ** 2).mean() / len(micro_batches)).backward()
+        return
+
+
+@accumulate_gradients.wrong(
+    "You divide w.grad in every turn, so what came first is divided again and again. Divide once, after the loop, or divide each loss."
+)
+def divided_in_the_loop(T, w, micro_batches):
+    for x, y in micro_batches:
+        ((w * x - y) ** 2).mean().backward()
+        w.grad /= len(micro_batches)
+
+
+@accumulate_gradients.wrong(
     "You divided by the number of samples; each loss is already the mean of its micro-batch. Divide by k, their number."
 )
 def divided_by_samples(T, w, micro_batches):

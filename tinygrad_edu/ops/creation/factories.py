@@ -38,7 +38,7 @@ def shape_of(size: tuple[Any, ...]) -> tuple[int, ...]:
     return shape
 
 
-def plain(function: Callable[..., Any]) -> Callable[..., Any]:
+def plain(function: Callable[..., Any], name: str = "") -> Callable[..., Any]:
     """`function`, accepting the common settings of PyTorch's constructors: a layout or a device that is not here is refused."""
 
     # `size=(2, 3)`, for a function that takes `*size`.
@@ -51,7 +51,9 @@ def plain(function: Callable[..., Any]) -> Callable[..., Any]:
         if pin_memory:
             raise NotImplementedError(absent.sentence("pin_memory"))
         check_device(kwargs.get("device"))
-        if sized and not args and "size" in kwargs:
+        if sized and not args:
+            if "size" not in kwargs:
+                raise TypeError(f'{name or function.__name__}() missing 1 required positional arguments: "size"')
             args = (kwargs.pop("size"),)
         out = kwargs.pop("out", None)
         made = function(*args, **kwargs)

@@ -156,7 +156,7 @@ def _converted(dtype: dtypes.dtype, name: str) -> Callable[..., Tensor]:
 
 
 def _new(name: str) -> Callable[..., Any]:
-    make = creation.plain(getattr(creation, name))
+    make = creation.plain(getattr(creation, name), f"new_{name}")
 
     def method(self: Tensor, *args: Any, dtype: Any = None, **kwargs: Any) -> Tensor:
         return make(*args, dtype=self.dtype if dtype is None else dtype, **kwargs)
@@ -166,9 +166,7 @@ def _new(name: str) -> Callable[..., Any]:
 
 
 for _name in creation.__all__:
-    functions[_name] = overridable(creation.plain(getattr(creation, _name)))
-functions["empty"] = overridable(creation.plain(creation.zeros), "empty")
-functions["empty_like"] = overridable(creation.plain(creation.zeros_like), "empty_like")
+    functions[_name] = overridable(creation.plain(getattr(creation, _name), _name), _name)
 
 
 _FLOATS = ((dtypes.float64, "double"), (dtypes.float32, "float"), (dtypes.float16, "half"))

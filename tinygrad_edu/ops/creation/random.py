@@ -161,7 +161,7 @@ def randperm(n: int, *, generator: Any = None, **settings: Any) -> Tensor:
 def normal(
     mean: Any = 0.0,
     std: Any = 1.0,
-    size: Any = (),
+    size: Any = None,
     *,
     generator: Any = None,
     dtype: Any = None,
@@ -186,6 +186,8 @@ def normal(
     _check_std(std)
     if isinstance(mean, Tensor):
         return NormalOfMean.apply(mean, std, generator=generator)
+    if size is None:
+        raise TypeError('normal() of two numbers is missing 1 required positional argument: "size"')
     return finish(np.asarray(source(generator).normal(shape_of((size,)), _kind(dtype)) * std + mean), requires_grad)
 
 

@@ -52,7 +52,8 @@ def permute(input: Tensor, *dims) -> Tensor:
         if len(order) == len(input.shape):
             raise RuntimeError("permute(): duplicate dims are not allowed.")
         told = "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired"
-        raise RuntimeError(f"{told} ordering i.e. input.dim() = {len(input.shape)}, len(dims) = {len(order)}")
+        told = f"{told} ordering of dimensions i.e. input.dim() = {len(input.shape)} is not equal to"
+        raise RuntimeError(f"{told} len(dims) = {len(order)}")
     return Permute.apply(input, dims=order)
 
 
