@@ -6,6 +6,7 @@ import ast
 import copy
 import math
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from IPython.core import magic
@@ -200,10 +201,11 @@ class AutogradMagics(Magics):
         run = Run(engine, source, limit=math.inf, namespace=self.shell.user_ns, execute=running.execute)
         with run.trials():
             report = run.conclude(run.observe())
-        display(report)
         raised = run.raised or running.raised
         if raised is not None:
+            self._below(lambda: display(report))
             raise _from_the_cell(raised, source)
+        display(report)
         return running.result
 
     @_can_be_silenced
@@ -241,21 +243,37 @@ class AutogradMagics(Magics):
         print(end_of(recording.stdout[AT_ONCE:]), end="")
         player = Player(recording, link=link.answer(code, outer))
         player.step = step % len(player.scene["steps"])
-        display(player)
+        notes = []
         if mixed:
-            print(BOTH.format(shown=engine, other=CORE if engine == TORCH else TORCH))
+            notes.append(BOTH.format(shown=engine, other=CORE if engine == TORCH else TORCH))
         if running.cut is not None:
-            print(f"The picture ends at line {running.cut}, after {STEPS:,} steps; the cell ran on without it.")
+            notes.append(f"The picture ends at line {running.cut}, after {STEPS:,} steps; the cell ran on without it.")
         if recording.graph.ops and recording.graph.note:
-            print(recording.graph.note)
+            notes.append(recording.graph.note)
         if running.raised is not None:
-            sentence = explain(type(running.raised).__name__, str(running.raised))
-            if sentence:
-                print(sentence)
+            notes.append(explain(type(running.raised).__name__, str(running.raised)))
             if engine == CORE and not_built(recording, None):
-                print(ON_PYTORCH)
+                notes.append(ON_PYTORCH)
+
+        def show() -> None:
+            display(player)
+            for note in filter(None, notes):
+                print(note)
+
+        if running.raised is not None:
+            self._below(show)
             raise running.raised
+        show()
         return running.result
+
+    def _below(self, show: Callable[[], None]) -> None:
+        """Show something below the traceback of this cell, which is so long that what is above it is out of sight."""
+
+        def after() -> None:
+            self.shell.events.unregister("post_execute", after)
+            show()
+
+        self.shell.events.register("post_execute", after)
 
     def _watch(self, wanted: bool) -> None:
         if wanted == self._watching:

@@ -103,6 +103,7 @@ def test_a_magic_does_in_a_page_what_it_does_in_jupyter(
     assert says in told[name][2]
     assert "tensor(" not in told["silent"][2].rpartition("</figure>")[2]
     assert "MulBackward0" not in told["alone"][2]
+    assert told["raises"][3].index("error") < told["raises"][3].index("display"), "the picture stands below"
 
 
 def test_what_a_cell_prints_comes_in_few_messages_in_order_and_ends_somewhere(told: dict[str, Any]) -> None:

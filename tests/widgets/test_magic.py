@@ -366,11 +366,22 @@ def test_a_cell_is_diagnosed_and_runs_as_it_would(shell, shown, engine):
     assert (report.engine, report.findings[0].kind, report.findings[0].line) == (engine, "item", 3)
 
 
-def test_what_a_diagnosed_cell_raises_is_raised_after_its_report(shell, shown):
+def test_what_is_shown_of_a_cell_that_raises_stands_below_its_traceback(shell, monkeypatch):
+    monkeypatch.setattr("viz.magic.display", lambda thing: print("shown:", type(thing).__name__))
+    for magic, kind in (("autograd", "Player"), ("diagnose", "Report")):
+        with capture_output() as output:
+            shell.run_cell(f"%%{magic}\nq = w + undefined\nq")
+        assert output.stdout.index("NameError") < output.stdout.index(f"shown: {kind}")
+        with capture_output() as output:
+            shell.run_cell(f"%%{magic}\nq = w * 2\nq")
+        assert output.stdout.count(f"shown: {kind}") == 1
+
+
+def test_what_a_diagnosed_cell_raises_is_raised_before_its_report(shell, shown):
     ran = shell.run_cell("%%diagnose --engine tinygrad_edu\nw = tg.ones(2)\nw.sum().backward()")
     assert isinstance(ran.error_in_exec, RuntimeError)
     assert shown[0].findings[0].kind == "requires-grad-off"
-    assert shown[0].error["line"] == 3  # as in the traceback below it: the magic is line 1
+    assert shown[0].error["line"] == 3  # as in the traceback above it: the magic is line 1
     files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(ran.error_in_exec.__traceback__)]
     magic = next(place for place, file in enumerate(files) if file.endswith("magic.py"))
     assert files[magic + 1].startswith("<ipython-input")  # the traceback starts in the cell

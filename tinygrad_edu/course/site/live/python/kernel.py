@@ -97,6 +97,7 @@ async def run(cell: str, source: str) -> bool:
             shell.end(source, value, well=True)
         except BaseException as error:
             _tell(error, filename)
+            shell.end(source, None, well=False)
             return False
     return True
 

@@ -31,13 +31,13 @@ class Shell:
     def __init__(self, namespace: dict[str, Any]) -> None:
         self.user_ns = namespace
         self._magics: dict[tuple[str, str], Any] = {}
-        self._listeners: list[Any] = []
+        self._listeners: list[tuple[str, Any]] = []
         self.history_manager = SimpleNamespace(input_hist_parsed=[""])
         self.compile = SimpleNamespace(cache=self._cache)
         self.magics_manager = SimpleNamespace(registry={})
         self.events = SimpleNamespace(
-            register=lambda event, listener: self._listeners.append(listener),
-            unregister=lambda event, listener: self._listeners.remove(listener),
+            register=lambda *listener: self._listeners.append(listener),
+            unregister=lambda *listener: self._listeners.remove(listener),
         )
         namespace["In"] = self.history_manager.input_hist_parsed
 
@@ -54,10 +54,11 @@ class Shell:
 
     def end(self, source: str, value: Any, well: bool) -> None:
         """Tell the listeners that a cell has run."""
-        if source.lstrip().startswith("%"):
-            return  # listeners expect a cell in Python
-        for listener in list(self._listeners):
-            listener(SimpleNamespace(info=SimpleNamespace(raw_cell=source), success=well, result=value))
+        for event, listener in list(self._listeners):
+            if event == "post_execute":
+                listener()
+            elif not source.lstrip().startswith("%"):  # they expect a cell in Python
+                listener(SimpleNamespace(info=SimpleNamespace(raw_cell=source), success=well, result=value))
 
     @staticmethod
     def transform_cell(source: str) -> str:
