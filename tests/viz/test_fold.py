@@ -1,5 +1,6 @@
 """Large graphs are folded until they can be read, without cycles and quickly, and are laid out in any case."""
 
+import itertools
 import subprocess
 
 import pytest
@@ -78,6 +79,24 @@ def test_a_layout_that_takes_too_long_is_replaced_by_a_simple_one_that_says_so(T
     spots = picture.layout.spots
     assert len(spots) == len(picture._drawing.boxes)
     assert len({(round(spot.x), round(spot.y)) for spot in spots.values()}) == len(spots)
+
+
+def test_a_layout_that_would_take_too_long_is_not_begun(monkeypatch):
+    boxes = [(f"b{place}", 50.0, 20.0) for place in range(40)]
+    every = [(f"{a} {b}", f"b{a}", f"b{b}", 0.0, 0.0) for a, b in itertools.combinations(range(40), 2)]
+    monkeypatch.setattr(layout, "_run", None)
+    made = layout.place(boxes, every)
+    assert "plain rows" in made.note
+    assert len({(spot.x, spot.y) for spot in made.spots.values()}) == 40
+
+
+def test_parameters_of_a_long_program_stand_above_their_users_in_plain_rows():
+    boxes = [(f"{kind}{place}", 50.0, 20.0) for place in range(30) for kind in "wx"]
+    links = [(f"w{place}", f"w{place}", f"x{place}", 0.0, 0.0) for place in range(30)]
+    links += [(f"x{place}", f"x{place - 1}", f"x{place}", 0.0, 0.0) for place in range(1, 30)]
+    made = layout.simple(boxes, links)
+    assert made.width == 2 * (50.0 + 16.0)
+    assert all(made.spots[f"w{place}"].y < made.spots[f"x{place}"].y for place in range(30))
 
 
 @pytest.mark.outer

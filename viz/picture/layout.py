@@ -20,6 +20,7 @@ from viz.picture.scopes import Scope, held
 
 TIME_LIMIT = 10.0  # seconds for one layout
 TITLE = 14.0  # pixels of a frame's title
+MOST = 4000  # ranks that the links may span together; beyond that, Graphviz takes five seconds and more
 LARGE = 150  # boxes and links together; in a larger layout Graphviz stops improving early: a fifth of the time, as good to the eye
 IN_PROCESS = 400  # boxes and links together; a larger layout runs in a separate process, which can be ended
 MISSING = "Graphviz was not found, and pictures need it: pip install pygraphviz (its wheel includes Graphviz)"
@@ -83,21 +84,21 @@ def place(
 
     The members of each of `scopes` get a frame of their own, if possible. Links whose key is in `loose` do not pull their ends
     together. `snug` leaves little space between boxes; `ends` are those in the first and in the last column, and the pairs in `level` share
-    a column (in `"TB"`, a row). After `time_limit` seconds the layout is `simple`, and its `note` says so.
+    a column (in `"TB"`, a row). The layout is `simple`, and its `note` says so, if Graphviz takes more than `time_limit` seconds, or
+    would: if every layer leads to all later ones, say.
 
     Raises:
         GraphvizMissing: neither pygraphviz nor a `dot` program is available.
     """
     scopes = scopes or []
+    row = _rows(boxes, links)
+    if sum(row[head] - row[tail] for _, tail, head, *_ in links) > MOST:
+        return simple(boxes, links)
     source = _dot(boxes, links, direction, loose or set(), scopes, snug, ends, level)
     try:
         layout = _read(_run(source, "dot", time_limit, len(boxes) + len(links)), boxes, links, scopes)
     except subprocess.TimeoutExpired:
-        layout = simple(boxes, links)
-        layout.note = (
-            f"This graph is laid out in plain rows, because Graphviz needed more than {time_limit:g} seconds for it."
-        )
-        return layout
+        return simple(boxes, links)
     if scopes and not _framed(layout, boxes, scopes):
         return place(boxes, links, direction, loose, time_limit, snug=snug)
     layout.direction = direction
@@ -135,8 +136,8 @@ def in_order(below: Mapping[str, Collection[str]]) -> list[str]:
     return ready
 
 
-def simple(boxes: list[Box], links: list[Link]) -> Layout:
-    """A cheap layout: each box in the row below all boxes that lead to it, with straight lines. Fast for any graph."""
+def _rows(boxes: list[Box], links: list[Link]) -> dict[str, int]:
+    """The row of each box: below all boxes that lead to it; of one to which nothing leads, above those that it leads to."""
     below: dict[str, list[str]] = {key: [] for key, _, _ in boxes}
     for _, tail, head, _, _ in links:
         below[tail].append(head)
@@ -144,6 +145,13 @@ def simple(boxes: list[Box], links: list[Link]) -> Layout:
     for key in in_order(below):
         for head in below[key]:
             row[head] = max(row[head], row[key] + 1)
+    first = {key for key in below if not row[key] and below[key]}
+    return row | {key: min(row[head] for head in below[key]) - 1 for key in first}
+
+
+def simple(boxes: list[Box], links: list[Link]) -> Layout:
+    """A cheap layout, with straight lines between plain rows. Fast for any graph."""
+    row = _rows(boxes, links)
     rows: dict[int, list[Box]] = {}
     for box in boxes:
         rows.setdefault(row[box[0]], []).append(box)
@@ -166,6 +174,7 @@ def simple(boxes: list[Box], links: list[Link]) -> Layout:
         layout.curves[key] = [first, (first[0], middle), (last[0], middle), last]
         if width:
             layout.labels[key] = Spot((first[0] + last[0]) / 2, middle)
+    layout.note = "This graph is laid out in plain rows: it has more links than Graphviz can place in a few seconds."
     return layout
 
 
