@@ -98,7 +98,7 @@ REFUSED_IN_GRAPH = (
 )
 
 
-# The counter of all inference tensors, which counts nothing. A node that wants to keep one is refused: see `Around.version`.
+# The counter of all inference tensors, which counts nothing. A node may not keep one: see `Around.version`.
 NOT_COUNTED = [-1]
 
 

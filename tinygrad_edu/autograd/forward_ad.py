@@ -193,7 +193,7 @@ def remember_tangent(t: Tensor) -> None:
 
 
 def write_tangent(t: Tensor, tangent: Tensor) -> None:
-    """`t` was written to in place: write its tangent too, and with it those of its base and of the base's other views."""
+    """Write the tangent of `t`, which was written in place, and those of its base and of the base's other views."""
     with _set_fwd_grad_enabled(False):
         old = tangent_of(t)
         if old is None and t._view is not None:

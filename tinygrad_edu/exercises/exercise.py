@@ -79,9 +79,10 @@ class Misconception:
 class Criterion:
     """A property of a right answer. It earns its points if every case shows it.
 
-    If many observations are right (every topological order), `measure(observed, *case)` returns the part to compare.
-    It runs in the judge's process, never with the student's code. `anything` names parameters whose numbers may be any: the first
-    case is also tried with zeros, ones, equal and negative numbers in them, and with arrays that are not contiguous.
+    If many observations are right (every topological order), `measure(observed, *case)` returns the part to compare. It
+    runs in the judge's process, never with the student's code. `anything` names parameters whose numbers may be any:
+    the first case is also tried with zeros, ones, equal and negative numbers in them, and with arrays that are not
+    contiguous.
     """
 
     statement: str
@@ -179,7 +180,7 @@ class Exercise:
     def criterion(
         self, statement: str, points: int = 1, cases: Sequence[tuple] = (), **more: Any
     ) -> Callable[[Callable], Callable]:
-        """Add a property by decorating its probe, which is called as `probe(answer, *case)` on each case, and on special and random ones.
+        """Add a property by decorating its probe, `probe(answer, *case)`, for each case, and special and random ones.
 
         `more` are the fields `random`, `measure` and `anything` of a `Criterion`.
         """
@@ -217,8 +218,8 @@ def unit_of(
 ) -> Data:
     """What the sandbox runs to probe the answer in a cell. It contains no expected values.
 
-    `others` are the notebook's other code cells above the check, for functions and imports that the answer uses; `later` are those
-    below. `changes` are cells that change the answer after its definition.
+    `others` are the notebook's other code cells above the check, for functions and imports that the answer uses;
+    `later` are those below. `changes` are cells that change the answer after its definition.
     """
     return {
         "source": source,

@@ -3,11 +3,11 @@
     from tinygrad_edu.exercises.nbgrader import configure
     configure(get_config())
 
-nbgrader and `tinygrad-edu grade` read the same notebooks and agree on every honest answer, including partial credit. They
-differ in what they trust. `nbgrader autograde` runs a submission as a notebook: the answer, our check and the number that
-becomes the grade share one process. An answer that patches it can give itself full marks, and an endless loop lasts until
-nbgrader's time limit and takes the rest of that notebook with it. `tinygrad-edu grade` judges outside, and a bad answer
-costs only its own points. Where the grade counts, use ours.
+nbgrader and `tinygrad-edu grade` read the same notebooks and agree on every honest answer, including partial credit.
+They differ in what they trust. `nbgrader autograde` runs a submission as a notebook: the answer, our check and the
+number that becomes the grade share one process. An answer that patches it can give itself full marks, and an endless
+loop lasts until nbgrader's time limit and takes the rest of that notebook with it. `tinygrad-edu grade` judges outside,
+and a bad answer costs only its own points. Where the grade counts, use ours.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Plain data: what the student's process and the judge exchange, as JSON.
 
-Of a student's objects only numbers, text and shapes survive: an object that claims to equal everything arrives as the name of
-its type. `encode` runs with the student's code; `decode`, `show` and `same` run in the judge's process.
+Of a student's objects only numbers, text and shapes survive: an object that claims to equal everything arrives as the
+name of its type. `encode` runs with the student's code; `decode`, `show` and `same` run in the judge's process.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _encode(value: Any, depth: int, room: _Room) -> Data:
 
 
 def is_tensor(value: object) -> bool:
-    """Whether `value` is a tensor of either engine, without importing one: there are no tensors of an engine that is not loaded."""
+    """Whether `value` is a tensor of either engine. Imports none: an engine that is not loaded has no tensors."""
     loaded = (getattr(sys.modules.get(engine), "Tensor", None) for engine in ("tinygrad_edu", "torch"))
     return any(isinstance(kind, type) and issubclass(type(value), kind) for kind in loaded)
 
@@ -123,7 +123,7 @@ def type_name(value: object) -> str:
 
 
 def readable(text: str) -> str:
-    """`text` made safe for a report: its start, without characters that control a terminal or the writing direction, or half letters.
+    """`text` made safe for a report: its start, without half letters, and without what controls terminals or direction.
 
     >>> readable("no \\x1b[2J, no \\u202e")
     'no �[2J, no �'
@@ -142,7 +142,7 @@ def one_line(text: str) -> str:
 
 
 def decode(data: Data) -> Any:
-    """Return a new value from what `encode` wrote. A tensor comes back as an array, and one that was not contiguous is not."""
+    """Return a new value from what `encode` wrote. A tensor comes back as an array, and as contiguous as it was."""
     if not isinstance(data, dict):
         return data
     match next(iter(data)):
@@ -167,7 +167,7 @@ _NO_RESULT = {"object": "unreadable result", "text": "something that is no resul
 def checked(data: Data) -> Data:
     """`data` if `encode` could have written it, else a description: the sender is not trusted.
 
-    Depth, elements, axes, numbers and text are limited here, so that every reader of the result finishes in milliseconds.
+    Depth, elements, axes, numbers and text have limits, so that every reader of the result ends in milliseconds.
     """
     return _checked(data, 0, _Room(2 * MAX_TEXTS))
 

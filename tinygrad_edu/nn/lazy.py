@@ -35,8 +35,8 @@ class UninitializedParameter(Parameter):
     def __getattribute__(self, name: str) -> Any:
         if name in _OF_NUMBERS:
             raise ValueError(
-                f"Attempted to use an uninitialized parameter in {name}(). Call the module on an input first: that determines "
-                "the size, and draws the numbers."
+                f"Attempted to use an uninitialized parameter in {name}(). Call the module on an input first: that "
+                "determines the size, and draws the numbers."
             )
         return super().__getattribute__(name)
 

@@ -28,7 +28,7 @@ __all__ = [
 
 
 def _add_affine(module: Module, size: Any, affine: bool, bias: bool | None, device: Any, dtype: Any) -> None:
-    """Add a weight of ones and a bias of zeros per channel, where requested; no bias, not even None, for `bias=None`."""
+    """Add a weight of ones and a bias of zeros per channel, as requested; no bias, not even None, for `bias=None`."""
     sizes = {"weight": size if affine else None, "bias": size if affine and bias else None}
     if bias is None:
         del sizes["bias"]
@@ -274,4 +274,5 @@ class GroupNorm(Module):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
+        has_bias = self.bias is not None
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={has_bias}"

@@ -30,7 +30,7 @@ def bincount(numbers, weights=None, minlength=0):
 
 
 def in_order(result, operands):
-    """`result` of an elementwise op, in memory as its first operand lies there: what comes from `x.T` is transposed too."""
+    """`result` of an elementwise op, in its first operand's memory order: what comes from `x.T` is transposed, too."""
     if result.ndim < 2:
         return result
     whole = [a for a in operands if getattr(a, "shape", None) == result.shape]
@@ -44,7 +44,7 @@ def in_order(result, operands):
 
 
 def choose(condition, a, b):
-    """np.where(condition, a, b), computed on bits. Where the mask has no predictable pattern it takes a third of the time."""
+    """np.where(condition, a, b), computed on bits: a third of the time if the mask has no predictable pattern."""
     kind = np.result_type(a, b)
     if kind.kind != "f" or np.size(condition) < 4096:
         return np.where(condition, a, b)
@@ -107,7 +107,7 @@ def copied(array, order="C"):
 
 
 def flat_places(index, dim, size):
-    """The position, in row-major order, of each element that `index` selects along `dim`; the other dimensions go in step."""
+    """The row-major position of each element that `index` selects along `dim`; other dimensions go in step."""
     where = np.array(index, np.int64)
     inner = math.prod(size[dim + 1 :])
     where *= inner
@@ -134,8 +134,8 @@ def add_slices(out, dim, index, values):
 def add_rows(size, index, values):
     """Zeros (n, features) with the rows of `values` added at the rows given by `index`; repeated rows are summed.
 
-    For few rows it is a product with a matrix of ones and zeros: 128 rows of 32 take 6 us instead of 16. Infinite values do
-    not allow that: they would spread to every row, because 0·∞ is nan.
+    For few rows it is a product with a matrix of ones and zeros: 128 rows of 32 take 6 us instead of 16. Infinite
+    values do not allow that: they would spread to every row, because 0·∞ is nan.
     """
     n, features = size
     where = index.reshape(-1)

@@ -81,8 +81,8 @@ class Frame:
         found = place.filled.get(task)
         if found is None:
             raise CheckpointError(
-                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are "
-                "calling ctx.saved_tensors in backward, make sure to do so only once."
+                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you "
+                "are calling ctx.saved_tensors in backward, make sure to do so only once."
             )
         # Free it at once: keeping it would use the memory that checkpointing has saved.
         place.filled[task] = None
@@ -115,8 +115,8 @@ class Frame:
                 self.ignore_mismatch = True
                 return t
             raise CheckpointError(
-                "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original forward "
-                f"pass.\n{_WHY}"
+                "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original "
+                f"forward pass.\n{_WHY}"
             )
         place = self.places[position]()
         if place is not None:
@@ -145,8 +145,8 @@ class Frame:
                 )
         if differing:
             raise CheckpointError(
-                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during "
-                f"the forward pass.\n{differing}.\n{_WHY}"
+                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
+                f"during the forward pass.\n{differing}.\n{_WHY}"
             )
 
 

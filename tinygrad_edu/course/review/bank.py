@@ -1,7 +1,7 @@
-"""The bank of questions: programs with numbers, whose right answer is computed and whose wrong answers are misconceptions.
+"""The bank of questions: programs with numbers. The right answer is computed; the wrong ones are misconceptions.
 
-A template is one question with several sets of numbers. Nobody writes down what is right: the program runs, and an expression is
-read. A wrong answer is what somebody would get who believes something false, so it says what that is.
+A template is one question with several sets of numbers. Nobody writes down what is right: the program runs, and an
+expression is read. A wrong answer is what somebody would get who believes something false, so it says what that is.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Wrong:
 class Template:
     """A question for several sets of numbers.
 
-    `program` runs with `T` as the engine; `told` is how the question puts it; `right` is an expression that is read afterwards.
+    `program` runs with `T` as the engine; `told` is the question's text; `right` is an expression, read afterwards.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Template:
 
 @dataclass(frozen=True)
 class Question:
-    """A question to ask: its text, the reply to each choice, the right choice, and the misconception behind each wrong one."""
+    """A question to ask: its text, the reply to each choice, the right choice, and each wrong one's misconception."""
 
     template: Template
     variant: int
@@ -287,8 +287,8 @@ TEMPLATES = (
         3,
         "a k",
         ((3, 2), (1, 4), (2, 5), (4, 3), (5, 6)),
-        _W
-        + "y = w * <k>\nz = y * y\nz.backward()\nimport warnings\nwith warnings.catch_warnings():\n    warnings.simplefilter('ignore')\n    got = y.grad",
+        _W + "y = w * <k>\nz = y * y\nz.backward()\nimport warnings\nwith warnings.catch_warnings():\n"
+        "    warnings.simplefilter('ignore')\n    got = y.grad",
         "`w = <a>`, `y = w * <k>`, `z = y * y`, `z.backward()`. What is `y.grad`?",
         "got",
         "Yes: y is no leaf. Its gradient passed through and was not kept; `y.retain_grad()` would keep it.",
@@ -357,8 +357,10 @@ TEMPLATES = (
         5,
         "k",
         ((1,), (2,), (3,), (4,), (5,)),
-        "w = T.tensor(10., requires_grad=True)\nfor _ in range(2):\n    (w * <k>).backward()\n    with T.no_grad():\n        w -= w.grad",
-        "`w = 10`. Twice: `(w * <k>).backward()`, then `w -= w.grad` under `no_grad`. `w.grad` is never cleared. What is `w`?",
+        "w = T.tensor(10., requires_grad=True)\nfor _ in range(2):\n    (w * <k>).backward()\n    with "
+        "T.no_grad():\n        w -= w.grad",
+        "`w = 10`. Twice: `(w * <k>).backward()`, then `w -= w.grad` under `no_grad`. `w.grad` is never cleared. What "
+        "is `w`?",
         "w",
         "Yes: the second step uses the sum of both gradients.",
         (
@@ -522,9 +524,10 @@ TEMPLATES = (
         7,
         "k",
         ((3,), (2,), (5,), (4,), (7,)),
-        "w = T.tensor([1., 1.], requires_grad=True)\nbase = w * 2\npart = base[:1]\npart *= <k>\nbase.sum().backward()\n"
-        "got = [w.grad[0], w.grad[1]]",
-        "`base = w * 2` has two elements, `part = base[:1]`, then `part *= <k>`, then `base.sum().backward()`. What is `w.grad`?",
+        "w = T.tensor([1., 1.], requires_grad=True)\nbase = w * 2\npart = base[:1]\npart *= "
+        "<k>\nbase.sum().backward()\ngot = [w.grad[0], w.grad[1]]",
+        "`base = w * 2` has two elements, `part = base[:1]`, then `part *= <k>`, then `base.sum().backward()`. What is "
+        "`w.grad`?",
         "got",
         "Yes: part is the same memory, so base changed too, and its history with it.",
         (

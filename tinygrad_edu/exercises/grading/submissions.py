@@ -1,4 +1,4 @@
-"""Reads submitted notebooks in any state: damaged, renamed, with copied or missing cells. None of them stops the grading.
+"""Reads notebooks in any state: damaged, renamed, with copied or missing cells. None of them stops the grading.
 
 Nothing in a submission is parsed as Python here; the sandbox does that too.
 """
@@ -98,7 +98,7 @@ _OTHERS = (".", "__MACOSX")  # prefixes of files that systems and editors create
 
 
 _Files = Iterator[tuple[str, bytes | str | None, float]]
-"""Name, content and time of each submitted file: a sentence instead of the content if it cannot be read, None for a folder."""
+"""Name, content and time of each submitted file. Content is a sentence if unreadable, and None for a folder."""
 
 
 def _files(path: Path) -> _Files:
@@ -320,8 +320,8 @@ def _by_name_alone(
 ) -> dict[str, tuple[int | None, str]]:
     """Answers in a notebook without the lesson's ids and checks: cells that define an answer's name.
 
-    Other lessons use some of the names for other things, so only the lesson counts that most of the notebook belongs to. One
-    such name alone says nothing: the gallery, too, has a class `Cube`.
+    Other lessons use some of the names for other things, so only the lesson counts that most of the notebook belongs
+    to. One such name alone says nothing: the gallery, too, has a class `Cube`.
     """
     defining = {}
     for id, exercise in exercises.items():
@@ -338,8 +338,9 @@ def _by_name_alone(
 def place_of_answer(id: str, name: str, code: list[tuple[str, str]]) -> tuple[int | None, str]:
     """Which of the code cells, given as id and source, answers an exercise, and a note on the choice.
 
-    It is the one that counts when the notebook is run from top to bottom: the last above the check that defines `name`. A stub
-    that was left as it was counts only where nothing else does, and a cell below the check where nothing above it does.
+    It is the one that counts when the notebook is run from top to bottom: the last above the check that defines `name`.
+    A stub that was left as it was counts only where nothing else does, and a cell below the check where nothing above
+    it does.
     """
     marked = [i for i, (own, _) in enumerate(code) if own == id]
     end = place_of_check(id, code)
@@ -387,7 +388,8 @@ def _asks(id: str) -> re.Pattern[str]:
 @functools.cache
 def defines(name: str) -> re.Pattern[str]:
     return re.compile(
-        rf"^(?:>>> |In \[\d+\]: )?(?:async\s+)?(?:def|class)\s+{name}\b|^{name}\s*(?::[^=\n]*)?=(?!=)|^(?:from|import)\s.*\b{name}\b"
+        rf"^(?:>>> |In \[\d+\]: )?(?:async\s+)?(?:def|class)\s+{name}\b|^{name}\s*(?::[^=\n]*)?=(?!=)"
+        rf"|^(?:from|import)\s.*\b{name}\b"
         rf"|^[\w*, (]*\b{name}\b[\w*, )]*=(?!=)",
         re.MULTILINE,
     )
@@ -405,7 +407,8 @@ def _changes(name: str) -> re.Pattern[str]:
 
 _STUB = re.compile(r"(?m)^[ \t]*# YOUR CODE HERE\n[ \t]*raise NotImplementedError")
 _EMPTY = re.compile(
-    r"\s*(?:#.*|@.*|(?:def|class)\b.*:|raise NotImplementedError.*|pass|\.\.\.|[\"'].*[\"']: None\}?,?|\w+ = (?:\{|None)|\})?\s*"
+    r"\s*(?:#.*|@.*|(?:def|class)\b.*:|raise NotImplementedError.*|pass|\.\.\."
+    r"|[\"'].*[\"']: None\}?,?|\w+ = (?:\{|None)|\})?\s*"
 )
 
 

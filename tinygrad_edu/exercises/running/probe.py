@@ -1,7 +1,7 @@
 """The probe: runs an answer on every case and records the results as plain data.
 
-It runs in the student's process, so it only *observes*: it contains no expected value, no verdict, nothing worth stealing.
-It must import neither the judge nor a lesson, because the sandbox loads it before it forks for a submission.
+It runs in the student's process, so it only *observes*: it contains no expected value, no verdict, nothing worth
+stealing. It must import neither the judge nor a lesson, because the sandbox loads it before it forks for a submission.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ def probe(
 ) -> Data:
     """Run each probe on its cases with `answer`, for each engine, within one budget: `seconds`, and the time `until`.
 
-    A case is an encoded tuple of arguments, decoded again for each call, so an answer that writes into its inputs harms only
-    itself. `intact` is called whenever the answer returns. `parameters` names those of the answer, or of the methods of a class, by which it says what was changed.
-    Returns `{"answer": kind, "observed": {engine: [[observation, …], …]}, "changed": {engine: [[[name, …], …], …]}}`.
+    A case is an encoded tuple of arguments, decoded again for each call, so an answer that writes into its inputs harms
+    only itself. `intact` is called whenever the answer returns. `parameters` names those of the answer, or of the
+    methods of a class, by which it says what was changed. Returns `{"answer": kind, "observed": {engine: [[observation,
+    …], …]}, "changed": {engine: [[[name, …], …], …]}}`.
     """
     prepare(engines)
     kind = kind_of_answer(answer)
@@ -123,8 +124,8 @@ _OF_PYTHON = {id(kind): name for name, kind in vars(builtins).items() if isinsta
 def raised(error: BaseException) -> Data:
     """A description of the exception being handled: its type, its message, and the last line of the answer in it.
 
-    A custom error of the answer counts `as` the Python error that it derives from. `beneath` says whether Python or an engine
-    raised it, in words that are always the same, and not a `raise` of the answer's own.
+    A custom error of the answer counts `as` the Python error that it derives from. `beneath` says whether Python or an
+    engine raised it, in words that are always the same, and not a `raise` of the answer's own.
 
     The answer's own code makes its message, so call this within a time limit.
     """

@@ -1,4 +1,4 @@
-"""Copies and fills: `clone` and `to` (same values, new storage), `copy_`, `fill_` and `zero_` (new values, same storage)."""
+"""Copies and fills: `clone` and `to` (same values, new storage), `copy_`, `fill_`, `zero_` (the same storage)."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def copy_(self, other, non_blocking=False):
 
 
 def overwrite(self, result):
-    """Write the result of an op into `self`, as an in-place form does: its type must fit, which `copy_` does not ask."""
+    """Write the result of an op into `self` as an in-place form does. Its type must fit, unlike for `copy_`."""
     check_fits(self, result._data)
     return copy_(self, result)
 

@@ -50,7 +50,7 @@ class Bincount(Op, name="torch::autograd::NotImplemented"):
 def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim=None
 ) -> Any:
-    """The distinct elements, sorted. Optionally also the position of each element among them, and how often each occurs.
+    """The distinct elements, sorted; optionally with each element's position among them, and with their counts.
 
     >>> T.unique(T.tensor([3, 1, 3]))
     tensor([1, 3])

@@ -1,4 +1,4 @@
-"""Reading and writing elements along a dimension by index tensors: `gather`, `scatter`, `scatter_add`, `take_along_dim`."""
+"""Reads and writes elements along a dimension by indices: `gather`, `scatter`, `scatter_add`, `take_along_dim`."""
 
 from __future__ import annotations
 
@@ -139,7 +139,8 @@ def _axis(name, input, dim, index, src=None):
     if array.size and not fits:
         opening = "Expected index" if name != "gather" else "Size does not match at some dimension: expected index"
         raise RuntimeError(
-            f"{opening} {list(array.shape)} to be no larger than self {list(input.shape)} apart from dimension {axis}{also}"
+            f"{opening} {list(array.shape)} to be no larger than self {list(input.shape)} apart from dimension "
+            f"{axis}{also}"
         )
     return axis
 

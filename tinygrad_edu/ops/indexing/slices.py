@@ -111,7 +111,7 @@ class IndexFillTensor(Indexed, name="IndexFillBackward1"):
 
 
 def _settings(name, input, dim, index, source=None):
-    """The settings of an op of slices, after checking that `index` is a vector within the tensor, with a slice for each."""
+    """The settings of an op of slices. Checks that `index` is a vector within the tensor, with a slice for each."""
     axis = axis_of(dim, input.ndim)
     array = checked_index(name, index)
     if array.ndim > 1:
@@ -143,7 +143,8 @@ def _check_source(name, input, axis, count, source):
                 f"index_add_(): Indexing dim {axis} is out of bounds of the source tensor with dim {len(given)}"
             )
         if count != size:
-            text = f"index_add_(): Number of indices ({count}) should be equal to source.size(dim): ({size}), for dim: {axis}"
+            sizes = f"source.size(dim): ({size}), for dim: {axis}"
+            text = f"index_add_(): Number of indices ({count}) should be equal to {sizes}"
             raise RuntimeError(text)
         if given != (*shape[:axis], count, *shape[axis + 1 :])[: len(shape)] and (given or shape):
             text = (
@@ -155,12 +156,13 @@ def _check_source(name, input, axis, count, source):
         raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {count})")
     if given and shape and len(given) != len(shape):
         raise IndexError(
-            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality "
-            f"({len(given)}), destination dimensionality ({len(shape)})"
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+            f"dimensionality ({len(given)}), destination dimensionality ({len(shape)})"
         )
     if kind != other:
         raise RuntimeError(
-            f"index_copy_(): self and source expected to have the same dtype, but got (self) {kind} and (source) {other}"
+            f"index_copy_(): self and source expected to have the same dtype, but got (self) {kind} and (source) "
+            f"{other}"
         )
     mine, theirs = ([n for d, n in enumerate(sizes) if d != axis] for sizes in (shape, given))
     if mine != theirs:

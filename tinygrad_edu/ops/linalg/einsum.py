@@ -61,7 +61,7 @@ def tensordot(a, b, dims=2) -> Any:
 
 @public()
 def einsum(equation, *operands) -> Any:
-    """Sum products by Einstein's notation: "ij,jk->ik" is the matrix product. Operands are contracted from left to right.
+    """Sum products by Einstein's notation: "ij,jk->ik" is the matrix product. Operands contract from left to right.
 
     >>> T.einsum('ij,jk->ik', T.ones(2, 3), T.ones(3, 4)).shape
     tinygrad_edu.Size([2, 4])
@@ -131,7 +131,8 @@ def _check_sizes(terms, operands):
         for label, n in zip(term, operand.shape, strict=True):
             if own.setdefault(label, n) != n:
                 raise RuntimeError(
-                    f"einsum(): subscript {label} is repeated for operand {i} but the sizes don't match, {n} != {own[label]}"
+                    f"einsum(): subscript {label} is repeated for operand {i} but the sizes don't match, {n} != "
+                    f"{own[label]}"
                 )
             if sizes.get(label, 1) not in (1, n) and n != 1:
                 what = f"subscript {label}" if isinstance(label, str) else "a dimension covered by ellipsis"

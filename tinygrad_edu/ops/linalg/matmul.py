@@ -292,7 +292,7 @@ def _folded(left, right):
 
 
 def unsafe_view(value, size):
-    """A product in another shape. It is not a view, since nothing else uses the product, so it may be changed in place."""
+    """A product in another shape: no view, since nothing else uses the product, so it may be changed in place."""
     return UnsafeView.apply(value, size=size)
 
 

@@ -123,7 +123,7 @@ def _rows(scores):
 
 
 def _picked(target, weight, ignore_index, scores):
-    """The position of each target in its row of scores, and its weight: 0 for an ignored target; None means all are 1."""
+    """Each target's position in its row of scores, and its weight: 0 for an ignored target; None means all are 1."""
     n, classes, places = _rows(scores)
     safe = target.reshape(n, places).astype(np.int64, copy=False)
     share = None
@@ -158,7 +158,7 @@ def _slope(sizes, target, weight, ignore_index, dtype):
 def nll_loss(
     input: Tensor, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction: str = "mean"
 ) -> Tensor:
-    """The negative log-likelihood: the mean of -input[i, target[i]] for log-probabilities (N, C, …) and class indices (N, …).
+    """The negative log-likelihood: the mean of -input[i, target[i]], log-probabilities (N, C, …) and classes (N, …).
 
     >>> logits = T.tensor([[2.0, 0.0, 0.0]])
     >>> T.nn.functional.nll_loss(T.nn.functional.log_softmax(logits, dim=1), T.tensor([0]))
@@ -184,8 +184,8 @@ def nll_loss(
         classes = input.shape[1] if input.ndim > 1 else input.shape[0]
         if tuple(weight.shape) != (classes,):
             raise RuntimeError(
-                f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
-                f"shape: {list(weight.shape)}"
+                f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor "
+                f"of shape: {list(weight.shape)}"
             )
         if weight.dtype != input.dtype:
             raise RuntimeError(f"expected scalar type {input.dtype.legacy_name} but found {weight.dtype.legacy_name}")
@@ -260,8 +260,8 @@ def _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoo
     if weight is not None:
         if tuple(weight.shape) != (classes,):
             raise RuntimeError(
-                f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got weight "
-                f"tensor of shape: {list(weight.shape)}"
+                f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but "
+                f"got weight tensor of shape: {list(weight.shape)}"
             )
         product = product * _per_class(weight, input.ndim, axis)
     if reduction == "none":

@@ -116,7 +116,7 @@ def one_hot(tensor, num_classes=-1) -> Tensor:
 
 @public(where=NN)
 def gumbel_softmax(logits, tau=1, hard: bool = False, eps: float = 1e-10, dim=-1) -> Tensor:
-    """A differentiable random choice of a class: the softmax of `logits` with Gumbel noise. `hard` returns zeros and a 1.
+    """A differentiable random choice of a class: the softmax of `logits` plus Gumbel noise. `hard` gives zeros and a 1.
 
     >>> T.nn.functional.gumbel_softmax(T.zeros(1, 3), hard=True).sum()
     tensor(1.)

@@ -27,7 +27,8 @@ def linear(input, weight, bias=None) -> Tensor:
     if weight.ndim == 2 and input.shape and input.shape[-1] != weight.shape[1]:
         rows = math.prod(input.shape[:-1])
         raise RuntimeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{input.shape[-1]} and {weight.shape[1]}x{weight.shape[0]})"
+            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{input.shape[-1]} and "
+            f"{weight.shape[1]}x{weight.shape[0]})"
         )
     if bias is None:
         return matmul(input, t(weight))

@@ -123,8 +123,8 @@ def paired(input, target, weight=None):
     if input.shape == target.shape:
         return input, target
     warnings.warn(
-        f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely lead "
-        "to incorrect results due to broadcasting. Please ensure they have the same size.",
+        f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely "
+        "lead to incorrect results due to broadcasting. Please ensure they have the same size.",
         stacklevel=4,
     )
     refuse_mismatch([input.shape, target.shape])
@@ -211,7 +211,7 @@ def huber_loss(input: Tensor, target, reduction: str = "mean", delta: float = 1.
 def kl_div(
     input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean", log_target: bool = False
 ) -> Tensor:
-    """The Kullback-Leibler divergence: the mean of t·(ln t - x), for log-probabilities x and probabilities t (or log t).
+    """The Kullback-Leibler divergence: the mean of t·(ln t - x), log-probabilities x and probabilities t (or log t).
 
     >>> T.nn.functional.kl_div(T.tensor([[0.5, 0.5]]).log(), T.tensor([[0.25, 0.75]]), reduction='batchmean')
     tensor(0.1308)
@@ -229,7 +229,7 @@ def kl_div(
 def gaussian_nll_loss(
     input: Tensor, target, var, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
-    """The negative log-likelihood of the target under a normal distribution: the mean of ½·(ln var + (input - target)²/var).
+    """The negative log-likelihood under a normal distribution: the mean of ½·(ln var + (input - target)²/var).
 
     >>> T.nn.functional.gaussian_nll_loss(T.tensor([1.0]), T.tensor([3.0]), var=T.tensor([1.0]))
     tensor(2.)
@@ -358,8 +358,8 @@ def triplet_margin_loss(
         raise ValueError(f"margin must be greater than 0, got {margin}")
     if not anchor.ndim == positive.ndim == negative.ndim:
         raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
-            f"{anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
         )
 
     def distance(a, b):

@@ -284,7 +284,7 @@ def _check_alike(input, *parameters):
 def batch_norm(
     input: Tensor, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5
 ) -> Tensor:
-    """Normalize each channel by its statistics over the batch (in training) or by the running ones, then scale and shift.
+    """Normalize each channel by the batch's statistics (in training) or by the running ones, then scale and shift.
 
     >>> x = T.tensor([[1.0], [3.0]])
     >>> T.nn.functional.batch_norm(x, None, None, training=True)
@@ -362,15 +362,15 @@ def group_norm(input: Tensor, num_groups, weight=None, bias=None, eps: float = 1
     for name, t in (("weight", weight), ("bias", bias)):
         if t is not None and tuple(t.shape) != (channels,):
             raise RuntimeError(
-                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
-                f"{list(t.shape)} and input of shape {list(input.shape)}"
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
+                f"shape {list(t.shape)} and input of shape {list(input.shape)}"
             )
     _check_alike(input, weight, bias)
     need_float(input._data, "GroupNormKernelImpl")
     if batch * (channels // num_groups) * math.prod(places) == 1:
         raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {list(input.shape)}. A group of one value "
-            "has no variance."
+            f"Expected more than 1 value per channel when training, got input size {list(input.shape)}. A group of one "
+            "value has no variance."
         )
     return NativeGroupNorm.apply(input, weight, bias, group=num_groups, eps=eps)[0]
 
@@ -404,8 +404,8 @@ def _last_axes(input, normalized_shape, weight=None, bias=None):
             )
     if tuple(input.shape[-len(sizes) :]) != sizes:
         raise RuntimeError(
-            f"Given normalized_shape={list(sizes)}, expected input with shape [*, {', '.join(map(str, sizes))}], but got "
-            f"input of size{list(input.shape)}"
+            f"Given normalized_shape={list(sizes)}, expected input with shape [*, {', '.join(map(str, sizes))}], but "
+            f"got input of size{list(input.shape)}"
         )
     return tuple(range(-len(sizes), 0))
 

@@ -22,18 +22,18 @@ from ..shapes.shape import reshape, squeeze, unsqueeze
 from .convolution import as_tuple
 from .resampling import Taps, resampler, take, turned, turned_back
 
-# --- windows -----------------------------------------------------------------------------------------------------------
+# --- windows ----------------------------------------------------------------------------------------------------------
 
 
 def _count(n, kernel, stride, padding, dilation, ceil_mode):
-    """How many windows fit along a dimension. With `ceil_mode` the last may reach past the end, but must start inside."""
+    """How many windows fit along a dimension. With `ceil_mode` the last may reach past the end, but starts inside."""
     reach = n + 2 * padding - dilation * (kernel - 1) - 1
     count = (reach + (stride - 1 if ceil_mode else 0)) // stride + 1
     return count - 1 if ceil_mode and (count - 1) * stride >= n + padding else count
 
 
 class Windows(NamedTuple):
-    """Along one dimension: the first element of each window, the step from one to the next, and all of them (windows, taps).
+    """Along one dimension: each window's first element, the step to the next, and all of them (windows, taps).
 
     -1 stands for none.
     """
@@ -59,12 +59,12 @@ def _evenly(n, m):
 
 
 def _checked(name, dims, input, kernel_size, stride, padding, dilation, ceil_mode):
-    """Kernel, stride, padding, dilation and number of windows along each dimension; stride is the kernel if not given."""
+    """Kernel, stride (by default the kernel), padding, dilation and number of windows along each dimension."""
     sizes = input.shape[-dims:]
     if input.ndim not in (dims + 1, dims + 2) or 0 in input.shape[-dims - 1 :]:
         raise RuntimeError(
-            f"{name}: Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch size for input, but "
-            f"got: {list(input.shape)}"
+            f"{name}: Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch size for "
+            f"input, but got: {list(input.shape)}"
         )
     is_given = stride is not None and stride != ()
     kernel, stride, padding, dilation = (
@@ -103,11 +103,11 @@ def _output_size(name, dims, input, output_size):
     return tuple(n if m is None else int(m) for n, m in zip(input.shape[-dims:], sizes, strict=True))
 
 
-# --- maximum -----------------------------------------------------------------------------------------------------------
+# --- maximum ----------------------------------------------------------------------------------------------------------
 
 
 class MaxPool(Op):
-    """The maximum of each window, and its position in row-major order. `windows` has those of each of the last dimensions."""
+    """The maximum of each window, and its row-major position. `windows` has those of each of the last dimensions."""
 
     non_differentiable = (1,)
 
@@ -145,7 +145,7 @@ class MaxPool(Op):
 
 
 def _largest(array, axis, places, inner, number, has_nan):
-    """The largest element of each window along `axis`, and its number among all elements of the window, in row-major order.
+    """The largest element of each window along `axis`, and its row-major number among all elements of the window.
 
     `inner` has the numbers that the dimensions behind give to the elements of `array`: they are less than `number`.
     """
@@ -251,7 +251,7 @@ def adaptive_max_pool3d(input: Tensor, output_size, return_indices=False) -> Any
     return _adaptive_max_pool(3, input, output_size, return_indices)
 
 
-# --- mean --------------------------------------------------------------------------------------------------------------
+# --- mean -------------------------------------------------------------------------------------------------------------
 
 _MEANS = {
     (kind, dims): resampler(f"{kind}{dims}D", keeps_input=True)

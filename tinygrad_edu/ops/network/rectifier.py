@@ -1,4 +1,4 @@
-"""Piecewise linear activation functions: `relu` and others. Their gradients are separate ops, constant except at the kinks."""
+"""Piecewise linear activations, `relu` and others. Their gradients are ops, too, constant except at the kinks."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Change sizes by tables of taps (`interpolate`), and shuffle pixels.
 
-Resampling works dimension by dimension: a table says which old elements make up each new one, and with which weights. The
-means of pooling and the mirrored edges of padding are tables too.
+Resampling works dimension by dimension: a table says which old elements make up each new one, and with which weights.
+The means of pooling and the mirrored edges of padding are tables too.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ..op import LinearOp, Op
 
 
 class Taps(NamedTuple):
-    """For one dimension: the old elements that make up each new one, (new, taps), -1 for none; and their weights, or what their
-    sum is divided by.
+    """For one dimension: the old elements that make up each new one, (new, taps), -1 for none; and their weights, or
+    what their sum is divided by.
     """
 
     places: np.ndarray
@@ -53,7 +53,7 @@ def take(array, places, axis):
 
 
 def batch_last(array):
-    """A view (channels, …, N). Where images lie a power of two apart, which the cache holds few of, it is one of a copy."""
+    """A view (channels, …, N): of a copy, where images lie a power of two apart, of which the cache holds few."""
     if array.strides[0] % 1024 == 0 and array.shape[0] > 8 and array.flags.c_contiguous:
         n, size = array.shape[0], math.prod(array.shape[1:])
         apart = np.empty((n, size + 16), array.dtype)[:, :size]
@@ -67,8 +67,8 @@ def batch_first(array):
 
 
 def turned(array, dims):
-    """`array` with the last `dims` dimensions first and all others merged behind them, if that makes longer rows; and the axis
-    at which these dimensions start.
+    """`array` with the last `dims` dimensions first and all others merged behind them, if that makes longer rows; and
+    the axis at which these dimensions start.
     """
     leading = array.ndim - dims
     if math.prod(array.shape[:leading]) <= array.shape[-1]:
@@ -119,7 +119,7 @@ class Spread(LinearOp, name="ResampleBackwardBackward0"):
 
 
 def resampler(kind: str, keeps_input: bool = False) -> type[Op]:
-    """The op of one kind, with the names of PyTorch's nodes. It saves its input where PyTorch does, though only for the shape."""
+    """The op of a kind, with PyTorch's node names. It saves its input if PyTorch does, though only for the shape."""
 
     def grad_self(grad, self_sym_sizes, ways):
         return backward.apply(grad, size=self_sym_sizes, ways=ways)
@@ -157,7 +157,7 @@ def _nearest(old, new, step, shift):
 
 
 def _lines(old, new, step, align_corners):
-    """The weights of the `old` pixels for each of the `new` ones, by linear interpolation between the pixels' centers."""
+    """The weights of the `old` pixels for each of the `new` ones, by linear interpolation between their centers."""
     if align_corners:
         at = np.arange(new) * ((old - 1) / (new - 1) if new > 1 else 0.0)
     else:
@@ -225,20 +225,21 @@ def _check_mode(input, mode, align_corners, antialias):
         )
     if antialias or mode in ("bicubic", "lanczos"):
         raise NotImplementedError(
-            "interpolate with mode='bicubic' or antialias=True is not here: use mode='bilinear', or run this line on PyTorch."
+            "interpolate with mode='bicubic' or antialias=True is not here: use mode='bilinear', or run this line on "
+            "PyTorch."
         )
     if input.ndim not in (3, 4, 5) or (mode != "area" and (mode, input.ndim - 2) not in _RESAMPLERS):
         raise NotImplementedError(
-            f"Got {input.ndim}D input, but {mode} mode needs another one: nearest and area take 3D, 4D or 5D input, linear needs 3D, bilinear 4D and "
-            "trilinear 5D."
+            f"Got {input.ndim}D input, but {mode} mode needs another one: nearest and area take 3D, 4D or 5D input, "
+            "linear needs 3D, bilinear 4D and trilinear 5D."
         )
     if input.value.dtype.kind != "f" and (mode, input.dtype.name) not in (
         ("nearest", "uint8"),
         ("nearest-exact", "uint8"),
     ):
         raise NotImplementedError(
-            f"\"upsample_{mode}\" not implemented for '{input.dtype.legacy_name}'. Convert first: t.float(), then round() the "
-            "result."
+            f"\"upsample_{mode}\" not implemented for '{input.dtype.legacy_name}'. Convert first: t.float(), then "
+            "round() the result."
         )
 
 

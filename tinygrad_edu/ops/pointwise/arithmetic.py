@@ -40,7 +40,7 @@ class Abs(ElementwiseOp):
 
 
 def _today(name, other, rest, alpha):
-    """The operand and its factor, also from the form of years ago, `p.add_(-lr, grad)`, of which PyTorch warns as well."""
+    """The operand and its factor, also from the old form `p.add_(-lr, grad)`, of which PyTorch warns as well."""
     if not rest:
         return other, alpha
     if len(rest) > 1 or isinstance(other, Tensor):

@@ -151,8 +151,8 @@ def xlogy(input, other) -> Tensor:
     return Xlogy.apply(input, other)
 
 
-# For float32, with |x| <= 4: erf x = tanh(x·p(x²)). p is a least-squares fit to artanh(erf x)/x, weighted so that erf has
-# an even relative error: below 1e-7, or 3e-7 with float32's rounding. Highest power first.
+# For float32, with |x| <= 4: erf x = tanh(x·p(x²)). p is a least-squares fit to artanh(erf x)/x, weighted so that erf
+# has an even relative error: below 1e-7, or 3e-7 with float32's rounding. Highest power first.
 _ERF = (1.41854251e-07, -5.66850781e-06, 8.76375010e-05, -6.19785048e-04, -1.91830438e-04, 1.02769056e-01, 1.12837927)
 
 

@@ -38,7 +38,7 @@ class Min(ExtremeOfAll, name="MinBackward1"):
 
 
 def shares(value, extreme, dim, nan_ties=True):
-    """1/n at each of the n elements that equal the extreme, as a constant array. nan ties with nan, or makes everything nan."""
+    """1/n at each of the n elements that equal the extreme, a constant. nan ties with nan, or makes everything nan."""
     value, extreme = (getattr(x, "_data", x) for x in (value, extreme))
     mask = value == extreme
     if nan_ties:
@@ -123,8 +123,8 @@ def need_elements(name, input, dim=None):
         return
     if dim is None or dim == ():
         raise (IndexError if name.startswith("arg") else RuntimeError)(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
-            "'dim' argument."
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+            "the 'dim' argument."
         )
     for d in normalized_dims(dim, array.ndim):
         if array.shape[d] == 0:
@@ -142,13 +142,13 @@ def _extreme(name, of_all, along, of_two, kind, input, dim, keepdim):
 
 @public()
 def max(input, dim=None, keepdim: bool = False, *, other=None) -> Any:
-    """The largest element. With `dim`: the largest along it, and their indices. With `other`: the elementwise maximum."""
+    """The largest element; with `dim`, the largest along it and their indices; with `other`, of each pair."""
     return _extreme("max", Max, MaxDim, maximum, _Max, input, dim if other is None else other, keepdim)
 
 
 @public()
 def min(input, dim=None, keepdim: bool = False, *, other=None) -> Any:
-    """The smallest element. With `dim`: the smallest along it, and their indices. With `other`: the elementwise minimum."""
+    """The smallest element; with `dim`, the smallest along it and their indices; with `other`, of each pair."""
     return _extreme("min", Min, MinDim, minimum, _Min, input, dim if other is None else other, keepdim)
 
 

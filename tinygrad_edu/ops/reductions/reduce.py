@@ -140,7 +140,7 @@ def any_zero(value):
 
 
 def _products_of_others(value):
-    """For each element along the last dimension, the product of all others: build a square of copies without that element."""
+    """For each element along the last dimension, the product of all others: a square of copies leaves each out."""
     n = value.shape[-1]
     copies = where(np.eye(n, dtype=bool), 1.0, broadcast_to(unsqueeze(value, -2), (*value.shape[:-1], n, n)))
     return prod(copies, -1)

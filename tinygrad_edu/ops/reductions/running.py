@@ -42,7 +42,7 @@ class Cumprod(Op):
 
 
 def _jacobian(value, dim):
-    """The Jacobian of the running product along `dim`, moved last: entry (k, i) is the derivative of step i by element k."""
+    """The Jacobian of the running product along `dim`, moved last: entry (k, i) is step i's derivative by element k."""
     value = transpose(value, dim, -1)
     n = value.shape[-1]
     copies = where(np.eye(n, dtype=bool), 1.0, broadcast_to(unsqueeze(value, -2), (*value.shape[:-1], n, n)))

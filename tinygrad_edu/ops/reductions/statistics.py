@@ -79,8 +79,8 @@ def _spread(op, name, input, dim, unbiased, keepdim, correction):
     n = numel_along(tuple(input.shape), dim)
     if n <= correction and (input.numel() or n == 0):
         warnings.warn(
-            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
-            "divided by output numel): so few elements have no spread.",
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+            "(input numel divided by output numel): so few elements have no spread.",
             UserWarning,
             stacklevel=4,
         )

@@ -1,4 +1,4 @@
-"""Repeat tensors, and bring them to a common shape: `repeat`, `tile`, `repeat_interleave`, `meshgrid`, `broadcast_tensors`."""
+"""Repeats tensors, to a common shape too: `repeat`, `tile`, `repeat_interleave`, `meshgrid`, `broadcast_tensors`."""
 
 from __future__ import annotations
 

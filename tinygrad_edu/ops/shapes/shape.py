@@ -176,7 +176,7 @@ def broadcast_to(input, *size) -> Tensor:
 
 @public(where=())
 def expand(input, *size) -> Tensor:
-    """A view with dimensions of size 1 repeated to the given sizes. -1 keeps a size; extra sizes add dimensions in front.
+    """A view with dimensions of size 1 repeated to the given sizes. -1 keeps a size; extra sizes go in front.
 
     >>> T.ones(2, 1).expand(2, 3).shape
     tinygrad_edu.Size([2, 3])

@@ -59,8 +59,8 @@ def _clock(limits: Any) -> None:
 class Used:
     """The processor time of an answer, which a page cannot ask for: the time between its steps.
 
-    Between two steps that are further apart than `GAP`, the machine did something else: on a busy one, a correct answer was taken
-    for an endless loop.
+    Between two steps that are further apart than `GAP`, the machine did something else: on a busy one, a correct answer
+    was taken for an endless loop.
     """
 
     GAP = 0.01  # seconds
@@ -115,7 +115,7 @@ def _time_limit(time_up: type[BaseException], used: Used) -> Callable[[Any], con
 
 
 def _trials(trial: Any) -> None:
-    """Try a change of a program here, where no process can be forked: its source runs in a namespace of its own each time.
+    """Try a change of a program where no process can be forked: its source runs in a fresh namespace each time.
 
     A cell changes what was there before it, so it is not run twice.
     """

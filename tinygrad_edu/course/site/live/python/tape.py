@@ -93,7 +93,7 @@ def press_every_switch(texts: Sequence[str]) -> None:
 
 
 def states(switches: list[dict[str, Any]], texts: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """What one press leads to, a second call of backward() with another switch of it, and what a text names together."""
+    """What one press leads to, a second call of backward() with another switch, and what a text names together."""
     from viz.experiments.switches import pressed
 
     for switch in switches:
