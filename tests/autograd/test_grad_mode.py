@@ -1,4 +1,4 @@
-"""Grad modes decide what is recorded: in blocks, decorators, generators, threads, nested blocks, and after exceptions."""
+"""Grad modes decide what is recorded: in blocks, decorators, generators, threads, and after exceptions."""
 
 import asyncio
 

@@ -1,6 +1,6 @@
-"""Each row of the table of samples with one argument replaced by nonsense, or with one operand a step away from what fits.
+"""Each row of the table of samples with nonsense for an argument, or with an operand a step away from what fits.
 
-A step is one size more or less, a dimension more or less, size 1, or another dtype: it raises on both engines, or gives the same.
+A step is a size or a dimension more or less, size 1, or another dtype. It raises on both engines, or gives the same.
 """
 
 from __future__ import annotations

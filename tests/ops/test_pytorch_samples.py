@@ -62,7 +62,7 @@ def _family(name: str) -> str:
 
 
 class Call:
-    """A sample on one engine: its arguments converted, leaves as PyTorch has them, and the flat list of what came out."""
+    """A sample on one engine: its converted arguments, leaves as PyTorch has them, and a flat list of what came out."""
 
     def __init__(self, engine: Any, op: Any, sample: Any) -> None:
         self.engine = engine

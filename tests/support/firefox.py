@@ -35,7 +35,7 @@ def path() -> str | None:
 
 
 class Firefox:
-    """One tab. `requested` are the addresses that it has asked for, `wrong` the errors on its console, and the dialogs."""
+    """One tab: `requested` has the addresses that it asked for, `wrong` the errors on its console, and the dialogs."""
 
     def __init__(self, address: str) -> None:
         import websocket

@@ -1,4 +1,4 @@
-"""What a lesson uses of its environment, part by part: `python tests/versions/parts.py PART` in one with some PyTorch or IPython.
+"""What a lesson uses of its environment, a part by part: run `python tests/versions/parts.py PART` in one.
 
 A part that fails ends with an `AssertionError` that says what differs there.
 """
@@ -148,5 +148,6 @@ if __name__ == "__main__":
     import numpy
 
     print(
-        f"Python {sys.version.split()[0]}, torch {torch.__version__}, IPython {IPython.__version__}, NumPy {numpy.__version__}"
+        f"Python {sys.version.split()[0]}, torch {torch.__version__}, IPython {IPython.__version__}, NumPy "
+        f"{numpy.__version__}"
     )
