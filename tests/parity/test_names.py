@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from typing import Any
 
 import pytest
@@ -23,20 +24,9 @@ nn.modules.conv nn.modules.loss nn.modules.module nn.parameter nn.utils nn.utils
 optim.adam optim.lr_scheduler optim.optimizer optim.sgd overrides utils utils.checkpoint utils.data
 utils.data.dataloader utils.data.dataset utils.data.sampler
 """
-REFUSED = (
-    "export",
-    "quantization",
-    "ao",
-    "package",
-    "nn.quantized",
-    "masked",
-    "nested",
-    "_inductor",
-    "_C",
-    "_dynamo",
-    "distributed.fsdp",
-    "utils._pytree",
-)
+REFUSED = """
+export quantization ao package nn.quantized masked nested _inductor _C _dynamo distributed.fsdp utils._pytree
+"""
 
 
 def _at(package: Any, path: str) -> Any:
@@ -52,23 +42,8 @@ def _own(module: Any, name: str) -> bool:
 
 
 def _says_what_to_do(text: str) -> bool:
-    return len(text) > 60 and any(
-        word in text
-        for word in (
-            "built",
-            "Use",
-            "use",
-            "rite",
-            "written",
-            "Compute",
-            "Leave",
-            "leave",
-            "CPU",
-            "PyTorch",
-            "It has",
-            "See",
-        )
-    )
+    ways_out = "built|[Uu]se|rite|written|Compute|[Ll]eave|CPU|PyTorch|It has|See"
+    return len(text) > 60 and re.search(ways_out, text) is not None
 
 
 @pytest.mark.parametrize("place", ["", *PLACES.split()])
@@ -109,7 +84,7 @@ def test_a_module_that_programs_import_can_be_imported(name: str) -> None:
     assert importlib.import_module(f"tinygrad_edu.{name}") is not None
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", REFUSED.split())
 def test_an_import_of_what_is_not_built_says_what_to_do(name: str) -> None:
     with pytest.raises(ImportError) as refusal:
         importlib.import_module(f"tinygrad_edu.{name}")

@@ -20,15 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent / "programs"
-SUBJECTS = (
-    "no_gradient",
-    "zero",
-    "not_finite",
-    "sizes",
-    "does_not_learn",
-    "memory",
-    "silent",
-)  # as the groups of trouble, from 1
+# As the groups of trouble, from 1.
+SUBJECTS = ("no_gradient", "zero", "not_finite", "sizes", "does_not_learn", "memory", "silent")
 
 
 @dataclass(frozen=True)

@@ -206,10 +206,8 @@ def _check_packages() -> None:
 
 
 def _check_folder(out: Path) -> None:
-    """Refuse a folder with files of somebody else: a page of theirs might have the name of one of ours.
-
-    One that cannot be made raises `OSError` here, and not after all lessons were run.
-    """
+    """Refuse a folder with files of somebody else: a page of theirs might have the name of one of ours. One that cannot
+    be made raises `OSError` here, and not after all lessons were run."""
     if out.is_file():
         raise SiteError(f"{out} is a file: name a folder with -o")
     out.mkdir(parents=True, exist_ok=True)
@@ -370,10 +368,8 @@ def _packed(data: Any) -> str:
 
 
 def _without_wide_has(static: Path) -> None:
-    """Write MyST-NB's `:has(> *:nth-child(2))` in another way, with the same meaning.
-
-    It asks about any element, so a browser styled the whole page again for each new picture: most of a click's time.
-    """
+    """Write MyST-NB's `:has(> *:nth-child(2))` in another way, with the same meaning. It asks about any element, so a
+    browser styled the whole page again for each new picture: most of a click's time."""
     for sheet in static.glob("mystnb*.css"):
         text = sheet.read_text(encoding="utf-8")
         asked = r"div\.cell:has\(> \*:nth-child\(2\)\) ([\w.]+):(first|last)-child"

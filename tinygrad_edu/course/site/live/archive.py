@@ -11,6 +11,7 @@ import gzip
 import importlib.util
 import io
 import json
+import re
 import shutil
 import subprocess
 import tempfile
@@ -48,32 +49,14 @@ socketserver sqlite3 tarfile test tkinter tomllib trace turtledemo unittest venv
 """
 _IMPORTER = "later.py"  # imports what is in the packs, so it is not in one of them
 _FOR_HELP = ("_pyrepl/__init__.py", "_pyrepl/pager.py")
-_LEFT_OUT_OF_NUMPY = (
-    "/tests/",
-    "/f2py/",
-    "/include/",
-    "/typing/",
-    "/doc/",
-    "/_pyinstaller/",
-    "/testing/",
-    "/distutils/",
-)
+_LEFT_OUT_OF_NUMPY = re.compile("/(tests|f2py|include|typing|doc|_pyinstaller|testing|distutils)/")
 # The pictures need traitlets, and a lesson needs the time zones; IPython and ipywidgets have stand-ins in `python/`.
 _PACKAGES = ("tinygrad_edu", "viz", "traitlets", "tzdata")
 # A page also has no use for the command line, the grader, and files to print.
-_LEFT_OUT_OF_OURS = (
-    "/traitlets/config/",
-    "/traitlets/tests/",
-    "/tinygrad_edu/notebooks/",
-    "/tinygrad_edu/course/",
-    "/tinygrad_edu/exercises/grading/",
-    "/tinygrad_edu/exercises/running/cells.py",
-    "/viz/export/fonts/",
-    "__pycache__",
-    *(
-        f"/tinygrad_edu/sandbox/{name}.py"
-        for name in ("inside", "instruments", "landlock", "limits", "outside", "python_only")
-    ),
+_LEFT_OUT_OF_OURS = re.compile(
+    r"/traitlets/(config|tests)/|/tinygrad_edu/(notebooks|course|exercises/grading)/|/viz/export/fonts/|__pycache__"
+    r"|/tinygrad_edu/exercises/running/cells\.py"
+    r"|/tinygrad_edu/sandbox/(inside|instruments|landlock|limits|outside|python_only)\.py"
 )
 # A probe is sent as its source text; lesson 8 copies the heart of the engine, to run it alone.
 _WITH_SOURCE = ("tinygrad_edu/exercises/answers/", "tinygrad_edu/core/")
@@ -107,7 +90,7 @@ def numpy(wheel: bytes) -> Files:
     """The part of NumPy's wheel that computes."""
     with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
         names = [name for name in archive.namelist() if name.endswith((".py", ".so"))]
-        taken = [name for name in names if not any(part in f"/{name}" for part in _LEFT_OUT_OF_NUMPY)]
+        taken = [name for name in names if not _LEFT_OUT_OF_NUMPY.search(f"/{name}")]
         return {name: _without_docs(name, archive.read(name)) for name in taken}
 
 
@@ -131,7 +114,7 @@ def _home(package: str) -> Path:
 def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if path.is_file() and not any(part in f"/{folder.name}/{name}" for part in _LEFT_OUT_OF_OURS):
+        if path.is_file() and not _LEFT_OUT_OF_OURS.search(f"/{folder.name}/{name}"):
             yield name, path.read_bytes()
 
 

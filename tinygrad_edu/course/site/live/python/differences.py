@@ -115,10 +115,8 @@ def _time_limit(time_up: type[BaseException], used: Used) -> Callable[[Any], con
 
 
 def _trials(trial: Any) -> None:
-    """Try a change of a program where no process can be forked: its source runs in a fresh namespace each time.
-
-    A cell changes what was there before it, so it is not run twice.
-    """
+    """Try a change of a program where no process can be forked: its source runs in a fresh namespace each time. A cell
+    changes what was there before it, so it is not run twice."""
 
     class Here(trial.Place):  # type: ignore[misc]
         def __init__(self, engine: Any, again: Callable[[Any], Any], early: bool) -> None:
