@@ -101,9 +101,7 @@ WORTH_A_MESSAGE_S = 0.1
 
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
     """A worker of a parallel run tells how a test ended once; of its setup and teardown only failures and long ones.
-
-    Twenty thousand times six messages took longer than most of the tests.
-    """
+    Twenty thousand times six messages took longer than most of the tests."""
     may_run_again = item.get_closest_marker("flaky") or getattr(item.config.option, "reruns", None)
     if not hasattr(item.config, "workerinput") or may_run_again:
         return None
@@ -182,10 +180,8 @@ def jupyters_own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
 
 @pytest.fixture(autouse=True)
 def engines_are_left_as_they_were_found() -> Iterator[None]:
-    """A default device or a mode that one test leaves behind changes what both engines do in the tests after it.
-
-    Both warn each time, not only the first: who hears a warning must not depend on the order.
-    """
+    """A default device or a mode that one test leaves behind changes what both engines do in the tests after it. Both
+    warn each time, not only the first: who hears a warning must not depend on the order."""
     if "torch" in sys.modules and hasattr(sys.modules["torch"], "set_warn_always"):
         sys.modules["torch"].set_warn_always(True)
     if ours := sys.modules.get("tinygrad_edu"):

@@ -35,10 +35,8 @@ def not_alike(
     ignored: tuple[str, ...] = (),
     excused: Callable[[Any, list[str]], bool] = lambda case, lines: False,
 ) -> list[str]:
-    """Run `program(T, *case)` on both engines: a line for each case that differs, unless it is ignored or excused.
-
-    A line for each is printed as well where TINYGRAD_EDU_AXES is set, for work on the axis.
-    """
+    """Run `program(T, *case)` on both engines: a line for each case that differs, unless it is ignored or excused. A
+    line for each is printed as well where TINYGRAD_EDU_AXES is set, for work on the axis."""
     found = []
     for case in cases:
         theirs, ours = (

@@ -139,10 +139,8 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 def differing(name: str, entry: str, most: int) -> list[str]:
-    """What differs when a program runs with a fault at one call each time: at every call, or at `most` of them.
-
-    The first run imports and caches; the second is what the others are compared with.
-    """
+    """What differs when a program runs with a fault at one call each time: at every call, or at `most` of them. The
+    first run imports and caches; the second is what the others are compared with."""
     import test_untouched as untouched  # which imports viz
 
     def run(at: int) -> tuple[Any, dict[str, Any], int]:

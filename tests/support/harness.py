@@ -317,11 +317,9 @@ class Notebook:
 
 
 class Desk:
-    """Opens notebooks in pages and collects what their consoles say.
-
-    JupyterLab takes longer to load than most tests take, so a page whose notebook was put away shows the next one.
-    `free` holds these pages; several desks may share it.
-    """
+    """Opens notebooks in pages and collects what their consoles say. JupyterLab takes longer to load than most tests
+    take, so a page whose notebook was put away shows the next one. `free` holds these pages; several desks may share
+    it."""
 
     def __init__(self, browser: Any, lab: Lab, free: list[Any] | None = None):
         self.browser = browser
@@ -332,10 +330,8 @@ class Desk:
     def open(
         self, path: Path, *, width: int = 1366, height: int = 768, kernel: bool = True, own_page: bool = False
     ) -> Notebook:
-        """Open a notebook (a path in the lab's folder), and wait until its kernel answers.
-
-        `own_page` loads JupyterLab for this notebook alone: for a test about loading, or one that leaves traces.
-        """
+        """Open a notebook (a path in the lab's folder), and wait until its kernel answers. `own_page` loads JupyterLab
+        for this notebook alone: for a test about loading, or one that leaves traces."""
         name = path.relative_to(self.lab.root).as_posix()
         shared = kernel and not own_page
         viewport = {"width": width, "height": height}

@@ -66,10 +66,8 @@ def sources(id: str) -> list[str]:
 
 
 def _copied(part: Any) -> Any:
-    """A copy of what the grammar says of a tree, and of nothing else.
-
-    All trees share one `ast.Load()`, where other packages leave a link to their tree: `deepcopy` would copy that, too.
-    """
+    """A copy of what the grammar says of a tree, and of nothing else. All trees share one `ast.Load()`, where other
+    packages leave a link to their tree: `deepcopy` would copy that, too."""
     if isinstance(part, list):
         return [_copied(one) for one in part]
     if not isinstance(part, ast.AST):

@@ -604,11 +604,9 @@ class Writer:
         self.lines.append(f"with {scope}:\n    {line}" if scope else line)
 
     def scope(self) -> str:
-        """Mostly none; else a grad mode, or hooks on what is saved.
-
-        In forward mode no hooks: what is computed for tangents may save as well. And no inference mode: through which
-        base a view made there finds its tangent is PyTorch's secret.
-        """
+        """Mostly none; else a grad mode, or hooks on what is saved. In forward mode no hooks: what is computed for
+        tangents may save as well. And no inference mode: through which base a view made there finds its tangent is
+        PyTorch's secret."""
         scope = self.pick(SCOPES) if self.rng.random() < 0.3 else ""
         return "" if self.forward_mode and scope in SCOPES[:2] else scope.format(h=f"p{len(self.lines)}")
 

@@ -611,8 +611,7 @@ def _array_of(data: Any, kinds: set[Any] | None = None) -> np.ndarray:
 
 def _unwrapped(data: Any, kinds: set[Any]) -> Any:
     """Nested lists, with one-element tensors replaced by numbers. The types of the numbers, and the dtypes of tensors
-    and arrays, are added to `kinds`. The recursion is as deep as the tensor's rank.
-    """
+    and arrays, are added to `kinds`. The recursion is as deep as the tensor's rank."""
     if isinstance(data, list | tuple | range):
         if data and isinstance(data[0], np.ndarray):
             warnings.warn(

@@ -121,9 +121,7 @@ class Node(Open):
         self, grads: list[Any], frees: bool = False, create_graph: bool = False, wanted: Sequence[bool] | None = None
     ) -> Sequence[Any]:
         """The inputs' gradients, from those of the outputs; None where there is none. Values, or recorded Tensors.
-
-        wanted: for each edge, whether this pass needs its gradient. frees: what the node keeps is not needed again.
-        """
+        wanted: for each edge, whether this pass needs its gradient. frees: what the node keeps is not needed again."""
         raise NotImplementedError(self.name())
 
     def _release(self) -> None:

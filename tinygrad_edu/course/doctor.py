@@ -160,11 +160,9 @@ def _folders_of_notebooks() -> Iterable[Path]:
 
 
 def _widgets() -> Iterator[Finding]:
-    """Whether the widgets that JupyterLab loads belong to the packages that Python finds.
-
-    The first folder of Jupyter's path counts, and a user's folder comes before the system's. Files of an older
-    installation there are loaded instead of ours, and every widget stays blank.
-    """
+    """Whether the widgets that JupyterLab loads belong to the packages that Python finds. The first folder of Jupyter's
+    path counts, and a user's folder comes before the system's. Files of an older installation there are loaded instead
+    of ours, and every widget stays blank."""
     if any(util.find_spec(name) is None for name in ("jupyter_core", *EXTENSIONS.values())):
         return  # reported above, with the fix
     from jupyter_core.paths import jupyter_path

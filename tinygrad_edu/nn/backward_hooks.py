@@ -87,8 +87,7 @@ def _replaced(answer: Any, grads: Gradients, complaint: str) -> Gradients:
 def _watched(values: tuple[Any, ...], ready: Callable[[Gradients], Gradients], zeros: bool) -> tuple[Any, ...]:
     """Pass the tensors in `values` through a node that reports their gradients to `ready`: one per value, None for a
     value that is not a tensor, and zeros or None where no gradient arrives. Returns `values` unchanged if no gradient
-    is expected.
-    """
+    is expected."""
     places = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
     if not any(values[i].requires_grad for i in places):
         return values

@@ -62,10 +62,8 @@ class UninitializedParameter(Parameter):
 
 
 class _Lazy(Module):
-    """The first call determines the input's size, and the layer becomes an ordinary one.
-
-    Its parameters are then drawn, unless `load_state_dict` has given them their sizes and values.
-    """
+    """The first call determines the input's size, and the layer becomes an ordinary one. Its parameters are then drawn,
+    unless `load_state_dict` has given them their sizes and values."""
 
     _becomes: Any
     _size = ""  # the attribute that is inferred

@@ -188,8 +188,7 @@ class RNNBase(Module):
 
     def _layers(self, sequence: Tensor, states: list[Any], lengths: Any) -> tuple[Tensor, list[Tensor]]:
         """Run all layers on sequences (L, N, features); `lengths` is not None if they differ. Returns the last layer's
-        outputs (L, N, H) and the last states of all layers (layers, N, H).
-        """
+        outputs (L, N, H) and the last states of all layers (layers, N, H)."""
         finals: list[list[Tensor]] = [[] for _ in states]
         for layer in range(self.num_layers):
             outputs = []

@@ -101,8 +101,7 @@ def operator(function: Callable[..., Any], *, name: str | None = None) -> Callab
 
 def _allowed(write: Callable[..., Any]) -> Callable[..., Any]:
     """An in-place form that, where it fails, first says what autograd has against the write: PyTorch asks this before
-    it looks at shapes and types.
-    """
+    it looks at shapes and types."""
 
     @functools.wraps(write)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -203,8 +202,7 @@ def _arranged(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Translate other argument names: NumPy's names for `dim` and `keepdim`, which PyTorch accepts too, and that of
-    `*dims` or `*size`.
-    """
+    `*dims` or `*size`."""
     code = inspect.unwrap(function).__code__
     rest = code.co_varnames[code.co_argcount + code.co_kwonlyargcount] if code.co_flags & inspect.CO_VARARGS else None
     if rest in kwargs:

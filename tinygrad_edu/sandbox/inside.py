@@ -97,10 +97,8 @@ class _Parent:
 
 
 def _wait(child: int, deadline: float, isolated: bool) -> int:
-    """Wait for `child`, then end it and everything it left behind. Returns its exit code, -9 if its time was up.
-
-    A child that still works at the deadline may go on, up to `LONG`: the machine is busy.
-    """
+    """Wait for `child`, then end it and everything it left behind. Returns its exit code, -9 if its time was up. A
+    child that still works at the deadline may go on, up to `LONG`: the machine is busy."""
     code, used, last = None, 0.0, deadline + LONG - WALL
     while code is None:
         if time.monotonic() >= deadline:

@@ -143,10 +143,8 @@ def _unpacked(name: str) -> str:
 
 
 def _zipped(file: Path | io.BytesIO, folder: str, nested: bool = False) -> _Files:
-    """The files of an archive, as if it had been unpacked into `folder`, including archives inside it.
-
-    Without a `folder` it is the archive of a whole course, otherwise that of one student.
-    """
+    """The files of an archive, as if it had been unpacked into `folder`, including archives inside it. Without a
+    `folder` it is the archive of a whole course, otherwise that of one student."""
     try:
         archive = zipfile.ZipFile(file)
     except _DAMAGED:
@@ -318,11 +316,9 @@ def _answers(name: str, content: bytes | str, exercises: Mapping[str, Exercise])
 def _by_name_alone(
     places: Mapping[str, tuple[int | None, str]], exercises: Mapping[str, Exercise], code: list[tuple[str, str]]
 ) -> dict[str, tuple[int | None, str]]:
-    """Answers in a notebook without the lesson's ids and checks: cells that define an answer's name.
-
-    Other lessons use some of the names for other things, so only the lesson counts that most of the notebook belongs
-    to. One such name alone says nothing: the gallery, too, has a class `Cube`.
-    """
+    """Answers in a notebook without the lesson's ids and checks: cells that define an answer's name. Other lessons use
+    some of the names for other things, so only the lesson counts that most of the notebook belongs to. One such name
+    alone says nothing: the gallery, too, has a class `Cube`."""
     defining = {}
     for id, exercise in exercises.items():
         written = [i for i, (_, source) in enumerate(code) if defines(exercise.name).search(source)]
@@ -420,10 +416,8 @@ def _is_stub(source: str) -> bool:
 
 
 def _cell(cell: object) -> tuple[str, str, str]:
-    """The type, nbgrader id and source of a cell; empty values if it is not a cell.
-
-    As in Jupyter, the indentation of the first line is taken from all of them.
-    """
+    """The type, nbgrader id and source of a cell; empty values if it is not a cell. As in Jupyter, the indentation of
+    the first line is taken from all of them."""
     if not isinstance(cell, dict):
         return "", "", ""
     source, metadata = cell.get("source", ""), cell.get("metadata", {})

@@ -161,12 +161,10 @@ def _judged(
 def _explained(
     missed: list[Where], suspects: list[tuple[Misconception, set[Where]]], got: Observed
 ) -> dict[int, Misconception]:
-    """The misconception behind each missed criterion, by position, where the observations show it.
-
-    A misconception that behaves the same everywhere is the one. Otherwise several may be combined: then one must
-    explain each missed criterion, on all of its inputs and not only by errors. If anything stays unexplained, none is
-    named: a hint must not claim more than was seen.
-    """
+    """The misconception behind each missed criterion, by position, where the observations show it. A misconception that
+    behaves the same everywhere is the one. Otherwise several may be combined: then one must explain each missed
+    criterion, on all of its inputs and not only by errors. If anything stays unexplained, none is named: a hint must
+    not claim more than was seen."""
     places = {where[1] for where in missed}
     whole = next((wrong for wrong, agreed in suspects if len(agreed) == len(got)), None)
     if whole is not None:

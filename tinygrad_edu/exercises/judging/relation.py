@@ -256,10 +256,8 @@ def _term(pairs: Pairs) -> float | None:
 
 
 def _expressions(rows: Sequence[Row]) -> Iterator[tuple[str, list[np.ndarray]]]:
-    """What can be made of the inputs, simplest first: an input, its size, products, sums, differences, quotients.
-
-    A size that is the same on all inputs tells no more than a number.
-    """
+    """What can be made of the inputs, simplest first: an input, its size, products, sums, differences, quotients. A
+    size that is the same on all inputs tells no more than a number."""
     single: dict[str, list[np.ndarray]] = {}
     for name in rows[0].inputs:
         values = [_input(row.inputs.get(name)) for row in rows]

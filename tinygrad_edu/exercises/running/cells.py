@@ -240,10 +240,8 @@ class _Compiler:
 
 def _needed(answer: list[CodeType], others: list[str], later: list[str], compiler: _Compiler) -> list[CodeType]:
     """The statements of the other cells that define names `answer` uses, directly or indirectly. The cells are not run.
-
-    For each name these are its last definition and later changes: `TABLE = {}`, then `TABLE["a"] = 1`. The cells of
-    are below the check, and are used only for names that the cells above do not define.
-    """
+    For each name these are its last definition and later changes: `TABLE = {}`, then `TABLE["a"] = 1`. The cells of are
+    below the check, and are used only for names that the cells above do not define."""
     above, below = _statements(others), _statements(later)
     statements = above + below
     wanted, taken = list(answer), dict[int, CodeType]()

@@ -124,9 +124,7 @@ for _function in (detach, detach_):
 
 class _Absent:
     """A placeholder for a name that only PyTorch has: it raises with an explanation. Users may overwrite it.
-
-    `__getattr__` is not used for this: it makes reading any attribute of the class ten times slower.
-    """
+    `__getattr__` is not used for this: it makes reading any attribute of the class ten times slower."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -181,10 +181,8 @@ def _plan(t, key):
 
 
 def _window(input, key):
-    """The basic part of `input[key]`, as a chain of views; and the arrays that index that result, or None.
-
-    PyTorch first applies integers, slices and None, each as a view, and passes the arrays to one `index` op.
-    """
+    """The basic part of `input[key]`, as a chain of views; and the arrays that index that result, or None. PyTorch
+    first applies integers, slices and None, each as a view, and passes the arrays to one `index` op."""
     if not input.ndim and isinstance(key, slice):
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     if not input.ndim and type(key) is int:

@@ -79,11 +79,9 @@ def _parts(images, channels, kernel, counts):
 
 
 def _columns(array, kernel, counts, stride, padding, dilation, groups):
-    """The windows as columns: (groups, channels per group · kernel elements, output positions · N).
-
-    The batch comes last. So a single matrix product serves all of it, and copies run over N elements where the rows of
-    a small image would be short.
-    """
+    """The windows as columns: (groups, channels per group · kernel elements, output positions · N). The batch comes
+    last. So a single matrix product serves all of it, and copies run over N elements where the rows of a small image
+    would be short."""
     n, channels, *sizes = array.shape
     padded = np.zeros((channels, *[m + 2 * p for m, p in zip(sizes, padding, strict=True)], n), array.dtype)
     padded[_inner(1, sizes, padding)] = batch_last(array)

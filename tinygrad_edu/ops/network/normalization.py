@@ -25,10 +25,8 @@ def _normalized_grad(grad, hat, rstd, axes):
 
 
 def _normalized_grads_of_rows(grad, hat, rstd, weight):
-    """The gradients of weight·hat (each row by itself), of the weight and of a bias. Overwrites `hat`.
-
-    It works in place and sums by matrix products: for 128 rows of 32 it takes 20 us, the formula above 65.
-    """
+    """The gradients of weight·hat (each row by itself), of the weight and of a bias. Overwrites `hat`. It works in
+    place and sums by matrix products: for 128 rows of 32 it takes 20 us, the formula above 65."""
     n = len(weight)
     every_row = ones(len(grad), grad.dtype)
     moment = grad * hat

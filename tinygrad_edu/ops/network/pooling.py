@@ -146,9 +146,7 @@ class MaxPool(Op):
 
 def _largest(array, axis, places, inner, number, has_nan):
     """The largest element of each window along `axis`, and its row-major number among all elements of the window.
-
-    `inner` has the numbers that the dimensions behind give to the elements of `array`: they are less than `number`.
-    """
+    `inner` has the numbers that the dimensions behind give to the elements of `array`: they are less than `number`."""
     if (places < 0).any():  # -1 refers to a lowest number that is appended
         lowest = -np.inf if array.dtype.kind == "f" else np.iinfo(array.dtype).min
         edge = np.full((*array.shape[:axis], 1, *array.shape[axis + 1 :]), lowest, array.dtype)
