@@ -142,10 +142,10 @@ class _InstanceNorm(_NormBase):
     def __init__(
         self,
         num_features: int,
-        eps=1e-5,
-        momentum=0.1,
-        affine=False,
-        track_running_stats=False,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
         *args: Any,
         **kwargs: Any,
     ) -> None:
@@ -234,7 +234,12 @@ class RMSNorm(_LastDims):
     """
 
     def __init__(
-        self, normalized_shape, eps: float | None = None, elementwise_affine: bool = True, device=None, dtype=None
+        self,
+        normalized_shape: Any,
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__(normalized_shape, eps, elementwise_affine, None, device, dtype)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,11 @@ from ..overrides import dispatch, overridable, refuse_switches
 from .creation.factories import write_out
 from .operands import refuse_write
 
-__all__ = ["BOTH", "NN", "both_forms", "functions", "in_place", "linalg_functions", "method", "nn_functions"]
-__all__ += ["operator", "public"]
+__all__ = ["BOTH", "NN", "Dims", "Sizes", "both_forms", "functions", "in_place", "linalg_functions", "method"]
+__all__ += ["nn_functions", "operator", "public"]
+
+Dims = int | Sequence[int] | None  # None: all of them
+Sizes = int | Sequence[int]  # one for each dimension, or one for all
 
 # The public functions by name: the contents of `tinygrad_edu`, `tinygrad_edu.linalg` and `tinygrad_edu.nn.functional`.
 functions: dict[str, Callable[..., Any]] = {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...array.tensor import Tensor
@@ -175,7 +177,7 @@ def _check_source(name, input, axis, count, source):
 
 
 @public()
-def index_select(input, dim, index) -> Tensor:
+def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """A copy of the slices of `input` along `dim` whose numbers are in the vector `index`.
 
     >>> T.index_select(T.arange(4) * 10, 0, T.tensor([3, 0]))
@@ -191,7 +193,7 @@ def _index_add_(self, dim, index, source, *, alpha=1):
 
 
 @public()
-def index_add(input, dim, index, source, *, alpha=1) -> Tensor:
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
     """A copy of `input` with alpha * source added to its slices `index` along `dim`."""
     return IndexAdd.apply(input, source, alpha=alpha, **_settings("index_add", input, dim, index, source))
 
@@ -201,7 +203,7 @@ def _index_copy_(self, dim, index, source):
 
 
 @public()
-def index_copy(input, dim, index, source) -> Tensor:
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy of `input` with its slices `index` along `dim` replaced by `source`."""
     return IndexCopy.apply(input, source, **_settings("index_copy", input, dim, index, source))
 
@@ -222,7 +224,7 @@ def _index_fill_(self, dim, index, value):
 
 
 @public()
-def index_fill(input, dim, index, value) -> Tensor:
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy of `input` with its slices `index` along `dim` filled with a number or a 0-d tensor."""
     return _index_fill("apply", input, dim, index, value)
 

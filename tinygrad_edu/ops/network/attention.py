@@ -96,7 +96,14 @@ def _check(query, key, value, mask):
 
 @public(where=NN)
 def scaled_dot_product_attention(
-    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
 ) -> Tensor:
     """Attention, softmax(scale·q·kᵀ + mask)·v: for each query a mean of the values, weighted by how well keys match it.
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 
 from ...array.tensor import Tensor
-from ..binding import BOTH, NN, public
+from ..binding import BOTH, NN, Sizes, public
 from ..op import LinearOp, Op
 from ..reductions.reduce import sum
 from ..shapes.shape import squeeze, unsqueeze
@@ -23,7 +24,7 @@ from .resampling import batch_first, batch_last
 # --- windows ---------------------------------------------------------------------------------------------------------
 
 
-def as_tuple(value, n):
+def as_tuple(value: Any, n: int) -> Any:
     """One number for each of `n` dimensions, from a number or a tuple."""
     values = (value,) if isinstance(value, int | np.integer) else tuple(value)
     return values * n if len(values) == 1 else values
@@ -325,26 +326,57 @@ def _conv_transpose(n, input, weight, bias, stride, padding, output_padding, gro
 
 
 @public(where=BOTH)
-def conv1d(input: Tensor, weight, bias=None, stride=1, padding=0, dilation=1, groups=1) -> Tensor:
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
+) -> Tensor:
     """Convolve a batch of sequences (N, in, L) with kernels (out, in/groups, k)."""
     return _conv(1, input, weight, bias, stride, padding, dilation, groups)
 
 
 @public(where=BOTH)
-def conv2d(input: Tensor, weight, bias=None, stride=1, padding=0, dilation=1, groups=1) -> Tensor:
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
+) -> Tensor:
     """Convolve a batch of images (N, in, H, W) with kernels (out, in/groups, kh, kw)."""
     return _conv(2, input, weight, bias, stride, padding, dilation, groups)
 
 
 @public(where=BOTH)
-def conv3d(input: Tensor, weight, bias=None, stride=1, padding=0, dilation=1, groups=1) -> Tensor:
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
+) -> Tensor:
     """Convolve a batch of volumes (N, in, D, H, W) with kernels (out, in/groups, kd, kh, kw)."""
     return _conv(3, input, weight, bias, stride, padding, dilation, groups)
 
 
 @public(where=BOTH)
 def conv_transpose1d(
-    input: Tensor, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    output_padding: Sizes = 0,
+    groups: int = 1,
+    dilation: Sizes = 1,
 ) -> Tensor:
     """The transpose of conv1d: each element is spread over a kernel (in, out/groups, k)."""
     return _conv_transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
@@ -352,7 +384,14 @@ def conv_transpose1d(
 
 @public(where=BOTH)
 def conv_transpose2d(
-    input: Tensor, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    output_padding: Sizes = 0,
+    groups: int = 1,
+    dilation: Sizes = 1,
 ) -> Tensor:
     """The transpose of conv2d: each pixel is spread over a kernel (in, out/groups, kh, kw)."""
     return _conv_transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
@@ -360,7 +399,14 @@ def conv_transpose2d(
 
 @public(where=BOTH)
 def conv_transpose3d(
-    input: Tensor, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    output_padding: Sizes = 0,
+    groups: int = 1,
+    dilation: Sizes = 1,
 ) -> Tensor:
     """The transpose of conv3d: each element is spread over a kernel (in, out/groups, kd, kh, kw)."""
     return _conv_transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
@@ -392,12 +438,14 @@ def _patches(op, input, dims, kernel_size, dilation, padding, stride, **settings
 
 
 @public(where=NN)
-def unfold(input: Tensor, kernel_size, dilation=1, padding=0, stride=1) -> Tensor:
+def unfold(input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> Tensor:
     """The windows of images (N, C, H, W) as columns: (N, C·kernel elements, positions)."""
     return _patches(Im2Col, input, 4, kernel_size, dilation, padding, stride)
 
 
 @public(where=NN)
-def fold(input: Tensor, output_size, kernel_size, dilation=1, padding=0, stride=1) -> Tensor:
+def fold(
+    input: Tensor, output_size: Sizes, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
+) -> Tensor:
     """Images of `output_size`, made by adding each column at the position of its window: the transpose of `unfold`."""
     return _patches(Col2Im, input, 3, kernel_size, dilation, padding, stride, output_size=as_tuple(output_size, 2))

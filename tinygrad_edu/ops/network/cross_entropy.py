@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -156,7 +157,13 @@ def _slope(sizes, target, weight, ignore_index, dtype):
 
 @public(where=BOTH)
 def nll_loss(
-    input: Tensor, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction: str = "mean"
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """The negative log-likelihood: the mean of -input[i, target[i]], log-probabilities (N, C, …) and classes (N, …).
 
@@ -204,11 +211,11 @@ def nll_loss(
 @public(where=NN)
 def cross_entropy(
     input: Tensor,
-    target,
-    weight=None,
-    size_average=None,
-    ignore_index=-100,
-    reduce=None,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
@@ -272,7 +279,12 @@ def _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoo
 
 @public(where=NN)
 def binary_cross_entropy(
-    input: Tensor, target, weight=None, size_average=None, reduce=None, reduction: str = "mean"
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """The mean of -(t·ln x + (1 - t)·ln(1 - x)), for probabilities x and targets t.
 
@@ -296,7 +308,13 @@ def binary_cross_entropy(
 
 @public(where=BOTH)
 def binary_cross_entropy_with_logits(
-    input: Tensor, target, weight=None, size_average=None, reduce=None, reduction: str = "mean", pos_weight=None
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
 ) -> Tensor:
     """The binary cross entropy of sigmoid(input), accurate for large logits.
 

@@ -14,7 +14,7 @@ from ..shapes.shape import View, reshape
 
 
 @public(where=NN)
-def linear(input, weight, bias=None) -> Tensor:
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input·weightᵀ + bias along the last dimension. `weight` has shape (out, in).
 
     >>> T.nn.functional.linear(T.tensor([1.0, 2.0]), T.tensor([[3.0, 4.0]]), T.tensor([0.5]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -280,7 +281,14 @@ def _check_alike(input, *parameters):
 
 @public(where=NN)
 def batch_norm(
-    input: Tensor, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5
+    input: Tensor,
+    running_mean: Tensor,
+    running_var: Tensor,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
 ) -> Tensor:
     """Normalize each channel by the batch's statistics (in training) or by the running ones, then scale and shift.
 
@@ -313,10 +321,10 @@ def batch_norm(
 @public(where=NN)
 def instance_norm(
     input: Tensor,
-    running_mean=None,
-    running_var=None,
-    weight=None,
-    bias=None,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
     use_input_stats: bool = True,
     momentum: float = 0.1,
     eps: float = 1e-5,
@@ -341,7 +349,9 @@ def instance_norm(
 
 
 @public(where=NN)
-def group_norm(input: Tensor, num_groups, weight=None, bias=None, eps: float = 1e-5) -> Tensor:
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
     """Normalize by mean and variance over groups of channels, then scale and shift each channel.
 
     >>> T.nn.functional.group_norm(T.tensor([[1.0, 3.0, 2.0, 6.0]]), num_groups=2)
@@ -374,7 +384,9 @@ def group_norm(input: Tensor, num_groups, weight=None, bias=None, eps: float = 1
 
 
 @public(where=BOTH)
-def layer_norm(input: Tensor, normalized_shape, weight=None, bias=None, eps: float = 1e-5) -> Tensor:
+def layer_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
     """Normalize by mean and variance over the last dimensions, of shape `normalized_shape`, then scale and shift.
 
     >>> T.nn.functional.layer_norm(T.tensor([[1.0, 2.0, 3.0]]), (3,))
@@ -409,7 +421,7 @@ def _last_axes(input, normalized_shape, weight=None, bias=None):
 
 
 @public(where=BOTH)
-def rms_norm(input: Tensor, normalized_shape, weight=None, eps=None) -> Tensor:
+def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """Divide by the root of the mean square over the last dimensions, then scale.
 
     >>> T.nn.functional.rms_norm(T.tensor([3.0, 4.0]), (2,))
@@ -426,6 +438,6 @@ def rms_norm(input: Tensor, normalized_shape, weight=None, eps=None) -> Tensor:
 
 
 @public(where=NN)
-def normalize(input: Tensor, p: float = 2.0, dim=1, eps: float = 1e-12) -> Tensor:
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
     """Divide by the norm along `dim`: input / max(‖input‖, eps)."""
     return input / expand_as(vector_norm(input, p, dim, True).clamp_min(eps), input)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...array.tensor import Tensor
 from ..arrays import as_index
-from ..binding import BOTH, NN, public
+from ..binding import BOTH, NN, Sizes, public
 from ..indexing.gather import put_along, take_along
 from ..op import Op
 from ..operands import need_float
@@ -204,7 +204,13 @@ def _maxima(kind, input, windows, return_indices):
 
 @public(where=BOTH)
 def max_pool1d(
-    input: Tensor, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
 ) -> Any:
     """The maximum of each window of sequences (N, C, L). `stride` defaults to the window's size.
 
@@ -217,7 +223,13 @@ def max_pool1d(
 
 @public(where=BOTH)
 def max_pool2d(
-    input: Tensor, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
 ) -> Any:
     """The maximum of each window of images (N, C, H, W). Optionally also returns the positions."""
     return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
@@ -225,26 +237,32 @@ def max_pool2d(
 
 @public(where=BOTH)
 def max_pool3d(
-    input: Tensor, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
 ) -> Any:
     """The maximum of each window of volumes (N, C, D, H, W)."""
     return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
 @public(where=BOTH)
-def adaptive_max_pool1d(input: Tensor, output_size, return_indices=False) -> Any:
+def adaptive_max_pool1d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
     """The maxima of `output_size` windows that cover sequences evenly."""
     return _adaptive_max_pool(1, input, output_size, return_indices)
 
 
 @public(where=NN)
-def adaptive_max_pool2d(input: Tensor, output_size, return_indices=False) -> Any:
+def adaptive_max_pool2d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
     """The maxima of `output_size` windows that cover images evenly."""
     return _adaptive_max_pool(2, input, output_size, return_indices)
 
 
 @public(where=NN)
-def adaptive_max_pool3d(input: Tensor, output_size, return_indices=False) -> Any:
+def adaptive_max_pool3d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
     """The maxima of `output_size` windows that cover volumes evenly."""
     return _adaptive_max_pool(3, input, output_size, return_indices)
 
@@ -290,14 +308,27 @@ def _means(kind, input, ways):
 
 
 @public(where=BOTH)
-def avg_pool1d(input: Tensor, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True) -> Tensor:
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
     """The mean of each window of sequences (N, C, L). `stride` defaults to the window's size."""
     return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
 @public(where=NN)
 def avg_pool2d(
-    input: Tensor, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
 ) -> Tensor:
     """The mean of each window of images (N, C, H, W)."""
     return _avg_pool(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
@@ -305,25 +336,31 @@ def avg_pool2d(
 
 @public(where=NN)
 def avg_pool3d(
-    input: Tensor, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
 ) -> Tensor:
     """The mean of each window of volumes (N, C, D, H, W)."""
     return _avg_pool(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
 @public(where=BOTH)
-def adaptive_avg_pool1d(input: Tensor, output_size) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: Sizes) -> Tensor:
     """The means of `output_size` windows that cover sequences evenly."""
     return _adaptive_avg_pool(1, input, output_size)
 
 
 @public(where=NN)
-def adaptive_avg_pool2d(input: Tensor, output_size) -> Tensor:
+def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Tensor:
     """The means of `output_size` windows that cover images evenly. None keeps a size."""
     return _adaptive_avg_pool(2, input, output_size)
 
 
 @public(where=NN)
-def adaptive_avg_pool3d(input: Tensor, output_size) -> Tensor:
+def adaptive_avg_pool3d(input: Tensor, output_size: Sizes) -> Tensor:
     """The means of `output_size` windows that cover volumes evenly."""
     return _adaptive_avg_pool(3, input, output_size)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...array.promotion import sum_over
@@ -23,7 +25,7 @@ class UnsafeSplit(LinearOp):
 
 
 @public()
-def unsafe_split(tensor, split_size, dim=0):
+def unsafe_split(tensor: Any, split_size: Any, dim: int = 0) -> Any:
     """Pieces of equal size along `dim` that nobody writes to: they are not tracked as views."""
     return UnsafeSplit.apply(tensor, split_size=split_size, dim=dim)
 
@@ -163,6 +165,8 @@ def _recorded(grad, gates, hidden, cell, weight_hh, cells):
     return Cat.apply(*rows[::-1], dim=0), to_hidden, to_cell
 
 
-def lstm_layer(sequence, hidden, cell, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
+def lstm_layer(
+    sequence: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any = None, bias_hh: Any = None
+) -> Any:
     """An LSTM's outputs (L, N, H) for all steps, its last output and cell state (N, H), all cell states (L, N, H)."""
     return LstmLayer.apply(sequence, weight_ih, weight_hh, bias_ih, bias_hh, hidden, cell)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class Taps(NamedTuple):
         return Taps(places, shares)
 
 
-def take(array, places, axis):
+def take(array: Any, places: Any, axis: Any) -> Any:
     """np.take, as a view where the places lie evenly apart."""
     step = int(places[1] - places[0]) if len(places) > 1 else 1
     if len(places) and places[0] >= 0 and step > 0 and (np.diff(places) == step).all():
@@ -52,7 +52,7 @@ def take(array, places, axis):
     return np.take(array, places, axis)
 
 
-def batch_last(array):
+def batch_last(array: Any) -> Any:
     """A view (channels, …, N): of a copy, where images lie a power of two apart, of which the cache holds few."""
     if array.strides[0] % 1024 == 0 and array.shape[0] > 8 and array.flags.c_contiguous:
         n, size = array.shape[0], math.prod(array.shape[1:])
@@ -62,11 +62,11 @@ def batch_last(array):
     return array.transpose(*range(1, array.ndim), 0)
 
 
-def batch_first(array):
+def batch_first(array: Any) -> Any:
     return array.transpose(-1, *range(array.ndim - 1))
 
 
-def turned(array, dims):
+def turned(array: Any, dims: Any) -> Any:
     """`array` with the last `dims` dimensions first and all others merged behind them, if that makes longer rows; and
     the axis at which these dimensions start.
     """
@@ -76,7 +76,7 @@ def turned(array, dims):
     return np.ascontiguousarray(batch_last(array.reshape(-1, *array.shape[leading:]))), 0
 
 
-def turned_back(array, leading):
+def turned_back(array: Any, leading: Any) -> Any:
     """What `turned` changed, in row-major order, with the leading dimensions of these sizes."""
     return np.ascontiguousarray(batch_first(array)).reshape(*leading, *array.shape[:-1])
 
@@ -170,11 +170,11 @@ def _lines(old, new, step, align_corners):
 @public(where=NN)
 def interpolate(
     input: Tensor,
-    size=None,
-    scale_factor=None,
+    size: Any = None,
+    scale_factor: Any = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
-    recompute_scale_factor=None,
+    recompute_scale_factor: Any = None,
     antialias: bool = False,
 ) -> Tensor:
     """Resize sequences (N, C, L), images (N, C, H, W) or volumes.
@@ -290,7 +290,7 @@ def _check_shuffle(name, factor, input, channels_by, sides_by):
 
 
 @public(where=BOTH)
-def pixel_shuffle(input: Tensor, upscale_factor) -> Tensor:
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Rearrange (…, C·r², H, W) to (…, C, H·r, W·r): r² channels become r×r pixels.
 
     >>> T.pixel_shuffle(T.arange(4.0).reshape(1, 4, 1, 1), 2)
@@ -302,7 +302,7 @@ def pixel_shuffle(input: Tensor, upscale_factor) -> Tensor:
 
 
 @public(where=BOTH)
-def pixel_unshuffle(input: Tensor, downscale_factor) -> Tensor:
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Rearrange (…, C, H·r, W·r) to (…, C·r², H, W): the inverse of `pixel_shuffle`.
 
     >>> T.pixel_unshuffle(T.arange(4.0).reshape(1, 1, 2, 2), 2).flatten()

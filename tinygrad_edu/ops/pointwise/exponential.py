@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ class FloatOp(ElementwiseOp):
     makes_float = True
 
 
-def unary(name, formula, rule):
+def unary(name: str, formula: Any, rule: Any) -> Any:
     """The op of a function of one number: its formula on arrays, and the rule of its gradient."""
     return type(name, (FloatOp,), {"forward": lambda self: formula(self), "grad_self": rule})
 
@@ -128,13 +129,13 @@ def sigmoid(input: Tensor) -> Tensor:
 
 
 @public()
-def logit(input: Tensor, eps=None) -> Tensor:
+def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """ln(x / (1 - x)), the inverse of the sigmoid; `eps` keeps x within [eps, 1 - eps]."""
     return Logit.apply(input, eps=eps)
 
 
 @public()
-def logaddexp(input: Tensor, other) -> Tensor:
+def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     """ln(e^input + e^other), without overflow.
 
     >>> T.logaddexp(T.tensor([0.0]), T.tensor([0.0]))
@@ -146,7 +147,7 @@ def logaddexp(input: Tensor, other) -> Tensor:
 
 
 @public(number_first=True)
-def xlogy(input, other) -> Tensor:
+def xlogy(input: Tensor, other: Tensor | float) -> Tensor:
     """input * ln(other), and 0 where `input` is 0."""
     return Xlogy.apply(input, other)
 
@@ -157,7 +158,7 @@ _ERF = (1.41854251e-07, -5.66850781e-06, 8.76375010e-05, -6.19785048e-04, -1.918
 
 
 @in_blocks
-def erf_of(x):
+def erf_of(x: Any) -> Any:
     """The error function of an array."""
     if x.dtype == np.float64:
         return np.array([math.erf(value) for value in x.ravel().tolist()], np.float64).reshape(x.shape)
