@@ -1,8 +1,6 @@
-"""The table of samples: one row for each way to call an op. Adding an op is adding a row.
-
-A row is code, run with `T` as either engine and `F` as its `nn.functional`, and the inputs it names. An input is a
-shape (standard normal numbers that require grad), or one of the makers below.
-"""
+"""The table of samples: one row for each way to call an op. Adding an op is adding a row. A row is code, run with `T`
+as either engine and `F` as its `nn.functional`, and the inputs it names. An input is a shape (standard normal numbers
+that require grad), or one of the makers below."""
 
 from __future__ import annotations
 

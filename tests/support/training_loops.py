@@ -1,6 +1,5 @@
 """Training loops as people publish them, each `def loop(T, around)`: `around(model)` is a context that may watch, and a
-loop returns its losses. None of them knows that it is watched. `T` is either engine.
-"""
+loop returns its losses. None of them knows that it is watched. `T` is either engine."""
 
 from __future__ import annotations
 

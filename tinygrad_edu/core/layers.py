@@ -1,7 +1,6 @@
 """Where layers around the core come in. `Layers` are the points at which the core asks them, `Declared` what an op says
 for them alone, `State` the modes of a thread, which they extend. What a point answers in the core alone is written
-here.
-"""
+here."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""Plain data: what the student's process and the judge exchange, as JSON.
-
-Of a student's objects only numbers, text and shapes survive: an object that claims to equal everything arrives as the
-name of its type. `encode` runs with the student's code; `decode`, `show` and `same` run in the judge's process.
-"""
+"""Plain data: what the student's process and the judge exchange, as JSON. Of a student's objects only numbers, text and
+shapes survive: an object that claims to equal everything arrives as the name of its type. `encode` runs with the
+student's code; `decode`, `show` and `same` run in the judge's process."""
 
 from __future__ import annotations
 
@@ -132,10 +130,8 @@ def readable(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """A name made safe for a table or a heading: only letters, signs and spaces.
-
-    The two joiners stay, because names in Persian or Hindi need them.
-    """
+    """A name made safe for a table or a heading: only letters, signs and spaces. The two joiners stay, because names in
+    Persian or Hindi need them."""
     return "".join(
         c if c in "\u200c\u200d" or category(c) not in (*_UNREADABLE, "Zl", "Zp") else "\ufffd" for c in text
     )
@@ -165,10 +161,8 @@ _NO_RESULT = {"object": "unreadable result", "text": "something that is no resul
 
 
 def checked(data: Data) -> Data:
-    """`data` if `encode` could have written it, else a description: the sender is not trusted.
-
-    Depth, elements, axes, numbers and text have limits, so that every reader of the result ends in milliseconds.
-    """
+    """`data` if `encode` could have written it, else a description: the sender is not trusted. Depth, elements, axes,
+    numbers and text have limits, so that every reader of the result ends in milliseconds."""
     return _checked(data, 0, _Room(2 * MAX_TEXTS))
 
 
@@ -274,10 +268,8 @@ def kind_of(data: Data) -> str:
 
 
 def same(a: Data, b: Data, rtol: float = 1e-5) -> bool:
-    """Whether two observations agree: same kind, same shape, numbers within `rtol` of the largest of them.
-
-    NaN agrees with NaN, because a misconception may produce it.
-    """
+    """Whether two observations agree: same kind, same shape, numbers within `rtol` of the largest of them. NaN agrees
+    with NaN, because a misconception may produce it."""
     xs, ys = items(a, b), items(b, a)
     if xs is not None and ys is not None:
         return len(xs) == len(ys) and all(same(x, y, rtol) for x, y in zip(xs, ys, strict=True))

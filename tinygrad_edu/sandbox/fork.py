@@ -60,9 +60,7 @@ class Fork:
 
 def shut_in(keep: int) -> None:
     """Take away what leads outside, but for the descriptor `keep`. It cannot be undone, so only a fork does this.
-
-    Opening a file for writing, a connection or a process raises `Outside`; on Linux the kernel refuses them as well.
-    """
+    Opening a file for writing, a connection or a process raises `Outside`; on Linux the kernel refuses them as well."""
     from . import landlock  # a page that runs Python does not bring this
 
     nothing = os.open(os.devnull, os.O_RDWR)

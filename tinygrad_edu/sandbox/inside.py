@@ -1,8 +1,6 @@
-"""The inside: a process loads everything once, and forks a parent for each sandbox, which forks one for each answer.
-
-A parent sees no answer and no result: it receives two file descriptors, passes them to the child, and afterwards ends
-whatever the child left behind. So nothing of one student is in memory when the next one's code runs.
-"""
+"""The inside: a process loads everything once, and forks a parent for each sandbox, which forks one for each answer. A
+parent sees no answer and no result: it receives two file descriptors, passes them to the child, and afterwards ends
+whatever the child left behind. So nothing of one student is in memory when the next one's code runs."""
 
 from __future__ import annotations
 
@@ -156,10 +154,8 @@ def _once(run: Run) -> None:
 
 
 def main(arguments: list[str], preload: Callable[[list[str]], None], run: Run, instruments: Sequence[str]) -> None:
-    """Load everything by `preload(engines)`, and fork a parent for each connection, or run one answer from stdin.
-
-    `run` makes plain data of a unit. `instruments` are the modules that it relies on, which no answer may change.
-    """
+    """Load everything by `preload(engines)`, and fork a parent for each connection, or run one answer from stdin. `run`
+    makes plain data of a unit. `instruments` are the modules that it relies on, which no answer may change."""
     where, *engines = arguments
     if where != "once":
         # From the keyboard it is for the grader; an answer must not send one.

@@ -59,10 +59,8 @@ def _of_an_answer(frame: FrameType | None) -> bool:
 
 
 def intact_check(report: Callable[[], object], modules: Sequence[str]) -> Callable[[], None]:
-    """A function that calls `report` if something in `modules`, or in an engine's classes, has been replaced since.
-
-    New names do no harm.
-    """
+    """A function that calls `report` if something in `modules`, or in an engine's classes, has been replaced since. New
+    names do no harm."""
     kept: list[tuple[Mapping[str, Any], dict[str, Any]]] = [(space, dict(space)) for space in _namespaces(modules)]
 
     def intact() -> None:

@@ -1,9 +1,6 @@
-"""Handwritten digits, which a student's engine learns to read, beside ours and PyTorch.
-
-The data are 800 images of 8 x 8 pixels from "Optical Recognition of Handwritten Digits" by E. Alpaydin and C. Kaynak
-(1998), of the UCI Machine Learning Repository, https://doi.org/10.24432/C50P49, under CC BY 4.0; they are the first 800
-of its test part.
-"""
+"""Handwritten digits, which a student's engine learns to read, beside ours and PyTorch. The data are 800 images of 8 x
+8 pixels from "Optical Recognition of Handwritten Digits" by E. Alpaydin and C. Kaynak (1998), of the UCI Machine
+Learning Repository, https://doi.org/10.24432/C50P49, under CC BY 4.0; they are the first 800 of its test part."""
 
 from __future__ import annotations
 
@@ -32,9 +29,7 @@ def digits() -> tuple[np.ndarray, np.ndarray]:
 
 def learn(T: Any, steps: int = STEPS, times: list[float] | None = None) -> np.ndarray:
     """Train a network of 24 hidden units on the first images by an engine's ops alone; what it reads in the others.
-
-    `times` gets the seconds that each step took.
-    """
+    `times` gets the seconds that each step took."""
     images, labels = digits()
     pixels = images.reshape(len(images), 64)
     draw = np.random.default_rng(0)

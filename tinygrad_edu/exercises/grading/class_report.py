@@ -1,7 +1,5 @@
 """A page on what a class understood: how many students made each mistake, so that a teacher knows what to teach next.
-
-All text on it is ours: hints, statements, headings, counts. It contains nothing that a submission wrote.
-"""
+All text on it is ours: hints, statements, headings, counts. It contains nothing that a submission wrote."""
 
 from __future__ import annotations
 
@@ -49,10 +47,8 @@ class Asked:
 
 
 def class_report(verdicts: Mapping[str, Sequence[Verdict]], predicted: Sequence[Mapping[str, str]] = ()) -> str:
-    """A complete page, without scripts, about all students together.
-
-    `verdicts` are by student; `predicted`: a student's first choices by question. Only questions of a lesson count.
-    """
+    """A complete page, without scripts, about all students together. `verdicts` are by student; `predicted`: a
+    student's first choices by question. Only questions of a lesson count."""
     by_exercise: dict[str, list[Verdict]] = {}
     for own in verdicts.values():
         for verdict in counted(own):

@@ -1,8 +1,6 @@
-"""How a student sees a verdict: rich text in a notebook, plain text in a terminal; light and dark.
-
-Everything that came from the answer (messages, types, numbers) is escaped, because one student's report may be opened
-in another person's browser.
-"""
+"""How a student sees a verdict: rich text in a notebook, plain text in a terminal; light and dark. Everything that came
+from the answer (messages, types, numbers) is escaped, because one student's report may be opened in another person's
+browser."""
 
 from __future__ import annotations
 
@@ -86,10 +84,8 @@ def text_lines(verdict: Verdict, tries: int = 0) -> list[str]:
 
 
 def html_of(verdict: Verdict, tries: int = 0, below: str = "") -> str:
-    """The verdict as an HTML fragment that uses the colours of JupyterLab's theme, or of its page.
-
-    `below` announces what is shown below it, and a picture of the input is then not drawn.
-    """
+    """The verdict as an HTML fragment that uses the colours of JupyterLab's theme, or of its page. `below` announces
+    what is shown below it, and a picture of the input is then not drawn."""
     drawing = not below
     body = f'<p style="margin:4px 0">{html.escape(verdict.trouble)}</p>' if verdict.trouble else ""
     for mark, rows in _marks(verdict, tries):

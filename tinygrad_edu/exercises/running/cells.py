@@ -117,12 +117,9 @@ class _LastResort(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def run(unit: Data, intact: Callable[[], None] = helpers.intact) -> Data:
-    """Run one answer: execute its cell, take the definition, and probe it. Returns what the judge reads.
-
-    `intact` is called whenever code of the answer has run.
-
-    That is the probe's data, a kind of trouble, or `{"again": "torch"}` if PyTorch was imported and is not loaded.
-    """
+    """Run one answer: execute its cell, take the definition, and probe it. Returns what the judge reads. `intact` is
+    called whenever code of the answer has run. That is the probe's data, a kind of trouble, or `{"again": "torch"}` if
+    PyTorch was imported and is not loaded."""
     asked = _LastResort()
     sys.meta_path.append(asked)
     result = _run(unit, intact)

@@ -1,8 +1,6 @@
-"""The probe: runs an answer on every case and records the results as plain data.
-
-It runs in the student's process, so it only *observes*: it contains no expected value, no verdict, nothing worth
-stealing. It must import neither the judge nor a lesson, because the sandbox loads it before it forks for a submission.
-"""
+"""The probe: runs an answer on every case and records the results as plain data. It runs in the student's process, so
+it only *observes*: it contains no expected value, no verdict, nothing worth stealing. It must import neither the judge
+nor a lesson, because the sandbox loads it before it forks for a submission."""
 
 from __future__ import annotations
 
@@ -163,10 +161,8 @@ def _is_answer(filename: str) -> bool:
 
 @functools.cache
 def use_torch_once() -> None:
-    """Use what imports a part of PyTorch on first use.
-
-    That can take more time than an answer has, and in a sandbox there is later no file to import from.
-    """
+    """Use what imports a part of PyTorch on first use. That can take more time than an answer has, and in a sandbox
+    there is later no file to import from."""
     torch = importlib.import_module("torch")
     w = torch.ones(2, requires_grad=True)
     torch.autograd.grad(w * w, w, grad_outputs=torch.ones(2))

@@ -1,7 +1,5 @@
 """Pooling over any number of dimensions: the maximum or the mean of windows, or of windows that cover the input evenly.
-
-Both work dimension by dimension, by tables of the elements in each window: see `resampling`.
-"""
+Both work dimension by dimension, by tables of the elements in each window: see `resampling`."""
 
 from __future__ import annotations
 
@@ -33,10 +31,8 @@ def _count(n, kernel, stride, padding, dilation, ceil_mode):
 
 
 class Windows(NamedTuple):
-    """Along one dimension: each window's first element, the step to the next, and all of them (windows, taps).
-
-    -1 stands for none.
-    """
+    """Along one dimension: each window's first element, the step to the next, and all of them (windows, taps). -1
+    stands for none."""
 
     first: np.ndarray
     step: int

@@ -1,8 +1,6 @@
-"""Change sizes by tables of taps (`interpolate`), and shuffle pixels.
-
-Resampling works dimension by dimension: a table says which old elements make up each new one, and with which weights.
-The means of pooling and the mirrored edges of padding are tables too.
-"""
+"""Change sizes by tables of taps (`interpolate`), and shuffle pixels. Resampling works dimension by dimension: a table
+says which old elements make up each new one, and with which weights. The means of pooling and the mirrored edges of
+padding are tables too."""
 
 from __future__ import annotations
 
@@ -20,8 +18,7 @@ from ..op import LinearOp, Op
 
 class Taps(NamedTuple):
     """For one dimension: the old elements that make up each new one, (new, taps), -1 for none; and their weights, or
-    what their sum is divided by.
-    """
+    what their sum is divided by."""
 
     places: np.ndarray
     weights: np.ndarray | None = None
@@ -68,8 +65,7 @@ def batch_first(array: Any) -> Any:
 
 def turned(array: Any, dims: Any) -> Any:
     """`array` with the last `dims` dimensions first and all others merged behind them, if that makes longer rows; and
-    the axis at which these dimensions start.
-    """
+    the axis at which these dimensions start."""
     leading = array.ndim - dims
     if math.prod(array.shape[:leading]) <= array.shape[-1]:
         return array, leading
