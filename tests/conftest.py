@@ -16,6 +16,7 @@ import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
 from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, settings
+from support import FOLDERS
 
 # Tests start hundreds of Python processes. If Python keeps no compiled modules, each compiles the course anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -158,22 +159,13 @@ settings.register_profile("same", derandomize=True, database=None, **_ALWAYS)
 settings.register_profile("new", derandomize=False, print_blob=True, **_ALWAYS)
 settings.load_profile("same")
 
-_FOLDERS = {
-    "JUPYTER_CONFIG_DIR": "config",
-    "JUPYTER_DATA_DIR": "data",
-    "JUPYTER_RUNTIME_DIR": "runtime",
-    "JUPYTERLAB_SETTINGS_DIR": "settings",
-    "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
-    "IPYTHONDIR": "ipython",
-}
-
 
 @pytest.fixture(scope="session", autouse=True)
 def jupyters_own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep a home folder's settings out of the tests, and let two simultaneous runs share nothing."""
     home = tmp_path_factory.mktemp("jupyter")
     with pytest.MonkeyPatch.context() as patch:
-        for name, folder in _FOLDERS.items():
+        for name, folder in FOLDERS.items():
             patch.setenv(name, str(home / folder))
         yield
 

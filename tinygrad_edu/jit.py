@@ -310,7 +310,6 @@ _KNOWN = {
 
 
 def _names(func: Callable[..., Any], count: int) -> list[str]:
-    """The names of the function's first `count` parameters."""
     try:
         called = func.forward if isinstance(func, Module) else func
         known = [

@@ -82,14 +82,12 @@ class Firefox:
         return found["result"].get("value")
 
     def wait(self, expression: str) -> None:
-        """Wait until an expression is true."""
         end = time.monotonic() + PATIENCE_S
         while not self.evaluate(f"Boolean({expression})"):
             assert time.monotonic() < end, f"{expression} did not come true in {PATIENCE_S} s"
             time.sleep(0.1)
 
     def close(self) -> None:
-        """End the session."""
         self._socket.close()
 
 

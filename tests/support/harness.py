@@ -27,6 +27,8 @@ import psutil
 
 from tinygrad_edu.course.doctor import browser_for_tests
 
+from . import FOLDERS
+
 PATIENCE_S = 120  # what a slow, loaded machine may take for anything before it is called wrong
 FLAGS = [
     "--headless",
@@ -164,15 +166,7 @@ def start_lab(home: Path, root: Path, application: str = "lab", configuration: s
         place = settings / f"{name}.jupyterlab-settings"
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(json.dumps(values))
-    places = {
-        "JUPYTER_CONFIG_DIR": "config",
-        "JUPYTER_DATA_DIR": "data",
-        "JUPYTER_RUNTIME_DIR": "runtime",
-        "JUPYTERLAB_SETTINGS_DIR": "settings",
-        "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
-        "IPYTHONDIR": "ipython",
-    }
-    environment = {**os.environ, **{name: str(home / folder) for name, folder in places.items()}}
+    environment = {**os.environ, **{name: str(home / folder) for name, folder in FOLDERS.items()}}
     runtime = home / "runtime"
     command = [sys.executable, "-m", "jupyter", application, "--no-browser", "--port=0", "--ServerApp.ip=127.0.0.1"]
     command += ["--IdentityProvider.token=", f"--ServerApp.root_dir={root}", "--ServerApp.allow_root=True"]

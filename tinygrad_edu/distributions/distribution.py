@@ -64,7 +64,6 @@ class Distribution:
         return Size((*sample_shape, *self.batch_shape, *self.event_shape))
 
     def _tensors(self) -> dict[str, Tensor]:
-        """The parameters that are set."""
         return {name: value for name, value in vars(self).items() if isinstance(value, Tensor)}
 
     def __repr__(self) -> str:

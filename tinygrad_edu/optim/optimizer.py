@@ -43,7 +43,6 @@ def register_optimizer_step_post_hook(hook: Hook) -> RemovableHandle:
 
 
 def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
-    """`step` with the hooks before and after it."""
 
     @functools.wraps(step)
     def call(self: Optimizer, *args: Any, **kwargs: Any) -> Any:

@@ -36,7 +36,6 @@ class Program:
 
     @property
     def program(self) -> str:
-        """The program as it runs."""
         return "\n".join(line.removesuffix("#!").rstrip() for line in self.marked.splitlines())
 
     @property
@@ -67,7 +66,6 @@ def _changed(text: str, changes: str) -> str:
 
 
 def read(subject: str) -> list[Program]:
-    """The programs of a subject."""
     group = SUBJECTS.index(subject) + 1 if subject in SUBJECTS else 0
     made = []
     for name, rest, text in heads(subject):

@@ -162,7 +162,6 @@ def gift() -> str:
 
 
 def _code(text: str) -> str:
-    """Text with its code between tags."""
     pieces = escape(text, quote=False).split("`")
     return "".join(f"<code>{piece}</code>" if place % 2 else piece for place, piece in enumerate(pieces))
 

@@ -195,8 +195,6 @@ def _wrapper(names: list[str]) -> str:
 
 @dataclass(frozen=True)
 class _Found:
-    """What was found in one file."""
-
     name: str
     when: float
     answers: dict[str, Answer]

@@ -25,8 +25,6 @@ Gt, Ge = _comparison("Gt", np.greater), _comparison("Ge", np.greater_equal)
 
 
 class _Test(Op):
-    """A test of each element."""
-
     def forward(self, *, holds):
         return holds(self)
 
