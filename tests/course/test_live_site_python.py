@@ -93,9 +93,9 @@ def told() -> dict[str, Any]:
         ("no option", False, [], "UsageError: unrecognized arguments: --foo"),
         ("no Python", False, [], "is not Python"),
         ("explore", True, ["Explorer"], "The graph of this program"),
-        ("raises", False, ["Player"], 'line 2, in <module>\n    x = 1 / 0'),
+        ("raises", False, ["Player"], "line 2, in <module>\n    x = 1 / 0"),
     ],
-)  # fmt: skip
+)
 def test_a_magic_does_in_a_page_what_it_does_in_jupyter(
     told: dict[str, Any], name: str, well: bool, widgets: list[str], says: str
 ) -> None:
