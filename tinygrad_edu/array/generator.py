@@ -150,7 +150,7 @@ class Generator:
 
 
 def _box_muller(even: np.ndarray) -> np.ndarray:
-    """Normal numbers from uniform ones, in blocks of eight radii and eight angles. The last, if not full, stays."""
+    """Normal numbers from uniform ones, in blocks of eight radii and eight angles. An incomplete one stays."""
     whole = even[: even.size - even.size % 16].reshape(-1, 2, 8)
     radius = np.sqrt(-2 * np.log(1 - whole[:, 0]))
     angle = whole[:, 1] * even.dtype.type(2 * math.pi)

@@ -284,7 +284,7 @@ def counted(state: dict[str, Any]) -> float:
 
 
 def averaged(mean: np.ndarray, grad: np.ndarray, weight: float) -> None:
-    """Move a running mean towards a gradient, in place; an error if the dtype of parameters has changed since."""
+    """Move a running mean towards a gradient, in place; an error if their dtype changed since the first step."""
     if mean.dtype != grad.dtype and mean.dtype.kind == grad.dtype.kind == "f":
         raise RuntimeError(
             f"expected dtype {mean.dtype} for `end` but got dtype {grad.dtype}: the state is of the dtype that the "

@@ -165,7 +165,7 @@ def nll_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log-likelihood: the mean of -input[i, target[i]], log-probabilities (N, C, …) and classes (N, …).
+    """The negative log-likelihood: the mean of -input[i, target[i]], for log-probabilities (N, C, …), classes (N, …).
 
     >>> logits = T.tensor([[2.0, 0.0, 0.0]])
     >>> T.nn.functional.nll_loss(T.nn.functional.log_softmax(logits, dim=1), T.tensor([0]))

@@ -238,7 +238,7 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """The Kullback-Leibler divergence: the mean of t·(ln t - x), log-probabilities x and probabilities t (or log t).
+    """The Kullback-Leibler divergence: the mean of t·(ln t - x) for log-probabilities x, probabilities t (or log t).
 
     >>> T.nn.functional.kl_div(T.tensor([[0.5, 0.5]]).log(), T.tensor([[0.25, 0.75]]), reduction='batchmean')
     tensor(0.1308)

@@ -125,7 +125,7 @@ def _div_(self, other, *, rounding_mode=None):
 
 @public("divide", "true_divide", number_first=True)
 def div(input: Tensor, other: Tensor | float, *, rounding_mode: Any = None) -> Tensor:
-    """input / other, with broadcasting; integers become floats. `rounding_mode`: "floor" or "trunc"."""
+    """input / other, with broadcasting; integers become floats. `rounding_mode` "floor" or "trunc" rounds it."""
     return _div("apply", input, other, rounding_mode)
 
 

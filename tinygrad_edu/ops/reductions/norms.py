@@ -35,7 +35,7 @@ class VectorNorm(Op, name="LinalgVectorNormBackward0"):
         total = row_major((size if ord == 1 else np.power(size, ord)).sum(axis=axes, keepdims=keepdim))
         return total if ord == 1 else np.power(total, 1 / ord).astype(self.dtype)
 
-    # d‖s‖ = sign(s)·(|s|/‖s‖)^(ord-1); at 0 the subgradient is 0. As in PyTorch, order 2 has a second one of nan there.
+    # d‖s‖ = sign(s)·(|s|/‖s‖)^(ord-1); at 0 the subgradient is 0, and the second derivative of order 2 nan.
     def grad_self(grad, self, result, ord, dim, keepdim):
         sizes = tuple(self.shape)
         return restore_dims(grad, dim, keepdim, sizes) * norm_slope(
