@@ -9,7 +9,7 @@ import numpy as np
 
 from ...array.tensor import Tensor, wrap
 from ..arrays import copied, flat_places, row_major
-from ..binding import Dims, both_forms, method, public
+from ..binding import both_forms, method, public
 from ..creation.factories import fitted
 from ..op import LinearOp
 from ..operands import need_tensor
@@ -158,7 +158,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 
 
 @public()
-def take_along_dim(input: Tensor, indices: Any, dim: Dims = None) -> Tensor:
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """As gather, but `indices` and `input` are first broadcast against each other along the other dimensions.
 
     >>> T.take_along_dim(T.tensor([[3, 1], [2, 4]]), T.tensor([[1, 0], [0, 1]]), dim=1)

@@ -329,7 +329,7 @@ def conv1d(
     weight: Tensor,
     bias: Tensor | None = None,
     stride: Sizes = 1,
-    padding: Sizes = 0,
+    padding: Sizes | str = 0,
     dilation: Sizes = 1,
     groups: int = 1,
 ) -> Tensor:
@@ -343,7 +343,7 @@ def conv2d(
     weight: Tensor,
     bias: Tensor | None = None,
     stride: Sizes = 1,
-    padding: Sizes = 0,
+    padding: Sizes | str = 0,
     dilation: Sizes = 1,
     groups: int = 1,
 ) -> Tensor:
@@ -357,7 +357,7 @@ def conv3d(
     weight: Tensor,
     bias: Tensor | None = None,
     stride: Sizes = 1,
-    padding: Sizes = 0,
+    padding: Sizes | str = 0,
     dilation: Sizes = 1,
     groups: int = 1,
 ) -> Tensor:

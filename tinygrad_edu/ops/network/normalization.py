@@ -282,8 +282,8 @@ def _check_alike(input, *parameters):
 @public(where=NN)
 def batch_norm(
     input: Tensor,
-    running_mean: Tensor,
-    running_var: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     training: bool = False,

@@ -246,19 +246,19 @@ def max_pool3d(
 
 
 @public(where=BOTH)
-def adaptive_max_pool1d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The maxima of `output_size` windows that cover sequences evenly."""
     return _adaptive_max_pool(1, input, output_size, return_indices)
 
 
 @public(where=NN)
-def adaptive_max_pool2d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The maxima of `output_size` windows that cover images evenly."""
     return _adaptive_max_pool(2, input, output_size, return_indices)
 
 
 @public(where=NN)
-def adaptive_max_pool3d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The maxima of `output_size` windows that cover volumes evenly."""
     return _adaptive_max_pool(3, input, output_size, return_indices)
 
@@ -345,18 +345,18 @@ def avg_pool3d(
 
 
 @public(where=BOTH)
-def adaptive_avg_pool1d(input: Tensor, output_size: Sizes) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """The means of `output_size` windows that cover sequences evenly."""
     return _adaptive_avg_pool(1, input, output_size)
 
 
 @public(where=NN)
-def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Tensor:
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """The means of `output_size` windows that cover images evenly. None keeps a size."""
     return _adaptive_avg_pool(2, input, output_size)
 
 
 @public(where=NN)
-def adaptive_avg_pool3d(input: Tensor, output_size: Sizes) -> Tensor:
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """The means of `output_size` windows that cover volumes evenly."""
     return _adaptive_avg_pool(3, input, output_size)

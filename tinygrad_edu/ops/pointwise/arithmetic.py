@@ -56,7 +56,7 @@ def _add_(self, other, *rest, alpha=1):
 
 
 @public(number_first=True)
-def add(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
+def add(input: Tensor | float, other: Tensor | float, *, alpha: float = 1) -> Tensor:
     """input + alpha * other, with broadcasting.
 
     >>> T.add(T.ones(2), T.ones(2), alpha=2)
@@ -107,7 +107,7 @@ def _sub_(self, other, *rest, alpha=1):
 
 
 @public("subtract", number_first=True)
-def sub(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
+def sub(input: Tensor | float, other: Tensor | float, *, alpha: float = 1) -> Tensor:
     """input - alpha * other, with broadcasting.
 
     >>> T.sub(T.tensor([5.0, 6.0]), T.tensor([1.0, 2.0]), alpha=2)
@@ -127,7 +127,7 @@ def __rsub__(self, other) -> Tensor:
 
 
 @public("multiply", number_first=True)
-def mul(input: Tensor, other: Tensor | float) -> Tensor:
+def mul(input: Tensor | float, other: Tensor | float) -> Tensor:
     """input * other, with broadcasting."""
     return Mul.apply(input, other)
 

@@ -124,7 +124,7 @@ def _div_(self, other, *, rounding_mode=None):
 
 
 @public("divide", "true_divide", number_first=True)
-def div(input: Tensor, other: Tensor | float, *, rounding_mode: Any = None) -> Tensor:
+def div(input: Tensor | float, other: Tensor | float, *, rounding_mode: str | None = None) -> Tensor:
     """input / other, with broadcasting; integers become floats. `rounding_mode` "floor" or "trunc" rounds it."""
     return _div("apply", input, other, rounding_mode)
 
@@ -141,7 +141,7 @@ def reciprocal(input: Tensor) -> Tensor:
 
 
 @public(number_first=True)
-def floor_divide(input: Tensor, other: Tensor | float) -> Tensor:
+def floor_divide(input: Tensor | float, other: Tensor | float) -> Tensor:
     """⌊input / other⌋: division rounded down."""
     return FloorDivide.apply(input, other)
 
@@ -155,7 +155,7 @@ def _remainder_(self, other):
 
 
 @public(number_first=True)
-def remainder(input: Tensor, other: Tensor | float) -> Tensor:
+def remainder(input: Tensor | float, other: Tensor | float) -> Tensor:
     """The remainder of `input` divided by `other`, with the sign of `other`, like Python's %.
 
     >>> T.remainder(T.tensor([7.0, -7.0]), 3)

@@ -147,7 +147,7 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
 
 
 @public(number_first=True)
-def xlogy(input: Tensor, other: Tensor | float) -> Tensor:
+def xlogy(input: Tensor | float, other: Tensor | float) -> Tensor:
     """input * ln(other), and 0 where `input` is 0."""
     return Xlogy.apply(input, other)
 

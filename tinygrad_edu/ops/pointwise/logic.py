@@ -84,19 +84,19 @@ def __invert__(self) -> Any:
 
 
 @public(number_first=True)
-def bitwise_and(input: Tensor, other: Tensor | float) -> Tensor:
+def bitwise_and(input: Tensor | float, other: Tensor | float) -> Tensor:
     """input & other."""
     return BitwiseAnd.apply(input, other)
 
 
 @public(number_first=True)
-def bitwise_or(input: Tensor, other: Tensor | float) -> Tensor:
+def bitwise_or(input: Tensor | float, other: Tensor | float) -> Tensor:
     """input | other."""
     return BitwiseOr.apply(input, other)
 
 
 @public(number_first=True)
-def bitwise_xor(input: Tensor, other: Tensor | float) -> Tensor:
+def bitwise_xor(input: Tensor | float, other: Tensor | float) -> Tensor:
     """input ^ other."""
     return BitwiseXor.apply(input, other)
 

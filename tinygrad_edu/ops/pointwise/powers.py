@@ -76,7 +76,7 @@ def _pow_(self, exponent):
 
 
 @public(number_first=True)
-def pow(input: Tensor, exponent: Tensor | float) -> Tensor:
+def pow(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     """input ** exponent; either one may be a number.
 
     >>> T.pow(T.tensor([2.0, 3.0]), 2)

@@ -102,7 +102,7 @@ def _factors(name, *tensors):
 
 
 @public()
-def lerp(input: Tensor, end: Any, weight: Tensor) -> Tensor:
+def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
     """input + weight * (end - input)."""
     return _lerp("apply", input, end, weight)
 

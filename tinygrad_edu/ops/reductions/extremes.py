@@ -194,7 +194,7 @@ def amin(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
 
 
 @public()
-def aminmax(input: Tensor, *, dim: Dims = None, keepdim: bool = False) -> Any:
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """The smallest and the largest element, as a named tuple.
 
     >>> T.aminmax(T.tensor([3.0, 1.0, 2.0]))

@@ -66,7 +66,7 @@ def norm_slope(self: Any, norm: Any, ord: Any, dim: Any) -> Any:
 
 @public()
 def norm(
-    input: Tensor, p: str = "fro", dim: Dims = None, keepdim: bool = False, dtype: dtypes.dtype | None = None
+    input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool = False, dtype: dtypes.dtype | None = None
 ) -> Any:
     """(Σ|x|^p)^(1/p), over all elements or along `dim`.
 

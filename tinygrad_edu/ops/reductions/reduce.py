@@ -193,7 +193,7 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype
 
 
 @public()
-def prod(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The product of all elements, or along one dimension.
 
     >>> T.prod(T.tensor([2.0, 3.0, 4.0]))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...array.tensor import Size, Tensor, wrap
-from ..binding import Sizes, functions, method, public
+from ..binding import functions, method, public
 from ..creation.copies import contiguous_clone
 from ..indexing.slices import index_select
 from ..op import LinearOp
@@ -58,9 +58,7 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
 
 
 @public()
-def repeat_interleave(
-    input: Tensor, repeats: Any, dim: int | None = None, *, output_size: Sizes | None = None
-) -> Tensor:
+def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
     """Repeat each element, or each slice along `dim`, `repeats` times in place.
 
     >>> T.repeat_interleave(T.tensor([1, 2]), 2)
